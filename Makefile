@@ -1,0 +1,55 @@
+# `make demo` and `make test` set up everything they need; the other targets are for developers.
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types pytest notebooks docs bench datasets clean
+
+# uv from PATH, else a private one in .tools/
+UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
+# uv does not look into pyenv's versions by itself; with none found, uv fetches a Python
+PYTHON := $(or $(UV_PYTHON),$(shell ./.ci/find-python),3.13)
+RUN := $(UV) run --no-sync
+
+help:
+	@echo "make demo       evaluate two real models: a table, a sentence, a picture"
+	@echo "make test       everything that continuous integration checks"
+	@echo "make docs       build the documentation, warnings are errors"
+	@echo "make bench      speed, as ratios within one run"
+	@echo "make datasets   build the shipped prediction sets anew"
+
+demo: .venv/ready
+	$(RUN) bayescal demo
+
+test: lint types pytest notebooks
+
+lint: .venv/ready
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+
+types: .venv/ready
+	$(RUN) mypy
+
+pytest: .venv/ready
+	$(RUN) pytest -q
+
+notebooks: .venv/ready
+	$(RUN) pytest -q --nbmake --nbmake-timeout=300 -W default notebooks
+
+docs: .venv/ready
+	$(UV) sync -q --python "$(PYTHON)" --group docs
+	$(RUN) sphinx-build -W --keep-going -q docs docs/_build
+
+bench: .venv/ready
+	$(RUN) pytest -q tests/benchmarks --override-ini addopts= --benchmark-group-by=group --benchmark-columns=min,median,rounds
+
+datasets: .venv/ready
+	$(RUN) python tests/make_datasets.py
+
+.venv/ready: pyproject.toml $(if $(filter .tools/%,$(UV)),.tools/bin/uv)
+	$(UV) sync -q --python "$(PYTHON)"
+	@touch $@
+
+.tools/bin/uv:
+	python3 -m venv .tools
+	.tools/bin/pip install -q uv
+
+clean:
+	rm -rf .venv .tools docs/_build

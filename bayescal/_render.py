@@ -1,0 +1,100 @@
+"""One table of numbers, as plain text, for a terminal and as HTML."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is shown of a result: a sentence, its specification, a table, remarks.
+
+    Parameters
+    ----------
+    sentence : str
+        The result in words.
+    spec : str
+        What was computed and how, on one line.
+    header : sequence of str
+        Column titles.
+    rows : sequence of sequence of str
+        Cells; the first of each row is its name.
+    remarks : sequence of str
+        Lines below the table.
+    """
+
+    sentence: str
+    spec: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    remarks: Sequence[str] = ()
+
+
+_PAGE = """<div>
+<p>{{ sheet.sentence }}</p>
+<table>
+<thead><tr>{% for title in sheet.header %}<th style="text-align:right">{{ title }}</th>{% endfor %}</tr></thead>
+<tbody>{% for row in sheet.rows %}
+<tr><th style="text-align:left">{{ row[0] }}</th>
+{%- for cell in row[1:] %}<td style="text-align:right">{{ cell }}</td>{% endfor %}</tr>{% endfor %}
+</tbody></table>
+{% for remark in sheet.remarks %}<p>{{ remark }}</p>
+{% endfor %}<p><code>{{ sheet.spec }}</code></p>
+</div>"""
+
+
+def number(value: float) -> str:
+    """Four decimals, with a true minus sign's place kept; an undefined number is a dash."""
+    return "-" if value != value else f"{value:.4f}"
+
+
+def probability(value: float) -> str:
+    """Two decimals, but never 0.00 or 1.00 for what is neither: ``= 0.25``, ``< 0.01``, ``> 0.99``."""
+    if 0 < value < 0.01:
+        return "< 0.01"
+    if 0.99 < value < 1:
+        return "> 0.99"
+    return f"= {value:.2f}"
+
+
+def table(sheet: Sheet) -> "Table":
+    """The table of a sheet for a terminal, as a `rich` table."""
+    from rich import box
+    from rich.table import Table
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for i, title in enumerate(sheet.header):
+        drawn.add_column(title, justify="right" if i else "left", no_wrap=True)
+    for row in sheet.rows:
+        drawn.add_row(*row)
+    return drawn
+
+
+def text(sheet: Sheet, width: int = 100) -> str:
+    """The whole sheet as plain text."""
+    import io
+    import textwrap
+
+    from rich.console import Console
+
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    console.print(table(sheet))
+    grid = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n")
+    parts = [
+        textwrap.fill(sheet.sentence, width),
+        grid,
+        *(textwrap.fill(r, width) for r in sheet.remarks),
+        sheet.spec,
+    ]
+    return "\n\n".join(parts)
+
+
+def html(sheet: Sheet) -> str:
+    """The whole sheet as an HTML fragment, escaped."""
+    from jinja2 import Environment
+
+    return Environment(autoescape=True).from_string(_PAGE).render(sheet=sheet)

@@ -1,0 +1,1 @@
+"""What came in: predictions, data frames, files."""

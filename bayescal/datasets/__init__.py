@@ -1,0 +1,1 @@
+"""Small real prediction sets, shipped with the package."""

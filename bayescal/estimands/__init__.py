@@ -1,0 +1,1 @@
+"""What is asked: functions of one draw of the bins."""

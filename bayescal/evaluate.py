@@ -1,0 +1,216 @@
+"""READ FIRST. The whole pipeline on one page: rows -> counts -> posterior -> draws -> what is reported."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal._draws import Draws
+from bayescal.data.predictions import Predictions
+from bayescal.estimands.errors import ece
+from bayescal.estimands.plug_in import null_bins, observed_bins
+from bayescal.evaluation import ClasswiseEvaluation, Evaluation
+from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
+from bayescal.stats.binned import BinnedCounts, scale_free
+
+#: Every model by its name; a model's options are keywords of its function.
+MODELS: dict[str, Callable[..., DirichletPosterior]] = {"dirichlet": dirichlet_posterior}
+DEFAULT_MODEL = "dirichlet"
+
+
+def evaluate(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    target: str | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    weights: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+    **options: Any,
+) -> Evaluation | ClasswiseEvaluation:
+    """Posterior of the Expected Calibration Error, from labels and probabilities.
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_rows,)
+        Labels: 0/1 or booleans with a column of probabilities, class numbers 0..K-1 with a matrix. Strings and
+        other labels need `classes`.
+    y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
+        Probabilities in [0, 1]; rows of a matrix sum to 1.
+    target : {"event", "top-label", "classwise", "confidence"}, optional
+        The question: is class 1 as frequent as stated (``event``, the default for a column); is the most probable
+        class right as often as stated (``top-label``, the default for a matrix); is every class as frequent as its
+        column says (``classwise``); was a prediction right as often as its confidence says, with `y_true` holding
+        right or wrong (``confidence``).
+    bins : int or array-like, default 15
+        A number of bins, or edges that increase from 0 to 1. Bins are [a, b), the last one closed. The ECE depends
+        on them, so they are printed with every result.
+    binning : {"equal-width", "equal-mass"}, default "equal-width"
+        How a number of bins becomes edges.
+    model : {"dirichlet"}, default "dirichlet"
+        The posterior.
+    draws : int, default 4000
+        Number of independent posterior draws.
+    rng : None, int, SeedSequence or Generator
+        Randomness, as for `numpy.random.default_rng`. With None every call differs in the last digits.
+    weights : array-like, shape (n_rows,), optional
+        Importance weights >= 0. Evidence counts as Kish's effective number of rows.
+    classes : sequence, optional
+        Labels in the order of the columns; for ``event`` the label of 0 and the label of 1.
+    logits : bool, default False
+        Whether `y_prob` holds logits.
+    **options
+        Options of the model, as in ``alpha="jeffreys"`` (see `dirichlet_posterior`).
+
+    Returns
+    -------
+    Evaluation
+        Or, for ``target="classwise"``, a `ClasswiseEvaluation`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For any input that does not mean what it must; the message names the argument, how many values, the first
+        index and its value, and a repair.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(1000)
+    >>> y = rng.random(1000) < p ** 1.3
+    >>> ev = evaluate(y, p, rng=1)
+    >>> ev.question
+    'event ECE, 15 equal-width bins [a, b), N = 1000, dirichlet model (reference prior)'
+    >>> ev.ece.interval(0.95)
+    (0.0..., 0.1...)
+    """
+    known = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
+    if target == "classwise":
+        problems = Predictions.classwise(y_true, y_prob, classes=classes, logits=logits, weights=weights)
+        return _evaluate_classes(problems, tuple(classes or range(len(problems))), **known)
+    predictions = Predictions.from_labels(
+        y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights
+    )
+    return _evaluate_predictions(predictions, **known)
+
+
+def evaluate_counts(
+    counts: BinnedCounts, *, model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, **options: Any
+) -> Evaluation:
+    """Posterior of the Expected Calibration Error, from counts; costs the same for a thousand rows and a billion.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        Counts; empty counts give the prior.
+    model, draws, rng, **options
+        As for `evaluate`.
+
+    Returns
+    -------
+    Evaluation
+        The posterior with its reference points.
+
+    Examples
+    --------
+    >>> counts = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.6, 0.9], bins=5)
+    >>> evaluate_counts(counts, alpha="jeffreys", rng=1).plug_in
+    0.233
+    """
+    if not isinstance(counts, BinnedCounts):
+        raise TypeError(f"`counts` must be BinnedCounts, not {type(counts).__name__}; from rows use `evaluate`.")
+    _checks.one_of("model", model, MODELS)
+    _checks.known_keywords(f"`model={model!r}`", options, MODELS[model])
+    draws = _checks.whole_number("draws", draws, at_least=2)
+    # streams of their own: the null reference does not change when the model draws more or fewer numbers
+    for_posterior, for_null = _checks.generator(rng).spawn(2)
+    posterior = MODELS[model](counts, **options)
+    return Evaluation(
+        counts=counts,
+        posterior=posterior,
+        bins=posterior.sample(draws, rng=for_posterior),
+        null_bins=null_bins(counts, draws, rng=for_null) if counts.occupied.any() else None,
+        model=model,
+    )
+
+
+def plug_in_ece(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    target: str | None = None,
+    bins: Any = 15,
+    weights: Any = None,
+    binning: str = "equal-width",
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+) -> float:
+    r"""Compute the usual ECE, :math:`\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|`: one number, biased upwards.
+
+    Parameters
+    ----------
+    y_true, y_prob, target, bins, weights, binning, classes, logits
+        As for `evaluate`.
+
+    Returns
+    -------
+    float
+        In [0, 1]. For ``target="classwise"`` the unweighted mean over classes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `evaluate`.
+
+    Examples
+    --------
+    Two bins: one with gap 1/2 - 0.3, one with gap 1 - 0.8, half of the rows each.
+
+    >>> plug_in_ece([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
+    0.2
+    """
+    known = {"classes": classes, "logits": logits, "weights": weights}
+    if target == "classwise":
+        problems = Predictions.classwise(y_true, y_prob, **known)
+    else:
+        problems = [Predictions.from_labels(y_true, y_prob, target=target, **known)]
+    return float(np.mean([ece(observed_bins(_count(p, bins, binning))).values[0] for p in problems]))
+
+
+def _count(predictions: Predictions, bins: Any, binning: str) -> BinnedCounts:
+    """Count rows for an answer that does not depend on the scale of their weights."""
+    rows = Predictions(predictions.confidence, predictions.outcome, scale_free(predictions.weight), predictions.target)
+    return BinnedCounts.from_predictions(rows, bins=bins, binning=binning)
+
+
+def _evaluate_predictions(predictions: Predictions, *, bins: Any, binning: str, **known: Any) -> Evaluation:
+    return evaluate_counts(_count(predictions, bins, binning), **known)
+
+
+def _evaluate_classes(
+    problems: list[Predictions], classes: tuple[Any, ...], *, bins: Any, binning: str, rng: Any, **known: Any
+) -> ClasswiseEvaluation:
+    counts = tuple(_count(p, bins, binning) for p in problems)
+    seeds = _checks.generator(rng).integers(2**63, size=len(counts))
+
+    def evaluate_class(k: int) -> Evaluation:
+        return evaluate_counts(counts[k], rng=int(seeds[k]), **known)
+
+    # a thousand classes would not fit into memory with all their bins: only the ECE of each is kept
+    evaluations = (evaluate_class(k) for k in range(len(counts)))
+    drawn = [(e.ece.values, e.null.values) for e in evaluations]
+    by_class, null = (np.stack(columns, axis=1) for columns in zip(*drawn, strict=True))
+    return ClasswiseEvaluation(
+        classes,
+        counts,
+        Draws(by_class, "ece by class"),
+        Draws(null, "ece by class if calibrated"),
+        known["model"],
+        evaluate_class,
+    )

@@ -1,0 +1,1 @@
+"""What is believed: posteriors given counts, sampled in closed form."""

@@ -1,0 +1,1 @@
+"""What was counted: deterministic, no random numbers."""

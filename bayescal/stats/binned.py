@@ -1,0 +1,331 @@
+"""BinnedCounts: all that the posteriors need to know of the rows. Frozen, and anything counted can be added."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal import _checks
+from bayescal.data.predictions import Predictions
+from bayescal.stats._kernel import accumulate
+from bayescal.stats.bins import Bins, make_bins
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Sums of squared weights must stay far inside float64, so that batches can be added.
+LARGEST_WEIGHT = 1e140
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedCounts:
+    """Rows counted by bin and outcome; batches, files and workers add up to the single pass, integer for integer.
+
+    Parameters
+    ----------
+    bins : Bins
+        The edges.
+    cells : ndarray of int64, shape (2, n_bins)
+        Rows with outcome 0 (first row) and 1 (second row).
+    weight : ndarray, shape (2, n_bins)
+        Sum of weights by outcome; equal to `cells` where rows are unweighted.
+    deviation : ndarray, shape (2, n_bins)
+        Sum of weight times (confidence - midpoint), by outcome.
+    deviation_sq : ndarray, shape (n_bins,)
+        Sum of weight times (confidence - midpoint) squared.
+    weight_sq : ndarray, shape (n_bins,)
+        Sum of squared weights.
+    target : str
+        What confidence and outcome mean.
+
+    Examples
+    --------
+    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.3, 0.8, 1.0], bins=2)
+    >>> counts.n, counts.k, counts.mean_confidence
+    (array([2, 2]), array([1, 2]), array([0.25, 0.9 ]))
+    >>> (counts + counts).n
+    array([4, 4])
+    """
+
+    bins: Bins
+    cells: Ints
+    weight: Floats
+    deviation: Floats
+    deviation_sq: Floats
+    weight_sq: Floats
+    target: str = "confidence"
+
+    @classmethod
+    def empty(cls, bins: Any = 15, *, target: str = "confidence") -> "BinnedCounts":
+        """Counts of no rows: the neutral element of ``+``, and what the prior is asked of.
+
+        Parameters
+        ----------
+        bins : int or array-like, default 15
+            A number of equal-width bins, or edges.
+        target : str, default "confidence"
+            What confidence and outcome mean.
+
+        Examples
+        --------
+        >>> BinnedCounts.empty(3).n
+        array([0, 0, 0])
+        """
+        made = make_bins(bins)
+        cell = np.zeros((2, len(made)))
+        row = np.zeros(len(made))
+        return cls(made, cell.astype(np.int64), cell, cell.copy(), row, row.copy(), target)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        outcome: Any,
+        confidence: Any,
+        *,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        weights: Any = None,
+    ) -> "BinnedCounts":
+        """Count the rows of a binary problem.
+
+        Parameters
+        ----------
+        outcome : array-like of {0, 1} or bool, shape (n_rows,)
+            What happened.
+        confidence : array-like of float, shape (n_rows,)
+            Probability stated for outcome 1, in [0, 1].
+        bins : int or array-like, default 15
+            A number of bins, or edges that increase from 0 to 1.
+        binning : {"equal-width", "equal-mass"}, default "equal-width"
+            How a number becomes edges.
+        weights : array-like, shape (n_rows,), optional
+            Importance weights >= 0.
+
+        Returns
+        -------
+        BinnedCounts
+            The counts.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For missing, out-of-range or unequal columns; the message says where.
+
+        Examples
+        --------
+        >>> BinnedCounts.from_arrays([True, False], [0.9, 0.4], bins=[0, 0.5, 1]).accuracy
+        array([0., 1.])
+        """
+        predictions = Predictions.from_outcomes(outcome, confidence, weights)
+        return cls.from_predictions(predictions, bins=bins, binning=binning)
+
+    @classmethod
+    def from_predictions(
+        cls, predictions: Predictions, *, bins: Any = 15, binning: str = "equal-width"
+    ) -> "BinnedCounts":
+        """Count checked rows.
+
+        Parameters
+        ----------
+        predictions : Predictions
+            The rows.
+        bins, binning
+            As for `from_arrays`.
+
+        Returns
+        -------
+        BinnedCounts
+            The counts, with the predictions' target.
+
+        Raises
+        ------
+        ValueError
+            If weights are too large or too small for their squares to be summed.
+        """
+        made = make_bins(bins, binning=binning, confidence=predictions.confidence)
+        if predictions.weight is not None:
+            _summable(predictions.weight)
+        sums = accumulate(predictions.confidence, predictions.outcome, predictions.weight, made)
+        return cls(
+            made,
+            sums.cells,
+            sums.weight,
+            sums.deviation,
+            sums.deviation_sq,
+            sums.weight_sq,
+            predictions.target,
+        )
+
+    def __add__(self, other: object) -> "BinnedCounts":
+        if isinstance(other, int) and other == 0:  # what sum() begins with
+            return self
+        if not isinstance(other, BinnedCounts):
+            return NotImplemented
+        if self.bins != other.bins:
+            raise ValueError(
+                f"counts can be added only on the same edges; these have {self.bins} and {other.bins}. "
+                "Count all batches with one set of edges."
+            )
+        if self.target != other.target:
+            raise ValueError(f"counts of target {self.target!r} and {other.target!r} answer different questions.")
+        return BinnedCounts(
+            self.bins,
+            self.cells + other.cells,
+            self.weight + other.weight,
+            self.deviation + other.deviation,
+            self.deviation_sq + other.deviation_sq,
+            self.weight_sq + other.weight_sq,
+            self.target,
+        )
+
+    __radd__ = __add__
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, BinnedCounts)
+            and self.bins == other.bins
+            and self.target == other.target
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in ("cells", "weight", "deviation", "deviation_sq", "weight_sq")
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality is by content, so no hash
+
+    def __repr__(self) -> str:
+        return f"BinnedCounts({self.bins}, {self.n_rows} rows, {int(self.k.sum())} with outcome 1)"
+
+    @property
+    def n(self) -> Ints:
+        """Rows in each bin, shape (n_bins,)."""
+        return self.cells.sum(axis=0)
+
+    @property
+    def k(self) -> Ints:
+        """Rows with outcome 1 in each bin, shape (n_bins,)."""
+        return self.cells[1]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.cells.sum())
+
+    @property
+    def weighted(self) -> bool:
+        """Whether any weight differs from 1."""
+        return not (np.array_equal(self.weight, self.cells) and np.array_equal(self.weight_sq, self.n))
+
+    @property
+    def occupied(self) -> NDArray[np.bool_]:
+        """Bins with weight, shape (n_bins,)."""
+        return self.weight.sum(axis=0) > 0
+
+    @property
+    def accuracy(self) -> Floats:
+        """(Weighted) share of outcome 1 in each bin; NaN where a bin is empty."""
+        return _ratio(self.weight[1], self.weight.sum(axis=0))
+
+    @property
+    def mean_confidence(self) -> Floats:
+        """(Weighted) mean confidence in each bin; NaN where a bin is empty."""
+        return self.bins.midpoints + _ratio(self.deviation.sum(axis=0), self.weight.sum(axis=0))
+
+    @property
+    def share(self) -> Floats:
+        """Share of the (weighted) rows in each bin; sums to 1, or is 0 everywhere without rows."""
+        total = self.weight.sum()
+        return self.weight.sum(axis=0) / (total if total > 0 else 1.0)
+
+    @property
+    def effective_n(self) -> Floats:
+        """Kish's effective number of rows of each bin, (sum w)^2 / sum w^2; equal to `n` without weights."""
+        return self.weight.sum(axis=0) * self._rows_per_weight
+
+    @property
+    def effective_k(self) -> Floats:
+        """Effective number of rows with outcome 1: `effective_n` times `accuracy`; equal to `k` without weights."""
+        return self.weight[1] * self._rows_per_weight
+
+    @property
+    def _rows_per_weight(self) -> Floats:
+        """Sum w / sum w^2 of each bin: exactly 1 for unit weights, so that the integers stay what they are."""
+        return np.nan_to_num(_ratio(self.weight.sum(axis=0), self.weight_sq))
+
+    @property
+    def effective_rows(self) -> float:
+        """Kish's effective number of all rows, which is what the bin masses rest on."""
+        squares = float(self.weight_sq.sum())
+        return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
+
+    def coarsen(self, edges: ArrayLike) -> "BinnedCounts":
+        """Merge bins: the counts on a subset of the edges, without another pass over the rows.
+
+        Parameters
+        ----------
+        edges : array-like
+            Edges, each of which is among the present ones.
+
+        Returns
+        -------
+        BinnedCounts
+            The same rows on fewer bins.
+
+        Raises
+        ------
+        ValueError
+            If an edge is not among the present ones.
+
+        Examples
+        --------
+        >>> fine = BinnedCounts.from_arrays([0, 1, 1], [0.1, 0.3, 0.9], bins=4)
+        >>> fine.coarsen([0, 0.5, 1]).n
+        array([2, 1])
+        """
+        merged = make_bins(edges)
+        start = np.searchsorted(self.bins.edges, merged.edges)
+        missing = self.bins.edges[np.minimum(start, len(self.bins))] != merged.edges
+        if missing.any():
+            _checks.refuse("edges", "must be among the edges that were counted", missing, merged.edges)
+        to = np.repeat(np.arange(len(merged)), np.diff(start))
+        shift = self.bins.midpoints - merged.midpoints[to]
+        total = self.deviation.sum(axis=0)
+        squares = self.deviation_sq + 2 * shift * total + shift**2 * self.weight.sum(axis=0)
+
+        def add(values: NDArray[Any]) -> NDArray[Any]:
+            return np.add.reduceat(values, start[:-1], axis=-1)
+
+        return BinnedCounts(
+            merged,
+            add(self.cells),
+            add(self.weight),
+            add(self.deviation + shift * self.weight),
+            add(squares),
+            add(self.weight_sq),
+            self.target,
+        )
+
+
+def _ratio(top: Floats, bottom: Floats) -> Floats:
+    """Divide, with NaN where there is nothing to divide by."""
+    return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
+
+
+def _summable(weight: Floats) -> None:
+    if not 1 / LARGEST_WEIGHT < weight.max() < LARGEST_WEIGHT:
+        at = int(np.argmax(weight))
+        raise ValueError(
+            f"`weights` must be between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g} at their largest, so that "
+            f"squares can be summed over batches; {weight[at]:g} at index {at} is not. Divide them all by one number."
+        )
+
+
+def scale_free(weight: Floats | None) -> Floats | None:
+    """Weights divided by a power of two (exact) where they are too large or small to be squared and summed.
+
+    Only for answers that do not depend on the scale of the weights and are not added to other batches.
+    """
+    if weight is None or 1 / LARGEST_WEIGHT < weight.max() < LARGEST_WEIGHT:
+        return weight
+    return np.ldexp(weight, -int(np.frexp(weight.max())[1]))

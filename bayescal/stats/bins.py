@@ -1,0 +1,198 @@
+"""Edges of the bins: equal width, equal mass, custom. Bin b is [e_b, e_{b+1}), the last one closed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal import _checks
+from bayescal.data.frames import to_array
+
+Floats = NDArray[np.float64]
+#: Above this, the last of a float32's digits no longer tell neighbouring edges apart.
+MOST_BINS = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Edges 0 = e_0 < ... < e_M = 1 and how they were chosen.
+
+    Parameters
+    ----------
+    edges : ndarray of float64, shape (n_bins + 1,)
+        Strictly increasing from 0 to 1.
+    kind : {"equal-width", "equal-mass", "custom"}
+        How they were chosen; part of every printed specification.
+    """
+
+    edges: Floats
+    kind: str
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bins) and np.array_equal(self.edges, other.edges)
+
+    def __hash__(self) -> int:
+        return hash(self.edges.tobytes())
+
+    @property
+    def midpoints(self) -> Floats:
+        """Middle of each bin, shape (n_bins,)."""
+        return (self.edges[:-1] + self.edges[1:]) / 2
+
+    @property
+    def widths(self) -> Floats:
+        """Width of each bin, shape (n_bins,)."""
+        return np.diff(self.edges)
+
+    def edges_as(self, dtype: Any) -> NDArray[Any]:
+        """Edges in the dtype of the confidences, so that float32(0.7) meets the edge 7/10 that its writer meant.
+
+        Equal-width edges are one correctly rounded division k/M in that dtype; others are rounded to it.
+        """
+        if self.kind == "equal-width":
+            return equal_width_edges(len(self), dtype)
+        return self.edges.astype(dtype)
+
+    def __str__(self) -> str:
+        kind = "" if self.kind == "custom" else f"{self.kind} "
+        return f"{len(self)} {kind}bin{'s' * (len(self) > 1)} [a, b)" + (" (custom edges)" if not kind else "")
+
+
+def equal_width_edges(n_bins: int, dtype: Any = np.float64) -> NDArray[Any]:
+    """Edges k / M by one correctly rounded division each (never ``k * (1 / M)``, never `numpy.linspace`).
+
+    Parameters
+    ----------
+    n_bins : int
+        M, at least 1.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray, shape (n_bins + 1,)
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> bool(equal_width_edges(10)[3] == 0.3), bool(np.linspace(0, 1, 11)[3] == 0.3)
+    (True, False)
+    """
+    # float64 holds k, M and k/M to 53 digits: rounding on to 24 or 11 digits is correct but for double rounding,
+    # which cannot happen when 53 >= 2 * 24 + 2 (Figueroa 1995)
+    return (np.arange(n_bins + 1) / np.float64(n_bins)).astype(dtype)
+
+
+def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15) -> Floats:
+    """Edges that put nearly the same number of rows into each bin, never splitting ties.
+
+    Parameters
+    ----------
+    confidence : array-like of float, shape (n_rows,)
+        Confidences in [0, 1].
+    n_bins : int, default 15
+        Number of bins wanted; ties may leave fewer.
+
+    Returns
+    -------
+    ndarray, shape (at most n_bins + 1,)
+        Edges from 0 to 1, midway between neighbouring confidences.
+
+    Notes
+    -----
+    Cuts fall after every N / M rows, as in `numpy.array_split`; a cut inside a run of equal confidences moves to the
+    nearer end of the run, and cuts that fall together become one.
+
+    Examples
+    --------
+    >>> equal_mass_edges([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 3)
+    array([0.  , 0.25, 0.45, 1.  ])
+    >>> equal_mass_edges([0.2, 0.2, 0.2, 0.2, 0.8], 2)
+    array([0. , 0.5, 1. ])
+    """
+    n_bins = _checks.whole_number("n_bins", n_bins)
+    values = to_array("confidence", confidence)
+    _checks.not_empty("confidence", len(values))
+    values = np.sort(_checks.probabilities("confidence", values))
+    size, extra = divmod(len(values), n_bins)
+    cuts = np.cumsum(np.where(np.arange(n_bins) < extra, size + 1, size))[:-1]
+    cuts = _off_ties(values, cuts[(cuts > 0) & (cuts < len(values))])
+    low, high = values[cuts - 1], values[cuts]
+    edges = low + (high - low) / 2
+    edges = np.where(edges <= low, high, edges)  # neighbouring floats have no middle; left-closed bins take the upper
+    inner = np.unique(edges[(edges > 0) & (edges < 1)]).astype(np.float64)
+    return np.concatenate([[0.0], inner, [1.0]])
+
+
+def _off_ties(values: NDArray[Any], cuts: NDArray[Any]) -> NDArray[Any]:
+    """Move each cut to the nearer end of the run of equal values that it falls into; drop it at either end."""
+    start = np.searchsorted(values, values[cuts], side="left")
+    end = np.searchsorted(values, values[cuts], side="right")
+    moved = np.where(cuts - start <= end - cuts, start, end)
+    moved = np.where(values[cuts - 1] == values[cuts], moved, cuts)
+    return np.unique(moved[(moved > 0) & (moved < len(values))])
+
+
+def make_bins(bins: Any = 15, *, binning: str = "equal-width", confidence: ArrayLike | None = None) -> Bins:
+    """Make `Bins` from what a caller passes as ``bins=``.
+
+    Parameters
+    ----------
+    bins : int, array-like or Bins, default 15
+        A number of bins, or the edges themselves: strictly increasing, from 0 to 1.
+    binning : {"equal-width", "equal-mass"}, default "equal-width"
+        How a number becomes edges.
+    confidence : array-like, optional
+        The confidences, for "equal-mass".
+
+    Returns
+    -------
+    Bins
+        The edges with their kind.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `bins` is neither, is not positive, or the edges do not increase from 0 to 1.
+
+    Examples
+    --------
+    >>> print(make_bins(10))
+    10 equal-width bins [a, b)
+    """
+    _checks.one_of("binning", binning, ["equal-width", "equal-mass"])
+    if isinstance(bins, Bins):
+        return bins
+    if np.ndim(bins) > 0:
+        return Bins(_custom_edges(bins), "custom")
+    n_bins = _checks.whole_number("bins", bins)
+    if n_bins > MOST_BINS:
+        raise ValueError(f"`bins` must be at most {MOST_BINS}, not {n_bins}.")
+    if binning == "equal-width":
+        return Bins(equal_width_edges(n_bins), binning)
+    if confidence is None:
+        raise ValueError("`binning='equal-mass'` needs the confidences: its edges depend on them.")
+    return Bins(equal_mass_edges(confidence, n_bins), binning)
+
+
+def _custom_edges(bins: Any) -> Floats:
+    edges = to_array("edges", bins)
+    if edges.ndim != 1 or edges.dtype.kind not in "iuf" or len(edges) < 2:
+        raise TypeError(
+            "`bins` must be a number of bins or a one-dimensional array of at least two edges; "
+            f"got shape {edges.shape}, dtype {edges.dtype}."
+        )
+    edges = edges.astype(np.float64)
+    _checks.finite("edges", edges)
+    falls = np.concatenate([[False], np.diff(edges) <= 0])
+    if falls.any():
+        _checks.refuse("edges", "must be strictly increasing", falls, edges)
+    if edges[0] != 0 or edges[-1] != 1:
+        raise ValueError(
+            f"`edges` must begin at 0 and end at 1, to lose no row; they run from {edges[0]:g} to {edges[-1]:g}."
+        )
+    return edges
