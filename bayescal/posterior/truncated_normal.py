@@ -68,7 +68,7 @@ def _tail_quantile(u: Floats, a: Floats, b: Floats) -> Floats:
             slope = -np.sqrt(2 / np.pi) / erfcx((near + distance) / np.sqrt(2))
             distance = np.maximum(distance - (_log_tail_ratio(near, distance) - log_ratio) / slope, 0.0)
     distance = np.where(np.isfinite(log_ratio), distance, np.inf)
-    return np.where(upper, a + distance, b - distance)
+    return np.where(upper, near + distance, -near - distance)
 
 
 def _log_tail_ratio(near: Floats, distance: Floats) -> Floats:
