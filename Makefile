@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest notebooks docs bench datasets clean
+.PHONY: help demo test lint types pytest notebooks docs pictures bench datasets clean
 
 # uv from PATH, else a private one in .tools/
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
@@ -12,6 +12,7 @@ help:
 	@echo "make demo       evaluate two real models: a table, a sentence, a picture"
 	@echo "make test       everything that continuous integration checks"
 	@echo "make docs       build the documentation, warnings are errors"
+	@echo "make pictures   run the Python of the README; write its output and its picture"
 	@echo "make bench      speed, as ratios within one run"
 	@echo "make datasets   build the shipped prediction sets anew"
 
@@ -35,7 +36,11 @@ notebooks: .venv/ready
 
 docs: .venv/ready
 	$(UV) sync -q --python "$(PYTHON)" --group docs
-	$(RUN) sphinx-build -W --keep-going -q docs docs/_build
+	rm -rf docs/reference/generated
+	$(RUN) sphinx-build -W --keep-going -q docs docs/_build/html
+
+pictures: .venv/ready
+	$(RUN) python docs/make/pictures.py
 
 bench: .venv/ready
 	$(RUN) pytest -q tests/benchmarks --override-ini addopts= --benchmark-group-by=group --benchmark-columns=min,median,rounds

@@ -16,7 +16,7 @@ from .evaluate import plug_in_ece as plug_in_ece
 from .evaluation import ClasswiseEvaluation as ClasswiseEvaluation
 from .evaluation import Evaluation as Evaluation
 from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
-from .report.plots import plot_posterior as plot_posterior
-from .report.plots import plot_reliability as plot_reliability
+from .report.posterior import plot_posterior as plot_posterior
+from .report.reliability import plot_reliability as plot_reliability
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import equal_mass_edges as equal_mass_edges

@@ -1,6 +1,6 @@
 """Draws -> ArviZ: the only place where draws get a chain dimension, and where tables come from `arviz.summary`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,19 +25,22 @@ def datatree(
     *,
     observed: Mapping[str, Any],
     constant: Mapping[str, Any],
-    bin_coords: Mapping[str, Any],
+    along: str,
+    coords: Mapping[str, Any],
     attrs: Mapping[str, Any],
 ) -> "xr.DataTree":
-    """Build an ArviZ DataTree with a `bin` dimension.
+    """Build an ArviZ DataTree of scalars and of vectors along one dimension.
 
     Parameters
     ----------
     posterior : mapping of str to array
-        Draws of shape (n_draws,) or (n_draws, n_bins).
-    observed, constant : mapping of str to array, shape (n_bins,)
+        Draws of shape (n_draws,) or (n_draws, size).
+    observed, constant : mapping of str to array, shape (size,)
         What was counted, and what was given.
-    bin_coords : mapping of str to array, shape (n_bins,)
-        Coordinates along `bin`, attached to every group.
+    along : str
+        Name of the dimension of the vectors: "bin" or "class".
+    coords : mapping of str to array, shape (size,)
+        Coordinates along it, its own under its name, attached to every group.
     attrs : mapping
         Attributes of the root.
 
@@ -49,26 +52,46 @@ def datatree(
     import arviz as az
 
     draws = {name: chains(values) for name, values in posterior.items()}
-    per_bin = [name for name, values in draws.items() if values.ndim == 3] + [*observed, *constant]
-    size = len(next(iter(bin_coords.values())))
+    vectors = [name for name, values in draws.items() if values.ndim == 3] + [*observed, *constant]
     tree = az.from_dict(
         {"posterior": draws, "observed_data": dict(observed), "constant_data": dict(constant)},
-        dims={name: ["bin"] for name in per_bin},
-        coords={"bin": np.arange(size)},
+        dims={name: [along] for name in vectors},
+        coords={along: coords[along]},
     )
+    beside = {name: (along, np.asarray(values)) for name, values in coords.items() if name != along}
     for group in list(tree.children):
-        tree[group] = (
-            tree[group]
-            .to_dataset()
-            .assign_coords({name: ("bin", np.asarray(values)) for name, values in bin_coords.items()})
-        )
+        tree[group] = tree[group].to_dataset().assign_coords(beside)
     tree.attrs.update(attrs)
     return tree
 
 
-def summary(posterior: Mapping[str, Any], prob: float, **options: Any) -> "pd.DataFrame":
-    """Summarise scalar draws with `arviz.summary`: one row a quantity, equal-tailed intervals by default."""
+def summary(
+    posterior: Mapping[str, Any], prob: float, labels: Mapping[str, Sequence[Any]] | None = None, **options: Any
+) -> "pd.DataFrame":
+    """Summarise draws with `arviz.summary`: one row a quantity, equal-tailed intervals by default.
+
+    Parameters
+    ----------
+    posterior : mapping of str to array
+        Draws of shape (n_draws,) or, for those in `labels`, (n_draws, n_labels).
+    prob : float
+        Probability of the intervals.
+    labels : mapping of str to sequence, optional
+        What the entries of a vector are called: rows ``name[label]``.
+    **options
+        Passed to `arviz.summary`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The table.
+    """
     import arviz as az
 
-    tree = az.from_dict({"posterior": {name: chains(values) for name, values in posterior.items()}})
+    labels = labels or {}
+    tree = az.from_dict(
+        {"posterior": {name: chains(values) for name, values in posterior.items()}},
+        dims={name: [f"{name}_label"] for name in labels},
+        coords={f"{name}_label": list(values) for name, values in labels.items()},
+    )
     return az.summary(tree, **{"ci_prob": prob, "ci_kind": "eti", **options})

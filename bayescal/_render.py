@@ -64,12 +64,13 @@ def table(sheet: Sheet) -> "Table":
     """The table of a sheet for a terminal, as a `rich` table."""
     from rich import box
     from rich.table import Table
+    from rich.text import Text
 
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     for i, title in enumerate(sheet.header):
         drawn.add_column(title, justify="right" if i else "left", no_wrap=True)
     for row in sheet.rows:
-        drawn.add_row(*row)
+        drawn.add_row(*(Text(cell) for cell in row))  # as it is: a class may be called [red]
     return drawn
 
 

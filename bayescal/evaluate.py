@@ -93,7 +93,7 @@ def evaluate(
     known = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
     if target == "classwise":
         problems = Predictions.classwise(y_true, y_prob, classes=classes, logits=logits, weights=weights)
-        return _evaluate_classes(problems, tuple(classes or range(len(problems))), **known)
+        return _evaluate_classes(problems, tuple(range(len(problems)) if classes is None else classes), **known)
     predictions = Predictions.from_labels(
         y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights
     )

@@ -201,7 +201,13 @@ class Evaluation:
                 **{f"{k}_edge": v for k, v in edges.items()},
                 **{f"{k}_of_bin": v for k, v in observed_means.items()},
             },
-            bin_coords={**edges, "n": counts.n, "mean_confidence": counts.mean_confidence},
+            along="bin",
+            coords={
+                "bin": np.arange(len(counts.bins)),
+                **edges,
+                "n": counts.n,
+                "mean_confidence": counts.mean_confidence,
+            },
             attrs={
                 "spec": self.spec,
                 "model": self.model,
@@ -334,10 +340,28 @@ class ClasswiseEvaluation:
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the two means and of each class."""
         prob = _checks.fraction("prob", prob)
-        scalars: dict[str, Any] = {"classwise_ece": self.ece, "marginal_error": self.marginal_error}
-        for i, label in enumerate(self.classes):
-            scalars[f"ece[{label}]"] = self.by_class.values[:, i]
-        return _arviz.summary(scalars, prob, **options)
+        quantities = {"classwise_ece": self.ece, "marginal_error": self.marginal_error, "ece": self.by_class}
+        return _arviz.summary(quantities, prob, {"ece": self.classes}, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Everything as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (classwise_ece, marginal_error; ece along ``class``), ``observed_data`` (positives of
+            each class) and ``constant_data`` (plug-in value and frequency of each class). For the bins of a class take
+            ``evaluation[label].to_datatree()``.
+        """
+        posterior = {"classwise_ece": self.ece, "marginal_error": self.marginal_error, "ece": self.by_class}
+        return _arviz.datatree(
+            posterior,
+            observed={"n_positive": np.array([c.k.sum() for c in self.counts])},
+            constant={"plug_in_ece": self._plug_in_by_class, "frequency": self._frequency},
+            along="class",
+            coords={"class": list(self.classes)},
+            attrs={"spec": self.spec, "model": self.model, "target": "classwise", "plug_in_ece_mean": self.plug_in},
+        )
 
     def sheet(self) -> _render.Sheet:
         """What printing shows, as data."""

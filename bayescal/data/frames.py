@@ -63,7 +63,7 @@ def _from_frame(name: str, values: Any) -> Array:
     if isinstance(frame, nw.Series):
         _checks.no_missing(name, _numpy_mask(frame))
         return np.asarray(frame.to_numpy())
-    columns = [frame[column] for column in frame.columns]
+    columns = list(frame.iter_columns())  # by position: a pandas column may be named by a number
     missing = np.column_stack([_numpy_mask(c) for c in columns]) if columns else np.zeros((0, 0), bool)
     _checks.no_missing(name, missing[:, 0] if len(columns) == 1 else missing)
     return np.asarray(frame.to_numpy())

@@ -1,1 +1,187 @@
-"""Small real prediction sets, shipped with the package."""
+"""Small real prediction sets, shipped with the package: three classifiers each, on data that scikit-learn carries.
+
+Each row was predicted by a model that had not seen it (five-fold cross-validation, stratified and shuffled).
+``tests/make_datasets.py`` in the repository makes the files anew.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["PredictionSet", "load_breast_cancer", "load_digits", "load_wine", "names", "path"]
+
+MODELS = ("naive_bayes", "logistic_regression", "random_forest")
+#: The UCI repository states this for each of the three; the labels are theirs, the probabilities ours.
+LICENCE = "CC BY 4.0"
+METHOD = (
+    "Out-of-fold probabilities (5 stratified, shuffled folds) of scikit-learn's GaussianNB, LogisticRegression "
+    "(standardised features) and RandomForestClassifier (100 trees)."
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionSet:
+    """Labels, and the probabilities that several models gave them.
+
+    Parameters
+    ----------
+    name : str
+        Name of the set, as `path` takes it.
+    y_true : ndarray of int, shape (n_rows,)
+        Labels, one of `classes` each.
+    y_prob : mapping of str to ndarray
+        For each model its probabilities: of class 1, shape (n_rows,), or of every class, shape (n_rows, n_classes).
+    classes : tuple of int
+        The labels in the order of the columns; for one column, the label of 0 and the label of 1.
+    description : str
+        What was predicted, from what, and what the labels mean.
+    source : str
+        Where the labels come from.
+    licence : str
+        Under which terms.
+    """
+
+    name: str
+    y_true: NDArray[np.int64]
+    y_prob: Mapping[str, NDArray[Any]]
+    classes: tuple[int, ...]
+    description: str
+    source: str
+    licence: str
+
+    def __repr__(self) -> str:
+        models = ", ".join(self.y_prob)
+        return f"PredictionSet({self.name}: {len(self.y_true)} rows, {len(self.classes)} classes, models {models})"
+
+
+def names() -> tuple[str, ...]:
+    """Names of the shipped sets.
+
+    Examples
+    --------
+    >>> names()
+    ('breast_cancer', 'digits', 'wine')
+    """
+    return tuple(sorted(file.stem for file in Path(__file__).parent.glob("*.parquet")))
+
+
+def path(name: str) -> Path:
+    """Path of the Parquet file of a set, for the command line and for other programs.
+
+    Parameters
+    ----------
+    name : {"breast_cancer", "digits", "wine"}
+        The set.
+
+    Returns
+    -------
+    Path
+        A file with the column ``label`` and, for each model, one column (binary) or one a class, as in
+        ``naive_bayes_0`` ... ``naive_bayes_9``.
+
+    Raises
+    ------
+    ValueError
+        If there is no such set.
+
+    Examples
+    --------
+    >>> path("digits").name
+    'digits.parquet'
+    """
+    from bayescal import _checks
+
+    _checks.one_of("name", name, names())
+    return Path(__file__).parent / f"{name}.parquet"
+
+
+def load_digits() -> PredictionSet:
+    """Handwritten digits: 1797 images of 8 by 8 pixels, 10 classes.
+
+    Naive Bayes is over-confident here, the random forest under-confident.
+
+    Returns
+    -------
+    PredictionSet
+        Probabilities of shape (1797, 10), float32.
+
+    Examples
+    --------
+    >>> digits = load_digits()
+    >>> digits.y_true[:5], digits.y_prob["random_forest"].shape
+    (array([0, 1, 2, 3, 4]), (1797, 10))
+    """
+    return _load(
+        "digits",
+        "Which digit is it? 1797 images of 8 by 8 pixels, labels 0 to 9.",
+        "Alpaydin and Kaynak (1998), Optical Recognition of Handwritten Digits, UCI Machine Learning Repository, "
+        "doi:10.24432/C50P49 (the test part, as in sklearn.datasets.load_digits)",
+    )
+
+
+def load_breast_cancer() -> PredictionSet:
+    """Breast cancer: 569 tumours, benign (1) or malignant (0).
+
+    Returns
+    -------
+    PredictionSet
+        Probabilities that a tumour is benign, shape (569,).
+
+    Examples
+    --------
+    >>> cancer = load_breast_cancer()
+    >>> int(cancer.y_true.sum()), cancer.y_prob["naive_bayes"].shape
+    (357, (569,))
+    """
+    return _load(
+        "breast_cancer",
+        "Is a tumour benign? 569 of them, 30 measurements of cell nuclei; 1 is benign, 0 malignant.",
+        "Wolberg, Mangasarian, Street and Street (1993), Breast Cancer Wisconsin (Diagnostic), UCI Machine Learning "
+        "Repository, doi:10.24432/C5DW2B (sklearn.datasets.load_breast_cancer)",
+    )
+
+
+def load_wine() -> PredictionSet:
+    """Wine: 178 wines of three growers. So few rows that every interval is wide.
+
+    Returns
+    -------
+    PredictionSet
+        Probabilities of shape (178, 3), float32.
+
+    Examples
+    --------
+    >>> load_wine().y_prob["naive_bayes"].shape
+    (178, 3)
+    """
+    return _load(
+        "wine",
+        "Which of three growers made it? 178 wines, 13 chemical measurements, labels 0 to 2.",
+        "Aeberhard and Forina (1992), Wine, UCI Machine Learning Repository, doi:10.24432/C5PC7J "
+        "(sklearn.datasets.load_wine)",
+    )
+
+
+def _load(name: str, about: str, source: str) -> PredictionSet:
+    from bayescal.data.files import class_columns
+    from bayescal.data.formats import open_source
+
+    file = open_source(path(name))
+    binary = MODELS[0] in file.columns
+    columns = {model: (model,) if binary else class_columns(file, f"{model}_")[0] for model in MODELS}
+    label, *probs = file.read([("label", "label"), *((c, "number") for of in columns.values() for c in of)])
+    by_model = zip(columns, np.split(np.column_stack(probs), len(MODELS), axis=1), strict=True)
+    return PredictionSet(
+        name,
+        label.astype(np.int64),
+        MappingProxyType({model: prob[:, 0] if binary else np.ascontiguousarray(prob) for model, prob in by_model}),
+        tuple(range(2 if binary else len(columns[MODELS[0]]))),
+        f"{about} {METHOD}",
+        source,
+        LICENCE,
+    )

@@ -22,6 +22,16 @@ def ece(bins: BinDraws) -> Draws:
     References
     ----------
     Naeini, Cooper and Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian binning, AAAI.
+
+    Examples
+    --------
+    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+
+    >>> from bayescal.estimands.plug_in import observed_bins
+    >>> from bayescal.stats.binned import BinnedCounts
+    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> ece(bins).values
+    array([0.25])
     """
     return Draws(_weighted(bins, np.abs(bins.gap)), "ece")
 
@@ -45,6 +55,16 @@ def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
     ------
     ValueError
         If `p` is below 1 or infinite.
+
+    Examples
+    --------
+    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+
+    >>> from bayescal.estimands.plug_in import observed_bins
+    >>> from bayescal.stats.binned import BinnedCounts
+    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> lp_error(bins, 2).values
+    array([0.25495098])
     """
     order = float(_checks.positive("p", p))
     if order < 1:
@@ -53,7 +73,28 @@ def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
 
 
 def l2_error(bins: BinDraws) -> Draws:
-    """Draw the l_2 (root mean square) calibration error: `lp_error` of order 2."""
+    """Draw the l_2 (root mean square) calibration error: `lp_error` of order 2.
+
+    Parameters
+    ----------
+    bins : BinDraws
+        Draws of the bins.
+
+    Returns
+    -------
+    Draws
+        In [0, 1], never below the ECE.
+
+    Examples
+    --------
+    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+
+    >>> from bayescal.estimands.plug_in import observed_bins
+    >>> from bayescal.stats.binned import BinnedCounts
+    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> l2_error(bins).values
+    array([0.25495098])
+    """
     return Draws(lp_error(bins, 2).values, "l2_error")
 
 
@@ -69,6 +110,16 @@ def max_error(bins: BinDraws) -> Draws:
     -------
     Draws
         In [0, 1], never below the l_p errors restricted to occupied bins.
+
+    Examples
+    --------
+    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+
+    >>> from bayescal.estimands.plug_in import observed_bins
+    >>> from bayescal.stats.binned import BinnedCounts
+    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> max_error(bins).values
+    array([0.3])
     """
     gap = np.abs(bins.gap)
     return Draws(gap[:, bins.occupied].max(axis=1), "max_error")
@@ -86,17 +137,69 @@ def signed_error(bins: BinDraws) -> Draws:
     -------
     Draws
         In [-1, 1]; positive means under-confident on average. It equals `underconfidence` - `overconfidence`.
+
+    Examples
+    --------
+    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+
+    >>> from bayescal.estimands.plug_in import observed_bins
+    >>> from bayescal.stats.binned import BinnedCounts
+    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> signed_error(bins).values
+    array([-0.05])
     """
     return Draws(_weighted(bins, bins.gap), "signed_error")
 
 
 def overconfidence(bins: BinDraws) -> Draws:
-    """Draw the part of the ECE from bins whose confidence exceeds their accuracy; the rest is `underconfidence`."""
+    """Draw the part of the ECE from bins whose confidence exceeds their accuracy; the rest is `underconfidence`.
+
+    Parameters
+    ----------
+    bins : BinDraws
+        Draws of the bins.
+
+    Returns
+    -------
+    Draws
+        In [0, 1]; with `underconfidence` it adds up to the ECE.
+
+    Examples
+    --------
+    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+
+    >>> from bayescal.estimands.plug_in import observed_bins
+    >>> from bayescal.stats.binned import BinnedCounts
+    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> overconfidence(bins).values
+    array([0.15])
+    """
     return Draws(_weighted(bins, np.maximum(-bins.gap, 0.0)), "overconfidence")
 
 
 def underconfidence(bins: BinDraws) -> Draws:
-    """Draw the part of the ECE from bins whose accuracy exceeds their confidence; the rest is `overconfidence`."""
+    """Draw the part of the ECE from bins whose accuracy exceeds their confidence; the rest is `overconfidence`.
+
+    Parameters
+    ----------
+    bins : BinDraws
+        Draws of the bins.
+
+    Returns
+    -------
+    Draws
+        In [0, 1]; with `overconfidence` it adds up to the ECE.
+
+    Examples
+    --------
+    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+
+    >>> from bayescal.estimands.plug_in import observed_bins
+    >>> from bayescal.stats.binned import BinnedCounts
+    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> underconfidence(bins).values
+    array([0.1])
+    """
     return Draws(_weighted(bins, np.maximum(bins.gap, 0.0)), "underconfidence")
 
 

@@ -41,34 +41,31 @@ def truncated_normal_quantile(
     """
     u, loc, scale, low, high = (np.asarray(v, dtype=np.float64) for v in (u, loc, scale, low, high))
     a, b = (low - loc) / scale, (high - loc) / scale
-    z = np.empty(np.broadcast_shapes(u.shape, a.shape, b.shape))
     tail = (a > 0) | (b < 0)
-    if not tail.any():
-        cdf = ndtr(a)
-        ndtri(cdf + u * (ndtr(b) - cdf), out=z)
-    elif tail.ndim == 0 or tail.all():
-        z[...] = _tail_quantile(u, a, b)
-    else:
-        inside = ndtr(a) + u * (ndtr(b) - ndtr(a))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # each form is used only where it holds
-            z[...] = np.where(tail, _tail_quantile(u, a, b), ndtri(inside))
-    return np.clip(loc + scale * z, low, high)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # each form is used only where it holds
+        if tail.all():
+            x = _tail_quantile(u, a, b, scale, low, high)
+        else:
+            cdf = ndtr(a)
+            x = loc + scale * ndtri(cdf + u * (ndtr(b) - cdf))
+            if tail.any():
+                x = np.where(tail, _tail_quantile(u, a, b, scale, low, high), x)
+    return np.clip(x, low, high)
 
 
-def _tail_quantile(u: Floats, a: Floats, b: Floats) -> Floats:
-    """Quantile in standard units where 0 < a < b or a < b < 0, on the logarithmic scale of that tail."""
+def _tail_quantile(u: Floats, a: Floats, b: Floats, scale: Floats, low: Floats, high: Floats) -> Floats:
+    """Quantile where 0 < a < b or a < b < 0 (standard units), by the distance from the near end of the interval."""
     upper = a > 0
     near = np.abs(np.where(upper, a, b))
     beyond = np.where(upper, u, 1 - u)  # share of the interval's mass between its near end and x
-    with np.errstate(divide="ignore", invalid="ignore"):  # an infinite far end, or a probability of exactly 0 or 1
-        # log of P(Z > |x|) / P(Z > near), from the same ratio at the far end
-        log_ratio = np.log1p(beyond * np.expm1(_log_tail_ratio(near, b - a)))
-        distance = np.maximum(-ndtri_exp(log_ndtr(-near) + log_ratio) - near, 0.0)
-        for _ in range(2):
-            slope = -np.sqrt(2 / np.pi) / erfcx((near + distance) / np.sqrt(2))
-            distance = np.maximum(distance - (_log_tail_ratio(near, distance) - log_ratio) / slope, 0.0)
-    distance = np.where(np.isfinite(log_ratio), distance, np.inf)
-    return np.where(upper, near + distance, -near - distance)
+    # log of P(Z > |x|) / P(Z > near), from the same ratio at the far end
+    log_ratio = np.log1p(beyond * np.expm1(_log_tail_ratio(near, (high - low) / scale)))
+    distance = np.maximum(-ndtri_exp(log_ndtr(-near) + log_ratio) - near, 0.0)
+    for _ in range(2):
+        slope = -np.sqrt(2 / np.pi) / erfcx((near + distance) / np.sqrt(2))
+        distance = np.maximum(distance - (_log_tail_ratio(near, distance) - log_ratio) / slope, 0.0)
+    distance = scale * np.where(np.isfinite(log_ratio), distance, np.inf)
+    return np.where(upper, low + distance, high - distance)
 
 
 def _log_tail_ratio(near: Floats, distance: Floats) -> Floats:

@@ -1,0 +1,185 @@
+"""``bayescal report``: a file in, an evaluation shown and saved."""
+
+import csv
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayescal import _render
+from bayescal.cli import outputs
+from bayescal.cli.words import console, warnings_as_notes
+from bayescal.data.files import Rows, read_predictions
+from bayescal.evaluate import evaluate
+from bayescal.evaluation import ClasswiseEvaluation, Evaluation
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Columns of a file that hold what `evaluate` takes, and the target if the options imply one."""
+
+    label: str
+    prob: str | None
+    prob_prefix: str | None
+    target: str | None
+
+    def called(self, weights: str | None) -> dict[str, str]:
+        """What messages call the arguments of `evaluate` that hold rows."""
+        prob = f"column {self.prob!r}" if self.prob is not None else f"the matrix of columns '{self.prob_prefix}*'"
+        return {"y_true": f"column {self.label!r}", "y_prob": prob, "weights": f"column {weights!r}"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was typed.
+
+    Parameters
+    ----------
+    file : Path
+        The file of predictions.
+    label, prob, prob_prefix, correct, confidence, weights : str or None
+        Columns.
+    classes : str or None
+        Labels, separated by commas.
+    seed : int
+        Seed of the draws.
+    asked : mapping
+        Keywords of `evaluate`; None where its default is meant.
+    outputs : mapping of str to Path or None
+        What is to be saved where.
+    """
+
+    file: Path
+    label: str | None
+    prob: str | None
+    prob_prefix: str | None
+    correct: str | None
+    confidence: str | None
+    weights: str | None
+    classes: str | None
+    seed: int
+    asked: Mapping[str, Any]
+    outputs: Mapping[str, Path | None]
+
+
+def evaluate_defaults() -> dict[str, Any]:
+    """Default of every keyword of `bayescal.evaluate`."""
+    parameters = inspect.signature(evaluate).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def run(request: Request) -> None:
+    """Read, evaluate, save, show: in this order, so that a closed pipe or a narrow terminal loses no file.
+
+    Parameters
+    ----------
+    request : Request
+        What was typed.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        For anything that is wrong with the options, the file or the places to write to.
+    """
+    to_save = outputs.check(request.outputs, besides=request.file)
+    columns = _columns(request)
+    asked = {**evaluate_defaults(), **{k: v for k, v in request.asked.items() if v is not None}}
+    asked |= {"bins": _bins(asked["bins"]), "target": asked["target"] or columns.target}
+    rows = read_predictions(
+        request.file,
+        label=columns.label,
+        prob=columns.prob,
+        prob_prefix=columns.prob_prefix,
+        weights=request.weights,
+        classes=None if request.classes is None else next(csv.reader([request.classes])),
+    )
+    asked |= {"classes": rows.classes, "weights": rows.weights, "rng": request.seed}
+    with warnings_as_notes(rows, columns.called(request.weights)):
+        evaluation = evaluate(rows.y_true, rows.y_prob, **asked)
+    _save(to_save, evaluation, _parameters(request, columns, rows, evaluation, asked))
+    screen = console()
+    show(screen, evaluation)
+    for kind in to_save:
+        screen.print(f"Saved {request.outputs[kind]}", soft_wrap=True)
+
+
+def show(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> None:
+    """Print the sentence, the table, remarks and the specification."""
+    sheet = evaluation.sheet()
+    screen.print()
+    screen.print(sheet.sentence)
+    screen.print(_render.table(sheet))
+    for remark in sheet.remarks:
+        screen.print(remark + "\n")
+    screen.print(sheet.spec + "\n", soft_wrap=True)  # one line, to be copied
+
+
+def _columns(request: Request) -> _Columns:
+    """Which of the three ways to name the columns was taken."""
+    if request.correct is not None or request.confidence is not None:
+        if request.correct is None or request.confidence is None:
+            raise ValueError("--correct and --confidence go together: was the prediction right, and how sure was it?")
+        if any(c is not None for c in (request.label, request.prob, request.prob_prefix)):
+            raise ValueError("--correct and --confidence take the place of --label, --prob and --prob-prefix.")
+        return _Columns(request.correct, request.confidence, None, "confidence")
+    if (request.prob is None) == (request.prob_prefix is None):
+        raise ValueError(
+            "say where the probabilities are: --prob COLUMN (one column), --prob-prefix PREFIX (one column a "
+            "class), or --confidence COLUMN with --correct COLUMN" + ("." if request.prob is None else "; not two.")
+        )
+    if request.label is None:
+        raise ValueError("say where the true labels are: --label COLUMN.")
+    return _Columns(request.label, request.prob, request.prob_prefix, None)
+
+
+def _bins(text: Any) -> Any:
+    """A number of bins, or edges separated by commas."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return [float(edge) for edge in text.split(",")] if "," in text else int(text)
+    except ValueError:
+        raise ValueError(f"`bins` must be a whole number, or edges like 0,0.25,0.5,1; not {text!r}.") from None
+
+
+def _parameters(
+    request: Request,
+    columns: _Columns,
+    rows: Rows,
+    evaluation: Evaluation | ClasswiseEvaluation,
+    asked: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What would have to be typed to get the same result."""
+    first = evaluation.counts if isinstance(evaluation, Evaluation) else evaluation.counts[0]
+    return {
+        "file": request.file.name,
+        "rows": first.n_rows,
+        "label": columns.label,
+        "prob": list(rows.columns),
+        "weights": request.weights,
+        "classes": rows.classes,
+        "logits": asked["logits"],
+        "target": first.target,
+        "bins": asked["bins"],
+        "binning": first.bins.kind,
+        "model": evaluation.model,
+        "draws": asked["draws"],
+        "seed": request.seed,
+    }
+
+
+def _save(
+    to_save: Mapping[str, Path], evaluation: Evaluation | ClasswiseEvaluation, parameters: Mapping[str, Any]
+) -> None:
+    with outputs.replacing(list(to_save.values())) as drafts:
+        for kind, draft in zip(to_save, drafts, strict=True):
+            if kind == "json":
+                outputs.save_json(draft, outputs.document(evaluation, parameters))
+            elif kind == "plot":
+                outputs.save_figure(draft, outputs.picture({"": evaluation}))
+            else:
+                evaluation.to_datatree().to_netcdf(draft)

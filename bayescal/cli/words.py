@@ -1,0 +1,108 @@
+"""From the library's messages to the command line's: options for arguments, lines of the file for indices."""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from bayescal.data.files import Rows
+
+#: Arguments of the library whose option has another name.
+OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE"}
+OPTIONS = ("classes", "target", "bins", "binning", "model", "draws", "logits", "prob", "prob_prefix", *OPTION_OF)
+PER_ROW = ("y_true", "y_prob", "weights")
+
+
+def console(stderr: bool = False) -> "Console":
+    """A console of at most 120 columns that colours nothing by itself: numbers and paths are shown as they are."""
+    from rich.console import Console
+
+    made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    made.width = min(made.width, 120)
+    return made
+
+
+@contextmanager
+def one_clear_message() -> Iterator[None]:
+    """Turn what is wrong with the input into one message on stderr and exit code 2."""
+    import typer
+
+    try:
+        yield
+    except (ValueError, TypeError, OSError) as problem:
+        _say("Error", "bold red", translated(_told(problem)))
+        raise typer.Exit(2) from None
+
+
+def _told(problem: Exception) -> str:
+    """An operating system's error without its number; a file that is meant to be seen, without its folder."""
+    if isinstance(problem, OSError) and problem.strerror:
+        where = f" '{problem.filename}'" if problem.filename else ""
+        return f"{problem.strerror}:{where}." if where else f"{problem.strerror}."
+    return str(problem)
+
+
+def _say(kind: str, style: str, message: str) -> None:
+    from rich.text import Text
+
+    # one line however narrow the terminal, so that it can be searched and copied
+    console(stderr=True).print(Text.assemble((f"{kind}: ", style), message), soft_wrap=True)
+
+
+@contextmanager
+def warnings_as_notes(rows: "Rows", called: dict[str, str]) -> Iterator[None]:
+    """Show what the library warns of as notes on stderr, and its errors, in the words of the command line."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+    except (ValueError, TypeError) as problem:
+        raise type(problem)(translated(str(problem), rows, called)) from problem
+    for warning in caught:
+        _say("Note", "yellow", translated(str(warning.message), rows, called))
+
+
+def translated(message: str, rows: "Rows | None" = None, called: dict[str, str] | None = None) -> str:
+    """Say `message` in the words of the command line.
+
+    Parameters
+    ----------
+    message : str
+        What the library says, with arguments between backticks and rows as indices.
+    rows : Rows, optional
+        The rows it speaks about, to turn indices into lines of their file.
+    called : dict of str to str, optional
+        What to call the arguments that hold rows, as in ``{"y_prob": "column 'probability'"}``.
+
+    Returns
+    -------
+    str
+        The same, for somebody who typed options and whose rows are lines.
+    """
+    if rows is not None and re.match(f"`({'|'.join(PER_ROW)})`", message):
+        message = re.sub(r"first at index (\d+|\((\d+), (\d+)\))", _line_of(rows), message)
+    message = message.replace("`y_prob[:, 1]`", "--prob with the column of class 1")
+    for argument, name in (called or {}).items():
+        message = message.replace(f"`{argument}`", name)
+    return re.sub(rf"`({'|'.join(OPTIONS)})(?:=([^`]*))?`", _option, message)
+
+
+def _line_of(rows: "Rows") -> Callable[[re.Match[str]], str]:
+    def said(found: re.Match[str]) -> str:
+        if found[2] is None:
+            return f"first in {rows.source.place(int(found[1]))}"
+        return f"first in {rows.source.place(int(found[2]))}, column {rows.columns[int(found[3])]!r}"
+
+    return said
+
+
+def _option(found: re.Match[str]) -> str:
+    """`target='event'` -> --target event; `logits=True` -> --logits; `classes=('no', 'yes')` -> --classes no,yes."""
+    name = OPTION_OF.get(found[1], "--" + found[1].replace("_", "-"))
+    value = re.sub(r"^[('\[]+|[)'\]]+$", "", found[2] or "")
+    value = re.sub(r"'?, '?", ",", value)
+    return name if value in ("", "True") else f"{name} {value}"

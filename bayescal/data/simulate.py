@@ -1,0 +1,420 @@
+"""Teaching generators: confidences from a population, outcomes from a true calibration curve, and the true ECE."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal import _checks
+
+Floats = NDArray[np.float64]
+
+#: Confidences are kept this far from 0 and 1, for the logit only.
+LOGIT_MARGIN = 1e-9
+
+
+@dataclass(frozen=True)
+class BetaPopulation:
+    r"""Confidences :math:`c = l + (1 - l) B` with :math:`B \sim \mathrm{Beta}(a, b)`.
+
+    Parameters
+    ----------
+    a, b : float
+        Shape parameters, > 0. Large `a` and small `b`: most confidences near 1.
+    low : float, default 0.0
+        Lower end l of the range, in [0, 1); the upper end is 1.
+    name : str, optional
+        What to call it in tables.
+
+    Examples
+    --------
+    >>> population = BetaPopulation(1, 1, low=0.5)
+    >>> float(population.cdf(0.75)), float(population.quantile(0.5)), population.sample(3, rng=1).shape
+    (0.5, 0.75, (3,))
+    """
+
+    a: float
+    b: float
+    low: float = 0.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _checks.positive("a", self.a)
+        _checks.positive("b", self.b)
+        if not 0 <= self.low < 1:
+            raise ValueError(f"`low` must lie in [0, 1), not {self.low}.")
+
+    def __str__(self) -> str:
+        return self.name or f"{self.low:g} + {1 - self.low:g} Beta({self.a:g}, {self.b:g})"
+
+    def sample(self, n_rows: int, *, rng: Any = None) -> Floats:
+        """Draw `n_rows` confidences; `rng` as for `numpy.random.default_rng`."""
+        return self.low + (1 - self.low) * _checks.generator(rng).beta(self.a, self.b, n_rows)
+
+    def cdf(self, confidence: ArrayLike) -> Floats:
+        """Share of the population at or below a confidence."""
+        from scipy.special import betainc
+
+        return betainc(self.a, self.b, np.clip((np.asarray(confidence) - self.low) / (1 - self.low), 0, 1))
+
+    def quantile(self, share: ArrayLike) -> Floats:
+        """Confidence below which a share of the population lies."""
+        from scipy.special import betaincinv
+
+        return self.low + (1 - self.low) * betaincinv(self.a, self.b, share)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A true calibration curve: the probability of outcome 1 at each confidence.
+
+    Made by `true_curve`.
+
+    Parameters
+    ----------
+    name : str
+        Its family.
+    strength : float or None
+        How far from calibrated, in the family's unit; None where there is nothing to choose.
+    function : callable
+        Takes confidences, returns probabilities, arrays of the same shape.
+    breaks : tuple of float, default ()
+        Confidences at which the function jumps or bends; quadrature stops there and starts anew.
+
+    Examples
+    --------
+    >>> curve = true_curve("shift", 0.3)
+    >>> print(curve, curve([0.5, 0.9]))
+    shift 0.3 [0.574 0.924]
+    """
+
+    name: str
+    strength: float | None
+    function: Callable[[Floats], ArrayLike]
+    breaks: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        return self.name if self.strength is None else f"{self.name} {self.strength:g}"
+
+    def __call__(self, confidence: ArrayLike) -> Floats:
+        """Probability of outcome 1 at each confidence."""
+        confidence = np.asarray(confidence, dtype=np.float64)
+        return _unit_interval("curve", self.function(confidence), confidence.shape)
+
+
+def _calibrated() -> Curve:
+    return Curve("calibrated", None, lambda p: p)
+
+
+def _temperature(strength: float) -> Curve:
+    if strength <= 0:
+        raise ValueError(f"`strength` of a temperature must be > 0, not {strength:g}; 1 is calibrated.")
+    return Curve("temperature", strength, lambda p: _expit(_logit(p) / strength))
+
+
+def _shift(strength: float) -> Curve:
+    return Curve("shift", strength, lambda p: _expit(_logit(p) + strength))
+
+
+def _wave(strength: float) -> Curve:
+    return Curve("wave", strength, lambda p: np.clip(p + strength * np.sin(8 * np.pi * p), 0, 1))
+
+
+def _one_bad_bin(strength: float) -> Curve:
+    low, high = 0.8, 0.87
+    return Curve(
+        "one bad bin",
+        strength,
+        lambda p: np.clip(np.where((p > low) & (p < high), p - strength, p), 0, 1),
+        breaks=(low, high),
+    )
+
+
+def _logit(p: Floats) -> Floats:
+    from scipy.special import logit
+
+    return logit(np.clip(p, LOGIT_MARGIN, 1 - LOGIT_MARGIN))
+
+
+def _expit(x: Floats) -> Floats:
+    from scipy.special import expit
+
+    return expit(x)
+
+
+#: Populations by name: the top label of an accurate network, a uniform one, a rare event.
+POPULATIONS = {
+    "top": BetaPopulation(2.0, 0.6, low=0.5, name="top"),
+    "flat": BetaPopulation(1.0, 1.0, name="flat"),
+    "rare": BetaPopulation(0.5, 4.0, name="rare"),
+}
+#: Families of curves by name, with the strength that each takes unless another is given.
+CURVES: dict[str, tuple[Callable[..., Curve], float | None]] = {
+    "calibrated": (_calibrated, None),
+    "temperature": (_temperature, 1.5),
+    "shift": (_shift, 0.3),
+    "wave": (_wave, 0.05),
+    "one bad bin": (_one_bad_bin, 0.3),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """Rows whose truth is known.
+
+    Parameters
+    ----------
+    confidence : ndarray, shape (n_rows,)
+        Stated probabilities of outcome 1, in [0, 1].
+    outcome : ndarray of int64, shape (n_rows,)
+        What happened, 0 or 1.
+    population : BetaPopulation or callable
+        Where the confidences came from.
+    curve : Curve
+        The true probability of outcome 1 at each confidence.
+    """
+
+    confidence: Floats
+    outcome: NDArray[np.int64]
+    population: Any
+    curve: Curve
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def __repr__(self) -> str:
+        return f"Simulated({len(self)} rows, population {_name(self.population)}, curve {self.curve})"
+
+    def true_ece(self, bins: Any = 15, *, rows: int = 3_000_000, rng: Any = 0) -> float:
+        """The population's binned ECE, which an interval should contain; see `true_ece`."""
+        return true_ece(self.population, self.curve, bins=bins, rows=rows, rng=rng)
+
+
+def simulate(
+    n_rows: int,
+    *,
+    population: Any = "top",
+    curve: Any = "calibrated",
+    strength: float | None = None,
+    rng: Any = None,
+) -> Simulated:
+    r"""Simulate confidences and outcomes with a known calibration curve.
+
+    Parameters
+    ----------
+    n_rows : int
+        Number of rows.
+    population : {"top", "flat", "rare"}, BetaPopulation or callable, default "top"
+        Where confidences come from: 0.5 + 0.5 Beta(2, 0.6), like the top label of an accurate network; uniform;
+        Beta(0.5, 4), like a rare event. A callable takes ``(rng, n_rows)`` and returns `n_rows` confidences.
+    curve : {"calibrated", "temperature", "shift", "wave", "one bad bin"}, Curve or callable, default "calibrated"
+        The true probability of outcome 1 at confidence c; a callable takes and returns an array. See `true_curve`.
+    strength : float, optional
+        Parameter of a curve given by name; by default that of `true_curve`.
+    rng : None, int, SeedSequence or Generator
+        Randomness, as for `numpy.random.default_rng`.
+
+    Returns
+    -------
+    Simulated
+        Rows, and their truth: ``.confidence``, ``.outcome``, ``.true_ece(bins=15)``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For an unknown name, a strength without a named curve, or a callable that leaves [0, 1].
+
+    See Also
+    --------
+    true_ece : The truth without rows.
+
+    Notes
+    -----
+    Confidences are drawn first, then one uniform number a row: :math:`z_i = 1` where :math:`u_i < \mathrm{curve}(c_i)`.
+
+    Examples
+    --------
+    >>> rows = simulate(1000, population="flat", curve="shift", strength=0.3, rng=1)
+    >>> rows
+    Simulated(1000 rows, population flat, curve shift 0.3)
+    >>> import bayescal as bc
+    >>> rows.true_ece(), bc.evaluate(rows.outcome, rows.confidence, rng=1).ece.mean()
+    (0.0498, 0.0...)
+    """
+    n_rows = _checks.whole_number("n_rows", n_rows)
+    population, made = _population(population), true_curve(curve, strength)
+    rng = _checks.generator(rng)
+    confidence = _sample(population, n_rows, rng)
+    outcome = (rng.random(n_rows) < made(confidence)).astype(np.int64)
+    return Simulated(confidence, outcome, population, made)
+
+
+def true_curve(curve: Any = "calibrated", strength: float | None = None) -> Curve:
+    r"""Make a true calibration curve from its name and strength.
+
+    Parameters
+    ----------
+    curve : {"calibrated", "temperature", "shift", "wave", "one bad bin"}, Curve or callable, default "calibrated"
+        With strength s, the probability of outcome 1 at confidence c:
+
+        - ``calibrated``: c;
+        - ``temperature``: expit(logit(c) / s), over-confident where s > 1 (default 1.5);
+        - ``shift``: expit(logit(c) + s), under-confident where s > 0 (default 0.3);
+        - ``wave``: c + s sin(8 pi c), clipped to [0, 1] (default 0.05);
+        - ``one bad bin``: c - s for c strictly between 0.8 and 0.87, clipped to [0, 1], else c (default 0.3).
+    strength : float, optional
+        s; only with a name.
+
+    Returns
+    -------
+    Curve
+        Callable.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For an unknown name, or a strength where none is taken or that is not finite.
+
+    Examples
+    --------
+    >>> print(true_curve("temperature", 2)(0.9))
+    0.75
+    """
+    if isinstance(curve, str):
+        _checks.one_of("curve", curve, CURVES)
+        make, default = CURVES[curve]
+        if default is not None:
+            return make(_finite_number(default if strength is None else strength))
+        _no_strength(strength, f"`curve={curve!r}`")
+        return make()
+    _no_strength(strength, "a curve that is not given by name")
+    if isinstance(curve, Curve):
+        return curve
+    if not callable(curve):
+        raise TypeError(f"`curve` must be a name, a Curve or a function of confidences, not {curve!r}.")
+    return Curve(getattr(curve, "__name__", "custom"), None, curve)
+
+
+def true_ece(
+    population: Any, curve: Any, *, bins: Any = 15, strength: float | None = None, rows: int = 3_000_000, rng: Any = 0
+) -> float:
+    r"""Compute the binned ECE of a population, :math:`\sum_b |E[(\mathrm{curve}(c) - c)\,1\{c \in I_b\}]|`.
+
+    Parameters
+    ----------
+    population, curve, strength
+        As for `simulate`.
+    bins : int, array-like or Bins, default 15
+        A number of equal-width bins, or edges that increase from 0 to 1; ``counts.bins`` of anything counted.
+    rows : int, default 3_000_000
+        Only for a population given as a callable, whose distribution is not known: size of the sample that stands
+        for it. The standard error is at most :math:`\mathrm{max\,gap} / \sqrt{\mathrm{rows}}`: below 0.0002 for gaps
+        up to 0.3.
+    rng : None, int, SeedSequence or Generator, default 0
+        Randomness of that sample; fixed by default, so that the truth is one number.
+
+    Returns
+    -------
+    float
+        In [0, 1]. It depends on the bins: gaps of opposite sign within a bin cancel.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `simulate`, or if `bins` is neither a number nor edges from 0 to 1.
+
+    Notes
+    -----
+    For a `BetaPopulation` the integral over each bin is taken in the population's own quantiles, where the density is
+    1, by Gauss-Legendre quadrature of order 16 on 32 panels between any two edges of the bins or breaks of the curve:
+    to about eight digits for the named curves. A callable curve that jumps is integrated across its jumps, to about
+    the mass of a panel times the jump; as ``Curve(name, None, function, breaks=...)`` it is integrated between them.
+
+    Examples
+    --------
+    A shift of the uniform population:
+
+    >>> true_ece("flat", "shift", strength=0.3)
+    0.0498
+    >>> true_ece("flat", lambda p: p**2, bins=[0, 1])  # 1/2 - 1/3
+    0.1667
+    """
+    population, made = _population(population), true_curve(curve, strength)
+    edges = _edges(bins)
+    if isinstance(population, BetaPopulation):
+        return _ece_by_quadrature(population, made, edges)
+    c = _sample(population, _checks.whole_number("rows", rows), _checks.generator(rng))
+    last = len(edges) - 2
+    index = np.minimum(np.searchsorted(edges, c, side="right") - 1, last)
+    return float(np.abs(np.bincount(index, made(c) - c, last + 1)).sum() / len(c))
+
+
+def _ece_by_quadrature(population: BetaPopulation, curve: Curve, edges: Floats, panels: int = 32) -> float:
+    from scipy.special import roots_legendre
+
+    stops = np.unique(np.concatenate([edges, [b for b in curve.breaks if 0 < b < 1]]))
+    share = population.cdf(stops)
+    start = share[:-1, None] + np.diff(share)[:, None] * np.arange(panels) / panels
+    width = np.diff(share) / panels
+    x, w = roots_legendre(16)
+    at = start[..., None] + width[:, None, None] * (x + 1) / 2
+    c = population.quantile(at)
+    gap = ((curve(c) - c) * w / 2).sum(axis=(1, 2)) * width
+    of_bin = np.searchsorted(edges, stops[:-1], side="right") - 1
+    return float(np.abs(np.bincount(of_bin, gap)).sum())
+
+
+def _population(population: Any) -> Any:
+    if isinstance(population, str):
+        _checks.one_of("population", population, POPULATIONS)
+        return POPULATIONS[population]
+    if not isinstance(population, BetaPopulation) and not callable(population):
+        raise TypeError(
+            "`population` must be a name, a BetaPopulation or a function of (rng, n_rows), "
+            f"not {type(population).__name__}."
+        )
+    return population
+
+
+def _sample(population: Any, n_rows: int, rng: np.random.Generator) -> Floats:
+    if isinstance(population, BetaPopulation):
+        return population.sample(n_rows, rng=rng)
+    return _unit_interval("population", population(rng, n_rows), (n_rows,))
+
+
+def _unit_interval(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+    """What a callable returned: an array of the shape expected, in [0, 1]."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != shape:
+        raise ValueError(f"`{name}` must return an array of shape {shape}, not {array.shape}.")
+    return _checks.probabilities(name, array) if array.size else array
+
+
+def _edges(bins: Any) -> Floats:
+    """Edges of a number of equal-width bins, of `Bins`, or as given."""
+    edges = np.asarray(getattr(bins, "edges", bins))
+    if edges.ndim == 0:
+        n_bins = _checks.whole_number("bins", bins)
+        return np.arange(n_bins + 1) / n_bins
+    edges = edges.astype(np.float64)
+    if edges.ndim != 1 or len(edges) < 2 or edges[0] != 0 or edges[-1] != 1 or not (np.diff(edges) > 0).all():
+        raise ValueError("`bins` must be a number of bins, or edges that increase from 0 to 1.")
+    return edges
+
+
+def _finite_number(strength: Any) -> float:
+    number = np.asarray(strength)
+    if number.ndim or number.dtype.kind not in "iuf" or not np.isfinite(number):
+        raise TypeError(f"`strength` must be a finite number, not {strength!r}.")
+    return float(number)
+
+
+def _no_strength(strength: Any, where: str) -> None:
+    if strength is not None:
+        raise ValueError(f"`strength` belongs to a named curve; {where} takes none, and {strength!r} was given.")
+
+
+def _name(population: Any) -> str:
+    return str(population) if isinstance(population, BetaPopulation) else getattr(population, "__name__", "custom")

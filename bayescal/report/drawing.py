@@ -1,0 +1,69 @@
+"""What all pictures share: colours, the axes they are drawn on, the headline above them."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _render
+from bayescal.evaluation import ClasswiseEvaluation, Evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+# Okabe and Ito's palette, which colour-blind readers can tell apart, and a grey that shows on black and on white
+BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#808080"
+SMALL, SMALLER = 8.5, 7.5  # points; text that must fit above axes three inches wide
+
+
+def require_evaluation(evaluation: Any) -> None:
+    """Refuse what is not an evaluation, with a hint at how to make one."""
+    if not isinstance(evaluation, Evaluation | ClasswiseEvaluation):
+        raise TypeError(
+            f"`evaluation` must be an Evaluation, not {type(evaluation).__name__}; "
+            "make one with `bayescal.evaluate(y_true, y_prob)`."
+        )
+
+
+def axes_or_new(ax: Any, figsize: tuple[float, float]) -> "Axes":
+    """The axes given, or those of a new pyplot figure: what notebooks and `plt.show()` display."""
+    if ax is None:
+        from matplotlib import pyplot as plt
+
+        return plt.figure(figsize=figsize, layout="tight").subplots()
+    from matplotlib.axes import Axes
+
+    if not isinstance(ax, Axes):
+        raise TypeError(
+            f"`ax` must be a matplotlib Axes, not {type(ax).__name__}. "
+            "Of a figure take `figure.subplots()`, of an array of axes one, as in `axes[0]`."
+        )
+    return ax
+
+
+def headline(ax: "Axes", evaluation: Evaluation | ClasswiseEvaluation, prob: float, above: float) -> None:
+    """The answer as the title and, smaller, the question under it; `above` points are left free over the axes."""
+    import textwrap
+
+    low, high = evaluation.ece.interval(prob)
+    mean, low, high = (_render.number(v) for v in (evaluation.ece.mean(), low, high))
+    points = ax.bbox.width * 72 / ax.figure.dpi
+    lines = textwrap.wrap(evaluation.question, max(20, int(points / (0.52 * SMALLER))))
+    ax.annotate(
+        "\n".join(lines),
+        (0, 1),
+        xycoords="axes fraction",
+        xytext=(0, above),
+        textcoords="offset points",
+        fontsize=SMALLER,
+        va="bottom",
+        alpha=0.7,
+    )
+    ax.set_title(
+        f"ECE {mean}, {100 * prob:g} % interval [{low}, {high}]",
+        loc="left",
+        fontsize=SMALL + 1,
+        pad=above + 1.25 * SMALLER * len(lines) + 3,
+    )

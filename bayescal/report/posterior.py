@@ -1,0 +1,241 @@
+"""The posterior of the ECE beside what chance alone would show: computed as a record, then drawn on any axes."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _render
+from bayescal._draws import Draws
+from bayescal.evaluation import ClasswiseEvaluation, Evaluation
+from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, axes_or_new, headline, require_evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+#: Height of the interval's bar under its curve's base line, in units of the posterior's peak.
+BAR = -0.13
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """A distribution as it is drawn: a curve for what is continuous, stems for values that come again and again.
+
+    Parameters
+    ----------
+    x, height : ndarray
+        The curve; empty where every draw lies on a stem.
+    stem_x, stem_pr : ndarray
+        Values that have probability of their own, and that probability.
+    mean, low, high : float
+        Mean and equal-tailed interval.
+    """
+
+    x: Floats
+    height: Floats
+    stem_x: Floats
+    stem_pr: Floats
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorShapes:
+    """What `plot_posterior` shows.
+
+    Parameters
+    ----------
+    posterior : Density
+        The ECE.
+    null : Density or None
+        The plug-in value if the model were calibrated; None without rows.
+    plug_in : float
+        NaN without rows.
+    """
+
+    posterior: Density
+    null: Density | None
+    plug_in: float
+
+
+def posterior_shapes(evaluation: Evaluation | ClasswiseEvaluation, prob: float = 0.95) -> PosteriorShapes:
+    """Compute what `plot_posterior` draws.
+
+    Parameters
+    ----------
+    evaluation : Evaluation or ClasswiseEvaluation
+        The result of `evaluate`.
+    prob : float, default 0.95
+        Probability of the equal-tailed interval, in (0, 1).
+
+    Returns
+    -------
+    PosteriorShapes
+        The posterior of the ECE, the null reference and the plug-in value.
+
+    Raises
+    ------
+    TypeError
+        If `evaluation` is something else.
+    ValueError
+        If `prob` is not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> shapes = posterior_shapes(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
+    >>> shapes.plug_in, bool(shapes.posterior.low < shapes.posterior.mean < shapes.posterior.high)
+    (0.2, True)
+    """
+    require_evaluation(evaluation)
+    has_null = isinstance(evaluation, ClasswiseEvaluation) or evaluation.null_bins is not None
+    return PosteriorShapes(
+        posterior=_density(evaluation.ece, prob),
+        null=_density(evaluation.null, prob) if has_null else None,
+        plug_in=evaluation.plug_in,
+    )
+
+
+def plot_posterior(
+    evaluation: Evaluation | ClasswiseEvaluation, ax: "Axes | None" = None, *, prob: float = 0.95
+) -> "Axes":
+    """Draw the posterior of the ECE, above what a calibrated model would show by chance.
+
+    Above, the posterior with its mean (dot) and equal-tailed interval (bar). Below, lighter, the null reference: the
+    plug-in ECE of data of the same size if the model were exactly calibrated. The dashed line is the plug-in value;
+    inside the lower hump, it is no evidence of miscalibration.
+
+    Parameters
+    ----------
+    evaluation : Evaluation or ClasswiseEvaluation
+        The result of `evaluate`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    prob : float, default 0.95
+        Probability of the interval, in (0, 1).
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one; its ``.figure`` saves the picture.
+
+    Raises
+    ------
+    TypeError
+        If `evaluation` is not an evaluation, or `ax` is not an Axes.
+    ValueError
+        If `prob` is not strictly between 0 and 1.
+
+    See Also
+    --------
+    plot_reliability : The bins behind it.
+
+    Notes
+    -----
+    Curves are kernel density estimates, reflected at the ends of the draws' range so that none leaks below 0; they
+    come from ArviZ. Each is scaled to its own peak. A value that draws take exactly, as an ECE of 0, is a stem with
+    its probability, not a part of the curve.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+    >>> ax = plot_posterior(ev, Figure().subplots())
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['posterior', 'if calibrated']
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    shapes = posterior_shapes(evaluation, prob)
+    ax = axes_or_new(ax, figsize=(6.0, 3.8))
+    rows = [("posterior", shapes.posterior, BLUE, 1.0)]
+    if shapes.null is not None:
+        rows.append(("if calibrated", shapes.null, GREY, 0.7))
+    bases: list[float] = []
+    base = 0.0
+    for _, density, colour, height in rows:
+        base -= 0.0 if not bases else height + 0.42
+        bases.append(base)
+        _draw_density(ax, density, base, height, colour)
+    right = 1.06 * max(max(d.high, *d.x[-1:], *d.stem_x[-1:]) for _, d, _, _ in rows)
+    right = max(right, 1.06 * np.nan_to_num(shapes.plug_in), 1e-6)
+    ax.set(xlim=(-0.02 * right, right), ylim=(bases[-1] - 0.3, 1.3))
+    ax.set_xlabel(f"{_quantity(evaluation)}\ndot: mean, bar: {100 * prob:g} % interval")
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    ax.set_yticks(bases, [_row_name(name, density) for name, density, _, _ in rows])
+    for label, (_, _, colour, _) in zip(ax.get_yticklabels(), rows, strict=True):
+        label.set_color(colour)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["left", "right", "top"]].set_visible(False)
+    if shapes.null is not None:
+        _draw_plug_in(ax, shapes.plug_in, right)
+    headline(ax, evaluation, prob, above=4)
+    return ax
+
+
+def _quantity(evaluation: Evaluation | ClasswiseEvaluation) -> str:
+    return "classwise ECE" if isinstance(evaluation, ClasswiseEvaluation) else "Expected Calibration Error (ECE)"
+
+
+def _density(draws: Draws, prob: float) -> Density:
+    """Curve and stems of draws."""
+    low, high = draws.interval(prob)
+    values = np.round(draws.values, 12)  # sums in another order are the same number
+    points, times = np.unique(values, return_counts=True)
+    often = times >= max(2, 0.01 * len(values))
+    if times[often].sum() >= 0.9 * len(values) or len(points[points != 0]) < 2:
+        stems, smooth = often | (len(points) < 3), values[:0]
+    else:
+        stems, smooth = points == 0, values[values != 0]
+    x, height = _kde(smooth) if len(smooth) else (smooth, smooth)
+    return Density(x, height, points[stems], times[stems] / len(values), draws.mean(), low, high)
+
+
+def _kde(values: Floats) -> tuple[Floats, Floats]:
+    from arviz_stats.base import array_stats
+
+    with np.errstate(all="ignore"):  # its choice of bandwidth divides by zero for evenly spread draws, and recovers
+        x, height, _ = array_stats.kde(values)
+    return x, height
+
+
+def _draw_density(ax: "Axes", density: Density, base: float, height: float, colour: str) -> None:
+    """One row: the curve and the stems, tops in proportion to their probability, with mean and interval below."""
+    smooth = 1 - float(density.stem_pr.sum())
+    most = max(smooth if len(density.x) else 0.0, *density.stem_pr, 0.0)
+    if len(density.x):
+        top = base + height * smooth / most * density.height / density.height.max()
+        ax.fill_between(density.x, base, top, color=colour, alpha=0.25, linewidth=0)
+        ax.plot(density.x, top, color=colour, linewidth=1.5)
+    if len(density.stem_x):
+        ax.vlines(density.stem_x, base, base + height * density.stem_pr / most, color=colour, linewidth=3)
+    ax.axhline(base, color=colour, linewidth=0.6, alpha=0.5)
+    ax.plot([density.low, density.high], [base + BAR] * 2, color=colour, linewidth=4, solid_capstyle="butt")
+    ax.plot(density.mean, base + BAR, marker="o", markersize=7, color=colour, markeredgecolor=ax.get_facecolor())
+
+
+def _row_name(name: str, density: Density) -> str:
+    """Name of a row, with the probability of exactly 0 where there is any."""
+    at_zero = 100 * density.stem_pr[density.stem_x == 0].sum()
+    return f"{name}\n({'< 1' if at_zero < 1 else f'{at_zero:.0f}'} % at 0)" if at_zero else name
+
+
+def _draw_plug_in(ax: "Axes", plug_in: float, right: float) -> None:
+    ax.axvline(plug_in, color=ORANGE, linewidth=1.5, linestyle="--")
+    on_left = plug_in > right / 2
+    ax.annotate(
+        f"plug-in {_render.number(plug_in)}",
+        (plug_in, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(-4 if on_left else 4, -2),
+        textcoords="offset points",
+        ha="right" if on_left else "left",
+        va="top",
+        color=ORANGE,
+        fontsize=SMALL,
+    )

@@ -1,0 +1,295 @@
+"""The reliability diagram: computed as a record, then drawn on any matplotlib axes."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal._draws import Draws
+from bayescal.evaluation import ClasswiseEvaluation, Evaluation
+from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY, SMALL, axes_or_new, headline, require_evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+#: What the y axis of a reliability diagram is called, by target.
+OUTCOME_RATE = {"event": "event rate", "classwise": "class frequency"}
+#: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar less than half as strong as a full one's.
+THIN = 10
+#: Three points or more within this range of confidence are enlarged.
+CROWDED = 0.35
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityPoints:
+    """What a reliability diagram shows: one entry for each occupied bin, in the order of the bins.
+
+    Parameters
+    ----------
+    bin_low, bin_high : ndarray, shape (n_occupied,)
+        Edges of the bins.
+    n : ndarray of int, shape (n_occupied,)
+        Rows.
+    effective_n : ndarray, shape (n_occupied,)
+        Kish's effective number of rows; equal to `n` without weights.
+    share : ndarray, shape (n_occupied,)
+        Share of the (weighted) rows; sums to 1.
+    confidence, accuracy : ndarray, shape (n_occupied,)
+        Observed mean confidence and observed share of outcome 1.
+    low, high : ndarray, shape (n_occupied,)
+        Ends of the equal-tailed credible interval of the accuracy.
+    """
+
+    bin_low: Floats
+    bin_high: Floats
+    n: NDArray[np.int64]
+    effective_n: Floats
+    share: Floats
+    confidence: Floats
+    accuracy: Floats
+    low: Floats
+    high: Floats
+
+
+def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> ReliabilityPoints:
+    """Compute what `plot_reliability` draws.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The result of `evaluate`.
+    prob : float, default 0.95
+        Probability of the credible intervals, in (0, 1).
+
+    Returns
+    -------
+    ReliabilityPoints
+        One entry for each bin with rows; empty for an evaluation without rows.
+
+    Raises
+    ------
+    TypeError
+        If `evaluation` is something else; a `ClasswiseEvaluation` has one diagram per class.
+    ValueError
+        If `prob` is not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> points = reliability_points(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
+    >>> points.confidence, points.accuracy
+    (array([0.3, 0.8]), array([0.5, 1. ]))
+    """
+    _one_problem(evaluation)
+    counts = evaluation.counts
+    keep = counts.occupied
+    low, high = Draws(evaluation.bins.accuracy[:, keep]).interval(prob)
+    edges = counts.bins.edges
+    return ReliabilityPoints(
+        bin_low=edges[:-1][keep],
+        bin_high=edges[1:][keep],
+        n=counts.n[keep],
+        effective_n=counts.effective_n[keep],
+        share=counts.share[keep],
+        confidence=counts.mean_confidence[keep],
+        accuracy=counts.accuracy[keep],
+        low=low,
+        high=high,
+    )
+
+
+def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: float = 0.95) -> "Axes":
+    """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
+
+    Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. Below the
+    diagonal accuracy falls short of confidence: over-confident. Bins with few rows are pale, with fewer than ten
+    hollow; bins without rows are not there. The histogram below shows the share of the rows in each bin, over the
+    bin's interval.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The result of `evaluate`. Of a `ClasswiseEvaluation` take one class: ``evaluation[label]``.
+    ax : matplotlib Axes, optional
+        Where to draw; the histogram takes its lower part. By default on a new pyplot figure.
+    prob : float, default 0.95
+        Probability of the credible intervals, in (0, 1).
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one; its ``.figure`` saves the picture. The histogram is ``ax.child_axes[0]``.
+
+    Raises
+    ------
+    TypeError
+        If `evaluation` is not the evaluation of one binary problem, or `ax` is not an Axes.
+    ValueError
+        If `prob` is not strictly between 0 and 1, or `ax` already holds a reliability diagram.
+
+    See Also
+    --------
+    plot_posterior : The ECE itself.
+
+    Notes
+    -----
+    Both axes run from 0 to 1 unless three or more bins crowd into a third of the range, as they do for an
+    accurate network; then that part is enlarged. No global style is changed. The key and the headline stand above the
+    axes, so a grid of several wants room: ``plt.subplots(2, 2, layout="constrained")``.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+    >>> ax = plot_reliability(ev, Figure().subplots())
+    >>> ax.get_ylabel()
+    'event rate'
+    """
+    points = reliability_points(evaluation, prob)
+    ax = axes_or_new(ax, figsize=(5.0, 6.0))
+    if ax.get_axes_locator() is not None:
+        raise ValueError(
+            "`ax` already holds a reliability diagram, or is part of a grid that moves it. "
+            "Give each diagram axes of its own: `fig, axes = plt.subplots(1, 2)`."
+        )
+    below = _axes_below(ax)
+    window = _window(points)
+    if not len(points.n):
+        ax.text(0.5, 0.5, "no rows", transform=ax.transAxes, ha="center", va="center", color=GREY)
+    _draw_sides(ax, *window)
+    _draw_points(ax, points)
+    _draw_mass(below, points)
+    ax.set(xlim=window[0], ylim=window[1], ylabel=OUTCOME_RATE.get(evaluation.counts.target, "accuracy"))
+    ax.tick_params(labelbottom=False)
+    _reliability_key(ax, prob, thin=bool((points.effective_n < THIN).any()))
+    headline(ax, evaluation, prob, above=16)
+    return ax
+
+
+def _one_problem(evaluation: Any) -> None:
+    require_evaluation(evaluation)
+    if isinstance(evaluation, ClasswiseEvaluation):
+        raise TypeError(
+            f"`evaluation` holds {len(evaluation)} binary problems, one per class, and a reliability diagram shows "
+            f"one: index a class, as in `evaluation[{evaluation.classes[0]!r}]`."
+        )
+
+
+def _axes_below(ax: "Axes") -> "Axes":
+    """Axes that share x, in the lower part of the place that `ax` had."""
+    from mpl_toolkits.axes_grid1 import make_axes_locatable
+
+    below = make_axes_locatable(ax).new_vertical("20%", pad=0.12, pack_start=True, sharex=ax)
+    ax.add_child_axes(below)  # constrained layout leaves room for the labels of children, not of free axes
+    return below
+
+
+def _window(points: ReliabilityPoints) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Limits of x and y: all of [0, 1], or the part into which the points crowd, with the diagonal in it."""
+    everything = (-0.02, 1.02)
+    c = points.confidence
+    if len(c) < 3 or np.ptp(c) > CROWDED:
+        return everything, everything
+    margin = max(0.08 * float(np.ptp(c)), 1e-4)
+    x = (float(c.min()) - margin, min(float(c.max()) + margin, 1.0 + margin / 2))
+    shown = np.concatenate([points.accuracy, points.low, points.high, x])
+    low, high = float(shown.min()), float(shown.max())
+    room = 0.12 * (high - low)  # for the words in the corners
+    return x, (max(low - room, -0.02), high + room)
+
+
+def _draw_sides(ax: "Axes", x: tuple[float, float], y: tuple[float, float]) -> None:
+    """The diagonal, and what it means to lie on either side of it."""
+    ends = [-1.0, 2.0]
+    ax.fill_between(ends, ends, 2.0, color=SKY, alpha=0.10, linewidth=0, zorder=0)
+    ax.fill_between(ends, -1.0, ends, color=ORANGE, alpha=0.08, linewidth=0, zorder=0)
+    ax.plot(ends, ends, color=GREY, linewidth=1, linestyle="--", zorder=1, gid="diagonal")
+    style: dict[str, Any] = {
+        "transform": ax.transAxes,
+        "fontsize": SMALL,
+        "zorder": 5,
+        # bars of thin bins reach into the corners: the words stay legible on them
+        "bbox": {"facecolor": ax.get_facecolor(), "alpha": 0.6, "linewidth": 0, "pad": 1},
+    }
+    ax.text(0.03, 0.97, "under-confident", color=BLUE, va="top", **style)
+    ax.text(0.97, 0.03, "over-confident", color=ORANGE, ha="right", **style)
+
+
+def _draw_points(ax: "Axes", points: ReliabilityPoints) -> None:
+    """A dot and a bar for each bin, paler where they rest on few rows, and hollow on fewer than `THIN`."""
+    from matplotlib.colors import to_rgba
+
+    n = points.effective_n
+    bar = np.tile(to_rgba(BLUE), (len(n), 1))
+    bar[:, 3] = 0.2 + 0.45 * n / (n + THIN)
+    inside = np.tile(to_rgba(BLUE), (len(n), 1))
+    inside[n < THIN] = to_rgba(ax.get_facecolor())
+    crowd = min(1.0, (25 / max(len(n), 1)) ** 0.5)  # a hundred bins take thinner strokes
+    ax.vlines(
+        points.confidence,
+        points.low,
+        points.high,
+        colors=list(map(tuple, bar)),
+        linewidth=4 * crowd,
+        zorder=3,
+        gid="credible intervals",
+    )
+    ax.scatter(
+        points.confidence,
+        points.accuracy,
+        s=30 * crowd,
+        c=inside,
+        edgecolors=BLUE,
+        linewidths=1.1 * crowd,
+        zorder=4,
+        gid="observed",
+    )
+
+
+def _draw_mass(below: "Axes", points: ReliabilityPoints) -> None:
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    width = points.bin_high - points.bin_low
+    below.bar(
+        points.bin_low,
+        points.share,
+        width,
+        align="edge",
+        color=BLUE,
+        alpha=0.55,
+        edgecolor=below.get_facecolor(),
+        linewidth=min(0.6, 15 / max(len(width), 1)),
+    )
+    below.set(xlabel="confidence", ylabel="rows", ylim=(0, 1.1 * max(points.share, default=1.0)))
+    below.yaxis.set_major_locator(MaxNLocator(2))
+    below.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+    below.spines[["top", "right"]].set_visible(False)
+
+
+def _reliability_key(ax: "Axes", prob: float, thin: bool) -> None:
+    """One line above the axes: inside, it would sit on somebody's data."""
+    from matplotlib.lines import Line2D
+
+    dot: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
+    handles = [
+        Line2D([], [], label="observed", **dot),
+        Line2D([], [], label=f"< {THIN} rows", markerfacecolor=ax.get_facecolor(), **dot),
+        Line2D([], [], color=BLUE, alpha=0.65, linewidth=4, label=f"{100 * prob:g} % interval"),
+    ]
+    ax.legend(
+        handles=handles if thin else [handles[0], *handles[2:]],
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=3,
+        frameon=False,
+        fontsize=SMALL,
+        borderaxespad=0.2,
+        borderpad=0,
+        handlelength=1.2,
+        handletextpad=0.3,
+        columnspacing=0.9,
+    )

@@ -1,0 +1,1 @@
+"""How we know that it is right; nothing above imports this."""

@@ -1,0 +1,69 @@
+"""Sphinx configuration, for `make docs`. Neither building nor reading the pages needs a network."""
+
+import datetime
+from importlib.metadata import metadata
+
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert
+
+_package = metadata("bayescal")
+project = "bayescal"
+author = _package["Author"] or "The bayescal developers"
+version = release = _package["Version"]
+copyright = f"{datetime.date.today().year}, {author}"  # noqa: A001  # Sphinx's own name
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc", "myst_nb"]
+exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
+templates_path = ["_templates"]
+# docstrings name things in single backticks; where such a thing has a page, that becomes a link
+default_role = "py:obj"
+
+autosummary_generate = True
+autodoc_typehints = "none"  # the numpydoc sections say types in words, with shapes and ranges
+numpydoc_show_class_members = False  # the template of a class lists them
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+# outputs are never committed: building runs every page with code, and keeps results until its code changes
+nb_execution_mode = "cache"
+nb_execution_in_temp = True  # cells may write files
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "bayescal"
+html_static_path = ["_static"]
+html_css_files = ["bayescal.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"architecture": []}
+html_theme_options = {
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+}
+
+
+def _mathml(formula, display):
+    return convert(formula.replace(r"\sim", r"\;\sim\;"), display=display)  # the converter takes ~ for a letter
+
+
+def _inline_formula(self, node):
+    self.body.append(_mathml(node.astext(), "inline"))
+    raise SkipNode
+
+
+def _display_formula(self, node):
+    self.body.append(f'<div class="formula">{_mathml(node.astext(), "block")}</div>')
+    raise SkipNode
+
+
+def setup(app):
+    """Formulas as MathML, which browsers draw by themselves: no script from elsewhere."""
+    app.add_html_math_renderer("mathml", (_inline_formula, None), (_display_formula, None))
+
+
+html_math_renderer = "mathml"

@@ -1,0 +1,123 @@
+"""The hot loop against plain comparison with the edges, exact arithmetic and numpy.searchsorted."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from bayescal.stats._kernel import CHUNK, FAST_INDEX_BINS, accumulate, bin_index
+from bayescal.stats.bins import equal_width_edges, make_bins
+
+DTYPES = [np.float16, np.float32, np.float64]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_edge_and_its_neighbours(dtype):
+    """For M = 1..1000: k/M opens bin k, the float below lies in bin k - 1, the float above in bin k."""
+    for m in range(1, 1001):
+        bins, k = make_bins(m), np.arange(m + 1)
+        edges = equal_width_edges(m, dtype)
+        inside = np.minimum(k, m - 1)
+        np.testing.assert_array_equal(bin_index(edges, bins), inside)
+        np.testing.assert_array_equal(bin_index(np.nextafter(edges[1:], dtype(0)), bins), k[:-1])
+        np.testing.assert_array_equal(bin_index(np.nextafter(edges[:-1], dtype(1)), bins), k[:-1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "m", [1, 2, 3, 7, 15, 100, 1000, 4096, FAST_INDEX_BINS - 1, FAST_INDEX_BINS, FAST_INDEX_BINS + 1]
+)
+def test_the_fast_index_is_searchsorted(m, dtype):
+    bins, edges = make_bins(m), equal_width_edges(m, dtype)
+    random = np.random.default_rng(m).random(50_000, dtype=dtype)
+    values = np.concatenate([random, edges, np.nextafter(edges[1:], dtype(0)), np.nextafter(edges[:-1], dtype(1))])
+    slow = np.minimum(np.searchsorted(edges, values, side="right") - 1, m - 1)
+    np.testing.assert_array_equal(bin_index(values, bins), slow)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_custom_edges_by_comparison(dtype):
+    bins = make_bins([0, 0.111, 0.25, 0.253, 0.7, 1])
+    edges = bins.edges.astype(dtype)
+    values = np.concatenate([edges, np.nextafter(edges[1:], dtype(0)), np.linspace(0, 1, 999).astype(dtype)])
+    plain = [max(b for b in range(5) if edges[b] <= v) for v in values]
+    np.testing.assert_array_equal(bin_index(values, bins), plain)
+
+
+def test_tiny_values_lie_in_the_first_bin():
+    values = np.array([0.0, -0.0, 5e-324, 2.2e-308, 1e-300])
+    np.testing.assert_array_equal(bin_index(values, make_bins(10)), 0)
+
+
+def test_big_endian_values():
+    values = np.array([0.1, 0.3, 1.0], dtype=">f8")
+    np.testing.assert_array_equal(bin_index(values, make_bins(10)), [1, 3, 9])
+
+
+def exact_sums(confidence, outcome, weight, bins):
+    """Every sum in rational arithmetic, one row at a time: slow, and without an error."""
+    size = len(bins)
+    cells = [[0] * size for _ in range(2)]
+    weights, deviation = ([[Fraction(0)] * size for _ in range(2)] for _ in range(2))
+    deviation_sq, weight_sq = [Fraction(0)] * size, [Fraction(0)] * size
+    edges = [float(e) for e in bins.edges]
+    mid = [Fraction(float(v)) for v in bins.midpoints]
+    for c, z, w in zip(confidence.tolist(), outcome.tolist(), weight.tolist(), strict=True):
+        b = min(max(i for i, e in enumerate(edges) if e <= c), size - 1)
+        d, w = Fraction(c) - mid[b], Fraction(w)
+        cells[z][b] += 1
+        weights[z][b] += w
+        deviation[z][b] += w * d
+        deviation_sq[b] += w * d * d
+        weight_sq[b] += w * w
+    as_floats = [np.array([[float(v) for v in row] for row in table]) for table in (weights, deviation)]
+    return (
+        np.array(cells),
+        *as_floats,
+        np.array([float(v) for v in deviation_sq]),
+        np.array([float(v) for v in weight_sq]),
+    )
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_against_exact_arithmetic(weighted):
+    rng = np.random.default_rng(3)
+    confidence, outcome = rng.random(3000), rng.integers(0, 2, 3000)
+    weight = rng.gamma(0.5, size=3000) if weighted else np.ones(3000)
+    bins = make_bins(7)
+    sums = accumulate(confidence, outcome, weight if weighted else None, bins)
+    cells, weights, deviation, deviation_sq, weight_sq = exact_sums(confidence, outcome, weight, bins)
+    np.testing.assert_array_equal(sums.cells, cells)
+    np.testing.assert_allclose(sums.weight, weights, rtol=1e-13)
+    np.testing.assert_allclose(sums.deviation, deviation, rtol=0, atol=1e-13 * weight.sum())
+    np.testing.assert_allclose(sums.deviation_sq, deviation_sq, rtol=1e-12)
+    np.testing.assert_allclose(sums.weight_sq, weight_sq, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5])
+def test_no_row_is_lost_between_chunks(n):
+    confidence = np.linspace(0, 1, n)
+    outcome = (np.arange(n) % 3 == 0).astype(np.int64)
+    sums = accumulate(confidence, outcome, None, make_bins(15))
+    assert sums.cells.sum() == n
+    assert sums.cells[1].sum() == outcome.sum()
+    total = (sums.deviation.sum(axis=0) + sums.cells.sum(axis=0) * make_bins(15).midpoints).sum()
+    assert total == pytest.approx(math.fsum(confidence), rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int16, np.uint64, np.float32, np.float64])
+def test_outcomes_of_any_dtype(dtype):
+    """int8 must not wrap: 300 rows of one cell."""
+    sums = accumulate(np.full(300, 0.4), np.ones(300, dtype), None, make_bins(2))
+    np.testing.assert_array_equal(sums.cells, [[0, 0], [300, 0]])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums_are_kept_in_double_precision(dtype):
+    """17 million rows in one bin: a float32 counter stops at 2^24, a float16 one at 2048; zero strides, no memory."""
+    n = 17_000_000
+    confidence = np.broadcast_to(dtype(0.625), n)  # exact in every dtype
+    sums = accumulate(confidence, np.broadcast_to(np.int8(1), n), None, make_bins(10))
+    assert sums.cells[1, 6] == n
+    assert sums.deviation[1, 6] == pytest.approx(n * (0.625 - 0.65), rel=1e-10)

@@ -1,0 +1,155 @@
+"""Messages: argument, rule, how many, where, which value, a hint."""
+
+import numpy as np
+import pytest
+
+from bayescal import _checks
+
+
+def test_a_message_says_everything():
+    values = np.array([0.1, 12.4, 0.3, -1.0])
+    with pytest.raises(
+        ValueError, match=r"^`y_prob` must lie in \[0, 1\]; 2 of 4 values do not, first at index 1: 12.4. Why\?$"
+    ):
+        _checks.refuse("y_prob", "must lie in [0, 1]", (values < 0) | (values > 1), values, hint="Why?")
+
+
+def test_one_bad_value_is_in_the_singular():
+    with pytest.raises(TypeError, match=r"^`x` must be odd; 1 of 3 values does not, first at index 2: 4\.$"):
+        _checks.refuse("x", "must be odd", np.array([False, False, True]), np.array([1, 3, 4]), error=TypeError)
+
+
+def test_a_matrix_has_a_pair_for_an_index():
+    bad = np.zeros((2, 3), bool)
+    bad[1, 2] = True
+    with pytest.raises(ValueError, match=r"1 of 6 values does not, first at index \(1, 2\): 5\.$"):
+        _checks.refuse("m", "must be small", bad, np.arange(6).reshape(2, 3))
+
+
+@pytest.mark.parametrize(
+    ("value", "quoted"),
+    [(np.float64(0.1), "0.1"), (1 / 3, "0.33333333"), (np.int64(7), "7"), ("a'b", '"a\'b"'), (None, "None")],
+)
+def test_values_are_quoted_as_python_has_them(value, quoted):
+    assert _checks._quote(value) == quoted
+
+
+def test_lengths():
+    _checks.same_length(("a", "b"), (3, 3))
+    with pytest.raises(
+        ValueError, match=r"`a` and `b` must have the same length .*; `a` has 3, `b` has 5, .* index 3\. Look\.$"
+    ):
+        _checks.same_length(("a", "b"), (3, 5), "Look.")
+
+
+def test_missing_and_finite():
+    _checks.finite("x", np.array([1.0, 2.0]))
+    _checks.finite("x", np.array([1, 2]))
+    _checks.finite("x", np.array([]))
+    with pytest.raises(
+        ValueError, match=r"`x` must be complete; 2 of 3 values are missing \(NaN, null or None\), first at index 1"
+    ):
+        _checks.finite("x", np.array([1.0, np.nan, np.nan]))
+    with pytest.raises(ValueError, match=r"`x` must be finite; 1 of 3 values does not, first at index 0: -inf"):
+        _checks.finite("x", np.array([-np.inf, 1.0, 2.0]))
+    with pytest.raises(ValueError, match="must be complete"):  # missing comes first
+        _checks.finite("x", np.array([np.inf, np.nan]))
+
+
+def test_probabilities_come_back_as_themselves():
+    values = np.array([0.0, 0.5, 1.0])
+    assert _checks.probabilities("p", values) is values
+
+
+def test_rounding_is_clipped_with_one_warning_and_a_copy():
+    values = np.array([0.5, 1 + 1e-9, -1e-8])
+    with pytest.warns(
+        UserWarning, match=r"`p`: 2 of 3 values lie outside \[0, 1\] by at most 1e-08 \(first at index 1\)"
+    ) as caught:
+        clipped = _checks.probabilities("p", values)
+    assert len(caught) == 1
+    np.testing.assert_array_equal(clipped, [0.5, 1.0, 0.0])
+    assert values[1] == 1 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("values", "hint"),
+    [
+        ([0.2, 1.00001], "Only an overshoot of 1e-06"),
+        ([0.2, 55.0], "Percentages? Divide by 100."),
+        ([0.2, 255.0], "Scores are not probabilities"),
+        ([-3.0, 2.0], "Logits? Pass `logits=True`."),
+        ([-0.1, 0.4], "Logits? Pass `logits=True`."),
+    ],
+)
+def test_hints_for_scales(values, hint):
+    with pytest.raises(ValueError, match=r"must lie in \[0, 1\]") as caught:
+        _checks.probabilities("p", np.array(values))
+    assert hint in str(caught.value)
+
+
+def test_rows_sum_to_one_within_what_their_dtype_can_say():
+    rng = np.random.default_rng(1)
+    matrix = rng.dirichlet(np.ones(1000), 50)
+    for dtype in (np.float16, np.float32, np.float64):
+        _checks.rows_sum_to_one("p", matrix.astype(dtype))
+    matrix[7] *= 1.01
+    with pytest.raises(
+        ValueError, match=r"`p` must have rows that sum to 1; 1 of 50 values does not, first at index 7: 1.01"
+    ):
+        _checks.rows_sum_to_one("p", matrix)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(3, 3), (3.0, 3), (np.int32(3), 3), (np.float64(3), 3)])
+def test_whole_numbers(value, expected):
+    assert _checks.whole_number("n", value) == expected
+    assert type(_checks.whole_number("n", value)) is int
+
+
+@pytest.mark.parametrize("value", [True, np.True_, 2.5, "3", None, [3], np.nan, 3j])
+def test_no_whole_numbers(value):
+    with pytest.raises(TypeError, match="`n` must be an integer >= 1"):
+        _checks.whole_number("n", value)
+
+
+def test_whole_numbers_have_a_least():
+    with pytest.raises(ValueError, match="`draws` must be an integer >= 2, not 1"):
+        _checks.whole_number("draws", 1, at_least=2)
+
+
+def test_one_of_suggests():
+    _checks.one_of("target", "event", ["event", "top-label"])
+    with pytest.raises(ValueError, match=r"`target` must be one of .*, not 'toplabel'\. Did you mean 'top-label'\?"):
+        _checks.one_of("target", "toplabel", ["event", "top-label"])
+    with pytest.raises(ValueError, match=r"not 'zzz'\.$"):
+        _checks.one_of("target", "zzz", ["event", "top-label"])
+
+
+def test_positive_broadcasts_a_number():
+    np.testing.assert_array_equal(_checks.positive("a", 2, (2, 2)), np.full((2, 2), 2.0))
+    assert _checks.positive("a", 2).shape == ()
+
+
+@pytest.mark.parametrize("rng", [-1, 1.5, "seed", [1.5]])
+def test_generators_that_are_none(rng):
+    with pytest.raises((TypeError, ValueError), match="`rng` must be None, an integer"):
+        _checks.generator(rng)
+
+
+def test_generators():
+    made = np.random.default_rng(1)
+    assert _checks.generator(made) is made
+    assert _checks.generator(np.random.SeedSequence(3)).random() == np.random.default_rng(3).random()
+    assert _checks.generator(None).random() != _checks.generator(None).random()
+
+
+def test_unknown_keywords_suggest():
+    def model(counts, *, alpha=None, formula=None): ...
+
+    _checks.known_keywords("the model", ["alpha"], model)
+    with pytest.raises(
+        TypeError, match=r"the model takes the options \['alpha', 'formula'\], not 'alhpa'\. Did you mean 'alpha'\?"
+    ):
+        _checks.known_keywords("the model", ["alhpa"], model)
+    with pytest.raises(TypeError, match="not 'counts'"):
+        _checks.known_keywords("the model", ["counts"], model)

@@ -1,0 +1,178 @@
+"""The docs under test: their code runs, their commands work, every public name and every page can be found."""
+
+import contextlib
+import importlib
+import io
+import itertools
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import bayescal
+from bayescal.evaluate import DEFAULT_MODEL
+
+ROOT = Path(__file__).resolve().parents[1]
+README, DOCS = ROOT / "README.md", ROOT / "docs"
+PAGES = sorted(p for p in DOCS.rglob("*.md") if not {"_build", "generated", "notebooks"} & set(p.parts))
+FENCE = re.compile(r"^```(?P<language>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def relative(path):
+    return str(path.relative_to(ROOT))
+
+
+def fences(page):
+    """(language, body) of every fenced block, in order."""
+    return [(m["language"], m["body"]) for m in FENCE.finditer(page.read_text(encoding="utf-8"))]
+
+
+def is_python(language):
+    return language in ("python", "{code-cell} python")
+
+
+def code(body):
+    """Without the option lines of a code cell, as in ``:tags: [remove-cell]``."""
+    return "".join(line for line in body.splitlines(keepends=True) if not re.match(r":\w+:", line))
+
+
+def prose(page):
+    return FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+def commands(body):
+    return [line.removeprefix("$ ") for line in body.splitlines() if line.startswith("$ ")]
+
+
+def run_command(command):
+    program, *arguments = shlex.split(command)
+    if program == "make":
+        targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        assert set(arguments) <= set(targets), command
+        return
+    if program == "bayescal":
+        from typer.testing import CliRunner
+
+        from bayescal.cli import app
+
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, f"{command}\n{result.output}"
+        return
+    assert program in ("git", "cd"), f"a command that is not tested: {command}"
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """An empty working directory, and pictures without a screen."""
+    import matplotlib.pyplot as plt
+
+    monkeypatch.chdir(tmp_path)
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
+@pytest.mark.usefixtures("nowhere")
+@pytest.mark.parametrize("page", [README, *PAGES], ids=relative)
+def test_every_python_block_and_every_command_runs(page):
+    namespace = {"__name__": "__main__"}
+    for language, body in fences(page):
+        if is_python(language):
+            exec(compile(code(body), relative(page), "exec"), namespace)
+        elif language == "console":
+            for command in commands(body):
+                run_command(command)
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_readme_shows_what_its_code_prints():
+    namespace, shown = {}, 0
+    blocks = fences(README)
+    for (language, body), (next_language, next_body) in itertools.pairwise(blocks):
+        if language != "python":
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(body, namespace)
+        if next_language == "text":
+            shown += 1
+            assert printed.getvalue() == next_body, "run `make pictures`"
+    assert shown >= 2
+
+
+def test_readme_has_its_picture():
+    picture = DOCS / "_static" / "reliability.png"
+    assert relative(picture) in README.read_text(encoding="utf-8")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert picture.stat().st_size < 100_000
+
+
+def reference_entries():
+    text = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+    return re.findall(r"^   (bayescal\.[\w.]+)$", text, re.MULTILINE)
+
+
+def test_every_public_name_is_in_the_reference():
+    names = {f"bayescal.{name}" for name in bayescal.__all__} - {"bayescal.__version__", "bayescal.datasets"}
+    names |= {f"bayescal.datasets.{name}" for name in bayescal.datasets.__all__}
+    assert names - set(reference_entries()) == set()
+
+
+@pytest.mark.parametrize("entry", reference_entries())
+def test_everything_in_the_reference_exists_and_is_described(entry):
+    module, _, name = entry.rpartition(".")
+    found = getattr(importlib.import_module(module), name)
+    assert (found.__doc__ or "").strip()
+
+
+def toctree_entries(page):
+    for language, body in fences(page):
+        if language == "{toctree}":
+            for line in body.splitlines():
+                if line.strip() and not line.startswith(":"):
+                    yield page.parent / line.strip()
+
+
+def with_source(entry):
+    """The page or notebook that an entry without a suffix stands for, or None."""
+    for suffix in (".md", ".ipynb"):
+        if (found := entry.with_name(entry.name + suffix)).exists():
+            return found.resolve()
+    return None
+
+
+def test_every_page_and_notebook_is_in_a_toctree():
+    listed = {entry: with_source(entry) for page in PAGES for entry in toctree_entries(page)}
+    assert [str(entry) for entry, source in listed.items() if source is None] == []
+    pages = {p.resolve() for p in PAGES if p != DOCS / "index.md"} | set((ROOT / "notebooks").glob("*.ipynb"))
+    assert pages - set(listed.values()) == set()
+
+
+@pytest.mark.parametrize("page", [README, *PAGES], ids=relative)
+def test_links_to_files_lead_somewhere(page):
+    text = prose(page)
+    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text) + re.findall(r'(?:src|href)="([^"#]+)"', text)
+    targets += [f"{target}.md" for target in re.findall(r"\{doc\}`([^`<]+)`", text)]
+    dead = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
+    assert dead == []
+
+
+@pytest.mark.parametrize("page", [README, *PAGES], ids=relative)
+def test_command_line_options_in_the_text_exist(page):
+    import typer
+
+    from bayescal.cli import app
+
+    group = typer.main.get_command(app)
+    known = {
+        option for command in group.commands.values() for parameter in command.params for option in parameter.opts
+    } | {"--help"}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", prose(page)))
+    assert named - known == set()
+
+
+@pytest.mark.parametrize("page", [README, DOCS / "index.md"], ids=relative)
+def test_the_default_model_is_named_where_newcomers_look(page):
+    said = re.findall(r"default model[^.]*?`(\w+)`", prose(page), re.DOTALL)
+    assert said == [DEFAULT_MODEL]

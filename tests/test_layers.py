@@ -1,0 +1,215 @@
+"""The table of docs/architecture.md, kept true by reading every import."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "bayescal"
+HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas")
+
+SUPPORT = {"_checks", "_draws", "_arviz", "_render", "_version"}
+CORE = ["data", "stats", "posterior", "estimands", "evaluation", "evaluate"]
+#: Layer -> layers it may import (itself included).
+MAY_IMPORT = {
+    "support": {"support"},
+    **{layer: {"support", *CORE[: i + 1]} for i, layer in enumerate(CORE)},
+    "datasets": {"support", "data", "datasets"},
+    "report": {"support", *CORE, "datasets", "report"},
+    "verify": {"support", *CORE, "datasets", "verify"},
+    "cli": {"support", *CORE, "datasets", "report", "cli"},
+}
+#: Layer -> third-party modules that may be imported when its modules are loaded.
+AT_MODULE_TOP = {
+    "support": {"numpy"},
+    "data": {"numpy"},
+    "stats": {"numpy"},
+    "posterior": {"numpy", "scipy.special"},
+    "estimands": {"numpy", "scipy.special"},
+    "evaluation": {"numpy"},
+    "evaluate": {"numpy"},
+    "datasets": {"numpy"},
+    "report": {"numpy"},
+    "verify": {"numpy"},
+    "cli": {"numpy", "typer"},
+}
+#: What one file may import besides, at its top.
+ONLY_HERE = {"data/frames.py": {"narwhals"}, "__init__.py": {"lazy_loader"}}
+
+
+def layer_of(module):
+    """Layer of `bayescal.<module>`; a name that no file has is a public name of the package itself."""
+    first = module.split(".")[0]
+    return "support" if first in SUPPORT else first
+
+
+def imports(tree):
+    """(imported module, whether when the module is loaded) of every import, nested ones too."""
+    top, type_checking = set(), set()
+    for node in tree.body:
+        top.update(ast.walk(node) if isinstance(node, ast.Import | ast.ImportFrom | ast.Try | ast.If) else [])
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            type_checking.update(n for part in node.body for n in ast.walk(part))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node in top - type_checking) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            for alias in node.names:
+                name = f"{module}.{alias.name}"  # the name may be a module itself
+                is_module = (
+                    module in ("bayescal", "scipy") or (PACKAGE.parent / f"{name.replace('.', '/')}.py").is_file()
+                )
+                yield name if is_module else module, node in top - type_checking
+
+
+def violations(path, source):
+    """What a file (path within the package) does that its layer may not."""
+    where = Path(path)
+    layer = layer_of(where.parts[0].removesuffix(".py")) if path != "__init__.py" else "the package"
+    found = []
+    for module, loaded in imports(ast.parse(source)):
+        name = module.split(".")[0]
+        if module.startswith("."):
+            found.append(f"{path}: relative import {module}")
+        elif name == "bayescal":
+            inner = module.removeprefix("bayescal.")
+            target = layer_of(inner)
+            if target not in MAY_IMPORT and layer == "cli" and inner == "__version__":
+                continue  # the command line is a user of the public package
+            if target not in MAY_IMPORT.get(layer, set()):
+                found.append(f"{path}: {layer} imports {module}")
+        elif module in ("scipy.stats", "pymc") and layer != "verify":
+            found.append(f"{path}: {layer} imports {module}")
+        elif name == "narwhals" and path != "data/frames.py":
+            found.append(f"{path}: narwhals outside data/frames.py")
+        elif loaded and name not in sys.stdlib_module_names:
+            allowed = AT_MODULE_TOP.get(layer, set()) | ONLY_HERE.get(path, set())
+            if not any(module == a or module.startswith(f"{a}.") for a in allowed):
+                found.append(f"{path}: {layer} loads {module}")
+    return found
+
+
+FILES = sorted(p.relative_to(PACKAGE).as_posix() for p in PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_imports_go_upwards_only(path):
+    assert violations(path, (PACKAGE / path).read_text()) == []
+
+
+def test_every_file_has_a_layer():
+    layers = {layer_of(Path(p).parts[0].removesuffix(".py")) for p in FILES if p != "__init__.py"}
+    assert layers == set(MAY_IMPORT) == set(AT_MODULE_TOP)
+    assert {p.removesuffix(".py") for p in FILES if p.startswith("_") and p != "__init__.py"} == SUPPORT
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "said"),
+    [
+        ("stats/bins.py", "from bayescal.posterior.dirichlet import x", "stats imports bayescal.posterior"),
+        ("data/files.py", "from bayescal import evaluate", "data imports bayescal.evaluate"),
+        ("_checks.py", "def f():\n    import bayescal.data.frames", "support imports bayescal.data"),
+        (
+            "evaluation.py",
+            "if TYPE_CHECKING:\n    from bayescal.report.posterior import x",
+            "evaluation imports bayescal.report",
+        ),
+        ("evaluation.py", "from bayescal.evaluate import x", "evaluation imports bayescal.evaluate"),
+        ("report/posterior.py", "import matplotlib.pyplot as plt", "report loads matplotlib.pyplot"),
+        ("report/posterior.py", "try:\n    import arviz\nexcept ImportError:\n    pass", "report loads arviz"),
+        ("estimands/errors.py", "import bayescal", "estimands imports bayescal"),
+        ("estimands/errors.py", "def f():\n    from scipy import stats", "estimands imports scipy.stats"),
+        ("posterior/dirichlet.py", "from scipy.stats import beta", "posterior imports scipy.stats"),
+        ("posterior/dirichlet.py", "import scipy.linalg", "posterior loads scipy.linalg"),
+        ("stats/binned.py", "def f():\n    import narwhals", "narwhals outside"),
+        ("data/files.py", "import duckdb", "data loads duckdb"),
+        ("cli/report.py", "from bayescal.verify.coverage import x", "cli imports bayescal.verify"),
+        ("evaluate.py", "from .data import frames", "relative import"),
+    ],
+)
+def test_the_reader_finds_what_is_forbidden(path, source, said):
+    found = set(violations(path, source))
+    assert len(found) == 1
+    assert said in found.pop()
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("data/frames.py", "import narwhals as nw\nimport numpy as np\nfrom bayescal import _checks"),
+        ("posterior/dirichlet.py", "from scipy.special import betainc\nfrom bayescal.stats.binned import BinnedCounts"),
+        (
+            "report/posterior.py",
+            "if TYPE_CHECKING:\n    from matplotlib.axes import Axes\ndef f():\n    import matplotlib",
+        ),
+        ("evaluate.py", "import json\nfrom bayescal.evaluation import Evaluation"),
+        ("cli/outputs.py", "import typer\nfrom bayescal import __version__\nfrom bayescal.report.posterior import x"),
+    ],
+)
+def test_the_reader_lets_the_rest_pass(path, source):
+    assert violations(path, source) == []
+
+
+def test_no_two_files_import_each_other():
+    """Not within a layer either: following imports never leads back."""
+    graph = {}
+    for path in FILES:
+        module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        wanted = [
+            m.removeprefix("bayescal.")
+            for m, _ in imports(ast.parse((PACKAGE / path).read_text()))
+            if m.startswith("bayescal.")
+        ]
+        graph[module] = set(wanted)
+
+    def reach(module, trail):
+        for target in graph.get(module, ()):
+            assert target not in trail, " -> ".join([*trail, target])
+            reach(target, [*trail, target])
+
+    for module in graph:
+        reach(module, [module])
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    done = run(f"import sys, bayescal; print([m for m in {HEAVY} if m in sys.modules])")
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_no_module_loads_anything_heavy():
+    """Each module in turn, the command line last; the first that brings in something heavy is named."""
+    modules = [
+        f"bayescal.{p.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
+        for p in FILES
+        if p != "__init__.py"
+    ]
+    modules.sort(key=lambda m: (m.startswith("bayescal.cli"), m))
+    assert len(modules) > 20
+    code = f"""
+import importlib, sys
+for module in {modules}:
+    importlib.import_module(module)
+    heavy = [m for m in {HEAVY} if m in sys.modules]
+    assert not heavy, f"{{module}} loads {{heavy}}"
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_evaluation_needs_nothing_heavy():
+    """Rows, counts, posterior, printing: without ArviZ, pandas and matplotlib, and without scipy.stats."""
+    code = f"""
+import sys
+import bayescal as bc
+ev = bc.evaluate([0, 1, 1], [0.2, 0.7, 0.9], rng=1)
+print(len(str(ev)) > 100, [m for m in {HEAVY} if m in sys.modules])
+"""
+    done = run(code)
+    assert (done.stdout.strip(), done.stderr) == ("True []", "")

@@ -1,0 +1,171 @@
+"""The public names: that they are there, documented, and found under one name only."""
+
+import ast
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bayescal
+
+STUB = Path(bayescal.__file__).with_suffix(".pyi")
+NAMES = sorted(bayescal.__all__)
+OBJECTS = {name: getattr(bayescal, name) for name in NAMES if not name.startswith("__")}
+FUNCTIONS = [name for name, thing in OBJECTS.items() if inspect.isfunction(thing)]
+CLASSES = [name for name, thing in OBJECTS.items() if inspect.isclass(thing)]
+
+
+def test_the_stub_lists_every_name():
+    stub = ast.parse(STUB.read_text())
+    listed = sorted(alias.asname for node in stub.body for alias in node.names)
+    assert listed == NAMES
+    assert set(NAMES) <= set(dir(bayescal))
+
+
+def test_names_that_the_design_asks_for():
+    needed = (
+        "evaluate evaluate_counts plug_in_ece Evaluation ClasswiseEvaluation BinnedCounts Predictions Draws "
+        "dirichlet_posterior ece lp_error max_error signed_error overconfidence underconfidence "
+        "plot_reliability plot_posterior datasets __version__"
+    )
+    assert set(needed.split()) <= set(NAMES)
+
+
+def test_names_resolve_to_what_their_module_defines():
+    """A public object is where its stub says, and its own module calls it by that name."""
+    for node in ast.parse(STUB.read_text()).body:
+        for alias in node.names:
+            thing = getattr(bayescal, alias.asname)
+            if node.module:
+                module = importlib.import_module(f"bayescal.{node.module}")
+                assert getattr(module, alias.name) is thing
+                if hasattr(thing, "__module__"):
+                    assert thing.__module__ == f"bayescal.{node.module}"
+                    assert thing.__name__ == alias.asname
+
+
+def test_a_name_that_is_not_there():
+    with pytest.raises(AttributeError, match="evaluat"):
+        bayescal.evaluat  # noqa: B018
+
+
+def test_the_version_is_that_of_the_distribution():
+    from importlib.metadata import version
+
+    assert bayescal.__version__ == version("bayescal")
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", bayescal.__version__)
+
+
+# --- documentation
+
+
+def sections(text):
+    """numpydoc sections of a docstring: title -> body."""
+    parts = re.split(r"\n([A-Z][A-Za-z ]+)\n-{3,}\n", inspect.cleandoc(text))
+    return {"Summary": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def documented_parameters(body):
+    heads = re.findall(r"^(\S.*)$", body, flags=re.MULTILINE)
+    return {name.strip().lstrip("*") for head in heads for name in head.split(" : ")[0].split(",")}
+
+
+def parameters(function):
+    return [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+
+
+def members():
+    """Public methods and properties that are defined in the package."""
+    for name in CLASSES:
+        for member, thing in vars(OBJECTS[name]).items():
+            if not member.startswith("_") and (
+                callable(thing) or isinstance(thing, classmethod | property) or hasattr(thing, "func")
+            ):
+                yield (
+                    f"{name}.{member}",
+                    thing.__func__
+                    if isinstance(thing, classmethod)
+                    else getattr(thing, "fget", getattr(thing, "func", thing)),
+                )
+
+
+MEMBERS = dict(members())
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *CLASSES, *MEMBERS])
+def test_a_docstring_begins_with_one_sentence(name):
+    text = (OBJECTS | MEMBERS)[name].__doc__
+    assert text, f"{name} has no docstring"
+    summary = sections(text)["Summary"].split("\n\n")[0]
+    assert not summary[0].islower()
+    assert summary.rstrip()[-1] in ".?:"
+    assert len(summary) < 240
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_document_parameters_result_and_an_example(name):
+    function = OBJECTS[name]
+    found = sections(function.__doc__)
+    assert set(parameters(function)) == documented_parameters(found["Parameters"])
+    assert found.get("Returns", "").strip()
+    assert ">>> " in found.get("Examples", ""), f"{name} has no example"
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_classes_document_what_they_hold(name):
+    found = sections(OBJECTS[name].__doc__)
+    assert set(parameters(OBJECTS[name])) == documented_parameters(found["Parameters"])
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_methods_document_their_parameters(name):
+    method = MEMBERS[name]
+    found = sections(method.__doc__)
+    if "Parameters" in found:
+        assert set(parameters(method)) == documented_parameters(found["Parameters"])
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *MEMBERS])
+def test_everything_public_is_annotated(name):
+    thing = (OBJECTS | MEMBERS)[name]
+    assert thing.__annotations__.get("return") is not None, f"{name} does not say what it returns"
+    assert set(parameters(thing)) <= set(thing.__annotations__)
+
+
+def test_options_are_keywords():
+    """Data by position, options by name: so that options can be added and moved."""
+    for name, data in {"evaluate": 2, "plug_in_ece": 2, "evaluate_counts": 1, "dirichlet_posterior": 1}.items():
+        kinds = [p.kind for p in inspect.signature(OBJECTS[name]).parameters.values()]
+        assert kinds[:data] == [inspect.Parameter.POSITIONAL_OR_KEYWORD] * data
+        assert all(kind in (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD) for kind in kinds[data:])
+
+
+def test_randomness_is_always_called_rng():
+    for name, thing in (OBJECTS | MEMBERS).items():
+        if callable(thing):
+            words = set(inspect.signature(thing).parameters)
+            assert not words & {"seed", "random_state", "key"}, name
+
+
+def test_results_have_no_plot_method():
+    """A plot must know what an evaluation is, so it is a function of it: results would import upwards."""
+    for name in CLASSES:
+        assert not hasattr(OBJECTS[name], "plot")
+
+
+def test_a_first_session():
+    """What a newcomer types, in the order of the README."""
+    rng = np.random.default_rng(1)
+    p = rng.random(500)
+    ev = bayescal.evaluate(rng.random(500) < p, p, rng=1)
+    assert 0 < ev.ece.mean() < 0.2
+    assert ev.ece.interval(0.95)[0] < ev.ece.mean() < ev.ece.interval(0.95)[1]
+    assert 0 <= ev.ece.pr(lambda e: e < 0.02) <= 1
+    assert np.asarray(ev.ece).shape == (4000,)
+    counts = bayescal.BinnedCounts.from_arrays([0, 1], [0.2, 0.7]) + bayescal.BinnedCounts.from_arrays([1], [0.9])
+    assert counts.n_rows == 3
+    posterior = bayescal.dirichlet_posterior(counts, alpha="perks")
+    assert bayescal.ece(posterior.sample(100, rng=1)).values.shape == (100,)
