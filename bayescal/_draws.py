@@ -52,9 +52,19 @@ class Draws:
         low, high = self.interval(0.95)
         return f"Draws({self.name}: mean {self.mean():.4g}, 95 % interval [{low:.4g}, {high:.4g}], {len(self)} draws)"
 
-    def mean(self) -> Any:
-        """Posterior mean."""
-        return _plain(self.values.mean(axis=0))
+    def mean(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
+        """Posterior mean.
+
+        The arguments are those with which ``numpy.mean(draws)`` ends up here; draws are always on axis 0.
+
+        Raises
+        ------
+        ValueError
+            For any other axis.
+        """
+        if axis not in (None, 0) or out is not None:
+            raise ValueError(f"`axis` must be 0: draws are on axis 0, not {axis}. Use `numpy.asarray(draws)`.")
+        return _plain(self.values.mean(axis=0, dtype=dtype))
 
     def sd(self) -> Any:
         """Posterior standard deviation (divisor n - 1)."""

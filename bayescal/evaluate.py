@@ -11,11 +11,12 @@ from bayescal.data.predictions import Predictions
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import null_bins, observed_bins
 from bayescal.evaluation import ClasswiseEvaluation, Evaluation
-from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
+from bayescal.posterior.contract import Posterior
+from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.stats.binned import BinnedCounts, scale_free
 
 #: Every model by its name; a model's options are keywords of its function.
-MODELS: dict[str, Callable[..., DirichletPosterior]] = {"dirichlet": dirichlet_posterior}
+MODELS: dict[str, Callable[..., Posterior]] = {"dirichlet": dirichlet_posterior}
 DEFAULT_MODEL = "dirichlet"
 
 

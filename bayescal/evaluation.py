@@ -12,7 +12,7 @@ from bayescal._draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.classwise import classwise_mean, marginal_mean
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.posterior.dirichlet import DirichletPosterior
+from bayescal.posterior.contract import Posterior
 from bayescal.stats.binned import BinnedCounts
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Evaluation:
     ----------
     counts : BinnedCounts
         What was counted.
-    posterior : DirichletPosterior
+    posterior : Posterior
         What is believed.
     bins : BinDraws
         Draws of the bins; every quantity below is computed within them, so joint statements are possible.
@@ -45,7 +45,7 @@ class Evaluation:
     """
 
     counts: BinnedCounts
-    posterior: DirichletPosterior
+    posterior: Posterior
     bins: BinDraws
     null_bins: BinDraws | None
     model: str
@@ -113,9 +113,8 @@ class Evaluation:
         """What was asked of what: target, bins, rows, model."""
         counts = self.counts
         weighted = f" (weighted, worth {counts.effective_rows:.0f})" if counts.weighted else ""
-        return (
-            f"{counts.target} ECE, {counts.bins}, N = {counts.n_rows}{weighted}, {self.model} model "
-            f"({self.posterior.prior}{', original formula' * (self.posterior.formula == 'original')})"
+        return f"{counts.target} ECE, {counts.bins}, N = {counts.n_rows}{weighted}, {self.model} model" + (
+            f" ({self.posterior.prior})" if self.posterior.prior else ""
         )
 
     @cached_property

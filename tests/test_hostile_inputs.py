@@ -9,7 +9,6 @@ import fractions
 import tempfile
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -363,9 +362,10 @@ def test_rounding_beyond_the_ends_is_clipped_with_one_warning(value, dtype):
 
 
 def memory_map(values):
-    path = Path(tempfile.mkdtemp()) / "values.npy"
-    np.save(path, values)
-    return np.load(path, mmap_mode="r")
+    with tempfile.TemporaryFile() as file:  # the map outlives the file's name
+        mapped = np.memmap(file, values.dtype, "w+", shape=values.shape)
+    mapped[:] = values
+    return mapped
 
 
 def read_only(values):

@@ -60,6 +60,8 @@ def _from_frame(name: str, values: Any) -> Array:
         frame: Any = nw.from_native(native, eager_only=True, allow_series=True)
     except TypeError:
         return _from_other(name, values)  # a pandas Index or Categorical
+    except nw.exceptions.DuplicateError as problem:
+        raise ValueError(f"`{name}` must have columns of different names. {problem}") from problem
     if isinstance(frame, nw.Series):
         _checks.no_missing(name, _numpy_mask(frame))
         return np.asarray(frame.to_numpy())

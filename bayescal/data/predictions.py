@@ -261,7 +261,7 @@ def _class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
     """Position of each label in `classes`."""
     known = to_array("classes", list(classes))
     if len(np.unique(known)) != len(known):
-        raise ValueError(f"`classes` must name each label once; got {list(classes)!r}.")
+        raise ValueError(f"`classes` must name each label once; got {known.tolist()!r}.")
     if (known.dtype.kind in "US") != (labels.dtype.kind in "US"):
         raise TypeError(
             f"`{name}` has dtype {labels.dtype} but `classes` holds {type(classes[0]).__name__}: "
@@ -272,7 +272,7 @@ def _class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
     number = order[position]
     unknown = known[number] != labels
     if unknown.any():
-        _checks.refuse(name, f"must be labels from `classes` {list(classes)[:10]!r}", unknown, labels)
+        _checks.refuse(name, f"must be labels from `classes` {known.tolist()[:10]!r}", unknown, labels)
     return number
 
 

@@ -41,7 +41,7 @@ class DirichletPosterior:
     alpha : ndarray, shape (2, n_bins)
         Prior pseudo-rows of each cell; first row outcome 0, second row outcome 1.
     prior : str
-        The prior in words, for printing.
+        The prior (and the formula, unless it is the corrected one) in words, for printing.
     formula : {"corrected", "original"}
         Which weights the errors take.
     bin_variance : ndarray, shape (n_bins,)
@@ -286,4 +286,6 @@ def dirichlet_posterior(
     width = counts.bins.widths
     default_variance = width**2 / 12 if formula == "corrected" else width / 12
     variance = default_variance if bin_variance is None else _checks.positive("bin_variance", bin_variance, (n_bins,))
+    if formula == "original":
+        said += ", original formula"
     return DirichletPosterior(counts, pseudo_rows, said, formula, variance)
