@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest notebooks docs pictures bench datasets clean
+.PHONY: help demo test lint types pytest notebooks docs pictures coverage bench datasets clean
 
 # uv from PATH, else a private one in .tools/
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
@@ -13,6 +13,7 @@ help:
 	@echo "make test       everything that continuous integration checks"
 	@echo "make docs       build the documentation, warnings are errors"
 	@echo "make pictures   run the Python of the README; write its output and its picture"
+	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make bench      speed, as ratios within one run"
 	@echo "make datasets   build the shipped prediction sets anew"
 
@@ -41,6 +42,9 @@ docs: .venv/ready
 
 pictures: .venv/ready
 	$(RUN) python docs/make/pictures.py
+
+coverage: .venv/ready
+	$(RUN) python docs/make/coverage.py
 
 bench: .venv/ready
 	$(RUN) pytest -q tests/benchmarks --override-ini addopts= --benchmark-group-by=group --benchmark-columns=min,median,rounds

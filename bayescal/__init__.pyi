@@ -13,10 +13,11 @@ from .estimands.errors import underconfidence as underconfidence
 from .evaluate import evaluate as evaluate
 from .evaluate import evaluate_counts as evaluate_counts
 from .evaluate import plug_in_ece as plug_in_ece
-from .evaluation import ClasswiseEvaluation as ClasswiseEvaluation
-from .evaluation import Evaluation as Evaluation
 from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
+from .posterior.shrinkage import shrinkage_posterior as shrinkage_posterior
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
+from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
+from .results.evaluation import Evaluation as Evaluation
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import equal_mass_edges as equal_mass_edges

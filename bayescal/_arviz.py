@@ -94,4 +94,5 @@ def summary(
         dims={name: [f"{name}_label"] for name in labels},
         coords={f"{name}_label": list(values) for name, values in labels.items()},
     )
-    return az.summary(tree, **{"ci_prob": prob, "ci_kind": "eti", **options})
+    with np.errstate(divide="ignore", invalid="ignore"):  # the effective size of an atom's indicator may be 0 / 0
+        return az.summary(tree, **{"ci_prob": prob, "ci_kind": "eti", **options})

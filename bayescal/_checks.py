@@ -200,6 +200,14 @@ def positive(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Ar
     return np.full(shape, float(array))
 
 
+def between(name: str, values: Array, low: float, high: float, of: str = "values") -> Array:
+    """Require numbers in [low, high], a range of what can be computed; return them."""
+    bad = ~((values >= low) & (values <= high))
+    if bad.any():
+        refuse(name, f"must give {of} in [{low:g}, {high:g}]", bad, values)
+    return values
+
+
 def fraction(name: str, value: Any) -> float:
     """Require a number strictly between 0 and 1, as for the probability of an interval."""
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -221,12 +229,31 @@ def generator(rng: Any) -> np.random.Generator:
         ) from problem
 
 
+#: What other libraries call our arguments.
+ELSEWHERE = {
+    "n_bins": "bins",
+    "num_bins": "bins",
+    "strategy": "binning",
+    "random_state": "rng",
+    "random_seed": "rng",
+    "seed": "rng",
+    "sample_weight": "weights",
+    "sample_weights": "weights",
+    "n_draws": "draws",
+    "n_samples": "draws",
+    "prior": "alpha",
+    "labels": "classes",
+    "from_logits": "logits",
+}
+
+
 def known_keywords(where: str, given: Iterable[str], allowed: Callable[..., Any]) -> None:
-    """Refuse keywords that `allowed` does not take, naming the nearest."""
+    """Refuse keywords that `allowed` does not take, naming the one that is meant, or the nearest."""
     import inspect
 
     parameters = inspect.signature(allowed).parameters.values()
     known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     for word in given:
         if word not in known:
-            raise TypeError(f"{where} takes the options {known}, not {word!r}.{did_you_mean(word, known)}")
+            meant = f" Here it is called {ELSEWHERE[word]!r}." if word in ELSEWHERE else did_you_mean(word, known)
+            raise TypeError(f"{where} takes no {word!r}.{meant} The options of the model are {known}.")

@@ -85,13 +85,9 @@ def text(sheet: Sheet, width: int = 100) -> str:
     console = Console(file=buffer, width=width, color_system=None, force_terminal=False, legacy_windows=False)
     console.print(table(sheet))
     grid = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n")
-    parts = [
-        textwrap.fill(sheet.sentence, width),
-        grid,
-        *(textwrap.fill(r, width) for r in sheet.remarks),
-        sheet.spec,
-    ]
-    return "\n\n".join(parts)
+    remarks = "\n".join(textwrap.fill(remark, width, break_on_hyphens=False) for remark in sheet.remarks)
+    parts = [textwrap.fill(sheet.sentence, width, break_on_hyphens=False), grid, remarks, sheet.spec]
+    return "\n\n".join(part for part in parts if part)
 
 
 def html(sheet: Sheet) -> str:

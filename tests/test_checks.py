@@ -148,8 +148,8 @@ def test_unknown_keywords_suggest():
 
     _checks.known_keywords("the model", ["alpha"], model)
     with pytest.raises(
-        TypeError, match=r"the model takes the options \['alpha', 'formula'\], not 'alhpa'\. Did you mean 'alpha'\?"
+        TypeError, match=r"the model takes no 'alhpa'\. Did you mean 'alpha'\? The options .* \['alpha', 'formula'\]"
     ):
         _checks.known_keywords("the model", ["alhpa"], model)
-    with pytest.raises(TypeError, match="not 'counts'"):
+    with pytest.raises(TypeError, match="takes no 'counts'"):
         _checks.known_keywords("the model", ["counts"], model)

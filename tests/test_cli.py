@@ -20,7 +20,7 @@ from bayescal import datasets
 from bayescal.cli import app, outputs
 from bayescal.cli.demo import in_plain_words
 from bayescal.evaluate import DEFAULT_MODEL, MODELS
-from bayescal.evaluation import SMALL_ECE
+from bayescal.results.wording import SMALL_ECE
 
 CANCER = datasets.path("breast_cancer")
 COLUMNS = ["--label", "label", "--prob", "naive_bayes"]

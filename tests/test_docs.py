@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import io
 import itertools
+import json
 import re
 import shlex
 from pathlib import Path
@@ -176,3 +177,36 @@ def test_command_line_options_in_the_text_exist(page):
 def test_the_default_model_is_named_where_newcomers_look(page):
     said = re.findall(r"default model[^.]*?`(\w+)`", prose(page), re.DOTALL)
     assert said == [DEFAULT_MODEL]
+
+
+def markdown_tables(page):
+    """Rows of cells of each table of a page, without its header."""
+    tables = re.findall(r"(?:^\|.*\n)+", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [[[c.strip() for c in line.strip("|").split("|")] for line in t.splitlines()] for t in tables]
+
+
+def test_the_coverage_page_shows_the_numbers_of_its_json():
+    """Overall numbers are computed here from the cells, so that a stale page or a wrong mean is seen."""
+    stored = json.loads((DOCS / "_static" / "coverage.json").read_text(encoding="utf-8"))
+    rows = [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
+    page = DOCS / "explanation" / "coverage.md"
+    overall, cells = markdown_tables(page)
+    assert len(overall) == 2 + 4
+    for method, *numbers, where in overall[2:]:
+        of = [row for row in rows if row["method"] == method]
+        worst = min(row["coverage"] for row in of)
+        means = [sum(row[name] for row in of) / len(of) for name in ("coverage", "rmse", "width")]
+        assert [float(n) for n in numbers] == pytest.approx([worst, *means], abs=0.0051)
+        assert [float(n) for n in numbers[2:]] == pytest.approx(means[1:], abs=0.000051)
+        assert any(
+            where == f"{r['population']}, {r['curve']}, n = {r['n_rows']}" and r["coverage"] == worst for r in of
+        )
+    assert len(cells) == 2 + 54
+    found = {(r["n_rows"], r["population"], r["curve"], r["method"]): r["coverage"] for r in rows}
+    assert len(found) == 4 * 54
+    for n_rows, population, curve, _, *shares in cells[2:]:
+        for method, share in zip(cells[0][4:], shares, strict=True):
+            assert float(share) == pytest.approx(found[int(n_rows), population, curve, method], abs=0.0051)
+    said = page.read_text(encoding="utf-8")
+    assert f"54 cells, {stored['repeats']} data sets in each, {stored['draws']} draws" in said
+    assert f"one share near 0.95 is {(0.95 * 0.05 / stored['repeats']) ** 0.5:.3f}" in said

@@ -1,5 +1,7 @@
 """The whole pipeline: what goes in, what comes out, what is kept, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ def test_an_evaluation_holds_what_was_asked_for(event):
     assert len(ev.ece) == 123
     assert ev.counts.n_rows == N
     assert len(ev.counts.bins) == 10
-    assert ev.model == "dirichlet"
+    assert ev.model == "shrinkage"
     assert ev.counts.target == "event"
     assert ev.plug_in == pytest.approx(bc.plug_in_ece(*event, bins=10), rel=1e-12)
     assert ev.counts == bc.BinnedCounts.from_predictions(bc.Predictions.from_labels(*event), bins=10)
@@ -39,12 +41,13 @@ def test_defaults(event):
     ev = bc.evaluate(*event)
     assert len(ev.ece) == 4000
     assert len(ev.counts.bins) == 15
-    assert ev.posterior.prior == "reference prior"
+    assert ev.question.endswith("shrinkage model")
+    assert bc.evaluate(*event, model="dirichlet").posterior.prior == "reference prior"
 
 
 def test_the_posterior_is_the_models(event):
     """evaluate adds nothing of its own: its mean is the posterior's exact one, to Monte Carlo error."""
-    ev = bc.evaluate(*event, draws=50_000, rng=3, alpha="jeffreys")
+    ev = bc.evaluate(*event, draws=50_000, rng=3, model="dirichlet", alpha="jeffreys")
     counts = bc.BinnedCounts.from_predictions(bc.Predictions.from_labels(*event))
     exact = bc.dirichlet_posterior(counts, alpha="jeffreys")
     assert abs(ev.ece.mean() - exact.ece_mean()) < 5 * ev.ece.mcse()
@@ -76,7 +79,7 @@ def test_the_global_state_is_left_alone(event):
 
 
 def test_the_null_does_not_depend_on_the_model(event):
-    one, other = bc.evaluate(*event, rng=1, alpha="jeffreys"), bc.evaluate(*event, rng=1, formula="original")
+    one, other = bc.evaluate(*event, rng=1), bc.evaluate(*event, rng=1, model="dirichlet", formula="original")
     np.testing.assert_array_equal(one.null.values, other.null.values)
 
 
@@ -178,14 +181,101 @@ def test_classwise(matrix):
     assert ev.plug_in == pytest.approx(bc.plug_in_ece(y, p, target="classwise", bins=10))
 
 
-def test_classes_are_drawn_independently_and_found_again(matrix):
+def test_classes_keep_their_margins_and_are_found_again(matrix):
     ev = bc.evaluate(*matrix, target="classwise", rng=1, draws=2000)
     for k in range(3):
-        np.testing.assert_array_equal(ev[k].ece.values, ev.by_class.values[:, k])
-        np.testing.assert_array_equal(ev[k].null.values, ev.null_by_class.values[:, k])
+        np.testing.assert_array_equal(np.sort(ev[k].ece.values), np.sort(ev.by_class.values[:, k]))
+        np.testing.assert_array_equal(np.sort(ev[k].null.values), np.sort(ev.null_by_class.values[:, k]))
         assert ev[k].counts == ev.counts[k]
-    correlation = np.corrcoef(ev.by_class.values, rowvar=False)
-    assert np.abs(correlation[np.triu_indices(3, 1)]).max() < 5 / np.sqrt(2000)
+
+
+@pytest.mark.parametrize("model", ["shrinkage", "dirichlet"])
+def test_two_classes_are_one_event_told_twice(event, model):
+    """With K = 2 the second column is 1 - the first: the mean over classes is the event's own ECE, with its spread.
+
+    Independent classes would narrow it by sqrt(2). Standard deviations of 4000 draws agree to 5 / sqrt(2 * 4000) = 6 %
+    at 5 standard errors of each; two independent sets of draws, so 8 %.
+    """
+    y, p = event
+    once = bc.evaluate(y, p, model=model, rng=1)
+    twice = bc.evaluate(y, np.stack([1 - p, p], axis=1), target="classwise", model=model, rng=2)
+    assert abs(twice.ece.mean() - once.ece.mean()) < 5 * np.hypot(once.ece.mcse(), twice.ece.mcse())
+    assert twice.ece.sd() == pytest.approx(once.ece.sd(), rel=0.08)
+    assert twice.null.sd() == pytest.approx(once.null.sd(), rel=0.08)
+    assert np.corrcoef(twice.by_class.values, rowvar=False)[0, 1] > 0.99
+
+
+def test_weights_reach_every_class(matrix):
+    y, p = matrix
+    weights = np.where(y == 0, 3.0, 1.0)
+    weighted = bc.evaluate(y, p, target="classwise", weights=weights, rng=1, draws=100)
+    assert weighted.plug_in == pytest.approx(bc.plug_in_ece(y, p, target="classwise", weights=weights))
+    assert "weighted" in weighted.spec
+    share = np.bincount(y, weights) / weights.sum()
+    np.testing.assert_allclose(weighted.marginal_error.values, weighted.by_class.values @ share, rtol=1e-12)
+    marginal = next(row for row in weighted.table() if row["quantity"] == "marginal error")
+    assert marginal["null_mean"] == pytest.approx(float((weighted.null_by_class.values @ share).mean()))
+
+
+def test_the_classwise_specification_says_all(matrix):
+    y, p = matrix
+    ev = bc.evaluate(y, p, target="classwise", model="dirichlet", formula="original", alpha=3, draws=50, rng=1)
+    assert "dirichlet model (prior of 3 per cell, original formula)" in ev.spec
+    assert ev.sentence().startswith("The classwise Expected Calibration Error")
+    ties = np.round(p, 1)
+    ties[:, 0] = 1 - ties[:, 1] - ties[:, 2]
+    ties = np.clip(ties, 0, 1)
+    coarse = bc.evaluate(y, ties, target="classwise", binning="equal-mass", draws=50, rng=1)
+    sizes = sorted(len(c.bins) for c in coarse.counts)
+    said = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
+    assert f"{said} equal-mass bins [a, b) for each class" in coarse.spec
+
+
+def test_results_can_be_pickled(event, matrix):
+    for ev in (bc.evaluate(*event, rng=1, draws=50), bc.evaluate(*matrix, target="classwise", rng=1, draws=50)):
+        again = pickle.loads(pickle.dumps(ev))
+        np.testing.assert_array_equal(again.ece.values, ev.ece.values)
+    np.testing.assert_array_equal(again[1].ece.values, ev[1].ece.values)
+
+
+@pytest.mark.parametrize("target", ["event", "classwise"])
+def test_a_seed_sequence_and_a_restored_state_give_the_same_again(event, target):
+    y, p = event
+    prob = p if target == "event" else np.stack([1 - p, p], axis=1)
+
+    def drawn(rng):
+        return bc.evaluate(y, prob, target=target, draws=20, rng=rng).ece.values
+
+    sequence = np.random.SeedSequence(1)
+    np.testing.assert_array_equal(drawn(sequence), drawn(sequence))
+    assert sequence.n_children_spawned == 0
+    jumped = [drawn(np.random.Generator(np.random.PCG64(1).jumped())) for _ in range(2)]
+    np.testing.assert_array_equal(*jumped)
+    rng = np.random.default_rng(1)
+    state = rng.bit_generator.state
+    first = drawn(rng)
+    rng.bit_generator.state = state
+    np.testing.assert_array_equal(drawn(rng), first)
+    moved = np.random.default_rng(1)
+    moved.random(5)
+    assert not np.array_equal(drawn(moved), first)
+    np.testing.assert_array_equal(drawn(np.random.RandomState(1)), drawn(np.random.RandomState(1)))
+
+
+def test_bins_narrower_than_a_square_can_tell(matrix):
+    """Equal-mass edges of an over-sure classifier lie 1e-300 apart; the square of such a width is 0."""
+    y, p = [0, 1, 0, 1], [0.0, 2e-310, 3e-310, 0.7]
+    for model in ("dirichlet", "shrinkage"):
+        ev = bc.evaluate(y, p, bins=[0, 1e-310, 2.5e-310, 1], model=model, rng=1, draws=200)
+        assert np.isfinite(ev.ece.values).all()
+        assert np.isfinite(ev.posterior.ece_mean())
+    exact = bc.dirichlet_posterior(bc.BinnedCounts.from_arrays(y, p, bins=[0, 5e-324, 1])).ece_mean()
+    assert 0 < exact < 1
+
+
+def test_more_draws_than_fit_into_memory_are_refused(event):
+    with pytest.raises(ValueError, match=r"`draws` times `bins` must be at most 1e\+08 .* 4000 draws of 200000 bins"):
+        bc.evaluate(*event, bins=200_000)
 
 
 @pytest.mark.parametrize("container", [list, tuple, np.array])
@@ -194,7 +284,7 @@ def test_named_classes(matrix, container):
     y, p = matrix
     names = np.array(["cat", "dog", "eel"])
     ev = bc.evaluate(names[y], p, target="classwise", classes=container(names), rng=1, draws=50)
-    np.testing.assert_array_equal(ev["dog"].ece.values, ev.by_class.values[:, 1])
+    np.testing.assert_array_equal(np.sort(ev["dog"].ece.values), np.sort(ev.by_class.values[:, 1]))
     with pytest.raises(KeyError, match=r"no class 'dig' among .* Did you mean 'dog'"):
         ev["dig"]
     top = bc.evaluate(names[y], p, classes=container(names), rng=1, draws=50)
@@ -223,7 +313,7 @@ def test_logits_only_when_said(event):
 
 def test_no_rows_give_the_prior():
     """Masses and accuracies of the prior: E|theta - mu| is that of the exact method on empty counts."""
-    ev = bc.evaluate_counts(bc.BinnedCounts.empty(10), alpha="uniform", draws=20_000, rng=1)
+    ev = bc.evaluate_counts(bc.BinnedCounts.empty(10), model="dirichlet", alpha="uniform", draws=20_000, rng=1)
     exact = bc.dirichlet_posterior(bc.BinnedCounts.empty(10), alpha="uniform").ece_mean()
     assert abs(ev.ece.mean() - exact) < 5 * ev.ece.mcse()
     assert np.isnan(ev.plug_in)
@@ -246,8 +336,16 @@ def test_no_rows_give_the_prior():
         ({"rng": "seed"}, TypeError, "`rng` must be None, an integer"),
         ({"rng": -1}, ValueError, "`rng` must be None, an integer"),
         ({"target": "events"}, ValueError, r"`target` must be one of .* Did you mean 'event'\?"),
-        ({"alhpa": 1}, TypeError, r"`model='dirichlet'` takes the options .*, not 'alhpa'\. Did you mean 'alpha'\?"),
-        ({"alpha": -1}, ValueError, "`alpha` must be finite and > 0"),
+        (
+            {"alhpa": 1, "model": "dirichlet"},
+            TypeError,
+            "takes no 'alhpa'.* Did you mean 'alpha'",
+        ),
+        ({"n_bins": 10}, TypeError, r"takes no 'n_bins'\. Here it is called 'bins'"),
+        ({"random_state": 1}, TypeError, r"Here it is called 'rng'"),
+        ({"binning": "equal-mass", "bins": [0, 0.5, 1]}, ValueError, "`bins` gives the edges"),
+        ({"alpha": 1e300, "model": "dirichlet"}, ValueError, r"`alpha` must give values in \[1e-12, 1e\+12\]"),
+        ({"alpha": -1, "model": "dirichlet"}, ValueError, "`alpha` must be finite and > 0"),
         ({"bins": 0}, ValueError, "`bins` must be an integer >= 1"),
     ],
 )
@@ -257,5 +355,5 @@ def test_options_that_make_no_sense(event, options, error, message):
 
 
 def test_evaluate_counts_takes_counts_only():
-    with pytest.raises(TypeError, match="`counts` must be BinnedCounts, not list; from rows use `evaluate`"):
+    with pytest.raises(TypeError, match="`counts` must be BinnedCounts, not list; make them with"):
         bc.evaluate_counts([1, 2, 3])

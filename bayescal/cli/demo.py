@@ -10,7 +10,7 @@ from bayescal.cli.report import show
 from bayescal.cli.words import console
 from bayescal.datasets import load_digits, path
 from bayescal.evaluate import evaluate
-from bayescal.evaluation import Evaluation
+from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from rich.console import Console

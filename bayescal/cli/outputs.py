@@ -12,7 +12,9 @@ import numpy as np
 
 from bayescal import __version__
 from bayescal._draws import Draws
-from bayescal.evaluation import SMALL_ECE, ClasswiseEvaluation, Evaluation
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.wording import SMALL_ECE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

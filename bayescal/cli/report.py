@@ -12,7 +12,8 @@ from bayescal.cli import outputs
 from bayescal.cli.words import console, warnings_as_notes
 from bayescal.data.files import Rows, read_predictions
 from bayescal.evaluate import evaluate
-from bayescal.evaluation import ClasswiseEvaluation, Evaluation
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,7 +89,7 @@ def run(request: Request) -> None:
     to_save = outputs.check(request.outputs, besides=request.file)
     columns = _columns(request)
     asked = {**evaluate_defaults(), **{k: v for k, v in request.asked.items() if v is not None}}
-    asked |= {"bins": _bins(asked["bins"]), "target": asked["target"] or columns.target}
+    asked |= {"bins": bins_asked(asked["bins"]), "target": asked["target"] or columns.target}
     rows = read_predictions(
         request.file,
         label=columns.label,
@@ -114,7 +115,9 @@ def show(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> Non
     screen.print(sheet.sentence)
     screen.print(_render.table(sheet))
     for remark in sheet.remarks:
-        screen.print(remark + "\n")
+        screen.print(remark)
+    if sheet.remarks:
+        screen.print()
     screen.print(sheet.spec + "\n", soft_wrap=True)  # one line, to be copied
 
 
@@ -136,7 +139,7 @@ def _columns(request: Request) -> _Columns:
     return _Columns(request.label, request.prob, request.prob_prefix, None)
 
 
-def _bins(text: Any) -> Any:
+def bins_asked(text: Any) -> Any:
     """A number of bins, or edges separated by commas."""
     if not isinstance(text, str):
         return text

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 #: Arguments of the library whose option has another name.
 OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE"}
 OPTIONS = ("classes", "target", "bins", "binning", "model", "draws", "logits", "prob", "prob_prefix", *OPTION_OF)
+OPTIONS += ("sizes", "populations", "curves", "methods", "repeats")
 PER_ROW = ("y_true", "y_prob", "weights")
 
 

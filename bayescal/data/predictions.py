@@ -1,7 +1,7 @@
 """Predictions: (confidence, outcome, weight), and the targets that make them from labels and probabilities."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,12 @@ from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
 
+#: Sums of squared weights must stay far inside float64, so that batches can be added.
+LARGEST_WEIGHT = 1e140
 TARGETS = ("event", "top-label", "classwise", "confidence")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Predictions:
     """Checked rows of one binary calibration problem: a confidence and an outcome each, perhaps a weight.
 
@@ -40,8 +42,33 @@ class Predictions:
     weight: Array | None = None
     target: str = "confidence"
 
+    def __post_init__(self) -> None:
+        """Refuse columns that were put together by hand and are not what the makers below would let through."""
+        _checks.one_of("target", self.target, TARGETS)
+        shape = np.shape(self.outcome)
+        if np.shape(self.confidence) != shape or len(shape) != 1:
+            raise ValueError(
+                f"`confidence`, `outcome` must be columns of one length; their shapes are {np.shape(self.confidence)} "
+                f"and {shape}."
+            )
+        c, z = np.asarray(self.confidence), np.asarray(self.outcome)
+        if not len(z) or not (
+            c.min() >= 0 and c.max() <= 1 and z.dtype.kind in "biuf" and z.min() >= 0 and z.max() <= 1
+        ):
+            raise ValueError("`confidence` must lie in [0, 1] and `outcome` be 0 or 1; make them with `from_outcomes`.")
+
     def __len__(self) -> int:
         return len(self.outcome)
+
+    def scale_free(self) -> "Predictions":
+        """The same rows, weights divided by a power of two (exactly) where their squares could not be summed.
+
+        Only for answers that do not depend on the scale of the weights and are not added to other batches.
+        """
+        weight = self.weight
+        if weight is None or 1 / LARGEST_WEIGHT < weight.max() < LARGEST_WEIGHT:
+            return self
+        return replace(self, weight=np.ldexp(weight, -int(np.frexp(weight.max())[1])))
 
     @classmethod
     def from_outcomes(
@@ -96,7 +123,7 @@ class Predictions:
         _checks.not_empty(names[0], len(y))
         p = _sigmoid(names[1], p) if logits else _checks.probabilities(names[1], _numbers(names[1], p))
         y = _binary(names[0], y, classes)
-        return cls(p, y, _weights(weights, len(y), names[0]), target)
+        return cls(confidence=p, outcome=y, weight=_weights(weights, len(y), names[0]), target=target)
 
     @classmethod
     def from_labels(
@@ -146,6 +173,7 @@ class Predictions:
         >>> p.target, p.confidence, p.outcome
         ('top-label', array([0.7, 0.6]), array([ True, False]))
         """
+        _columns_in_order(y_prob, classes)
         probabilities = to_array("y_prob", y_prob)
         target = _resolve_target(target, probabilities)
         if target == "classwise":
@@ -163,7 +191,8 @@ class Predictions:
         label, matrix = _labels_and_matrix(y_true, probabilities, classes, logits)
         top = matrix.argmax(axis=1)
         confidence = np.take_along_axis(matrix, top[:, None], axis=1)[:, 0]
-        return cls(confidence, top == label, _weights(weights, len(label), "y_true"), target)
+        weight = _weights(weights, len(label), "y_true")
+        return cls(confidence=confidence, outcome=top == label, weight=weight, target=target)
 
     @classmethod
     def classwise(
@@ -192,9 +221,13 @@ class Predictions:
         >>> [p.outcome.tolist() for p in Predictions.classwise([1, 0], [[0.2, 0.8], [0.6, 0.4]])]
         [[False, True], [True, False]]
         """
+        _columns_in_order(y_prob, classes)
         label, matrix = _labels_and_matrix(y_true, to_array("y_prob", y_prob), classes, logits)
         weight = _weights(weights, len(label), "y_true")
-        return [cls(matrix[:, k], label == k, weight, "classwise") for k in range(matrix.shape[1])]
+        return [
+            cls(confidence=matrix[:, k], outcome=label == k, weight=weight, target="classwise")
+            for k in range(matrix.shape[1])
+        ]
 
 
 def _resolve_target(target: str | None, probabilities: Array) -> str:
@@ -255,6 +288,19 @@ def _binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
 def _strings_need_classes(name: str, labels: Array, example: str) -> str:
     shown = ", ".join(repr(str(v)) for v in np.unique(labels)[:4])
     return f"`{name}` holds string labels ({shown}); say what they mean with {example}."
+
+
+def _columns_in_order(y_prob: Any, classes: Sequence[Any] | None) -> None:
+    """Refuse a data frame whose columns are named as the classes but stand in another order."""
+    named = getattr(y_prob, "columns", None)
+    if classes is None or named is None or np.ndim(named) != 1:
+        return
+    columns, wanted = [str(c) for c in named], [str(c) for c in classes]
+    if columns != wanted and sorted(columns) == sorted(wanted):
+        raise ValueError(
+            f"`y_prob` has the columns {columns}, `classes` says {wanted}: the same names in another order. "
+            "Columns are taken by position: use `y_prob[classes]`, or `classes` in the order of the columns."
+        )
 
 
 def _class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:

@@ -33,7 +33,7 @@ def ece(bins: BinDraws) -> Draws:
     >>> ece(bins).values
     array([0.25])
     """
-    return Draws(_weighted(bins, np.abs(bins.gap)), "ece")
+    return Draws(_weighted(bins, np.abs(_checked(bins).gap)), "ece")
 
 
 def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
@@ -69,7 +69,11 @@ def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
     order = float(_checks.positive("p", p))
     if order < 1:
         raise ValueError(f"`p` must be >= 1, not {p}; below 1 it is no norm.")
-    return Draws(_weighted(bins, np.abs(bins.gap) ** order) ** (1 / order), f"l{p:g}_error")
+    gap = np.abs(_checked(bins).gap)
+    # relative to the draw's largest gap, so that high powers do not underflow
+    largest = gap.max(axis=1)
+    scaled = gap / np.where(largest > 0, largest, 1.0)[:, None]
+    return Draws(largest * _weighted(bins, scaled**order) ** (1 / order), f"l{p:g}_error")
 
 
 def l2_error(bins: BinDraws) -> Draws:
@@ -121,7 +125,7 @@ def max_error(bins: BinDraws) -> Draws:
     >>> max_error(bins).values
     array([0.3])
     """
-    gap = np.abs(bins.gap)
+    gap = np.abs(_checked(bins).gap)
     return Draws(gap[:, bins.occupied].max(axis=1), "max_error")
 
 
@@ -148,7 +152,7 @@ def signed_error(bins: BinDraws) -> Draws:
     >>> signed_error(bins).values
     array([-0.05])
     """
-    return Draws(_weighted(bins, bins.gap), "signed_error")
+    return Draws(_weighted(bins, _checked(bins).gap), "signed_error")
 
 
 def overconfidence(bins: BinDraws) -> Draws:
@@ -174,7 +178,7 @@ def overconfidence(bins: BinDraws) -> Draws:
     >>> overconfidence(bins).values
     array([0.15])
     """
-    return Draws(_weighted(bins, np.maximum(-bins.gap, 0.0)), "overconfidence")
+    return Draws(_weighted(bins, np.maximum(-_checked(bins).gap, 0.0)), "overconfidence")
 
 
 def underconfidence(bins: BinDraws) -> Draws:
@@ -200,7 +204,16 @@ def underconfidence(bins: BinDraws) -> Draws:
     >>> underconfidence(bins).values
     array([0.1])
     """
-    return Draws(_weighted(bins, np.maximum(bins.gap, 0.0)), "underconfidence")
+    return Draws(_weighted(bins, np.maximum(_checked(bins).gap, 0.0)), "underconfidence")
+
+
+def _checked(bins: BinDraws) -> BinDraws:
+    if not isinstance(bins, BinDraws):
+        raise TypeError(
+            f"`bins` must be BinDraws, not {type(bins).__name__}; an evaluation has them as `evaluation.bins`, "
+            "and its own quantities as `evaluation.ece` and the like."
+        )
+    return bins
 
 
 def _weighted(bins: BinDraws, values: np.ndarray) -> np.ndarray:

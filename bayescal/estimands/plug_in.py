@@ -63,7 +63,9 @@ def null_bins(counts: BinnedCounts, n_draws: int = 4000, *, rng: Any = None) -> 
     keep = _some_rows(counts)
     n = np.maximum(np.rint(counts.effective_n[keep]), 1).astype(np.int64)
     confidence = np.clip(counts.mean_confidence[keep], 0, 1)
-    k = _checks.generator(rng).binomial(n, confidence, size=(_checks.whole_number("draws", n_draws), len(n)))
+    # bin by bin in memory: the generator sets up once for a bin's parameters, not once for every draw
+    size = (len(n), _checks.whole_number("draws", n_draws))
+    k = _checks.generator(rng).binomial(n[:, None], confidence[:, None], size=size).T
     share = counts.share[keep][None]
     return BinDraws(share, k / n, confidence[None], np.ones(len(n), bool), share)
 

@@ -5,20 +5,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc
 
 from bayescal import _checks
 from bayescal._draws import BinDraws
+from bayescal.posterior._beta_binomial import absolute_gap
 from bayescal.posterior.truncated_normal import (
     sample_truncated_normal,
     truncated_normal_moments,
     truncated_normal_rule,
 )
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.binned import BinnedCounts, require_counts
 
 Floats = NDArray[np.float64]
 
 FORMULAS = ("corrected", "original")
+#: Beyond these, draws and their sums leave what float64 can tell apart.
+ALPHA_RANGE = (1e-12, 1e12)
+SD_RANGE = (1e-6, 1e6)
 #: Pseudo-rows per cell under each named prior, given the number of bins M.
 PRIORS = {
     "perks": lambda n_bins: 1 / (2 * n_bins),
@@ -44,15 +47,15 @@ class DirichletPosterior:
         The prior (and the formula, unless it is the corrected one) in words, for printing.
     formula : {"corrected", "original"}
         Which weights the errors take.
-    bin_variance : ndarray, shape (n_bins,)
-        Prior variance of a bin's mean confidence, and variance of a confidence around it.
+    relative_sd : ndarray, shape (n_bins,)
+        Prior standard deviation of a bin's mean confidence, and that of a confidence around it, in bin widths.
     """
 
     counts: BinnedCounts
     alpha: Floats
     prior: str
     formula: str
-    bin_variance: Floats
+    relative_sd: Floats
 
     @property
     def mass_parameters(self) -> Floats:
@@ -69,12 +72,17 @@ class DirichletPosterior:
     @property
     def confidence_parameters(self) -> tuple[Floats, Floats, Floats, Floats]:
         """Parameters (loc, scale, low, high) of the truncated-Normal bin means, each of shape (n_bins,)."""
+        edges, widths = self.counts.bins.edges, self.counts.bins.widths
+        loc, scale = self._within_bins()
+        return edges[:-1] + widths * loc, widths * scale, edges[:-1], edges[1:]
+
+    def _within_bins(self) -> tuple[Floats, Floats]:
+        """Location and scale of the bin means in bin widths from the lower edge: squares of tiny widths underflow."""
         counts, bins = self.counts, self.counts.bins
         n = counts.effective_n
         # precision-weighted mean of midpoint and observed mean; both variances are the same, so only n is left
-        observed = np.where(counts.occupied, counts.mean_confidence - bins.midpoints, 0.0)
-        loc = bins.midpoints + observed * (n / (n + 1))
-        return loc, np.sqrt(self.bin_variance / (n + 1)), bins.edges[:-1], bins.edges[1:]
+        observed = np.where(counts.occupied, counts.mean_confidence - bins.midpoints, 0.0) / bins.widths
+        return 0.5 + np.clip(observed, -0.5, 0.5) * (n / (n + 1)), self.relative_sd / np.sqrt(n + 1)
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Draw independently from the joint posterior of the bins.
@@ -98,9 +106,10 @@ class DirichletPosterior:
         """
         n_draws = _checks.whole_number("draws", n_draws)
         rng = _checks.generator(rng)
-        mass = rng.dirichlet(self.mass_parameters, n_draws)
+        mass = _dirichlet(self.mass_parameters, n_draws, rng)
         accuracy = rng.beta(*self.accuracy_parameters, size=mass.shape)
-        confidence = sample_truncated_normal(*self.confidence_parameters, n_draws, rng=rng)
+        within = sample_truncated_normal(*self._within_bins(), 0.0, 1.0, n_draws, rng=rng)
+        confidence = self._at(within)
         occupied = self.counts.occupied
         return BinDraws(
             mass,
@@ -109,6 +118,11 @@ class DirichletPosterior:
             occupied if occupied.any() else np.ones_like(occupied),
             mass if self.formula == "corrected" else _original_weight(mass, accuracy),
         )
+
+    def _at(self, within: Floats) -> Floats:
+        """Confidences at relative positions in the bins; the last axis of `within` is the bin."""
+        bins = self.counts.bins
+        return np.minimum(bins.edges[:-1] + bins.widths * within, bins.edges[1:])
 
     def mass_mean(self) -> Floats:
         """Exact posterior mean of the bin masses, shape (n_bins,)."""
@@ -122,11 +136,11 @@ class DirichletPosterior:
     def accuracy_variance(self) -> Floats:
         """Exact posterior variance of the accuracies, shape (n_bins,)."""
         a, b = self.accuracy_parameters
-        return a * b / ((a + b) ** 2 * (a + b + 1))
+        return a / (a + b) * (b / (a + b)) / (a + b + 1)
 
     def confidence_mean(self) -> Floats:
         """Exact posterior mean of the mean confidences, shape (n_bins,)."""
-        return truncated_normal_moments(*self.confidence_parameters)[0]
+        return self._at(truncated_normal_moments(*self._within_bins(), 0.0, 1.0)[0])
 
     def ece_mean(self) -> float:
         r"""Exact posterior mean of the ECE, by quadrature (about ten digits).
@@ -153,12 +167,12 @@ class DirichletPosterior:
         """Exact posterior variance of the ECE, by quadrature; see `ece_mean`."""
         first, second = self._gap_moments()
         a = self.mass_parameters
-        total = a.sum()
-        # E[m_b m_c] = a_b (a_c + [b = c]) / (total (total + 1)); the gaps of two bins are independent
-        products = np.outer(first, first)
-        np.fill_diagonal(products, second)
-        square = (a @ products @ a + a @ second) / (total * (total + 1))
-        return float(square - self.ece_mean() ** 2)
+        share, total = a / a.sum(), a.sum()
+        # within masses: the gaps are independent; E[m_b^2] = share_b (a_b + 1) / (total + 1)
+        within = (share * (a + 1) / (total + 1)) @ np.maximum(second - first**2, 0.0)
+        # of the masses: the variance of a Dirichlet's linear form
+        between = share @ (first - share @ first) ** 2 / (total + 1)
+        return float(within + between)
 
     def ece_sd(self) -> float:
         """Exact posterior standard deviation of the ECE; see `ece_mean`."""
@@ -173,35 +187,15 @@ class DirichletPosterior:
             )
         a, b = self.accuracy_parameters
         centre, spread = self.accuracy_mean(), np.sqrt(self.accuracy_variance())
-        loc, scale, low, high = self.confidence_parameters
-        nodes, weights = truncated_normal_rule(loc, scale, low, high, _beta_breaks(centre, spread))
-        first = (weights * absolute_gap(nodes, a[:, None], b[:, None])).sum(axis=1)
-        mean, variance = truncated_normal_moments(loc, scale, low, high)
+        bins, (loc, scale) = self.counts.bins, self._within_bins()
+        low, high, widths = bins.edges[:-1, None], bins.edges[1:, None], bins.widths[:, None]
+        breaks = (np.clip(_beta_breaks(centre, spread), low, high) - low) / widths
+        nodes, weights = truncated_normal_rule(loc, scale, np.zeros_like(loc), np.ones_like(loc), breaks)
+        c = np.minimum(low + widths * nodes, high)
+        first = (weights * absolute_gap(c, a[:, None], b[:, None])).sum(axis=1)
+        mean = (weights * c).sum(axis=1)
+        variance = (weights * (c - mean[:, None]) ** 2).sum(axis=1)
         return first, spread**2 + variance + (centre - mean) ** 2
-
-
-def absolute_gap(c: ArrayLike, a: ArrayLike, b: ArrayLike) -> Floats:
-    r"""Mean of :math:`|\theta - c|` for :math:`\theta \sim \mathrm{Beta}(a, b)`, in closed form.
-
-    Parameters
-    ----------
-    c : array-like
-        In [0, 1].
-    a, b : array-like
-        Beta parameters, > 0; all broadcast together.
-
-    Returns
-    -------
-    ndarray
-        :math:`c (2 I_c(a, b) - 1) + \frac{a}{a + b} (1 - 2 I_c(a + 1, b))`.
-
-    Examples
-    --------
-    >>> float(absolute_gap(0.5, 1, 1))
-    0.25
-    """
-    c, a, b = np.asarray(c), np.asarray(a), np.asarray(b)
-    return c * (2 * betainc(a, b, c) - 1) + a / (a + b) * (1 - 2 * betainc(a + 1, b, c))
 
 
 def _beta_breaks(centre: Floats, spread: Floats) -> Floats:
@@ -212,10 +206,17 @@ def _beta_breaks(centre: Floats, spread: Floats) -> Floats:
     return np.concatenate([centre[:, None] + spread[:, None] * steps, near_ends], axis=1)
 
 
+def _dirichlet(parameters: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Dirichlet draws of shape (n_draws, ..., n_bins); numpy takes one vector of parameters at a time."""
+    vectors = parameters.reshape(-1, parameters.shape[-1])
+    draws = [rng.dirichlet(vector, n_draws) for vector in vectors]
+    return draws[0] if parameters.ndim == 1 else np.stack(draws, axis=1).reshape(n_draws, *parameters.shape)
+
+
 def _original_weight(mass: Floats, accuracy: Floats) -> Floats:
     """P(bin | outcome 1), the weight in the code of the original program."""
     joint = mass * accuracy
-    total = joint.sum(axis=1, keepdims=True)
+    total = joint.sum(axis=-1, keepdims=True)
     # no mass on outcome 1 at all happens only by underflow under tiny priors without data; the bins then count by mass
     return np.where(total > 0, joint / np.where(total > 0, total, 1), mass)
 
@@ -252,7 +253,8 @@ def dirichlet_posterior(
     Raises
     ------
     ValueError, TypeError
-        If `alpha` is neither a named prior nor positive, or has the wrong shape.
+        If `alpha` is neither a named prior nor in [1e-12, 1e12], or has the wrong shape; if a standard deviation
+        that `bin_variance` implies is not within 1e-6 and 1e6 bin widths.
 
     Notes
     -----
@@ -274,6 +276,7 @@ def dirichlet_posterior(
     >>> posterior.accuracy_mean()
     array([0.25 , 0.625])
     """
+    require_counts(counts)
     _checks.one_of("formula", formula, FORMULAS)
     n_bins = len(counts.bins)
     prior = "reference" if alpha is None else alpha
@@ -281,11 +284,16 @@ def dirichlet_posterior(
         _checks.one_of("alpha", prior, PRIORS)
         pseudo_rows, said = np.full((2, n_bins), PRIORS[prior](n_bins)), f"{prior} prior"
     else:
-        pseudo_rows = _checks.positive("alpha", prior, (2, n_bins))
+        pseudo_rows = _checks.between("alpha", _checks.positive("alpha", prior, (2, n_bins)), *ALPHA_RANGE)
         said = f"prior of {float(prior):g} per cell" if np.ndim(prior) == 0 else "custom prior"  # type: ignore[arg-type]
-    width = counts.bins.widths
-    default_variance = width**2 / 12 if formula == "corrected" else width / 12
-    variance = default_variance if bin_variance is None else _checks.positive("bin_variance", bin_variance, (n_bins,))
+    widths = counts.bins.widths
+    if bin_variance is not None:
+        sd = np.sqrt(_checks.positive("bin_variance", bin_variance, (n_bins,)))
+        relative_sd = _checks.between("bin_variance", sd / widths, *SD_RANGE, of="standard deviations in bin widths")
+    elif formula == "original":
+        relative_sd = np.sqrt(widths / 12) / widths
+    else:
+        relative_sd = np.full(n_bins, np.sqrt(1 / 12))
     if formula == "original":
         said += ", original formula"
-    return DirichletPosterior(counts, pseudo_rows, said, formula, variance)
+    return DirichletPosterior(counts, pseudo_rows, said, formula, relative_sd)

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _render
-from bayescal.evaluation import ClasswiseEvaluation, Evaluation
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from bayescal import _render
 from bayescal._draws import Draws
-from bayescal.evaluation import ClasswiseEvaluation, Evaluation
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, axes_or_new, headline, require_evaluation
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +145,7 @@ def plot_posterior(
     --------
     >>> import bayescal as bc
     >>> from matplotlib.figure import Figure
-    >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+    >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, model="dirichlet", rng=1)
     >>> ax = plot_posterior(ev, Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['posterior', 'if calibrated']
@@ -167,6 +168,7 @@ def plot_posterior(
     ax.set(xlim=(-0.02 * right, right), ylim=(bases[-1] - 0.3, 1.3))
     ax.set_xlabel(f"{_quantity(evaluation)}\ndot: mean, bar: {100 * prob:g} % interval")
     ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    ax.xaxis.set_major_formatter("{x:.4g}")  # a common factor in the corner would lie on the label
     ax.set_yticks(bases, [_row_name(name, density) for name, density, _, _ in rows])
     for label, (_, _, colour, _) in zip(ax.get_yticklabels(), rows, strict=True):
         label.set_color(colour)

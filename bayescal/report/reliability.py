@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal._draws import Draws
-from bayescal.evaluation import ClasswiseEvaluation, Evaluation
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY, SMALL, axes_or_new, headline, require_evaluation
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

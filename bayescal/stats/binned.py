@@ -7,15 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
-from bayescal.data.predictions import Predictions
+from bayescal.data.predictions import LARGEST_WEIGHT, TARGETS, Predictions
 from bayescal.stats._kernel import accumulate
 from bayescal.stats.bins import Bins, make_bins
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-#: Sums of squared weights must stay far inside float64, so that batches can be added.
-LARGEST_WEIGHT = 1e140
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +53,13 @@ class BinnedCounts:
     weight_sq: Floats
     target: str = "confidence"
 
+    def __post_init__(self) -> None:
+        _checks.one_of("target", self.target, TARGETS)
+        for name in ("cells", "weight", "deviation", "deviation_sq", "weight_sq"):
+            values = getattr(self, name).view()
+            values.setflags(write=False)  # `counts.k += 1` on a view would make the sums disagree
+            object.__setattr__(self, name, values)
+
     @classmethod
     def empty(cls, bins: Any = 15, *, target: str = "confidence") -> "BinnedCounts":
         """Counts of no rows: the neutral element of ``+``, and what the prior is asked of.
@@ -86,6 +90,7 @@ class BinnedCounts:
         bins: Any = 15,
         binning: str = "equal-width",
         weights: Any = None,
+        target: str = "confidence",
     ) -> "BinnedCounts":
         """Count the rows of a binary problem.
 
@@ -101,6 +106,8 @@ class BinnedCounts:
             How a number becomes edges.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
+        target : {"confidence", "event", "top-label", "classwise"}, default "confidence"
+            What the columns mean; printed with every result, and only counts of one target can be added.
 
         Returns
         -------
@@ -117,7 +124,7 @@ class BinnedCounts:
         >>> BinnedCounts.from_arrays([True, False], [0.9, 0.4], bins=[0, 0.5, 1]).accuracy
         array([0., 1.])
         """
-        predictions = Predictions.from_outcomes(outcome, confidence, weights)
+        predictions = Predictions.from_outcomes(outcome, confidence, weights, target=target)
         return cls.from_predictions(predictions, bins=bins, binning=binning)
 
     @classmethod
@@ -307,6 +314,15 @@ class BinnedCounts:
         )
 
 
+def require_counts(counts: Any) -> None:
+    """Refuse what is not `BinnedCounts`, with a hint at how to make them."""
+    if not isinstance(counts, BinnedCounts):
+        raise TypeError(
+            f"`counts` must be BinnedCounts, not {type(counts).__name__}; "
+            "make them with `BinnedCounts.from_arrays(outcome, confidence)`, or use `evaluate`."
+        )
+
+
 def _ratio(top: Floats, bottom: Floats) -> Floats:
     """Divide, with NaN where there is nothing to divide by."""
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
@@ -319,13 +335,3 @@ def _summable(weight: Floats) -> None:
             f"`weights` must be between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g} at their largest, so that "
             f"squares can be summed over batches; {weight[at]:g} at index {at} is not. Divide them all by one number."
         )
-
-
-def scale_free(weight: Floats | None) -> Floats | None:
-    """Weights divided by a power of two (exact) where they are too large or small to be squared and summed.
-
-    Only for answers that do not depend on the scale of the weights and are not added to other batches.
-    """
-    if weight is None or 1 / LARGEST_WEIGHT < weight.max() < LARGEST_WEIGHT:
-        return weight
-    return np.ldexp(weight, -int(np.frexp(weight.max())[1]))

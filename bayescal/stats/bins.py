@@ -29,6 +29,11 @@ class Bins:
     edges: Floats
     kind: str
 
+    def __post_init__(self) -> None:
+        edges = np.array(self.edges, dtype=np.float64)
+        edges.setflags(write=False)  # everything that was counted rests on them
+        object.__setattr__(self, "edges", edges)
+
     def __len__(self) -> int:
         return len(self.edges) - 1
 
@@ -165,9 +170,14 @@ def make_bins(bins: Any = 15, *, binning: str = "equal-width", confidence: Array
     10 equal-width bins [a, b)
     """
     _checks.one_of("binning", binning, ["equal-width", "equal-mass"])
+    given = isinstance(bins, Bins) or np.ndim(bins) > 0
+    if given and binning != "equal-width":
+        raise ValueError(
+            f"`bins` gives the edges, so `binning={binning!r}` has nothing to choose; pass a number of bins."
+        )
     if isinstance(bins, Bins):
         return bins
-    if np.ndim(bins) > 0:
+    if given:
         return Bins(_custom_edges(bins), "custom")
     n_bins = _checks.whole_number("bins", bins)
     if n_bins > MOST_BINS:

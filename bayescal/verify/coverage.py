@@ -140,6 +140,8 @@ def coverage_study(
     repeats = _checks.whole_number("repeats", repeats)
     prob = _checks.fraction("prob", prob)
     made = make_bins(bins)
+    for population in populations:
+        simulate(1, population=population)  # refuses an unknown one before hours are spent on the others
     cells = [
         (_checks.whole_number("sizes", size), population, _curve(curve))
         for size in sizes
@@ -222,18 +224,18 @@ def bootstrap_ece(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None)
     Notes
     -----
     A bootstrap of rows through its sufficient statistics: cell counts (outcome, bin) are multinomial, exactly as in
-    resampled rows; the sum of confidences in a bin is Normal with the mean and variance that resampled rows have.
-    Spread of confidence within a bin is small beside the scatter of its outcomes, so nothing visible is lost, and
-    the cost does not grow with the rows.
+    resampled rows; the sum of confidences in a bin is Normal, with the mean of each cell and one variance within the
+    cells of a bin. The cost does not grow with the rows.
     """
     rng = _checks.generator(rng)
-    cells = rng.multinomial(counts.n_rows, counts.cells.ravel() / counts.n_rows, size=n_draws)
-    n = cells.reshape(n_draws, 2, -1).sum(axis=1)
-    k = cells.reshape(n_draws, 2, -1)[:, 1]
-    rows = np.maximum(counts.n, 1)
-    offset = counts.deviation.sum(axis=0) / rows
-    variance = np.maximum(counts.deviation_sq / rows - offset**2, 0.0)
-    summed = n * (counts.bins.midpoints + offset) + np.sqrt(n * variance) * rng.standard_normal(n.shape)
+    drawn = rng.multinomial(counts.n_rows, counts.cells.ravel() / counts.n_rows, size=n_draws)
+    cells = drawn.reshape(n_draws, *counts.cells.shape)
+    n, k = cells.sum(axis=1), cells[:, 1]
+    # in wide bins confidence and outcome go together: each cell has a mean of its own
+    offset = counts.deviation / np.maximum(counts.cells, 1)
+    variance = (counts.deviation_sq - (offset * counts.deviation).sum(axis=0)) / np.maximum(counts.n, 1)
+    summed = n * counts.bins.midpoints + (cells * offset).sum(axis=1)
+    summed += np.sqrt(n * np.maximum(variance, 0.0)) * rng.standard_normal(n.shape)
     return Draws(np.abs(k - summed).sum(axis=1) / counts.n_rows, "bootstrapped plug-in ece")
 
 
@@ -279,6 +281,8 @@ def _shown(cells: Iterable[Any], progress: bool) -> Iterator[Any]:
     if not progress:
         yield from cells
         return
+    from rich.console import Console
     from rich.progress import track
 
-    yield from track(list(cells), description="coverage, cell by cell")
+    # on stderr: what is printed on stdout may go into a file
+    yield from track(list(cells), description="coverage, cell by cell", console=Console(stderr=True))

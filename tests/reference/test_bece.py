@@ -136,3 +136,36 @@ def test_a_reported_result_agrees_with_exact_quadrature(records, reference_data,
     matrix = np.column_stack([1 - data["probs"], data["probs"]])
     ev = bc.evaluate(data["labels"], matrix, target="top-label", model="dirichlet", draws=100_000, rng=22)
     close_to(ev.ece.mean(), record["value"]["post_mean_ECE"], ev.ece.mcse(), "evaluate")
+
+
+# One record of the reference file by itself, so that something remains without that folder: the top-label problem of
+# 1882 football games (P(team 1 wins), 15 bins), prior 1/M per cell, integrated by scipy 1.18.1 (scipy.stats beta and
+# truncnorm, no sampling). Rows by bin with outcome 0 and 1, mean confidence by bin, posterior mean and sd of the ECE.
+INCORRECT = [0] * 7 + [93, 192, 155, 121, 71, 28, 10, 0]
+CORRECT = [0] * 7 + [106, 249, 247, 224, 187, 141, 55, 3]
+MEAN_CONFIDENCE = [
+    *[0.0] * 7,
+    *[0.5172955424912439, 0.5655305591333198, 0.6337386587478228, 0.697114564952016],
+    *[0.7635096454155431, 0.8291805430509251, 0.8937384394748837, 0.9440243920227699],
+]
+
+
+@pytest.mark.parametrize(
+    ("variance", "mean", "sd"),
+    [
+        ((1 / 15) ** 2 / 12, 0.031722397266178315, 0.008300979909399587),
+        ((1 / 15) / 12, 0.031891416428602645, 0.008377517002598759),
+    ],
+)
+def test_exact_moments_from_quoted_counts(variance, mean, sd):
+    cells = np.array([INCORRECT, CORRECT])
+    empty = bc.BinnedCounts.empty(15)
+    deviation = cells * (np.array(MEAN_CONFIDENCE) - empty.bins.midpoints)
+    counts = bc.BinnedCounts(
+        empty.bins, cells, cells.astype(float), deviation, np.zeros(15), cells.sum(axis=0).astype(float)
+    )
+    posterior = bc.dirichlet_posterior(counts, bin_variance=variance)
+    assert posterior.ece_mean() == pytest.approx(mean, rel=1e-8)
+    assert posterior.ece_sd() == pytest.approx(sd, rel=1e-8)
+    drawn = bc.ece(posterior.sample(400_000, rng=1))
+    assert abs(drawn.mean() - mean) < 5 * drawn.mcse()

@@ -34,7 +34,7 @@ def _agg() -> Iterator[None]:
 
 
 def small(**options: object) -> bc.Evaluation:
-    return bc.evaluate(Y, P, **{"bins": 2, "rng": 1, **options})
+    return bc.evaluate(Y, P, **{"bins": 2, "rng": 1, "model": "dirichlet", **options})
 
 
 def rows(case: str) -> tuple[np.ndarray, np.ndarray]:
@@ -251,7 +251,7 @@ def with_gaps(gap: np.ndarray) -> bc.Evaluation:
 
 
 def test_shapes_hold_the_evaluations_numbers() -> None:
-    evaluation = bc.evaluate(*rows("rare"), rng=1)
+    evaluation = bc.evaluate(*rows("rare"), rng=1, model="dirichlet")
     shapes = posterior_shapes(evaluation, 0.8)
     assert shapes.plug_in == evaluation.plug_in
     assert shapes.null is not None
@@ -301,7 +301,7 @@ def test_a_handful_of_draws_is_drawn(gap: np.ndarray) -> None:
 
 
 def test_lines_stand_where_the_numbers_are() -> None:
-    evaluation = bc.evaluate(*rows("rare"), rng=1)
+    evaluation = bc.evaluate(*rows("rare"), rng=1, model="dirichlet")
     ax = plot_posterior(evaluation, axes(), prob=0.8)
     drawn = [np.asarray(line.get_xdata(), float) for line in ax.lines]
     for expected in (
@@ -327,7 +327,7 @@ def test_the_plug_in_is_named_within_the_axes(shift: float) -> None:
 
 
 def test_without_rows_there_is_only_the_prior() -> None:
-    ax = plot_posterior(bc.evaluate_counts(bc.BinnedCounts.empty(5), rng=1), axes())
+    ax = plot_posterior(bc.evaluate_counts(bc.BinnedCounts.empty(5), rng=1, model="dirichlet"), axes())
     assert [t.get_text() for t in ax.get_yticklabels()] == ["posterior"]
     assert not any("plug-in" in t.get_text() for t in ax.texts)
 

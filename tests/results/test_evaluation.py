@@ -16,7 +16,7 @@ ODD_NAMES = ["<b>bold</b>", "a & b", "[red] [/x]"]
 def ev():
     rng = np.random.default_rng(1)
     p = rng.random(1000) * 0.8  # the last of five bins stays empty
-    return bc.evaluate(rng.random(1000) < p**1.5, p, bins=5, rng=1)
+    return bc.evaluate(rng.random(1000) < p**1.5, p, bins=5, rng=1, model="dirichlet")
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +24,12 @@ def classwise():
     rng = np.random.default_rng(2)
     p = rng.dirichlet(np.ones(3), 300)
     label = np.array(ODD_NAMES)[[rng.choice(3, p=row) for row in p]]
-    return bc.evaluate(label, p, target="classwise", classes=ODD_NAMES, rng=1, draws=1000)
+    return bc.evaluate(label, p, target="classwise", classes=ODD_NAMES, rng=1, draws=1000, model="dirichlet")
 
 
 @pytest.fixture(scope="module")
 def prior():
-    return bc.evaluate_counts(bc.BinnedCounts.empty(5), rng=1)
+    return bc.evaluate_counts(bc.BinnedCounts.empty(5), rng=1, model="dirichlet")
 
 
 @pytest.fixture(params=["ev", "classwise", "prior"])
@@ -47,7 +47,7 @@ def test_question(ev):
 def test_questions_name_what_was_chosen():
     y, p = [0, 1, 1, 0], [0.1, 0.6, 0.7, 0.9]
     counts = bc.BinnedCounts.from_arrays(y, p, bins=[0, 0.5, 1], weights=[3, 1, 1, 1])
-    question = bc.evaluate_counts(counts, alpha="jeffreys", formula="original", rng=1).question
+    question = bc.evaluate_counts(counts, model="dirichlet", alpha="jeffreys", formula="original", rng=1).question
     assert question == (
         "confidence ECE, 2 bins [a, b) (custom edges), N = 4 (weighted, worth 3), "
         "dirichlet model (jeffreys prior, original formula)"
@@ -272,7 +272,7 @@ def test_datatree_of_classes(classwise):
     assert tree["posterior"]["ece"].dims == ("chain", "draw", "class")
     assert tree["posterior"]["class"].to_numpy().tolist() == ODD_NAMES
     drawn = tree["posterior"]["ece"].sel({"class": "a & b"}).to_numpy().ravel()
-    np.testing.assert_array_equal(drawn, classwise["a & b"].ece.values)
+    np.testing.assert_array_equal(np.sort(drawn), np.sort(classwise["a & b"].ece.values))
     np.testing.assert_array_equal(tree["posterior"]["classwise_ece"].to_numpy().ravel(), classwise.ece.values)
     np.testing.assert_array_equal(tree["observed_data"]["n_positive"], [c.k.sum() for c in classwise.counts])
     assert float(tree["constant_data"]["plug_in_ece"].mean()) == pytest.approx(classwise.plug_in)

@@ -1,0 +1,1 @@
+"""What came out: records of results, their numbers and their words."""

@@ -1,0 +1,172 @@
+"""What a classwise evaluation holds: one binary problem per class, and their means."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal import _arviz, _checks, _render
+from bayescal._draws import Draws
+from bayescal.estimands import errors
+from bayescal.estimands.classwise import classwise_mean, marginal_mean
+from bayescal.estimands.plug_in import observed_bins
+from bayescal.results import wording
+from bayescal.results.evaluation import Evaluation
+from bayescal.stats.binned import BinnedCounts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+@dataclass(frozen=True, eq=False)
+class ClasswiseEvaluation:
+    """The posterior of the classwise ECE: one binary problem per class, and their means.
+
+    Every class has the posterior of its own counts. That each row is counted in every class ties them together: the
+    rank correlation of their draws is that of what the rows add to their errors (a Gaussian copula).
+
+    Parameters
+    ----------
+    classes : tuple
+        Label of each class.
+    counts : tuple of BinnedCounts
+        One per class.
+    by_class : Draws
+        ECE of each class, shape (n_draws, n_classes).
+    null_by_class : Draws
+        The same of the plug-in value if the model were calibrated.
+    model : str
+        Name of the model.
+    prior : str
+        Its prior in words.
+    evaluate_class : callable
+        Gives the `Evaluation` of class number k: the same draws of its ECE, in another order.
+    """
+
+    classes: tuple[Any, ...]
+    counts: tuple[BinnedCounts, ...]
+    by_class: Draws
+    null_by_class: Draws
+    model: str
+    prior: str
+    evaluate_class: Callable[[int], Evaluation]
+
+    def __getitem__(self, label: Any) -> Evaluation:
+        """The full evaluation of one class, by its label."""
+        if label not in self.classes:
+            near = _checks.did_you_mean(str(label), self.classes)
+            raise KeyError(f"no class {label!r} among {list(self.classes)[:10]!r}.{near}")
+        return self.evaluate_class(self.classes.index(label))
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.classes)
+
+    @cached_property
+    def ece(self) -> Draws:
+        """Draws of the classwise ECE: the unweighted mean over classes."""
+        return classwise_mean(self.by_class)
+
+    @cached_property
+    def marginal_error(self) -> Draws:
+        """Draws of the mean over classes weighted by their observed frequency."""
+        return marginal_mean(self.by_class, self._frequency)
+
+    @cached_property
+    def null(self) -> Draws:
+        """Draws of the plug-in classwise ECE if the model were exactly calibrated."""
+        return Draws(classwise_mean(self.null_by_class).values, "classwise ece if calibrated")
+
+    @cached_property
+    def plug_in(self) -> float:
+        """The usual classwise ECE."""
+        return float(np.mean(self._plug_in_by_class))
+
+    @cached_property
+    def _plug_in_by_class(self) -> np.ndarray:
+        return np.array([errors.ece(observed_bins(c)).values[0] for c in self.counts])
+
+    @property
+    def _frequency(self) -> np.ndarray:
+        positive = np.array([c.weight[1].sum() for c in self.counts])
+        return positive / positive.sum()
+
+    @property
+    def question(self) -> str:
+        """What was asked of what."""
+        return wording.question(f"classwise ECE (mean of {len(self)} classes)", self.counts, self.model, self.prior)
+
+    @cached_property
+    def spec(self) -> str:
+        """The line to put beside a reported number."""
+        return wording.specification(self.question, self.ece, self.null)
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words."""
+        return wording.sentence("classwise Expected Calibration Error", self.ece, prob, self.plug_in, self.null)
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Every reported number: the two means, then each class; keys as in `Evaluation.table`."""
+        plug_in, null = self._plug_in_by_class, self.null_by_class.values
+        rows = [
+            wording.table_row(self.ece, "classwise ece", prob, self.plug_in, self.null.mean()),
+            wording.table_row(
+                self.marginal_error,
+                "marginal error",
+                prob,
+                float(plug_in @ self._frequency),
+                float((null @ self._frequency).mean()),
+            ),
+        ]
+        for i, label in enumerate(self.classes):
+            draws = Draws(self.by_class.values[:, i])
+            rows.append(wording.table_row(draws, f"class {label}", prob, float(plug_in[i]), float(null[:, i].mean())))
+        return rows
+
+    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of the two means and of each class."""
+        prob = _checks.fraction("prob", prob)
+        quantities = {"classwise_ece": self.ece, "marginal_error": self.marginal_error, "ece": self.by_class}
+        return _arviz.summary(quantities, prob, {"ece": self.classes}, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Everything as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (classwise_ece, marginal_error; ece along ``class``), ``observed_data`` (positives of
+            each class) and ``constant_data`` (plug-in value and frequency of each class). For the bins of a class take
+            ``evaluation[label].to_datatree()``.
+        """
+        posterior = {"classwise_ece": self.ece, "marginal_error": self.marginal_error, "ece": self.by_class}
+        return _arviz.datatree(
+            posterior,
+            observed={"n_positive": np.array([c.k.sum() for c in self.counts])},
+            constant={"plug_in_ece": self._plug_in_by_class, "frequency": self._frequency},
+            along="class",
+            coords={"class": list(self.classes)},
+            attrs={"spec": self.spec, "model": self.model, "target": "classwise", "plug_in_ece_mean": self.plug_in},
+        )
+
+    def sheet(self) -> _render.Sheet:
+        """What printing shows, as data."""
+        rows = [[row["quantity"], *(_render.number(v) for v in list(row.values())[1:])] for row in self.table()]
+        shown, remarks = rows, []
+        if len(rows) > 22:
+            shown, remarks = rows[:22], [f"{len(rows) - 22} more classes: see `.summary()` or `.by_class`."]
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, shown, remarks)
+
+    def __str__(self) -> str:
+        return _render.text(self.sheet())
+
+    def __repr__(self) -> str:
+        return f"ClasswiseEvaluation({self.spec})"
+
+    def _repr_html_(self) -> str:
+        return _render.html(self.sheet())

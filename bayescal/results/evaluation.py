@@ -1,0 +1,285 @@
+"""What an evaluation holds and how it presents itself."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal import _arviz, _checks, _render
+from bayescal._draws import BinDraws, Draws
+from bayescal.estimands import errors
+from bayescal.estimands.plug_in import observed_bins
+from bayescal.posterior.contract import Posterior
+from bayescal.posterior.dirichlet import dirichlet_posterior
+from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior
+from bayescal.results import wording
+from bayescal.stats.binned import BinnedCounts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The posterior of how well one model is calibrated on one binary problem.
+
+    Made by `evaluate` or `evaluate_counts`; printing it shows the sentence, the table and the specification.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        What was counted.
+    posterior : Posterior
+        What is believed.
+    bins : BinDraws
+        Draws of the bins; every quantity below is computed within them, so joint statements are possible.
+    null_bins : BinDraws or None
+        Observed bins as they would be if the model were exactly calibrated; None without rows.
+    model : str
+        Name of the model.
+    bins_seed : int
+        Seed of `bins`: the posterior gives the same draws again.
+    reference_seed : int
+        Seed of `reference`.
+    """
+
+    counts: BinnedCounts
+    posterior: Posterior
+    bins: BinDraws
+    null_bins: BinDraws | None
+    model: str
+    bins_seed: int
+    reference_seed: int
+
+    @cached_property
+    def ece(self) -> Draws:
+        """Draws of the Expected Calibration Error."""
+        return errors.ece(self.bins)
+
+    @cached_property
+    def l2_error(self) -> Draws:
+        """Draws of the l_2 (root mean square) calibration error."""
+        return errors.l2_error(self.bins)
+
+    @cached_property
+    def max_error(self) -> Draws:
+        """Draws of the largest absolute gap among occupied bins."""
+        return errors.max_error(self.bins)
+
+    @cached_property
+    def signed_error(self) -> Draws:
+        """Draws of accuracy minus confidence on average: negative means over-confident."""
+        return errors.signed_error(self.bins)
+
+    @cached_property
+    def overconfidence(self) -> Draws:
+        """Draws of the part of the ECE from over-confident bins."""
+        return errors.overconfidence(self.bins)
+
+    @cached_property
+    def underconfidence(self) -> Draws:
+        """Draws of the part of the ECE from under-confident bins."""
+        return errors.underconfidence(self.bins)
+
+    def lp_error(self, p: float = 2.0) -> Draws:
+        """Draws of the l_p calibration error; see `bayescal.lp_error`."""
+        return errors.lp_error(self.bins, p)
+
+    @cached_property
+    def plug_in(self) -> float:
+        """The usual ECE: observed shares and gaps taken for the truth. Biased upwards. NaN without rows."""
+        return self.plug_in_of(errors.ece)
+
+    def plug_in_of(self, estimand: Callable[[BinDraws], Draws]) -> float:
+        """Plug-in value of any estimand, as in ``ev.plug_in_of(bayescal.max_error)``."""
+        if self.null_bins is None:
+            return float("nan")
+        return float(estimand(observed_bins(self.counts)).values[0])
+
+    @cached_property
+    def null(self) -> Draws:
+        """Draws of the plug-in ECE if the model were exactly calibrated: what chance alone shows.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows.
+        """
+        if self.null_bins is None:
+            raise ValueError("without rows there is no null reference; this evaluation is the prior.")
+        return Draws(errors.ece(self.null_bins).values, "ece if calibrated")
+
+    @cached_property
+    def reference(self) -> Draws:
+        """Draws of the ECE under the reference model, so that nobody has to take the shrinkage prior on trust."""
+        drawn = dirichlet_posterior(self.counts).sample(len(self.bins), rng=self.reference_seed)
+        return Draws(errors.ece(drawn).values, "ece under the reference model")
+
+    @property
+    def p_calibrated(self) -> float:
+        """Posterior probability that the model is exactly calibrated, at the prior's odds (1:1 by default).
+
+        Raises
+        ------
+        AttributeError
+            For any model but ``shrinkage``.
+        """
+        return self._shrinkage("p_calibrated").p_calibrated
+
+    @property
+    def bayes_factor(self) -> float:
+        """How many times more probable exact calibration makes the data than the shrinkage model does."""
+        return self._shrinkage("bayes_factor").bayes_factor
+
+    @property
+    def sub_models(self) -> dict[str, float]:
+        """Posterior probability of each way of being off: smooth drift, many bins, a few bins, and combinations."""
+        return self._shrinkage("sub_models").probabilities
+
+    @cached_property
+    def parameters(self) -> ShrinkageDraws:
+        """Draws of what lies behind the bins (intercept, slope, sub-model ...), joint with `bins`."""
+        return self._shrinkage("parameters").sample_all(len(self.bins), rng=self.bins_seed)
+
+    def _shrinkage(self, asked: str) -> ShrinkagePosterior:
+        if not isinstance(self.posterior, ShrinkagePosterior):
+            raise AttributeError(f"`{asked}` exists for model='shrinkage' only; this is model={self.model!r}.")
+        return self.posterior
+
+    @property
+    def question(self) -> str:
+        """What was asked of what: target, bins, rows, model."""
+        return wording.question(f"{self.counts.target} ECE", [self.counts], self.model, self.posterior.prior)
+
+    @cached_property
+    def spec(self) -> str:
+        """The line to put beside a reported number: question, mean, interval, null reference, P(ECE < 0.02)."""
+        return wording.specification(self.question, self.ece, None if self.null_bins is None else self.null)
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+
+        Returns
+        -------
+        str
+            Posterior mean and interval, and what chance alone would show.
+        """
+        return wording.sentence(
+            "Expected Calibration Error", self.ece, prob, self.plug_in, None if self.null_bins is None else self.null
+        )
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Every reported number, as data: one dict per quantity.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows.
+        """
+        rows = []
+        for name, estimand in errors.REPORTED.items():
+            null = float("nan") if self.null_bins is None else estimand(self.null_bins).mean()
+            rows.append(wording.table_row(getattr(self, name), name, prob, self.plug_in_of(estimand), null))
+        return rows
+
+    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of the reported quantities.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals. ArviZ's own default is 0.89.
+        **options
+            Passed to `arviz.summary`, as in ``kind="stats"`` or ``ci_kind="hdi"``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a quantity: mean, sd, interval, effective sample sizes, Monte Carlo errors. R-hat and effective
+            sample size are those of independent draws.
+        """
+        prob = _checks.fraction("prob", prob)
+        return _arviz.summary({name: getattr(self, name) for name in errors.REPORTED}, prob, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Everything as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``, NaN where a
+            bin is left out; under the shrinkage model also intercept, slope and the index of the sub-model),
+            ``observed_data`` (rows, positives, effective rows per bin) and ``constant_data`` (edges, observed means).
+            Along ``bin`` run the coordinates bin_low, bin_high, n and mean_confidence. ``.to_netcdf`` and
+            `arviz.from_netcdf` keep all of it.
+        """
+        counts = self.counts
+        posterior: dict[str, Any] = {name: getattr(self, name) for name in errors.REPORTED}
+        shape = self.bins.accuracy.shape
+        left_out = ~self.bins.mass.any(axis=0)  # nothing is known of their accuracy, which a number would hide
+        for name in ("mass", "accuracy", "confidence", "gap"):
+            drawn = np.broadcast_to(getattr(self.bins, name), shape)
+            posterior[name] = drawn if name == "mass" else np.where(left_out, np.nan, drawn)
+        attrs = {"spec": self.spec, "model": self.model, "target": counts.target, "plug_in_ece": self.plug_in}
+        attrs |= {"prior": self.posterior.prior, "bins": str(counts.bins), "n_rows": counts.n_rows}
+        if isinstance(self.posterior, ShrinkagePosterior):
+            for name in ("intercept", "slope", "sub_model"):
+                posterior[name] = getattr(self.parameters, name)
+            attrs |= {"p_calibrated": self.p_calibrated, "sub_models": list(self.sub_models)}
+        edges = {"bin_low": counts.bins.edges[:-1], "bin_high": counts.bins.edges[1:]}
+        observed_means = {"mean_confidence": counts.mean_confidence, "observed_accuracy": counts.accuracy}
+        return _arviz.datatree(
+            posterior,
+            observed={"n_rows": counts.n, "n_positive": counts.k, "effective_n": counts.effective_n},
+            constant={
+                **{f"{k}_edge": v for k, v in edges.items()},
+                **{f"{k}_of_bin": v for k, v in observed_means.items()},
+            },
+            along="bin",
+            coords={
+                "bin": np.arange(len(counts.bins)),
+                **edges,
+                "n": counts.n,
+                "mean_confidence": counts.mean_confidence,
+            },
+            attrs=attrs,
+        )
+
+    def sheet(self) -> _render.Sheet:
+        """What printing shows, as data."""
+        rows = [[row["quantity"], *(_render.number(v) for v in list(row.values())[1:])] for row in self.table()]
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self._remarks())
+
+    def _remarks(self) -> list[str]:
+        """Beside the shrinkage model: what the reference model, the plug-in value and its null reference say."""
+        if not isinstance(self.posterior, ShrinkagePosterior) or self.null_bins is None:
+            return []
+        return [
+            f"Reference model: {wording.with_interval(self.reference)}. Biased upwards, most of all near 0.",
+            f"Plug-in: {_render.number(self.plug_in)}. Biased upwards as well.",
+            f"Plug-in if exactly calibrated: {wording.with_interval(self.null)}.",
+            wording.calibration(self.p_calibrated, self.posterior),
+            wording.sub_models(self.sub_models),
+        ]
+
+    def __str__(self) -> str:
+        return _render.text(self.sheet())
+
+    def __repr__(self) -> str:
+        return f"Evaluation({self.spec})"
+
+    def _repr_html_(self) -> str:
+        return _render.html(self.sheet())

@@ -1,0 +1,91 @@
+"""The words and rows in which every result is told."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bayescal import _render
+from bayescal._draws import Draws
+from bayescal.posterior.shrinkage import ShrinkagePosterior
+from bayescal.stats.binned import BinnedCounts
+
+HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
+#: P(ECE < this) closes every specification.
+SMALL_ECE = 0.02
+
+
+def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: float) -> dict[str, Any]:
+    """One quantity of a table, as data."""
+    low, high = draws.interval(prob)
+    return {
+        "quantity": name,
+        "mean": draws.mean(),
+        "sd": draws.sd(),
+        "low": low,
+        "high": high,
+        "plug_in": plug_in,
+        "null_mean": null_mean,
+    }
+
+
+def specification(question: str, ece: Draws, null: Draws | None) -> str:
+    """The line to put beside a reported number."""
+    low, high = ece.interval(0.95)
+    chance = "" if null is None else f"null {null.mean():.3f}, "
+    small = _render.probability(ece.pr(lambda e: e < SMALL_ECE))
+    return f"{question}: {ece.mean():.3f}, 95 % interval [{low:.3f}, {high:.3f}], {chance}P(< {SMALL_ECE:g}) {small}"
+
+
+def question(asked: str, counts: Sequence[BinnedCounts], model: str, prior: str) -> str:
+    """What was asked of what: target, bins, rows, model; of several problems on the same rows."""
+    first = counts[0]
+    weighted = f" (weighted, worth {first.effective_rows:.0f})" if first.weighted else ""
+    said = f"{model} model ({prior})" if prior else f"{model} model"
+    return f"{asked}, {_bins(counts)}, N = {first.n_rows}{weighted}, {said}"
+
+
+def _bins(counts: Sequence[BinnedCounts]) -> str:
+    """The bins of all problems; where they differ, how many there are at least and at most."""
+    first = counts[0].bins
+    if all(c.bins == first for c in counts):
+        return str(first)
+    sizes = sorted(len(c.bins) for c in counts)
+    many = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
+    return f"{many} {first.kind} bins [a, b) for each class"
+
+
+def sentence(name: str, ece: Draws, prob: float, plug_in: float, null: Draws | None) -> str:
+    """The result in words."""
+    low, high = ece.interval(prob)
+    said = f"The {name} is {ece.mean():.3f} ({100 * prob:g} % credible interval {low:.3f} to {high:.3f})"
+    if null is None:
+        return f"{said} before any row is seen: this is the prior."
+    return (
+        f"{said}; the plug-in value is {plug_in:.3f}, "
+        f"and a perfectly calibrated model would show {null.mean():.3f} by chance."
+    )
+
+
+def with_interval(draws: Draws) -> str:
+    """Mean and 95 % interval."""
+    low, high = (_render.number(v) for v in draws.interval(0.95))
+    return f"{_render.number(draws.mean())}, 95 % interval [{low}, {high}]"
+
+
+def calibration(p_calibrated: float, posterior: ShrinkagePosterior) -> str:
+    """How probable exact calibration is, and what the data alone say of it."""
+    odds, log_factor = posterior.prior_options.prior_odds, posterior.log_bayes_factor
+    side, size = ("for", log_factor) if log_factor > 0 else ("against", -log_factor)
+    factor = f"{np.exp(size):.3g}" if size < np.log(1e4) else f"10^{size / np.log(10):.0f}"
+    return (
+        f"Exactly calibrated: probability {_render.probability(p_calibrated).removeprefix('= ')} at prior odds "
+        f"{odds:g}:1 (Bayes factor {factor} {side} it)."
+    )
+
+
+def sub_models(probabilities: Mapping[str, float]) -> str:
+    """If it is not: which ways of being off are how probable, from the most to the least."""
+    likely = sorted(probabilities.items(), key=lambda item: -item[1])
+    said = [f"{name} {_render.probability(p).removeprefix('= ')}" for name, p in likely if p >= 0.005]
+    return f"If not: {'; '.join(said)}."
