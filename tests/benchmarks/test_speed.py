@@ -1,14 +1,16 @@
 """Speed, as ratios within one run (`make bench`); nothing is asserted, a shared machine would make it random.
 
 Targets on a two-core machine: a million rows of event data, 15 bins and 4000 draws end to end in under 60 ms; 4000
-draws at 15 bins in under 15 ms. The plain row bootstrap beside them makes 20 resamples; 1000, as one would report, take
-50 times as long.
+draws of the reference model at 15 bins in under 15 ms, of the shrinkage model in under 40 ms, at 100 bins in under
+200 ms; a thousand separate 15-bin problems in under 20 s, timed as a hundred of them. The plain row bootstrap beside
+them makes 20 resamples; 1000, as one would report, take 50 times as long.
 """
 
 import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.data.simulate import simulate
 from bayescal.estimands.plug_in import null_bins
 
 N_ROWS, N_BINS, N_DRAWS, N_RESAMPLES = 1_000_000, 15, 4000, 20
@@ -41,11 +43,12 @@ def row_bootstrap(y, p, n_resamples, rng):
 
 
 @pytest.mark.benchmark(group=END_TO_END)
-def test_evaluate(benchmark, rows):
+@pytest.mark.parametrize("model", ["shrinkage", "dirichlet"])
+def test_evaluate(benchmark, rows, model):
     """Target: under 60 ms, the draws of the null reference included."""
 
     def once():
-        return bc.evaluate(*rows, bins=N_BINS, draws=N_DRAWS, rng=1).ece.interval(0.95)
+        return bc.evaluate(*rows, bins=N_BINS, draws=N_DRAWS, rng=1, model=model).ece.interval(0.95)
 
     low, high = benchmark(once)
     assert low < 1 / 2 - 1 / 2.1 < high  # the mean of p - p^1.1, which is nowhere negative
@@ -85,3 +88,26 @@ def test_exact_moments(benchmark, counts):
 def test_evaluate_counts(benchmark, counts):
     """Everything but reading the rows: posterior, null and all summaries of the printed page."""
     benchmark(lambda: str(bc.evaluate_counts(counts, draws=N_DRAWS, rng=1)))
+
+
+SHRINKAGE = f"shrinkage model, integrated and drawn {N_DRAWS} times"
+
+
+def simulated(n_bins, seed):
+    rows = simulate(2000, population="flat", curve="temperature", strength=1.2, rng=seed)
+    return bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, bins=n_bins)
+
+
+@pytest.mark.benchmark(group=SHRINKAGE)
+@pytest.mark.parametrize("n_bins", [15, 100])
+def test_shrinkage(benchmark, n_bins):
+    """Targets: under 40 ms, under 200 ms."""
+    counts = simulated(n_bins, seed=1)
+    benchmark(lambda: bc.ece(bc.shrinkage_posterior(counts).sample(N_DRAWS, rng=1)))
+
+
+@pytest.mark.benchmark(group=SHRINKAGE)
+def test_a_hundred_problems(benchmark):
+    """Target: a tenth of 20 s; every problem has other counts."""
+    problems = [simulated(15, seed) for seed in range(100)]
+    benchmark.pedantic(lambda: [bc.ece(bc.shrinkage_posterior(c).sample(N_DRAWS, rng=1)) for c in problems], rounds=2)
