@@ -215,13 +215,13 @@ class ShrinkagePosterior:
         return {name: _moments.parameter_means(bins, model) for name, model in models.items()}
 
     def effective_sample_size(self) -> dict[str, float]:
-        """Kish's effective number out of 1000 importance draws, for each sub-model with drift."""
+        """Kish's effective number of 1000 importance draws, the same every time, for each sub-model with drift."""
         return {name: sample.effective_size for name, sample in self._diagnostic_samples().items()}
 
     def pareto_k(self) -> dict[str, float]:
         """Pareto shape of the importance weights of each sub-model with drift, by ArviZ; below 0.7 is good.
 
-        It is negative where weights are bounded, as they are here if all is well.
+        Of the same draws as `effective_sample_size`. Weights are near 1 and bounded, so it is well below 0.5 as a rule.
         """
         from arviz_stats.base import array_stats
 
