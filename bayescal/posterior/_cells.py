@@ -125,8 +125,9 @@ def _refine(
         seen += len(split)
         if seen > MOST_CELLS:
             unfinished, split = float(share[split].sum()), np.zeros_like(split)
-        done.append(cells.take(~split))
-        densities.append(log_density[~split])
+        if not split.all():  # `done` means that something is left, so no empty round counts
+            done.append(cells.take(~split))
+            densities.append(log_density[~split])
         wide_t = (cells.high_t - cells.low_t) / frame.sd_t > (cells.high_s - cells.low_s) / frame.sd_s
         cells = cells.take(split).halved(np.where(hidden, wide_t, error_t > error_s)[split])
     return _joined(done), np.concatenate(densities), unfinished

@@ -18,6 +18,8 @@ SUB_MODELS = {
     "smooth drift, many bins off": (True, "dense"),
     "smooth drift, a few bins off": (True, "sparse"),
 }
+#: Below this, tau^(c-1) piles up where a bin that is off cannot be told from one that is not.
+LEAST_SHAPE = 0.05
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,11 @@ def make_prior(
     shares = np.atleast_1d(np.asarray(rho, dtype=object))
     if not len(shares):
         raise ValueError("`rho` must hold at least one number.")
+    checked = {name: float(_checks.positive(name, value, ())) for name, value in scales.items()}
+    if checked["sparse_shape"] < LEAST_SHAPE:
+        raise ValueError(f"`sparse_shape` must be at least {LEAST_SHAPE:g}, not {checked['sparse_shape']:g}.")
     return ShrinkagePrior(
-        **{name: float(_checks.positive(name, value, ())) for name, value in scales.items()},
+        **checked,
         rho=tuple(_checks.fraction("rho", value) for value in shares),
         sub_model_weights=_five_weights(sub_model_weights),
         mass_alpha=None if mass_alpha is None else float(_checks.positive("mass_alpha", mass_alpha, ())),

@@ -332,8 +332,8 @@ def shrinkage_posterior(
     Raises
     ------
     ValueError, TypeError
-        If a scale or odds are not positive, `rho` not strictly between 0 and 1, or `sub_model_weights` not five
-        numbers >= 0.
+        If a scale or odds are not positive, `sparse_shape` is below 0.05, `rho` not strictly between 0 and 1, or
+        `sub_model_weights` not five numbers >= 0.
 
     Notes
     -----

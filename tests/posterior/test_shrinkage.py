@@ -342,6 +342,8 @@ EXTREMES = {
     "certain and once wrong": ([50, 60], [1, 59], [0, 1]),
     "certain and wrong": ([50, 60], [50, 0], [0, 1]),
     "certain and once wrong in 1e9": ([1e9, 1e9], [1, 1e9 - 1], [0, 1]),
+    "1e9 and all positive": (np.full(15, 66_666_667), np.full(15, 66_666_667), MIDDLE),
+    "1e9 and all negative": (np.full(15, 66_666_667), np.zeros(15), MIDDLE),
     "1e9 calibrated": (np.full(15, 1e9), np.round(1e9 * MIDDLE), MIDDLE),
     "1e9 drifting": (np.full(15, 1e9), np.round(1e9 * expit(0.2 + 0.8 * logit(MIDDLE))), MIDDLE),
     "1e9 but for a bin": (
@@ -568,6 +570,7 @@ def test_the_prior_in_words():
         ({"rho": (0.1, 5)}, ValueError, "`rho` must lie strictly between 0 and 1, not 5. Percent? Divide by 100."),
         ({"rho": "few"}, TypeError, "`rho` must be a number in (0, 1)"),
         ({"rho": ()}, ValueError, "`rho` must hold at least one number"),
+        ({"sparse_shape": 0.03}, ValueError, "`sparse_shape` must be at least 0.05, not 0.03"),
         ({"sub_model_weights": (1, 2)}, ValueError, "`sub_model_weights` must be five numbers"),
         (
             {"sub_model_weights": (1, 1, 1, 1, -1)},
