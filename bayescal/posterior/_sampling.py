@@ -77,7 +77,8 @@ def _without_drift(bins: Bins, model: SubModel, count: int, rng: np.random.Gener
     if model.residual == "sparse":
         by_rho, odds = bins.sparse(eta[:1])
         return ImportanceSample(zero, zero, eta, zero, None, np.tile(by_rho, (count, 1)), np.tile(odds, (count, 1)))
-    return ImportanceSample(zero, zero, eta, zero, model.nodes.kappa[_systematic(model.share, count, rng)])  # type: ignore[index]
+    assert model.nodes.kappa is not None  # a dense residual is the only other one without drift
+    return ImportanceSample(zero, zero, eta, zero, model.nodes.kappa[_systematic(model.share, count, rng)])
 
 
 def draw(bins: Bins, model: SubModel, count: int, rng: np.random.Generator) -> tuple[BinState, float]:

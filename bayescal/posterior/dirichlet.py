@@ -285,7 +285,7 @@ def dirichlet_posterior(
         pseudo_rows, said = np.full((2, n_bins), PRIORS[prior](n_bins)), f"{prior} prior"
     else:
         pseudo_rows = _checks.between("alpha", _checks.positive("alpha", prior, (2, n_bins)), *ALPHA_RANGE)
-        said = f"prior of {float(prior):g} per cell" if np.ndim(prior) == 0 else "custom prior"  # type: ignore[arg-type]
+        said = f"prior of {pseudo_rows[0, 0]:g} per cell" if np.ndim(prior) == 0 else "custom prior"
     widths = counts.bins.widths
     if bin_variance is not None:
         sd = np.sqrt(_checks.positive("bin_variance", bin_variance, (n_bins,)))

@@ -407,8 +407,12 @@ def test_without_axes_it_is_the_current_pyplot_figure(plot: object) -> None:
 def test_subfigures_take_it(plot: object) -> None:
     figure = page((10, 5), "constrained")
     ax = figure.subfigures(1, 2)[0].subplots()
-    plot(small(), ax)
+    assert plot(small(), ax) is ax
     figure.canvas.draw()
+    left, right = figure.subfigs
+    assert ax in left.axes
+    assert ax.lines or ax.collections
+    assert right.axes == []
 
 
 @pytest.mark.parametrize("plot", [plot_reliability, plot_posterior])
