@@ -38,7 +38,11 @@ AT_MODULE_TOP = {
     "__main__": set(),
 }
 #: What one file may import besides, at its top.
-ONLY_HERE = {"data/frames.py": {"narwhals"}, "__init__.py": {"lazy_loader"}}
+ONLY_HERE = {
+    "data/frames.py": {"narwhals"},
+    "verify/pymc_models.py": {"pymc", "pytensor"},
+    "__init__.py": {"lazy_loader"},
+}
 
 
 def layer_of(module):
@@ -190,7 +194,7 @@ def test_no_module_loads_anything_heavy():
     modules = [
         f"bayescal.{p.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
         for p in FILES
-        if p != "__init__.py"
+        if p not in ("__init__.py", "verify/pymc_models.py")  # that one is PyMC, and nothing loads it at its top
     ]
     modules.sort(key=lambda m: (m.startswith("bayescal.cli"), m))
     assert len(modules) > 20

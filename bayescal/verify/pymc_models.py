@@ -1,0 +1,373 @@
+"""The same models written a second time, in PyMC: proof of the closed forms, and where to begin with other priors.
+
+Each function returns a `pymc.Model`, so ``with dirichlet_model(counts): pymc.sample()`` samples it. It shares nothing
+with the closed-form samplers but the counts and the constants of the prior.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import ArrayLike, NDArray
+from pymc.logprob.transforms import Transform
+
+from bayescal import _checks
+from bayescal.posterior._prior import SUB_MODELS, ShrinkagePrior
+from bayescal.posterior.dirichlet import dirichlet_posterior
+from bayescal.posterior.shrinkage import shrinkage_posterior
+from bayescal.stats.binned import BinnedCounts
+
+Floats = NDArray[np.float64]
+#: What stands for a value in the graph of a model.
+Tensor = Any
+
+#: What the truncation to a bin may belong to.
+TRUNCATIONS = ("mean", "confidences")
+#: Name and kind of the sixth hypothesis, which the average leaves out.
+CALIBRATED = "exact calibration"
+#: A Beta more concentrated than this is its centre: differences of log Gammas lose their digits beyond.
+LARGEST_KAPPA = 1e9
+
+
+def dirichlet_model(
+    counts: BinnedCounts,
+    alpha: str | ArrayLike | None = None,
+    *,
+    truncation: str = "mean",
+    formula: str = "corrected",
+    bin_variance: ArrayLike | None = None,
+) -> pm.Model:
+    r"""Write the reference model (Bayesian ECE) in PyMC.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        Counts; empty counts give the prior.
+    alpha, formula, bin_variance
+        As for `bayescal.dirichlet_posterior`.
+    truncation : {"mean", "confidences"}, default "mean"
+        What is confined to the bin. ``mean``: the bin mean mu, as in the closed form. ``confidences``: each confidence,
+        whose likelihood then has a normalising constant that depends on mu; that posterior is not conjugate, and the
+        mean of the confidences in a bin is not mu.
+
+    Returns
+    -------
+    pymc.Model
+        Dims ``bin`` and ``outcome``. Free: ``rate`` (outcome, bin) and ``mu`` (bin). Deterministic: ``q`` (outcome,
+        bin), ``mass``, ``accuracy``, ``confidence``, ``gap`` (bin) and ``ece``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `bayescal.dirichlet_posterior`; if `truncation` is another word.
+
+    Notes
+    -----
+    .. math::
+        q \sim \mathrm{Dirichlet}(\alpha), \quad (z_i, b_i) \sim \mathrm{Categorical}(q), \quad
+        \mu_b \sim \mathrm{N}(\mathrm{mid}_b, s_b^2)\,1\{\mu_b \in I_b\}, \quad c_i \mid b \sim \mathrm{N}(\mu_b, s_b^2)
+
+    Written with independent Gamma rates r and Poisson counts: :math:`q = r / \sum r` is Dirichlet and independent of
+    :math:`\sum r`, and Poisson counts given their total are multinomial. On the simplex itself the masses of empty
+    bins, spread over a hundred orders of magnitude, take NUTS to its deepest trees. Of the confidences in a bin only
+    their mean matters to :math:`\mu_b`.
+
+    Examples
+    --------
+    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
+    >>> model = dirichlet_model(counts, alpha="jeffreys")
+    >>> model.named_vars_to_dims["q"], [v.name for v in model.free_RVs]
+    (('outcome', 'bin'), ['rate', 'mu'])
+    """
+    _checks.one_of("truncation", truncation, TRUNCATIONS)
+    known = dirichlet_posterior(counts, alpha=alpha, formula=formula, bin_variance=bin_variance)
+    n, k, rows = _effective(counts)
+    bins, seen = counts.bins, counts.occupied
+    low, high, sd = bins.edges[:-1], bins.edges[1:], known.relative_sd * bins.widths
+    coords = {"bin": np.arange(len(bins)), "outcome": [0, 1], "occupied_bin": np.flatnonzero(seen)}
+    with pm.Model(coords=coords) as model:
+        # q ~ Dirichlet(alpha)
+        rate = pm.Gamma("rate", known.alpha, 1.0, dims=("outcome", "bin"), default_transform=_SmallShape(known.alpha))
+        q = pm.Deterministic("q", rate / rate.sum(), dims=("outcome", "bin"))
+        mass = pm.Deterministic("mass", q.sum(axis=0), dims="bin")
+        accuracy = pm.Deterministic("accuracy", pt.sigmoid(pt.log(rate[1]) - pt.log(rate[0])), dims="bin")
+
+        # (z, b) ~ Categorical(q): rows of each bin, and of those the rows with outcome 1
+        _counted("rows", pm.Poisson, rows, rate.sum(axis=0))
+        _counted("positives", pm.Binomial, k, n, accuracy)
+
+        # bin means, and the mean of the confidences of each bin
+        mu = pm.TruncatedNormal("mu", mu=bins.midpoints, sigma=sd, lower=low, upper=high, dims="bin")
+        mean_sd = sd[seen] / np.sqrt(n[seen])
+        observed = counts.mean_confidence[seen]
+        pm.Normal("mean_confidence", mu=mu[seen], sigma=mean_sd, observed=observed, dims="occupied_bin")
+        confidence = mu
+        if truncation == "confidences":
+            below, above = (low - mu) / sd, (high - mu) / sd
+            inside = _normal_cdf(above) - _normal_cdf(below)
+            pm.Potential("truncation", -n * pt.log(inside), dims="bin")
+            confidence = mu + sd * (_normal_density(below) - _normal_density(above)) / inside
+        confidence = pm.Deterministic("confidence", confidence, dims="bin")
+
+        gap = pm.Deterministic("gap", accuracy - confidence, dims="bin")
+        weight = mass if formula == "corrected" else q[1] / q[1].sum()
+        pm.Deterministic("ece", pt.sum(weight * pt.abs(gap)))
+    return model
+
+
+def shrinkage_model(
+    counts: BinnedCounts, sub_model: str | None = None, *, with_calibrated: bool = False, **prior: Any
+) -> pm.Model:
+    r"""Write the shrinkage model in PyMC: one of its sub-models, or their average.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        Counts; empty counts give the prior.
+    sub_model : str, optional
+        A name of `bayescal.ShrinkagePosterior.probabilities`, as in ``"a few bins off"``; by default all five are
+        averaged.
+    with_calibrated : bool, default False
+        Whether exact calibration takes part in the average as a sixth hypothesis, with its prior odds: then the mean
+        of ``p_sub_model`` at ``exact calibration`` is its posterior probability.
+    **prior
+        Constants of the prior, as for `bayescal.shrinkage_posterior`.
+
+    Returns
+    -------
+    pymc.Model
+        Dim ``bin``: the occupied bins. Free, where the sub-model has them: ``rate``, ``intercept``, ``log_slope``,
+        ``tau``, ``tau_of_bin``, and Uniforms named ``u_...``. Deterministic: ``mass``, ``accuracy``, ``off``, ``gap``
+        (bin) and ``ece``; ``slope``; ``rho`` under one sparse sub-model; under the average ``p_sub_model`` (given the
+        free ones), along the dim ``hypothesis``, and ``sub_model``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is no such sub-model, or as `bayescal.shrinkage_posterior`.
+
+    Notes
+    -----
+    NUTS needs a smooth density, so everything discrete is summed out: outcomes are Binomial around the centres h where
+    bins are on, Beta-binomial where they are off,
+
+    .. math::
+        \prod_b \left[(1 - \rho)\, \mathrm{Bin}(k_b \mid n_b, h_b)
+        + \rho\, \mathrm{BetaBin}(k_b \mid n_b, \kappa_b h_b, \kappa_b (1 - h_b))\right]
+
+    for a sparse residual, averaged over :math:`\rho`. What was summed out is then drawn given everything else, each
+    from a Uniform of its own through its inverse distribution function: the sub-model, :math:`\rho`, whether a bin is
+    off, and its accuracy, :math:`\mathrm{Beta}(\kappa h + k, \kappa (1 - h) + n - k)`.
+
+    Examples
+    --------
+    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
+    >>> model = shrinkage_model(counts, "smooth drift", intercept_sd=1.0)
+    >>> [v.name for v in model.free_RVs]
+    ['rate', 'intercept', 'log_slope']
+    """
+    kinds = dict(SUB_MODELS)
+    if with_calibrated:
+        kinds[CALIBRATED] = (False, "none")
+    if sub_model is not None:
+        _checks.one_of("sub_model", sub_model, SUB_MODELS)
+        kinds = {sub_model: SUB_MODELS[sub_model]}
+    return _shrinkage(counts, kinds, prior)
+
+
+def calibrated_model(counts: BinnedCounts, **prior: Any) -> pm.Model:
+    """Write exact calibration in PyMC: every accuracy is the mean confidence, and only the masses are unknown.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        Counts.
+    **prior
+        Constants of the prior, as for `bayescal.shrinkage_posterior`.
+
+    Returns
+    -------
+    pymc.Model
+        As `shrinkage_model`; ``gap`` and ``ece`` are 0.
+
+    Examples
+    --------
+    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
+    >>> [v.name for v in calibrated_model(counts).free_RVs]
+    ['rate']
+    """
+    return _shrinkage(counts, {CALIBRATED: (False, "none")}, prior)
+
+
+def _shrinkage(counts: BinnedCounts, kinds: Mapping[str, tuple[bool, str]], options: Mapping[str, Any]) -> pm.Model:
+    prior = shrinkage_posterior(counts, **options).prior_options
+    used = counts.occupied if counts.occupied.any() else np.ones(len(counts.bins), bool)
+    n, k, rows = (values[used] for values in _effective(counts))
+    confidence = np.where(counts.occupied, counts.mean_confidence, counts.bins.midpoints)[used]
+    coords = {"bin": np.flatnonzero(used), "hypothesis": list(kinds)}
+    with pm.Model(coords=coords) as model:
+        # masses ~ Dirichlet, written with rates as in the reference model
+        each = 2 / len(counts.bins) if prior.mass_alpha is None else prior.mass_alpha
+        rate = pm.Gamma("rate", each, 1.0, dims="bin", default_transform=_SmallShape(each))
+        mass = pm.Deterministic("mass", rate / rate.sum(), dims="bin")
+        _counted("rows", pm.Poisson, rows, rate)
+
+        centres = _centres(confidence, prior, drifts={drift for drift, _ in kinds.values()})
+        residuals = _residuals(n, k, prior, {residual for _, residual in kinds.values()})
+        believed = [residuals[residual](centres[drift]) for drift, residual in kinds.values()]
+
+        log_weight = _log_weights(kinds, prior)
+        joint = pt.stack([b.log_likelihood for b in believed]) + log_weight
+        pm.Potential("outcomes", pt.logsumexp(joint))
+        chosen = 0
+        if len(kinds) > 1:
+            probability = pm.Deterministic("p_sub_model", pt.special.softmax(joint), dims="hypothesis")
+            chosen = pm.Deterministic("sub_model", _drawn(probability, pm.Uniform("u_sub_model")))
+        elif believed[0].rho is not None:
+            pm.Deterministic("rho", believed[0].rho)
+        accuracy = pm.Deterministic("accuracy", pt.stack([b.accuracy for b in believed])[chosen], dims="bin")
+        pm.Deterministic("off", pt.stack([b.off for b in believed])[chosen], dims="bin")
+        gap = pm.Deterministic("gap", accuracy - confidence, dims="bin")
+        pm.Deterministic("ece", pt.sum(mass * pt.abs(gap)))
+    return model
+
+
+class _Centre(NamedTuple):
+    """Where accuracies gather: h in the likelihood, and the accuracy of a bin that is exactly there."""
+
+    h: Tensor
+    accuracy: Tensor
+
+
+class _Believed(NamedTuple):
+    """What a sub-model says: how likely all outcomes are; and, drawn given them, accuracies, bins that are off, rho."""
+
+    log_likelihood: Tensor
+    accuracy: Tensor
+    off: Tensor
+    rho: Tensor | None = None
+
+
+def _centres(confidence: Floats, prior: ShrinkagePrior, drifts: set[bool]) -> dict[bool, _Centre]:
+    """The line that accuracies lie on, without drift and with it."""
+    inside = np.clip(confidence, 1e-9, 1 - 1e-9)
+    centres = {False: _Centre(pt.as_tensor(inside), pt.as_tensor(confidence))}
+    if True in drifts:
+        intercept = pm.Normal("intercept", mu=0, sigma=prior.intercept_sd)
+        log_slope = pm.Normal("log_slope", mu=0, sigma=prior.log_slope_sd)
+        pm.Deterministic("slope", pt.exp(log_slope))
+        x = _logit(np.clip(inside, 1e-4, 1 - 1e-4))
+        h = pt.sigmoid(_logit(inside) + intercept + pt.expm1(log_slope) * x)
+        centres[True] = _Centre(h, h)
+    return centres
+
+
+def _residuals(n: Floats, k: Floats, prior: ShrinkagePrior, kinds: set[str]) -> dict[str, Any]:
+    """How bins deviate from their centres: functions of a `_Centre`."""
+
+    def none(centre: _Centre) -> _Believed:
+        return _Believed(pt.sum(pm.Binomial.logp(k, n, centre.h)), centre.accuracy, pt.zeros(len(n)))
+
+    if kinds == {"none"}:
+        return {"none": none}
+    u_accuracy = pm.Uniform("u_accuracy", dims="bin")
+
+    def if_off(centre: _Centre, tau: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-likelihood and accuracy of each bin that is off."""
+        kappa = pt.minimum(tau**-2 - 1, LARGEST_KAPPA)
+        alpha, beta = kappa * centre.h, kappa * (1 - centre.h)
+        return pm.BetaBinomial.logp(k, n, alpha, beta), pt.betaincinv(alpha + k, beta + (n - k), u_accuracy)
+
+    if "dense" in kinds:
+        tau = pm.TruncatedNormal("tau", mu=0, sigma=prior.dense_scale, lower=0, upper=1)
+
+    def dense(centre: _Centre) -> _Believed:
+        log_likelihood, accuracy = if_off(centre, tau)
+        return _Believed(pt.sum(log_likelihood), accuracy, pt.ones(len(n)))
+
+    if "sparse" in kinds:
+        tau_of_bin = pm.Beta("tau_of_bin", alpha=prior.sparse_shape, beta=1, dims="bin")
+        u_off, u_rho = pm.Uniform("u_off", dims="bin"), pm.Uniform("u_rho")
+
+    def sparse(centre: _Centre) -> _Believed:
+        on = pm.Binomial.logp(k, n, centre.h)
+        off, accuracy_if_off = if_off(centre, tau_of_bin)
+        rhos = np.array(prior.rho)
+        each = pt.logaddexp(np.log1p(-rhos)[:, None] + on, np.log(rhos)[:, None] + off)
+        by_rho = pt.sum(each, axis=1) - np.log(len(rhos))
+        rho = pt.as_tensor(rhos)[_drawn(pt.special.softmax(by_rho), u_rho)]
+        is_off = u_off < pt.sigmoid(pt.log(rho) - pt.log1p(-rho) + off - on)
+        accuracy = pt.switch(is_off, accuracy_if_off, centre.accuracy)
+        return _Believed(pt.logsumexp(by_rho), accuracy, pt.cast(is_off, "float64"), rho)
+
+    return {"none": none, "dense": dense, "sparse": sparse}
+
+
+def _log_weights(kinds: Mapping[str, Any], prior: ShrinkagePrior) -> Floats:
+    """Log prior probabilities of the hypotheses that take part."""
+    if len(kinds) == 1:
+        return np.zeros(1)
+    if CALIBRATED not in kinds:
+        return prior.log_weights
+    odds = prior.prior_odds
+    return np.append(prior.log_weights - np.log1p(odds), np.log(odds) - np.log1p(odds))
+
+
+def _effective(counts: BinnedCounts) -> tuple[Floats, Floats, Floats]:
+    """Rows and positives of each bin, and the rows that masses rest on: effective numbers, where there are weights."""
+    n = counts.effective_n
+    return n, np.minimum(counts.effective_k, n), counts.effective_rows * counts.share
+
+
+class _SmallShape(Transform):
+    """Puts Gamma variables of small shape on a scale on which NUTS moves at an even pace.
+
+    The logarithm of such a variable has an exponential tail of length 1 / shape on the left and a wall on the right;
+    log r = y - (1 / shape - 1) log(1 + exp(-y)) stretches the one and leaves the other.
+    """
+
+    name = "evened"
+    ndim_supp = 0
+
+    def __init__(self, shape: ArrayLike) -> None:
+        self.stretch = 1 / np.minimum(shape, 1.0) - 1
+
+    def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
+        return pt.exp(value - self.stretch * pt.softplus(-value))
+
+    def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:
+        """Roughly: it only decides where a chain starts."""
+        log_value = pt.log(value)
+        return pt.switch(log_value > 0, log_value, log_value / (1 + self.stretch))
+
+    def log_jac_det(self, value: Tensor, *inputs: Tensor) -> Tensor:
+        log_rate = value - self.stretch * pt.softplus(-value)
+        return log_rate + pt.log1p(self.stretch * pt.sigmoid(-value))
+
+
+def _counted(name: str, distribution: Any, value: Floats, *parameters: Tensor) -> None:
+    """Counts as observed; effective numbers of rows, which need not be whole, by the same formula."""
+    whole = np.rint(value)
+    if np.allclose(value, whole, rtol=1e-12, atol=1e-9):
+        distribution(name, *parameters, observed=whole.astype(np.int64), dims="bin")
+    else:
+        pm.Potential(name, distribution.logp(value, *parameters), dims="bin")
+
+
+def _drawn(probability: Tensor, uniform: Tensor) -> Tensor:
+    """Index with these probabilities, from a Uniform: the inverse distribution function."""
+    return pt.sum(pt.cumsum(probability)[:-1] < uniform)
+
+
+def _logit(p: Floats) -> Floats:
+    return np.log(p) - np.log1p(-p)
+
+
+def _normal_cdf(z: Tensor) -> Tensor:
+    return 0.5 * pt.erfc(-z / np.sqrt(2))
+
+
+def _normal_density(z: Tensor) -> Tensor:
+    return pt.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)

@@ -1,0 +1,212 @@
+"""Reference posteriors: what PyMC finds for a posterior of the package, and whether its chains can be trusted."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal.estimands.errors import ece
+from bayescal.posterior.contract import Posterior
+from bayescal.posterior.dirichlet import DirichletPosterior
+from bayescal.posterior.shrinkage import ShrinkagePosterior
+from bayescal.verify.quantities import of_pymc, only_sub_model
+
+if TYPE_CHECKING:
+    import pymc as pm
+    import xarray as xr
+
+#: Rules of posteriordb for reference draws.
+LARGEST_R_HAT = 1.01
+SMALLEST_ESS = 400
+CHAINS = 4
+TUNE = 1500
+#: Chains that diverge are run again with smaller steps, chains that have not mixed with so many times the draws.
+#: Whether they are kept depends on their diagnostics alone, never on what they are compared with.
+ATTEMPTS = 3
+TARGET_ACCEPT, SMALLER_STEPS = 0.95, 0.99
+LONGER = 3
+#: Where the distribution function of the ECE is compared: at quantiles of the closed form.
+PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Means and standard deviations under PyMC, with their Monte Carlo errors; as stored for later comparisons.
+
+    Parameters
+    ----------
+    rows : dict of str to dict
+        For each quantity: mean, mcse_mean, sd, mcse_sd, r_hat and ess (the smaller of bulk and tail).
+    thresholds : tuple of float
+        Values t of the quantities ``P(ece <= t)``.
+    draws, divergences : int
+        Draws of all chains together, after tuning; divergent transitions among them.
+    target_accept : float
+        Of NUTS.
+    seed : int
+        Of PyMC.
+    versions : dict of str to str
+        Of the programs.
+    """
+
+    rows: dict[str, dict[str, float]]
+    thresholds: tuple[float, ...]
+    draws: int
+    divergences: int
+    target_accept: float
+    seed: int
+    versions: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def problems(self) -> list[str]:
+        """What speaks against these chains, in words: divergences, R-hat, effective size; empty if nothing does."""
+        found = [f"{self.divergences} divergent transitions"] if self.divergences else []
+        unmixed = [name for name, row in self.rows.items() if row["r_hat"] >= LARGEST_R_HAT]
+        few = [name for name, row in self.rows.items() if row["ess"] < SMALLEST_ESS]
+        if unmixed:
+            found.append(f"R-hat of {LARGEST_R_HAT} or more: {some(unmixed)}")
+        if few:
+            found.append(f"effective size below {SMALLEST_ESS}: {some(few)}")
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Reference":
+        """From what `to_dict` gave."""
+        return cls(**{**stored, "thresholds": tuple(stored["thresholds"])})
+
+
+def reference(
+    posterior: Posterior,
+    *,
+    draws: int = 10_000,
+    with_calibrated: bool = False,
+    rng: Any = None,
+    progress: bool = False,
+) -> Reference:
+    """Sample the PyMC mirror of a posterior.
+
+    Parameters
+    ----------
+    posterior, draws, with_calibrated, rng, progress
+        As for `agreement`.
+
+    Returns
+    -------
+    Reference
+        With `Reference.problems` if the chains are not to be trusted.
+    """
+    draws = _checks.whole_number("draws", draws, at_least=CHAINS)
+    seed = int(_checks.generator(rng).integers(2**31))
+    thresholds = tuple(float(f"{t:.6g}") for t in ece(posterior.sample(4000, rng=seed)).quantile(PROBS))
+    model = mirror(posterior, with_calibrated=with_calibrated)
+    target_accept = TARGET_ACCEPT
+    for _ in range(ATTEMPTS):
+        tree = _chains(model, draws, target_accept, seed, progress)
+        drawn = of_pymc(tree, posterior, thresholds)
+        found = Reference(
+            rows=_summary(drawn),
+            thresholds=thresholds,
+            draws=tree.posterior.sizes["chain"] * tree.posterior.sizes["draw"],
+            divergences=int(tree.sample_stats.diverging.sum()),
+            target_accept=target_accept,
+            seed=seed,
+            versions=_versions(),
+        )
+        if not found.problems:
+            break
+        if found.divergences:
+            target_accept = SMALLER_STEPS
+        else:
+            draws *= LONGER
+    return found
+
+
+def mirror(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Model":
+    """Write a posterior's model in PyMC, with the same counts and prior.
+
+    Parameters
+    ----------
+    posterior : DirichletPosterior or ShrinkagePosterior
+        The closed form.
+    with_calibrated : bool, default False
+        See `agreement`.
+
+    Returns
+    -------
+    pymc.Model
+        See `bayescal.verify.pymc_models`.
+
+    Raises
+    ------
+    TypeError
+        If there is none.
+    """
+    from bayescal.verify.pymc_models import dirichlet_model, shrinkage_model
+
+    if isinstance(posterior, DirichletPosterior):
+        variance = (posterior.relative_sd * posterior.counts.bins.widths) ** 2
+        return dirichlet_model(posterior.counts, posterior.alpha, formula=posterior.formula, bin_variance=variance)
+    if isinstance(posterior, ShrinkagePosterior):
+        options = asdict(posterior.prior_options)
+        return shrinkage_model(posterior.counts, only_sub_model(posterior), with_calibrated=with_calibrated, **options)
+    raise TypeError(f"`posterior` has no mirror in PyMC: {type(posterior).__name__}.")
+
+
+def _chains(model: "pm.Model", draws: int, target_accept: float, seed: int, progress: bool) -> "xr.DataTree":
+    import pymc as pm
+
+    return pm.sample(
+        -(-draws // CHAINS),
+        tune=TUNE,
+        chains=CHAINS,
+        target_accept=target_accept,
+        random_seed=seed,
+        progressbar=progress,
+        quiet=not progress,
+        compute_convergence_checks=False,  # `Reference.problems` has them
+        model=model,
+    )
+
+
+def _summary(quantities: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    import arviz as az
+
+    flat = {name: values.astype(float).reshape(CHAINS, -1) for name, values in quantities.items()}
+    with np.errstate(divide="ignore", invalid="ignore"):  # what never changes has no effective size
+        table = az.summary(az.from_dict({"posterior": flat}), kind="all", round_to="none")
+    rows = {}
+    for name, row in zip(flat, table.to_dict("records"), strict=True):
+        constant = np.ptp(flat[name]) == 0
+        size = min(float(row["ess_bulk"]), float(row["ess_tail"]))
+        rows[name] = {
+            "mean": float(flat[name].mean()),
+            "mcse_mean": 0.0 if constant else float(row["mcse_mean"]),
+            "sd": float(flat[name].std()),
+            "mcse_sd": 0.0 if constant else float(row["mcse_sd"]),
+            "r_hat": 1.0 if constant else float(row["r_hat"]),
+            "ess": float(flat[name].size) if constant else size,
+        }
+    return rows
+
+
+def some(names: list[str]) -> str:
+    """The first few of many names."""
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for name in ("bayescal", "pymc", "pytensor", "nutpie", "arviz", "numpy", "scipy"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # nutpie is optional
+            continue
+    return found
