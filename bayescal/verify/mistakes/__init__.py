@@ -1,0 +1,74 @@
+"""The registry of mistakes, and the problems on which each is looked for."""
+
+from functools import cache
+
+import numpy as np
+
+from bayescal.verify.mistakes.control import Control
+from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
+from bayescal.verify.mistakes.shrinkage import SHRINKAGE_MISTAKES, UNSPOILT
+from bayescal.verify.sbc import Simulator
+from bayescal.verify.simulators import reference_simulator, shrinkage_simulator
+
+#: Edges on one side of 0.5, where intercept and slope are correlated.
+HIGH_CONFIDENCES = (0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1)
+
+
+@cache
+def problems() -> dict[str, Simulator]:
+    """Sources of data by name; the right sampler passes on each."""
+    skew = np.stack([np.linspace(0.5, 3.0, 10), np.linspace(2.0, 0.25, 10)])
+    return {
+        "weak prior": reference_simulator(),
+        "jeffreys": reference_simulator(alpha="jeffreys", bins=10),
+        "uniform": reference_simulator(alpha="uniform", bins=10, rows=100),
+        "few rows": reference_simulator(alpha="uniform", bins=10, rows=15),
+        "three bins": reference_simulator(alpha="uniform", bins=3, rows=3),
+        "skew prior": reference_simulator(alpha=skew, bins=10, rows=100),
+        "weights": reference_simulator(alpha="jeffreys", bins=10, weight=3.0, discarded=60),
+        "shrinkage": shrinkage_simulator(bins=9, rows=150),
+        "many rows": shrinkage_simulator(bins=9, rows=30_000),
+        # one sub-model is the truth, so that an error in it is not hidden by four others
+        "drift": shrinkage_simulator(bins=HIGH_CONFIDENCES, rows=60, sub_model_weights=(1, 0, 0, 0, 0)),
+        "many bins off": shrinkage_simulator(bins=9, rows=60, sub_model_weights=(0, 1, 0, 0, 0)),
+        "a few bins off": shrinkage_simulator(bins=9, rows=600, sub_model_weights=(0, 0, 1, 0, 0)),
+    }
+
+
+def controls(of: str | None = None) -> tuple[Control, ...]:
+    """All positive controls, or those of one sampler.
+
+    A mistake in another sampler joins by a `Control` of its own, with `of` naming the sampler and its simulator among
+    `problems`: for a simulator whose `sample` is the right sampler, the wrong one is any function
+    ``(counts, n_draws, rng) -> BinDraws``.
+
+    Parameters
+    ----------
+    of : {"dirichlet", "shrinkage"}, optional
+        The sampler.
+
+    Returns
+    -------
+    tuple of Control
+        With different names for each sampler.
+
+    Examples
+    --------
+    >>> len(controls()) == len(controls("dirichlet")) + len(controls("shrinkage"))
+    True
+    """
+    return tuple(c for c in (*DIRICHLET_MISTAKES, *SHRINKAGE_MISTAKES) if of in (None, c.of))
+
+
+def unspoilt() -> tuple[Control, ...]:
+    """The steps that some mistakes go wrong in, taken rightly; none of these may be caught.
+
+    Several wrong samplers draw a part anew. These do the same without the mistake, and so show that it is the mistake
+    that is caught.
+
+    Returns
+    -------
+    tuple of Control
+        Right samplers, for ``run_controls(chosen=unspoilt())``.
+    """
+    return UNSPOILT

@@ -1,0 +1,314 @@
+"""Mistakes in the sampler of the shrinkage model: its prior, its sub-models, its drift, its bins that are off."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal._draws import BinDraws
+from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior
+from bayescal.stats.binned import BinnedCounts
+from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, told
+from bayescal.verify.sbc import Sampler, one_by_one
+from bayescal.verify.simulators import JointPosterior, ShrinkageSimulator, joint_draws
+from bayescal.verify.stacked import JointDraws
+
+Floats = NDArray[np.float64]
+#: From the posterior and its right draws to wrong ones.
+Change = Callable[[ShrinkagePosterior, ShrinkageDraws, np.random.Generator], ShrinkageDraws]
+
+#: Nodes of the tau of a bin that is off, where draws of it are made anew here.
+TAU_NODES = 100
+
+
+# --- ways to be wrong
+
+
+def _believing(**constants: Any) -> Callable[[ShrinkageSimulator], Sampler]:
+    """The right sampler with other constants of the prior."""
+    return lambda simulator: replace(simulator, prior=replace(simulator.prior, **constants)).sample
+
+
+def _weighing(weigh: Callable[[ShrinkagePosterior], Floats]) -> Callable[[ShrinkageSimulator], Sampler]:
+    """The right draws of each sub-model, with other probabilities of the sub-models."""
+
+    class Wrong(ShrinkagePosterior):
+        @cached_property
+        def probabilities(self) -> dict[str, float]:
+            right = ShrinkagePosterior(self.counts, self.prior_options)
+            weights = weigh(right)
+            return dict(zip(right.probabilities, (weights / weights.sum()).tolist(), strict=True))
+
+    def sampler(simulator: ShrinkageSimulator) -> Sampler:
+        return one_by_one(lambda counts: JointPosterior(Wrong(counts, simulator.prior)), pool=simulator.pool)
+
+    return sampler
+
+
+@dataclass(frozen=True)
+class _Spoilt:
+    """A posterior whose right draws are changed, after a random few are taken from a pool; see `one_by_one`."""
+
+    right: ShrinkagePosterior
+    change: Change
+    pool: int | None
+
+    def sample(self, n_draws: int = 4000, *, rng: Any = None) -> JointDraws:
+        size = max(self.pool or n_draws, n_draws)
+        drawn = _take(self.right.sample_all(size, rng=rng), rng.choice(size, n_draws, replace=False))
+        return joint_draws(self.change(self.right, drawn, rng))
+
+
+def _drawn(change: Change) -> Callable[[ShrinkageSimulator], Sampler]:
+    """The right draws, then spoilt."""
+
+    def sampler(simulator: ShrinkageSimulator) -> Sampler:
+        def posterior(counts: BinnedCounts) -> _Spoilt:
+            return _Spoilt(ShrinkagePosterior(counts, simulator.prior), change, simulator.pool)
+
+        return one_by_one(posterior)
+
+    return sampler
+
+
+def _take(drawn: ShrinkageDraws, index: NDArray[np.intp]) -> ShrinkageDraws:
+    bins, confidence = drawn.bins, drawn.bins.confidence
+    some = {f.name: getattr(drawn, f.name)[index] for f in fields(drawn) if f.name != "bins"}
+    mass = bins.mass[index]
+    return ShrinkageDraws(BinDraws(mass, bins.accuracy[index], confidence, bins.occupied, mass), **some)
+
+
+def _with_accuracy(drawn: ShrinkageDraws, accuracy: Floats, **others: Any) -> ShrinkageDraws:
+    return replace(drawn, bins=replace(drawn.bins, accuracy=accuracy), **others)
+
+
+# --- sub-models
+
+
+def _heights(posterior: ShrinkagePosterior) -> Floats:
+    """The largest value of prior times likelihood in place of its integral."""
+    _, models = posterior._coarse
+    log_height = np.array([model.nodes.log_density.max() for model in models.values()])
+    return np.exp(log_height - log_height.max() + posterior.prior_options.log_weights)
+
+
+def _most_probable(posterior: ShrinkagePosterior) -> Floats:
+    probability = _probabilities(posterior)
+    return (probability == probability.max()).astype(float)
+
+
+def _probabilities(posterior: ShrinkagePosterior) -> Floats:
+    return np.array(list(posterior.probabilities.values()))
+
+
+def _prior_weights(posterior: ShrinkagePosterior) -> Floats:
+    return np.exp(posterior.prior_options.log_weights)
+
+
+# --- drift
+
+
+def _centres(posterior: ShrinkagePosterior, intercept: Floats, slope: Floats) -> Floats:
+    """The centre h of each bin, shape (n_draws, n_bins)."""
+    from scipy.special import expit, logit
+
+    c = posterior.confidence
+    x = logit(np.clip(c, 1e-4, 1 - 1e-4))
+    return expit(logit(np.clip(c, 1e-9, 1 - 1e-9)) + intercept[:, None] + (slope - 1)[:, None] * x)
+
+
+def _drifting(change: Callable[[Floats, Floats, np.random.Generator], tuple[Floats, Floats]]) -> Change:
+    """Another intercept and slope in the sub-models with drift, to which bins that are not off keep."""
+
+    def changed(posterior: ShrinkagePosterior, drawn: ShrinkageDraws, rng: np.random.Generator) -> ShrinkageDraws:
+        intercept, slope = drawn.intercept.copy(), drawn.slope.copy()
+        for sub_model in np.unique(drawn.sub_model[intercept != 0]):
+            of = drawn.sub_model == sub_model
+            intercept[of], slope[of] = change(intercept[of], slope[of], rng)
+        moved = (drawn.intercept != 0)[:, None] & ~drawn.off & posterior.counts.occupied
+        accuracy = np.where(moved, _centres(posterior, intercept, slope), drawn.bins.accuracy)
+        return _with_accuracy(drawn, accuracy, intercept=intercept, slope=slope)
+
+    return changed
+
+
+def _normal(values: Floats, rng: np.random.Generator) -> Floats:
+    return rng.normal(values.mean(), values.std(), len(values))
+
+
+# --- bins that are off
+
+
+@dataclass(frozen=True)
+class _Residual:
+    """Accuracies of the bins that are off, drawn anew given the drift and what is off; with the defaults rightly.
+
+    Parameters
+    ----------
+    rows : float
+        How often the counts enter the Beta.
+    swapped : bool
+        Whether h and 1 - h change places in the Beta.
+    kappa : callable
+        Of tau.
+    tau_known : bool
+        Whether that tau is drawn given the data, or from the prior.
+    shared : bool
+        Whether the bins of a draw have one tau.
+    normal : bool
+        Whether a Normal of the Beta's moments takes its place.
+    """
+
+    rows: float = 1.0
+    swapped: bool = False
+    kappa: Callable[[Floats], Floats] = lambda tau: 1 / tau**2 - 1
+    tau_known: bool = True
+    shared: bool = False
+    normal: bool = False
+
+    def __call__(
+        self, posterior: ShrinkagePosterior, drawn: ShrinkageDraws, rng: np.random.Generator
+    ) -> ShrinkageDraws:
+        draw, b = np.nonzero(drawn.off)
+        h = _centres(posterior, drawn.intercept, drawn.slope)[draw, b]
+        n, k = posterior.counts.effective_n[b], posterior.counts.effective_k[b]
+        tau = drawn.tau[draw]
+        own = np.isnan(tau)
+        tau[own] = self._tau(posterior, h[own], n[own], k[own], rng)
+        if self.shared:
+            first = np.searchsorted(draw, draw)
+            tau = tau[first]
+        kappa = self.kappa(tau)
+        up, down = kappa * h, kappa * (1 - h)
+        if self.swapped:
+            up, down = down, up
+        up, down = np.maximum(up + self.rows * k, 1e-300), np.maximum(down + self.rows * (n - k), 1e-300)
+        accuracy = drawn.bins.accuracy.copy()
+        accuracy[draw, b] = self._accuracy(up, down, rng)
+        return _with_accuracy(drawn, accuracy)
+
+    def _tau(self, posterior: ShrinkagePosterior, h: Floats, n: Floats, k: Floats, rng: np.random.Generator) -> Floats:
+        """Of each bin, by inversion of its posterior on nodes that are equally probable under the prior."""
+        from scipy.special import betaln
+
+        place = (np.arange(TAU_NODES) + rng.random((len(h), TAU_NODES))) / TAU_NODES
+        tau = np.clip(place ** (1 / posterior.prior_options.sparse_shape), 1e-5, 1 - 1e-9)
+        if not self.tau_known:
+            return tau[np.arange(len(h)), rng.integers(0, TAU_NODES, len(h))]
+        kappa, h, n, k = 1 / tau**2 - 1, h[:, None], n[:, None], k[:, None]
+        up, down = np.maximum(kappa * h, 1e-300), np.maximum(kappa * (1 - h), 1e-300)
+        log_weight = betaln(up + k, down + n - k) - betaln(up, down)
+        weight = np.exp(log_weight - log_weight.max(axis=1, keepdims=True)).cumsum(axis=1)
+        chosen = (weight <= rng.random((len(h), 1)) * weight[:, -1:]).sum(axis=1)
+        return tau[np.arange(len(h)), chosen]
+
+    def _accuracy(self, up: Floats, down: Floats, rng: np.random.Generator) -> Floats:
+        if not self.normal:
+            return rng.beta(up, down)
+        mean = up / (up + down)
+        return np.clip(rng.normal(mean, np.sqrt(mean * (1 - mean) / (up + down + 1))), 0, 1)
+
+
+def _not_off(posterior: ShrinkagePosterior, drawn: ShrinkageDraws) -> Floats:
+    """Accuracies of bins that are not off: on the drift; without one the mean confidence itself."""
+    still = (drawn.intercept == 0)[:, None]
+    return np.where(still, posterior.confidence, _centres(posterior, drawn.intercept, drawn.slope))
+
+
+def _off_by_prior(posterior: ShrinkagePosterior, drawn: ShrinkageDraws, rng: np.random.Generator) -> ShrinkageDraws:
+    """Bins are off with probability rho, whatever their counts: the slab's predictive probability is left out."""
+    sparse = ~np.isnan(drawn.rho)[:, None]
+    off = np.where(sparse, rng.random(drawn.off.shape) < drawn.rho[:, None], drawn.off) & posterior.counts.occupied
+    kept = sparse & ~off & posterior.counts.occupied
+    accuracy = np.where(kept, _not_off(posterior, drawn), drawn.bins.accuracy)
+    return _Residual()(posterior, _with_accuracy(drawn, accuracy, off=off), rng)
+
+
+def _never_off(posterior: ShrinkagePosterior, drawn: ShrinkageDraws, rng: np.random.Generator) -> ShrinkageDraws:
+    sparse = ~np.isnan(drawn.rho)[:, None]
+    accuracy = np.where(drawn.off & sparse, _not_off(posterior, drawn), drawn.bins.accuracy)
+    return _with_accuracy(drawn, accuracy, off=drawn.off & ~sparse)
+
+
+def _observed_shares(posterior: ShrinkagePosterior, drawn: ShrinkageDraws, _: np.random.Generator) -> ShrinkageDraws:
+    mass = np.tile(posterior.counts.share, (len(drawn.bins), 1))
+    return replace(drawn, bins=replace(drawn.bins, mass=mass, weight=mass))
+
+
+def _control(problem: str, name: str, sampler: Callable[[ShrinkageSimulator], Sampler], runs: int) -> Control:
+    return Control(name, problem, sampler, "shrinkage", runs)
+
+
+#: The steps that some mistakes below go wrong in, taken right: none of these may be caught.
+UNSPOILT = (
+    _control("a few bins off", "bins that are off drawn anew, rightly", _drawn(_Residual()), 1000),
+    _control("drift", "drift that stays what it is", _drawn(_drifting(lambda a, slope, _: (a, slope))), 1000),
+    _control("shrinkage", "sub-models by their probabilities", _weighing(_probabilities), 1000),
+)
+
+SHRINKAGE_MISTAKES = (
+    # what the sampler is told
+    _control("shrinkage", "posterior = prior", told(rows_times(1e-9)), 100),
+    _control("shrinkage", "half the data", told(rows_times(0.5)), 100),
+    _control("shrinkage", "data counted twice", told(rows_times(2.0)), 100),
+    _control("shrinkage", "last bin's rows dropped", told(last_bin_empty), 100),
+    _control("shrinkage", "correct and incorrect rows swapped", told(outcomes_flipped), 100),
+    # its prior
+    _control("many bins off", "dense scale doubled", _believing(dense_scale=0.4), 800),
+    _control(
+        "drift", "variance for standard deviation of the drift", _believing(intercept_sd=0.25, log_slope_sd=0.25), 200
+    ),
+    _control("a few bins off", "tau uniform for tau^(-1/2)", _believing(sparse_shape=1.0), 2500),
+    _control("shrinkage", "one rho, the mean of the four", _believing(rho=(0.25,)), 200),
+    # its sub-models
+    _control("many rows", "sub-models by prior weight: evidence forgotten", _weighing(_prior_weights), 1000),
+    _control("many rows", "height for evidence: no Occam factor", _weighing(_heights), 1000),
+    _control("shrinkage", "the most probable sub-model alone", _weighing(_most_probable), 100),
+    _control("shrinkage", "drift forgotten", _believing(sub_model_weights=(0.0, 1.0, 1.0, 0.0, 0.0)), 100),
+    # its drift
+    _control("shrinkage", "drift drawn as none", _drawn(_drifting(lambda a, slope, _: (0 * a, slope**0))), 100),
+    _control(
+        "drift", "mean drift for a draw", _drawn(_drifting(lambda a, s, _: (0 * a + a.mean(), 0 * s + s.mean()))), 100
+    ),
+    _control(
+        "drift",
+        "intercept and slope independent",
+        _drawn(_drifting(lambda a, slope, rng: (rng.permutation(a), slope))),
+        1000,
+    ),
+    _control(
+        "drift",
+        "drift Normal with the right moments",
+        _drawn(_drifting(lambda a, s, rng: (_normal(a, rng), np.exp(_normal(np.log(s), rng))))),
+        1000,
+    ),
+    _control("many rows", "log slope for slope", _drawn(lambda p, d, rng: replace(d, slope=1 + np.log(d.slope))), 200),
+    # its bins that are off
+    _control("a few bins off", "slab's predictive probability omitted", _drawn(_off_by_prior), 500),
+    _control("a few bins off", "never a bin off when a few may be", _drawn(_never_off), 100),
+    _control("many bins off", "Beta of the prior, without the counts", _drawn(_Residual(rows=0.0)), 200),
+    _control("many bins off", "counts twice in the Beta", _drawn(_Residual(rows=2.0)), 800),
+    _control("many bins off", "h and 1 - h swapped in the Beta", _drawn(_Residual(swapped=True)), 100),
+    _control("many bins off", "kappa = 1 / tau for 1 / tau^2 - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau)), 200),
+    _control("a few bins off", "kappa = 1 / tau^2, without - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau**2)), 2500),
+    _control("a few bins off", "tau of a bin from its prior", _drawn(_Residual(tau_known=False)), 1000),
+    _control("a few bins off", "one tau for the bins of a draw", _drawn(_Residual(shared=True)), 2500),
+    _control("many bins off", "Normal for Beta", _drawn(_Residual(normal=True)), 800),
+    # the draws as a whole
+    _control("shrinkage", "masses = observed shares", _drawn(_observed_shares), 100),
+    _control(
+        "many bins off",
+        "accuracies of other draws",
+        _drawn(lambda p, d, rng: _with_accuracy(d, rng.permuted(d.bins.accuracy, axis=0))),
+        200,
+    ),
+    _control(
+        "a few bins off",
+        "float32",
+        _drawn(lambda p, d, rng: _with_accuracy(d, d.bins.accuracy.astype(np.float32).astype(float))),
+        200,
+    ),
+)

@@ -1,0 +1,91 @@
+"""A picture of ranks: how far their distribution functions are from uniform."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.verify.sbc import Ranks
+from bayescal.verify.uniformity import ecdf_band
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#808080"
+
+
+def plot_ranks(ranks: Ranks, ax: Any = None, *, prob: float = 0.95) -> "Axes":
+    """Draw how far the ranks' distribution functions are from uniform, with the band that they should stay in.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        From `sbc`.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+    prob : float, default 0.95
+        Probability that all lines are inside the band if the sampler is right (Bonferroni over the lines).
+
+    Returns
+    -------
+    matplotlib Axes
+        With one line a quantity; pooled samples, which have narrower bands, are left out. Lines that leave the band
+        are orange, and named where there is room.
+    """
+    from matplotlib import pyplot as plt
+
+    if ax is None:
+        ax = plt.figure(figsize=(6.4, 4.2), layout="tight").subplots()
+    single = [name for name, sample in ranks.samples.items() if len(sample) == ranks.n_runs]
+    low, high = ecdf_band(ranks.n_runs, ranks.n_cells, 1 - (1 - _checks.fraction("prob", prob)) / len(single))
+    place = np.arange(ranks.n_cells + 1) / ranks.n_cells
+    ends = [np.concatenate([[0], end, [ranks.n_runs]]) / ranks.n_runs - place for end in (low, high)]
+    ax.fill_between(place, *ends, color=BLUE, alpha=0.15, linewidth=0)
+    ax.axhline(0, color=GREY, linewidth=0.8)
+    outside: dict[str, Floats] = {}
+    for name in single:
+        line = np.concatenate([[0], np.cumsum(ranks.histogram(name))]) / ranks.n_runs - place
+        if np.any((line < ends[0] - 1e-12) | (line > ends[1] + 1e-12)):
+            outside[name] = line
+        else:
+            ax.plot(place, line, color=GREY, alpha=0.35, linewidth=0.8)
+    for line in outside.values():
+        ax.plot(place, line, color=ORANGE, alpha=0.9, linewidth=1.4)
+    ax.margins(y=0.1)
+    _name_lines(ax, place, outside)
+    verdict = f"all {len(single)} inside" if not outside else f"{len(outside)} of {len(single)} outside"
+    ax.set_title(
+        f"{verdict} the {100 * prob:g} % band ({ranks.n_runs} data sets, {ranks.n_draws} draws each)",
+        loc="left",
+        fontsize=9.5,
+    )
+    ax.set_xlabel("rank of the truth among the draws, as a share")
+    ax.set_ylabel("share of truths below, minus expected")
+    ax.set_xlim(0, 1)
+    return ax
+
+
+def _name_lines(ax: "Axes", place: Floats, lines: dict[str, Floats]) -> None:
+    """Names at the peaks, largest first; one that would cover another is left out."""
+    height = float(np.diff(ax.get_ylim())[0])
+    taken: list[tuple[float, float]] = []
+    for name, line in sorted(lines.items(), key=lambda item: -np.abs(item[1]).max()):
+        peak = int(np.argmax(np.abs(line)))
+        x, y = float(place[peak]), float(line[peak])
+        if any(abs(x - other) < 0.3 and abs(y - level) < 0.06 * height for other, level in taken):
+            continue
+        taken.append((x, y))
+        right = x > 0.7
+        ax.annotate(
+            name,
+            (x, y),
+            xytext=(-3 if right else 3, 3 if y > 0 else -4),
+            textcoords="offset points",
+            ha="right" if right else "left",
+            va="bottom" if y > 0 else "top",
+            color=ORANGE,
+            fontsize=7.5,
+        )

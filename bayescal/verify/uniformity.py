@@ -1,0 +1,171 @@
+"""Tests that counts come from equally probable cells, as those of the ranks of a right sampler do."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal import _checks
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: p-values are right to this, absolutely; smaller ones are reported as this.
+SMALLEST_P = 1e-12
+
+
+def chi_square_p(histogram: ArrayLike) -> float:
+    """p-value of Pearson's chi-square test that counts come from equally probable cells.
+
+    Parameters
+    ----------
+    histogram : array-like of int, shape (n_cells,)
+        The counts.
+
+    Returns
+    -------
+    float
+        In [0, 1]. Asymptotic: wants about five or more expected in a cell.
+
+    Examples
+    --------
+    Two cells of 60 and 40: chi-square 4 on one degree of freedom.
+
+    >>> chi_square_p([60, 40])
+    0.0455
+    """
+    from scipy.special import chdtrc
+
+    counts = np.asarray(histogram)
+    expected = counts.sum() / len(counts)
+    return float(chdtrc(len(counts) - 1, ((counts - expected) ** 2).sum() / expected))
+
+
+def ecdf_p(histogram: ArrayLike) -> float:
+    r"""p-value of the simultaneous test that an empirical distribution function is that of equally probable cells.
+
+    Parameters
+    ----------
+    histogram : array-like of int, shape (n_cells,)
+        The counts.
+
+    Returns
+    -------
+    float
+        Probability of an empirical distribution function that comes somewhere as far out in its pointwise Binomial
+        tails as this one, or further. Exact but for rounding; at least 1e-12.
+
+    Notes
+    -----
+    The statistic of Säilynoja, Bürkner and Vehtari (2022), Graphical test for discrete uniformity and its applications
+    in goodness-of-fit evaluation and multiple sample comparison, Statistics and Computing 32:32, eq. 2 and 13:
+    :math:`\gamma = 2 \min_i \min(P(B_i \le c_i), P(B_i \ge c_i))`. Its distribution is found as there by following the
+    cumulative counts from cell to cell; as a Poisson process conditioned on its total (Moscovich and Nadler 2017) each
+    step is a convolution.
+
+    Examples
+    --------
+    One point of evaluation, B ~ Binomial(3, 1/2): P(B = 0 or B = 3) = 1/4.
+
+    >>> ecdf_p([3, 0])
+    0.25
+    """
+    counts = np.asarray(histogram, dtype=np.int64)
+    n, below = int(counts.sum()), np.cumsum(counts)[:-1]
+    place = np.arange(1, len(counts)) / len(counts)
+    level = 2 * min(float(_at_most(below, n, place).min()), float(_at_least(below, n, place).min()))
+    if level >= 1:
+        return 1.0
+    if level * len(place) < SMALLEST_P:  # the union bound
+        return SMALLEST_P
+    # twice the Binomial tail is compared with itself at other points: equal but for rounding counts as equal
+    return max(1 - _probability_inside(*_band(n, len(counts), level * (1 + 1e-9))), SMALLEST_P)
+
+
+def ecdf_band(n_ranks: int, n_cells: int, prob: float = 0.95) -> tuple[Ints, Ints]:
+    """Simultaneous band of the cumulative counts of uniform ranks.
+
+    Parameters
+    ----------
+    n_ranks : int
+        Number of ranks.
+    n_cells : int
+        Cells they are counted in.
+    prob : float, default 0.95
+        Probability (at least, and as nearly as counts can have it) that all cumulative counts are inside.
+
+    Returns
+    -------
+    (low, high) : ndarray of int, shape (n_cells - 1,)
+        Least and largest cumulative count at the inner ends of the cells; see `ecdf_p`.
+
+    Examples
+    --------
+    >>> ecdf_band(100, 4, 0.95)
+    (array([15, 39, 65]), array([35, 61, 85]))
+    """
+    prob = _checks.fraction("prob", prob)
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        if _probability_inside(*_band(n_ranks, n_cells, middle)) >= prob:
+            low = middle
+        else:
+            high = middle
+    lower, upper, _, _ = _band(n_ranks, n_cells, low)
+    return lower, upper
+
+
+def _at_most(count: Ints, n: int, place: Floats) -> Floats:
+    from scipy.special import bdtr
+
+    return np.where(count >= n, 1.0, bdtr(np.minimum(count, n - 1).astype(float), n, place))
+
+
+def _at_least(count: Ints, n: int, place: Floats) -> Floats:
+    from scipy.special import bdtrc
+
+    return np.where(count <= 0, 1.0, bdtrc(np.maximum(count - 1, 0).astype(float), n, place))
+
+
+def _band(n: int, n_cells: int, level: float) -> tuple[Ints, Ints, int, int]:
+    """Counts whose Binomial tails both exceed level / 2, at each inner end of a cell."""
+    place = np.arange(1, n_cells) / n_cells
+    reach = 8 * np.sqrt(n * place * (1 - place)) + 12  # tails out there are below 1e-14
+    offset = np.arange(-int(reach.max()) - 1, int(reach.max()) + 2)
+    count = np.clip(np.rint(n * place).astype(np.int64)[:, None] + offset, 0, n)
+    inside = (_at_most(count, n, place[:, None]) > level / 2) & (_at_least(count, n, place[:, None]) > level / 2)
+    rows, last = np.arange(len(place)), count.shape[1] - 1
+    low, high = count[rows, inside.argmax(axis=1)], count[rows, last - inside[:, ::-1].argmax(axis=1)]
+    some = inside.any(axis=1)
+    return np.where(some, low, 1), np.where(some, high, 0), n, n_cells
+
+
+def _probability_inside(low: Ints, high: Ints, n: int, n_cells: int) -> float:
+    """Probability that cumulative counts of n uniform ranks stay within low..high at the inner ends of the cells."""
+    if np.any(low > high):
+        return 0.0
+    step, first = _poisson(n / n_cells)
+    density, start = np.ones(1), 0
+    for least, most in zip([*low.tolist(), n], [*high.tolist(), n], strict=True):
+        density = np.convolve(density, step)
+        start += first
+        count = np.arange(least, most + 1) - start
+        known = (count >= 0) & (count < len(density))
+        density, start = np.where(known, density[np.clip(count, 0, len(density) - 1)], 0.0), least
+    return float(density[0] / _poisson_at_mean(n))
+
+
+def _poisson(mean: float) -> tuple[Floats, int]:
+    """Poisson probabilities around the mean, from their ratios: the logarithm of a factorial would lose digits."""
+    reach = 12 * np.sqrt(mean) + 40
+    first = max(0, int(mean - reach))
+    count = np.arange(first + 1, int(mean + reach))
+    log_p = np.concatenate([[0.0], np.cumsum(np.log(mean / count))])
+    p = np.exp(log_p - log_p.max())
+    return p / p.sum(), first
+
+
+def _poisson_at_mean(n: int) -> float:
+    """exp(-n) n^n / n!, by Stirling's series where n is not small."""
+    if n < 20:
+        return float(np.exp(n * np.log(n) - n - np.log(np.arange(1, n + 1)).sum()))
+    return float(np.exp(-1 / (12 * n) + 1 / (360 * n**3) - 1 / (1260 * n**5)) / np.sqrt(2 * np.pi * n))

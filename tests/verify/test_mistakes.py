@@ -1,0 +1,81 @@
+"""The registry of mistakes: none is lost, each has its problem, and each is one."""
+
+import numpy as np
+
+from bayescal.verify.mistakes import controls, problems, unspoilt
+
+
+def test_the_mistakes_that_were_asked_for():
+    """By name, so that none is lost."""
+    wanted = [
+        "prior forgotten",
+        "posterior = prior",
+        "variance for standard deviation",
+        "alpha off by one",
+        "half the data",
+        "Beta arguments swapped",
+        "weights ignored",
+        "last bin's rows dropped",
+        "truncation on the wrong side",
+        "truncation forgotten",
+        "n for n + 1 in the precision",
+        "width / 12 for width^2 / 12",
+        "middle of the bin for the observed mean",
+        "masses from counts without prior",
+        "masses independent of each other",
+        "accuracy of the neighbouring bin",
+        "float32",
+        "one uniform for accuracy and mean confidence",
+        "rows of alpha swapped",
+        "each draw thrice",
+    ]
+    names = [control.name for control in controls("dirichlet")]
+    assert set(wanted) <= set(names)
+    assert len(set(names)) == len(names)
+
+
+def test_the_mistakes_of_the_shrinkage_sampler():
+    wanted = [
+        "slab's predictive probability omitted",
+        "sub-models by prior weight: evidence forgotten",
+        "posterior = prior",
+        "height for evidence: no Occam factor",
+        "drift drawn as none",
+        "Beta of the prior, without the counts",
+        "h and 1 - h swapped in the Beta",
+        "kappa = 1 / tau for 1 / tau^2 - 1",
+        "one tau for the bins of a draw",
+        "tau uniform for tau^(-1/2)",
+        "Normal for Beta",
+        "dense scale doubled",
+        "one rho, the mean of the four",
+    ]
+    names = [control.name for control in controls("shrinkage")]
+    assert set(wanted) <= set(names)
+    assert len(set(names)) == len(names)
+
+
+def test_problems_and_samplers():
+    every = controls()
+    assert len(every) == len(controls("dirichlet")) + len(controls("shrinkage"))
+    assert {control.problem for control in every} == set(problems())
+
+
+def test_every_control_draws_from_its_own_problem():
+    """Each differs from the right sampler given the same seed, and keeps the shape."""
+    for control in (*controls(), *unspoilt()):
+        simulator = problems()[control.problem]
+        _, counts = simulator.simulate(20 if control.of == "dirichlet" else 2, np.random.default_rng(3))
+        right, wrong = (
+            sampler(counts, 99, np.random.default_rng(4)) for sampler in (simulator.sample, control.sampler(simulator))
+        )
+        assert wrong.accuracy.shape == right.accuracy.shape, control.name
+        right, wrong = (everything(drawn) for drawn in (right, wrong))
+        assert wrong.keys() == right.keys(), control.name
+        differs = any(not np.array_equal(right[name], wrong[name]) for name in right)
+        assert differs or control in unspoilt(), control.name
+
+
+def everything(drawn):
+    bins = {name: getattr(drawn, name) for name in ("mass", "accuracy", "confidence", "weight")}
+    return bins | dict(getattr(drawn, "behind", {}))

@@ -1,0 +1,180 @@
+"""The simulators: truths have the moments of the prior, data those of the likelihood, by derivation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from bayescal.verify.simulators import reference_simulator, shrinkage_simulator
+
+# --- the reference model
+
+
+def test_truths_have_the_moments_of_the_prior(close_to, mcse):
+    """q ~ Dirichlet(alpha) over cells: masses, accuracies, products of cells; bin means N(mid, width^2/12) on bins."""
+    alpha = np.array([[0.3, 1.0, 2.0], [1.5, 0.2, 4.0]])
+    edges = np.array([0.0, 0.2, 0.5, 1.0])
+    truth, counts = reference_simulator(bins=edges, alpha=alpha, rows=1).simulate(100_000, np.random.default_rng(5))
+    mass, accuracy, confidence = (v[0] for v in (truth.mass, truth.accuracy, truth.confidence))
+    total = alpha.sum()
+    close_to(mass.mean(axis=0), alpha.sum(axis=0) / total, mcse.mean(mass), "mass")
+    close_to(accuracy.mean(axis=0), alpha[1] / alpha.sum(axis=0), mcse.mean(accuracy), "accuracy")
+    product = mass[:, 0] * accuracy[:, 0] * mass[:, 2] * (1 - accuracy[:, 2])  # two cells: a_i a_j / (A (A + 1))
+    close_to(product.mean(), 1.5 * 2.0 / (total * (total + 1)), mcse.mean(product), "two cells")
+    for b, (low, high) in enumerate(itertools.pairwise(edges)):
+        sd = (high - low) / np.sqrt(12)
+        exact = stats.truncnorm(-np.sqrt(3), np.sqrt(3), (low + high) / 2, sd)
+        empty = confidence[counts.n[:, b] == 0, b]  # with rows, bin means that no rows can have are drawn again
+        close_to(empty.mean(), exact.mean(), mcse.mean(empty), "confidence")
+        close_to(empty.std(ddof=1), exact.std(), mcse.sd(empty), "sd of confidence")
+
+
+def test_data_have_the_moments_of_the_likelihood(close_to, mcse):
+    """Given the truth: multinomial rows, binomial outcomes, and means inside their bins."""
+    simulator = reference_simulator(bins=4, alpha=2.0, rows=40)
+    truth, counts = simulator.simulate(50_000, np.random.default_rng(6))
+    assert counts.n.sum(axis=1).tolist() == [40] * 50_000
+    surplus = counts.n - 40 * truth.mass[0]
+    close_to(surplus.mean(axis=0), 0, mcse.mean(surplus), "rows")
+    surplus = counts.k - counts.n * truth.accuracy[0]
+    close_to(surplus.mean(axis=0), 0, mcse.mean(surplus), "outcomes")
+    variance = surplus**2 - counts.n * truth.accuracy[0] * (1 - truth.accuracy[0])
+    close_to(variance.mean(axis=0), 0, mcse.mean(variance), "variance of outcomes")
+    mean = counts.mean_confidence[counts.occupied]
+    edges = np.broadcast_to(counts.bins.edges[:-1], counts.n.shape)[counts.occupied]
+    assert np.all((mean >= edges) & (mean <= edges + 0.25))
+
+
+def test_rows_of_weight_zero_are_there_and_count_nothing():
+    simulator = reference_simulator(bins=4, rows=40, weight=3.0, discarded=25)
+    _, counts = simulator.simulate(100, np.random.default_rng(7))
+    np.testing.assert_array_equal(counts.n_rows[:, 0], 65)
+    np.testing.assert_allclose(counts.effective_rows[:, 0], 40)
+    np.testing.assert_allclose(counts.effective_n.sum(axis=1), 40)
+
+
+# --- the shrinkage prior
+
+SUB_MODELS = ["smooth drift", "dense", "sparse", "drift and dense", "drift and sparse"]
+
+
+def simulated(n_sets, rng, **options):
+    """Truths of a simulator, by name, without the axis of one draw; and the counts."""
+    truth, counts = shrinkage_simulator(**options).simulate(n_sets, np.random.default_rng(rng))
+    named = {name: getattr(truth, name)[0] for name in ("mass", "accuracy", "confidence")}
+    return named | {name: values[0] for name, values in truth.behind.items()}, counts
+
+
+def weights(sub_model):
+    return [float(name == sub_model) for name in SUB_MODELS]
+
+
+def test_sub_models_are_as_frequent_as_their_weights(close_to, mcse):
+    truth, _ = simulated(40_000, 1, bins=3, rows=5, sub_model_weights=(1, 2, 3, 4, 5))
+    found = truth["sub_model"][:, None] == np.arange(5)
+    close_to(found.mean(axis=0), np.arange(1, 6) / 15, mcse.mean(found), "sub-models")
+
+
+def test_what_each_sub_model_has():
+    """Drift in 0, 3 and 4; all bins off in 1 and 3; a rho, and exact calibration of the other bins, in 2 and 4."""
+    truth, counts = simulated(2000, 2, bins=6, rows=300)
+    drift = np.isin(truth["sub_model"], [0, 3, 4])
+    np.testing.assert_array_equal(truth["intercept"] != 0, drift)
+    np.testing.assert_array_equal(truth["slope"] != 1, drift)
+    used = counts.n.astype(bool).sum(axis=1)
+    dense, sparse = np.isin(truth["sub_model"], [1, 3]), np.isin(truth["sub_model"], [2, 4])
+    np.testing.assert_array_equal(truth["bins_off"][dense], used[dense])
+    assert set(truth["bins_off"][truth["sub_model"] == 0].tolist()) == {0}
+    assert set(truth["rho"][sparse].tolist()) == {0.05, 0.15, 0.3, 0.5}
+    assert set(truth["rho"][~sparse].tolist()) == {0.0}
+    still = (truth["accuracy"] == truth["confidence"]) & (counts.n > 0)
+    np.testing.assert_array_equal(still.sum(axis=1)[~drift], (used - truth["bins_off"])[~drift])
+
+
+def test_the_drift_is_that_of_its_parameters(close_to, mcse):
+    """Logit h = logit c + a + (exp(s) - 1) logit c, with a and s Normal; no other bin is off."""
+    truth, counts = simulated(20_000, 3, bins=4, rows=40, sub_model_weights=weights("smooth drift"), intercept_sd=0.7)
+    a, slope, x = truth["intercept"], truth["slope"], special.logit(truth["confidence"])
+    inside = (counts.n > 0) & (truth["confidence"] > 1e-3) & (truth["confidence"] < 1 - 1e-3)
+    expected = special.expit(a[:, None] + slope[:, None] * x)
+    np.testing.assert_allclose(truth["accuracy"][inside], expected[inside], rtol=1e-12)
+    for values, sd in ((a, 0.7), (np.log(slope), 0.5)):
+        close_to(values.mean(), 0, mcse.mean(values), "mean")
+        close_to(values.std(ddof=1), sd, mcse.sd(values), "sd")
+
+
+@pytest.mark.parametrize("sub_model", ["dense", "sparse"])
+def test_bins_that_are_off_scatter_as_tau_says(sub_model, close_to, mcse):
+    """Variance tau^2 c (1 - c): E tau^2 is that of a truncated half-Normal, or p / (p + 2) at density p tau^(p-1)."""
+    options = {"dense_scale": 0.4, "sparse_shape": 0.5, "rho": (0.2, 0.6)}
+    truth, counts = simulated(40_000, 4, bins=4, rows=400, sub_model_weights=weights(sub_model), **options)
+    c, gap = truth["confidence"], truth["accuracy"] - truth["confidence"]
+    off = (gap != 0) & (counts.n > 0)
+    scatter = np.where(off, gap**2 / (c * (1 - c)), 0)
+    half_normal = stats.truncnorm(0, 1 / 0.4, 0, 0.4)
+    second_moment, share = {"dense": (half_normal.moment(2), 1.0), "sparse": (0.5 / 2.5, 0.4)}[sub_model]
+    each = (scatter.sum(axis=1) - second_moment * off.sum(axis=1)) / 4
+    close_to(each.mean(), 0, mcse.mean(each), "scatter")
+    close_to(gap.mean(axis=0), 0, mcse.mean(gap), "gap")
+    surplus = off.mean(axis=1) - share * (counts.n > 0).mean(axis=1)
+    close_to(surplus.mean(), 0, max(mcse.mean(surplus), 1e-12), "share of bins off")
+
+
+def test_bins_share_a_tau_or_have_their_own(close_to, mcse):
+    """Sizes of the gaps of two bins go together under a dense residual; under a sparse one they are independent."""
+    for sub_model, related in (("dense", True), ("sparse", False)):
+        truth, _ = simulated(20_000, 5, bins=2, rows=400, sub_model_weights=weights(sub_model), rho=(0.5,))
+        size = np.abs(truth["accuracy"] - truth["confidence"])
+        product = (size - size.mean(axis=0)).prod(axis=1)
+        if related:
+            assert product.mean() > 5 * mcse.mean(product)
+        else:
+            close_to(product.mean(), 0, mcse.mean(product), "product")
+
+
+def test_data_of_the_shrinkage_prior_have_the_moments_of_the_likelihood(close_to, mcse):
+    truth, counts = simulated(20_000, 6, bins=4, rows=40)
+    assert counts.n.sum(axis=1).tolist() == [40] * 20_000
+    surplus = counts.k - counts.n * truth["accuracy"]
+    close_to(surplus.mean(axis=0), 0, mcse.mean(surplus), "outcomes")
+    variance = surplus**2 - counts.n * truth["accuracy"] * (1 - truth["accuracy"])
+    close_to(variance.mean(axis=0), 0, mcse.mean(variance), "variance of outcomes")
+    np.testing.assert_allclose(truth["mass"].sum(axis=1), 1)
+    c = truth["confidence"] - counts.bins.edges[:-1]
+    close_to(c.mean(axis=0)[0], 1 / 8, mcse.mean(c)[0], "uniform in its bin")
+
+
+def test_bins_without_rows_are_left_out():
+    """They have no mass and no gap, and the other masses add to 1."""
+    truth, counts = simulated(2000, 7, bins=5, rows=4, mass_alpha=0.3)
+    empty = counts.n == 0
+    assert 0.2 < empty.mean() < 0.8
+    assert not truth["mass"][empty].any()
+    np.testing.assert_array_equal(truth["accuracy"][empty], truth["confidence"][empty])
+    np.testing.assert_allclose(truth["mass"].sum(axis=1), 1)
+
+
+def test_truths_tie_with_draws_where_both_are_exactly_calibrated():
+    """To the last bit, in every bin: else ranks of such truths would be 0 or all, and not a random one of the ties."""
+    simulator = shrinkage_simulator(bins=6, rows=60, sub_model_weights=(0, 0, 1, 0, 0))
+    truth, counts = simulator.simulate(40, np.random.default_rng(8))
+    drawn = simulator.sample(counts, 99, np.random.default_rng(9))
+    np.testing.assert_array_equal(drawn.confidence, np.broadcast_to(truth.confidence, drawn.confidence.shape))
+    on = truth.accuracy[0] == truth.confidence[0]
+    ties = (drawn.accuracy == truth.accuracy).sum(axis=0)
+    assert on.sum() > 100
+    assert ties[on].min() > 0
+    assert ties[~on].max() == 0
+    still = drawn.behind["intercept"] == 0
+    assert still.all()
+    np.testing.assert_array_equal(drawn.behind["slope"], 1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"rows": 0}, "`rows` must be an integer >= 1"), ({"dense_scale": -1}, "dense_scale"), ({"rho": 2}, "rho")],
+)
+def test_priors_that_make_no_sense(options, message):
+    with pytest.raises(ValueError, match=message):
+        shrinkage_simulator(**options)
