@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bayescal.cli import app
-from bayescal.cli.verify import cell_table
+from bayescal.cli.coverage import cell_table
 from bayescal.verify.coverage import CoverageStudy, coverage_study
 
 SMALL = ["--sizes", "200", "--populations", "flat", "--methods", "dirichlet,percentile-bootstrap", "--draws", "100"]

@@ -1,4 +1,4 @@
-"""``bayescal verify``: does what the package claims hold on somebody's own bins, sizes and curves?"""
+"""``bayescal verify --coverage``: does what the package claims hold on somebody's own bins, sizes and curves?"""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass

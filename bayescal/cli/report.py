@@ -50,8 +50,6 @@ class Request:
         Seed of the draws.
     asked : mapping
         Keywords of `evaluate`; None where its default is meant.
-    outputs : mapping of str to Path or None
-        What is to be saved where.
     """
 
     file: Path
@@ -64,7 +62,6 @@ class Request:
     classes: str | None
     seed: int
     asked: Mapping[str, Any]
-    outputs: Mapping[str, Path | None]
 
 
 def evaluate_defaults() -> dict[str, Any]:
@@ -73,20 +70,32 @@ def evaluate_defaults() -> dict[str, Any]:
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-def run(request: Request) -> None:
+def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     """Read, evaluate, save, show: in this order, so that a closed pipe or a narrow terminal loses no file.
 
     Parameters
     ----------
     request : Request
         What was typed.
+    wanted : mapping of str to Path or None
+        What is to be saved where.
 
     Raises
     ------
     ValueError, TypeError, OSError
         For anything that is wrong with the options, the file or the places to write to.
     """
-    to_save = outputs.check(request.outputs, besides=request.file)
+    to_save = outputs.check(wanted, besides=request.file)
+    evaluation, parameters = evaluate_file(request)
+    _save(to_save, evaluation, parameters)
+    screen = console()
+    show(screen, evaluation)
+    for kind in to_save:
+        screen.print(f"Saved {wanted[kind]}", soft_wrap=True)
+
+
+def evaluate_file(request: Request) -> tuple[Evaluation | ClasswiseEvaluation, dict[str, Any]]:
+    """Read and evaluate; also what would have to be typed to get the same result."""
     columns = _columns(request)
     asked = {**evaluate_defaults(), **{k: v for k, v in request.asked.items() if v is not None}}
     asked |= {"bins": bins_asked(asked["bins"]), "target": asked["target"] or columns.target}
@@ -101,11 +110,7 @@ def run(request: Request) -> None:
     asked |= {"classes": rows.classes, "weights": rows.weights, "rng": request.seed}
     with warnings_as_notes(rows, columns.called(request.weights)):
         evaluation = evaluate(rows.y_true, rows.y_prob, **asked)
-    _save(to_save, evaluation, _parameters(request, columns, rows, evaluation, asked))
-    screen = console()
-    show(screen, evaluation)
-    for kind in to_save:
-        screen.print(f"Saved {request.outputs[kind]}", soft_wrap=True)
+    return evaluation, _parameters(request, columns, rows, evaluation, asked)
 
 
 def show(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> None:

@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 
 #: How many standard errors apart two numbers may be.
 LARGEST_Z = 5.0
+#: Relative precision of what the closed form integrates by rules.
+PRECISION = 1e-6
 #: With fewer expected visits than this, the chain's own standard error of a probability means nothing.
 FEW_VISITS = 20
 
@@ -188,8 +190,8 @@ def _row(name: str, closed: Floats, found: Mapping[str, float]) -> dict[str, Any
 
 
 def _in_errors(difference: float, se: float, scale: float) -> float:
-    """A difference in standard errors; one of rounding alone is none."""
-    if abs(difference) <= 1e-12 * max(scale, 1e-3):
+    """A difference in standard errors; one within the precision of the closed form's integrals is none."""
+    if abs(difference) <= PRECISION * max(scale, 1e-3):
         return 0.0
     return difference / se if se > 0 else np.copysign(np.inf, difference)
 

@@ -159,19 +159,29 @@ def mirror(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Model"
 
 
 def _chains(model: "pm.Model", draws: int, target_accept: float, seed: int, progress: bool) -> "xr.DataTree":
+    import logging
+    import sys
+    from contextlib import redirect_stdout
+
     import pymc as pm
 
-    return pm.sample(
-        -(-draws // CHAINS),
-        tune=TUNE,
-        chains=CHAINS,
-        target_accept=target_accept,
-        random_seed=seed,
-        progressbar=progress,
-        quiet=not progress,
-        compute_convergence_checks=False,  # `Reference.problems` has them
-        model=model,
-    )
+    log = logging.getLogger("pymc")
+    level = log.level
+    log.setLevel(logging.WARNING)  # names of variables and of steps say nothing to who asked for a comparison
+    try:
+        with redirect_stdout(sys.stderr):  # what is printed on stdout may go into a file; a bar should not
+            return pm.sample(
+                -(-draws // CHAINS),
+                tune=TUNE,
+                chains=CHAINS,
+                target_accept=target_accept,
+                random_seed=seed,
+                progressbar="combined" if progress else False,
+                compute_convergence_checks=False,  # `Reference.problems` has them
+                model=model,
+            )
+    finally:
+        log.setLevel(level)
 
 
 def _summary(quantities: Mapping[str, Any]) -> dict[str, dict[str, float]]:

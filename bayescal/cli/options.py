@@ -1,0 +1,156 @@
+"""Every option of the command line: its type, its words, and the panel of the help page it stands in."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperOption
+
+COLUMNS, QUESTION, MODEL, FILES = "Columns of FILE", "What is asked", "What is believed", "What is saved"
+STUDY = "With --coverage: every size with every population and every curve"
+EITHER = "With both"
+
+
+class DefaultsOfEvaluate(TyperCommand):
+    """Help that shows the defaults of `bayescal.evaluate`, imported only when that help is asked for."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """As typer does, with the defaults filled in."""
+        from bayescal.cli.report import evaluate_defaults
+        from bayescal.evaluate import MODELS
+
+        for param in self.params:
+            if isinstance(param, TyperOption) and param.name == "model":
+                param.help = f"{param.help} One of: {', '.join(MODELS)}."
+            default = evaluate_defaults().get(param.name)
+            if default is not None:
+                param.default = default  # help is all that happens after this
+        super().format_help(ctx, formatter)
+
+
+def refuse(rule: str, given: Mapping[str, Any]) -> None:
+    """Refuse options that have no meaning beside the others.
+
+    Parameters
+    ----------
+    rule : str
+        Where they belong.
+    given : mapping
+        Name and value; None or False where it was not given.
+
+    Raises
+    ------
+    ValueError
+        If any was given.
+    """
+    out_of_place = [f"--{name}" for name, value in given.items() if value not in (None, False)]
+    if out_of_place:
+        raise ValueError(f"{', '.join(out_of_place)} {'goes' if len(out_of_place) == 1 else 'go'}{rule[2:]}.")
+
+
+def _column(help_text: str) -> Any:
+    return typer.Option(metavar="COLUMN", rich_help_panel=COLUMNS, help=help_text)
+
+
+def _about(panel: str, metavar: str, help_text: str, **rules: Any) -> Any:
+    return typer.Option(metavar=metavar, rich_help_panel=panel, help=help_text, **rules)
+
+
+_FILE = "Predictions, one row each: Parquet, CSV, TSV or JSON lines, whatever its name; text may be gzipped."
+File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=_FILE)]
+OptionalFile = Annotated[Path | None, typer.Argument(metavar="FILE", show_default=False, help=_FILE)]
+
+Label = Annotated[str | None, _column("True labels: 0/1, true/false, class numbers.")]
+Prob = Annotated[str | None, _column("Probability that the label is 1.")]
+ProbPrefix = Annotated[
+    str | None,
+    _about(
+        COLUMNS,
+        "PREFIX",
+        "Beginning of the names of the columns of class probabilities; the rest of each name is its class.",
+    ),
+]
+Correct = Annotated[str | None, _column("Whether the prediction was right, with --confidence, in place of --label.")]
+Confidence = Annotated[str | None, _column("How sure of it the model was, with --correct.")]
+Weights = Annotated[str | None, _column("Importance weights, >= 0.")]
+Classes = Annotated[
+    str | None,
+    _about(
+        COLUMNS,
+        "A,B,...",
+        "Labels in words: with --prob that of 0 and that of 1, with --prob-prefix one for each column.",
+    ),
+]
+Logits = Annotated[bool, typer.Option("--logits", rich_help_panel=COLUMNS, help="The probabilities are logits.")]
+
+Target = Annotated[
+    str | None,
+    _about(
+        QUESTION,
+        "NAME",
+        "[bold]event[/]: is 1 as frequent as stated (what --prob asks). "
+        "[bold]top-label[/]: is the most probable class right as often as stated (what --prob-prefix asks). "
+        "[bold]classwise[/]: is every class as frequent as stated. "
+        "[bold]confidence[/]: what --confidence asks.",
+    ),
+]
+_BINS = "How many bins, or their edges: 0,0.5,0.9,1. The ECE depends on them."
+Bins = Annotated[str | None, _about(QUESTION, "NUMBER or EDGES", _BINS)]
+Binning = Annotated[str | None, _about(QUESTION, "NAME", "How a number becomes edges: equal-width or equal-mass.")]
+Model = Annotated[str | None, _about(MODEL, "NAME", "The posterior.")]
+ModelOfFile = Annotated[
+    str | None, _about(MODEL, "NAME", "The posterior: shrinkage or dirichlet. [dim]\\[default: shrinkage][/]")
+]
+Draws = Annotated[int | None, _about(MODEL, "NUMBER", "Independent posterior draws.")]
+Seed = Annotated[int, _about(MODEL, "NUMBER", "Of all random numbers; the same seed gives the same numbers.", min=0)]
+
+Json = Annotated[Path | None, _about(FILES, "OUT.json", "All numbers; same input and seed, same bytes.")]
+Plot = Annotated[Path | None, _about(FILES, "OUT.png", "Reliability diagram and posterior; also .pdf or .svg.")]
+NetCdf = Annotated[Path | None, _about(FILES, "OUT.nc", "All draws, for ArviZ.")]
+
+Coverage = Annotated[
+    bool,
+    typer.Option(
+        "--coverage",
+        rich_help_panel=STUDY,
+        help="Simulate data sets whose true ECE is known; count the intervals that contain it.",
+    ),
+]
+Sizes = Annotated[str | None, _about(STUDY, "N,...", "Numbers of rows. [dim]\\[default: 300,2000,20000][/]")]
+Populations = Annotated[
+    str | None,
+    _about(
+        STUDY,
+        "NAME,...",
+        "Where confidences come from: top (most near 1), flat, rare (most near 0). [dim]\\[default: all][/]",
+    ),
+]
+Curves = Annotated[
+    str | None,
+    _about(
+        STUDY,
+        "NAME[:STRENGTH],...",
+        "True calibration curves: calibrated, temperature, shift, wave, one-bad-bin. [dim]\\[default: six][/]",
+    ),
+]
+Methods = Annotated[
+    str | None,
+    _about(
+        STUDY,
+        "NAME,...",
+        "shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap. [dim]\\[default: all][/]",
+    ),
+]
+Repeats = Annotated[int | None, _about(STUDY, "NUMBER", "Data sets for each cell. [dim]\\[default: 100][/]", min=1)]
+BinsOfEither = Annotated[str | None, _about(EITHER, "NUMBER or EDGES", f"{_BINS} [dim]\\[default: 15][/]")]
+DrawsOfEither = Annotated[
+    int | None,
+    _about(
+        EITHER,
+        "NUMBER",
+        "With FILE: of PyMC, in four chains. With --coverage: posterior draws, or bootstrap resamples. "
+        "[dim]\\[default: 10000, 2000][/]",
+        min=1,
+    ),
+]

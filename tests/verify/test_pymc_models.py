@@ -1,0 +1,273 @@
+"""The PyMC models without MCMC: their log densities against scipy's, their deterministics against the formulas.
+
+What NUTS samples is the log density; so where that differs from the closed form's by a constant, the two posteriors
+are the same. Points are scattered on NUTS's own scale; densities come from scipy, formula by formula.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import betaincinv, betaln, expit, gammaln, logit, logsumexp, softmax
+
+from bayescal import BinnedCounts, dirichlet_posterior, shrinkage_posterior
+from bayescal.posterior._prior import SUB_MODELS
+from bayescal.verify.pymc_models import calibrated_model, dirichlet_model, shrinkage_model
+
+RHO = np.array([0.05, 0.15, 0.3, 0.5])
+KINDS = {**SUB_MODELS, "exact calibration": (False, "none")}
+
+
+@pytest.fixture(scope="module")
+def counts():
+    """Four bins, the first one empty."""
+    rng = np.random.default_rng(1)
+    confidence = rng.uniform(0.26, 1, 60)
+    return BinnedCounts.from_arrays(rng.random(60) < confidence**1.4, confidence, bins=4)
+
+
+@pytest.fixture(scope="module")
+def weighted():
+    rng = np.random.default_rng(2)
+    confidence = rng.random(50)
+    return BinnedCounts.from_arrays(rng.random(50) < confidence, confidence, bins=3, weights=rng.exponential(size=50))
+
+
+def scattered(model, n_points=20):
+    """At random points: log density of the free variables on their own scale, and every named value."""
+    rng = np.random.default_rng(3)
+    named = [*model.free_RVs, *model.deterministics]
+    outputs = [model.logp(jacobian=False), *model.replace_rvs_by_values(named)]
+    # compiling for speed would take longer than all these points
+    compiled = model.compile_fn(outputs, on_unused_input="ignore", mode="FAST_COMPILE")
+    start, found = model.initial_point(), []
+    for _ in range(n_points):
+        point = {name: value + rng.normal(0, 0.8, np.shape(value)) for name, value in start.items()}
+        density, *values = compiled(point)
+        found.append((float(density), dict(zip([v.name for v in named], values, strict=True))))
+    return found
+
+
+def assert_same_up_to_a_constant(pairs, atol=1e-8):
+    pairs = np.array(pairs)
+    difference = pairs[:, 0] - pairs[:, 1]
+    assert np.ptp(pairs[:, 0]) > 1, "points that all look alike show nothing"
+    np.testing.assert_allclose(difference, difference[0], rtol=0, atol=atol)
+
+
+# --- the reference model
+
+
+@pytest.mark.parametrize("data", ["counts", "weighted"])
+@pytest.mark.parametrize("alpha", ["reference", "uniform"])
+def test_the_target_of_nuts_is_the_closed_form_posterior(request, data, alpha):
+    """Rates of cells given Poisson counts are independent Gammas; bin means are truncated Normals."""
+    counts = request.getfixturevalue(data)
+    posterior = dirichlet_posterior(counts, alpha=alpha)
+    a, b = posterior.accuracy_parameters
+    loc, scale, low, high = posterior.confidence_parameters
+    pairs = []
+    for density, at in scattered(dirichlet_model(counts, alpha)):
+        rate, mu = at["rate"], at["mu"]
+        # masses Dirichlet, accuracies Beta, the sum of the rates Gamma; Jacobian of (mass, accuracy, sum) -> rates
+        total = rate.sum()
+        expected = stats.dirichlet.logpdf(at["mass"] / at["mass"].sum(), posterior.mass_parameters)
+        expected += stats.beta.logpdf(at["accuracy"], a, b).sum()
+        expected += stats.gamma.logpdf(total, posterior.mass_parameters.sum(), scale=0.5)
+        expected -= np.log(at["mass"]).sum() + (len(counts.bins) * 2 - 1) * np.log(total)
+        expected += stats.truncnorm.logpdf(mu, (low - loc) / scale, (high - loc) / scale, loc, scale).sum()
+        pairs.append((density, expected))
+    assert_same_up_to_a_constant(pairs)
+
+
+@pytest.mark.parametrize(("alpha", "n_bins"), [("perks", 4), ("jeffreys", 4)])
+def test_a_wrong_prior_is_not_that_target(counts, alpha, n_bins):
+    """So that the test above can fail."""
+    posterior = dirichlet_posterior(counts, alpha="reference")
+    a, b = posterior.accuracy_parameters
+    differences = [
+        density - stats.beta.logpdf(at["accuracy"], a, b).sum()
+        for density, at in scattered(dirichlet_model(counts, alpha))
+    ]
+    assert np.ptp(differences) > 1
+
+
+def test_the_deterministics_of_the_reference_model(counts):
+    for _, at in scattered(dirichlet_model(counts), 3):
+        q = at["rate"] / at["rate"].sum()
+        np.testing.assert_allclose(at["q"], q)
+        np.testing.assert_allclose(at["mass"], q.sum(axis=0))
+        np.testing.assert_allclose(at["accuracy"], q[1] / q.sum(axis=0))
+        np.testing.assert_allclose(at["gap"], at["accuracy"] - at["mu"])
+        # the formula of section 3 in its other form: sum |q_1 - (q_0 + q_1) mu|
+        assert at["ece"] == pytest.approx(np.abs(q[1] - q.sum(axis=0) * at["mu"]).sum())
+
+
+def test_the_original_formula_weights_by_the_correct_rows(counts):
+    for _, at in scattered(dirichlet_model(counts, formula="original"), 3):
+        weight = at["q"][1] / at["q"][1].sum()
+        assert at["ece"] == pytest.approx((weight * np.abs(at["gap"])).sum())
+
+
+def test_the_truncated_likelihood_adds_its_normalising_constant(counts):
+    """n log of what scipy's Normal has inside the bin, and the mean of scipy's truncated Normal."""
+    edges = counts.bins.edges
+    sd = counts.bins.widths / np.sqrt(12)
+    plain = scattered(dirichlet_model(counts))
+    truncated = scattered(dirichlet_model(counts, truncation="confidences"))
+    for (density, at), (other, beside) in zip(plain, truncated, strict=True):
+        mu = at["mu"]
+        np.testing.assert_array_equal(mu, beside["mu"])
+        inside = stats.norm.cdf(edges[1:], mu, sd) - stats.norm.cdf(edges[:-1], mu, sd)
+        assert other - density == pytest.approx(-(counts.n * np.log(inside)).sum())
+        mean = stats.truncnorm.mean((edges[:-1] - mu) / sd, (edges[1:] - mu) / sd, mu, sd)
+        np.testing.assert_allclose(beside["confidence"], mean)
+
+
+# --- the shrinkage model
+
+
+def log_binomial(k, n, h):
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + k * np.log(h) + (n - k) * np.log1p(-h)
+
+
+def log_beta_binomial(k, n, h, tau):
+    kappa = tau**-2 - 1
+    a, b = kappa * h, kappa * (1 - h)
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) + betaln(a + k, b + n - k) - betaln(a, b)
+
+
+def sub_model(kind, at, n, k, confidence):
+    """Log likelihood, accuracies, bins off: the model's definition, in numpy."""
+    drift, residual = kind
+    h = (
+        expit(logit(confidence) + at["intercept"] + np.expm1(at["log_slope"]) * logit(confidence))
+        if drift
+        else confidence
+    )
+    if residual == "none":
+        return log_binomial(k, n, h).sum(), h, np.zeros(len(n))
+    tau = at["tau"] if residual == "dense" else at["tau_of_bin"]
+    kappa = tau**-2 - 1
+    off = log_beta_binomial(k, n, h, tau)
+    accuracy = betaincinv(kappa * h + k, kappa * (1 - h) + n - k, at["u_accuracy"])
+    if residual == "dense":
+        return off.sum(), accuracy, np.ones(len(n))
+    on = log_binomial(k, n, h)
+    by_rho = np.array([np.logaddexp(np.log1p(-rho) + on, np.log(rho) + off).sum() for rho in RHO]) - np.log(4)
+    rho = RHO[(np.cumsum(softmax(by_rho)) < at["u_rho"]).sum()]
+    is_off = at["u_off"] < rho * np.exp(off) / (rho * np.exp(off) + (1 - rho) * np.exp(on))
+    return logsumexp(by_rho), np.where(is_off, accuracy, h), is_off.astype(float)
+
+
+def prior_density(model, at, mass_alpha):
+    """Of every free variable, by scipy; Uniforms add nothing. With the Poisson counts of rows."""
+    densities = {
+        "rate": lambda v: stats.gamma.logpdf(v, mass_alpha).sum(),
+        "intercept": lambda v: stats.norm.logpdf(v, 0, 0.5),
+        "log_slope": lambda v: stats.norm.logpdf(v, 0, 0.5),
+        "tau": lambda v: stats.truncnorm.logpdf(v, 0, 5, 0, 0.2),
+        "tau_of_bin": lambda v: stats.beta.logpdf(v, 0.5, 1).sum(),
+    }
+    return sum(densities[v.name](at[v.name]) for v in model.free_RVs if not v.name.startswith("u_"))
+
+
+@pytest.mark.parametrize("name", SUB_MODELS)
+def test_each_sub_model_is_its_definition(counts, name):
+    n, k, confidence = counts.n[1:], counts.k[1:], counts.mean_confidence[1:]
+    model = shrinkage_model(counts, name)
+    assert list(model.coords["bin"]) == [1, 2, 3]  # the empty bin is left out
+    pairs = []
+    for density, at in scattered(model):
+        likelihood, accuracy, off = sub_model(SUB_MODELS[name], at, n, k, confidence)
+        rows = stats.poisson.logpmf(n, at["rate"]).sum()
+        pairs.append((density, likelihood + rows + prior_density(model, at, 2 / 4)))
+        np.testing.assert_allclose(at["accuracy"], accuracy, rtol=1e-9)
+        np.testing.assert_array_equal(at["off"], off)
+        np.testing.assert_allclose(at["gap"], accuracy - confidence, atol=1e-12)
+        assert at["ece"] == pytest.approx((at["rate"] / at["rate"].sum() * np.abs(at["gap"])).sum())
+    assert_same_up_to_a_constant(pairs)
+    np.testing.assert_allclose(pairs[0][0], pairs[0][1], rtol=1e-9)  # and that constant is 0
+
+
+@pytest.mark.parametrize("with_calibrated", [False, True])
+def test_the_average_is_the_mixture_of_the_sub_models(counts, with_calibrated):
+    n, k, confidence = counts.n[1:], counts.k[1:], counts.mean_confidence[1:]
+    weights = np.array([3.0, 1.0, 1.0, 2.0, 1.0])
+    model = shrinkage_model(
+        counts, with_calibrated=with_calibrated, sub_model_weights=weights, prior_odds=0.25, mass_alpha=1.5
+    )
+    prior = weights / weights.sum()
+    if with_calibrated:
+        prior = np.append(0.8 * prior, 0.2)  # odds of 1 to 4
+    kinds = [*SUB_MODELS.values(), (False, "none")][: len(prior)]
+    for density, at in scattered(model):
+        each = [sub_model(kind, at, n, k, confidence) for kind in kinds]
+        joint = np.array([likelihood for likelihood, _, _ in each]) + np.log(prior)
+        rows = stats.poisson.logpmf(n, at["rate"]).sum()
+        assert density == pytest.approx(logsumexp(joint) + rows + prior_density(model, at, 1.5))
+        np.testing.assert_allclose(at["p_sub_model"], softmax(joint), rtol=1e-8)
+        chosen = (np.cumsum(softmax(joint))[:-1] < at["u_sub_model"]).sum()
+        assert at["sub_model"] == chosen
+        np.testing.assert_allclose(at["accuracy"], each[chosen][1], rtol=1e-9)
+        np.testing.assert_array_equal(at["off"], each[chosen][2])
+
+
+def test_under_exact_calibration_nothing_is_off(counts):
+    """And its likelihood is the evidence that the closed form states, which leaves out the binomial coefficients."""
+    model = calibrated_model(counts)
+    evidence = shrinkage_posterior(counts).log_evidence["exact calibration"]
+    n, k = counts.n, counts.k
+    orders = (gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)).sum()
+    for density, at in scattered(model, 3):
+        np.testing.assert_array_equal(at["gap"], 0)
+        assert at["ece"] == 0
+        rows = stats.poisson.logpmf(n[1:], at["rate"]).sum()
+        assert density == pytest.approx(evidence + orders + rows + prior_density(model, at, 2 / 4))
+
+
+def test_effective_numbers_of_rows_enter_by_the_same_formula(weighted):
+    n, k = weighted.effective_n, weighted.effective_k
+    confidence = weighted.mean_confidence
+    for _, at in scattered(shrinkage_model(weighted), 5):
+        joint = [sub_model(kind, at, n, k, confidence)[0] for kind in SUB_MODELS.values()]
+        np.testing.assert_allclose(at["p_sub_model"], softmax(joint), rtol=1e-8)
+
+
+def test_confidences_of_0_and_1_are_kept_inside():
+    """A bin at exactly 1 with a contrary outcome: 1e-9 of probability for it, and gaps that are exactly 0."""
+    counts = BinnedCounts.from_arrays([1, 1, 0], [1.0, 1.0, 1.0], bins=2)
+    for _, at in scattered(shrinkage_model(counts, with_calibrated=True), 5):
+        assert np.isfinite(at["p_sub_model"]).all()
+    _, at = scattered(calibrated_model(counts), 1)[0]
+    assert at["gap"].tolist() == [0.0]
+
+
+def test_without_rows_the_models_are_the_prior():
+    model = shrinkage_model(BinnedCounts.empty(3))
+    for _, at in scattered(model, 3):
+        np.testing.assert_allclose(at["p_sub_model"], 0.2)
+    assert list(dirichlet_model(BinnedCounts.empty(3)).coords["occupied_bin"]) == []
+
+
+def test_dims_are_named_and_a_prior_can_be_changed(counts):
+    model = dirichlet_model(counts)
+    assert model.named_vars_to_dims["rate"] == ("outcome", "bin")
+    assert model.coords["outcome"] == (0, 1)
+    import pymc as pm
+
+    changed = pm.do(model, {"mu": counts.bins.midpoints})
+    assert "mu" not in [v.name for v in changed.free_RVs]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c: dirichlet_model(c, truncation="bins"), "`truncation` must be one of"),
+        (lambda c: dirichlet_model(c, "flat"), "`alpha` must be one of"),
+        (lambda c: shrinkage_model(c, "few bins off"), "Did you mean 'a few bins off'"),
+        (lambda c: shrinkage_model(c, dense_scale=-1), "`dense_scale`"),
+    ],
+)
+def test_what_is_wrong_is_said(counts, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(counts)
