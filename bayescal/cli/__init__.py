@@ -167,7 +167,9 @@ def verify(
             "repeats": repeats,
         }
         if file is not None:
-            options.refuse("go with --coverage, not with FILE", {"coverage": coverage, **of_study})
+            if coverage:
+                raise ValueError("FILE and --coverage are two checks; ask for one at a time.")
+            options.refuse("go with --coverage, not with FILE", of_study)
             from bayescal.cli import agreement
             from bayescal.cli.report import Request
 

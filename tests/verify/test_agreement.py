@@ -1,0 +1,249 @@
+"""Closed form against PyMC: stored reference posteriors, one comparison with MCMC, and all that can go wrong."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bayescal import BinnedCounts, datasets, dirichlet_posterior, evaluate, shrinkage_posterior
+from bayescal.verify import references
+from bayescal.verify.agreement import LARGEST_Z, agreement, compare
+from bayescal.verify.references import LARGEST_R_HAT, Reference, mirror, reference
+
+STORED = sorted((Path(__file__).parents[1] / "reference" / "posteriors").glob("*.json"))
+
+
+def load(path):
+    """The stored reference, and a function that makes the posterior it is of, or another."""
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    about = {name: stored.pop(name) for name in ("data", "classifier", "bins", "model", "options")}
+    rows = getattr(datasets, f"load_{about['data']}")()
+
+    def posterior(**changes):
+        options = {**about["options"], **changes}
+        p = rows.y_prob[about["classifier"]]
+        return evaluate(rows.y_true, p, bins=about["bins"], model=about["model"], draws=2, rng=1, **options).posterior
+
+    return Reference.from_dict(stored), posterior
+
+
+# --- stored references: no MCMC
+
+
+def test_there_is_a_reference_of_every_model():
+    names = {path.stem for path in STORED}
+    assert {"digits_dirichlet", "digits_shrinkage", "digits_a_few_bins_off", "digits_smooth_drift"} <= names
+    assert len(names) == 10
+
+
+@pytest.mark.parametrize("path", STORED, ids=lambda p: p.stem)
+def test_closed_forms_agree_with_the_stored_references(path):
+    """By the rules of posteriordb: 10000 draws, R-hat < 1.01, no divergences, within 5 Monte Carlo standard errors.
+
+    About 60 quantities each, means and standard deviations: a right closed form leaves 5 standard errors in some
+    reference with a probability of 1e-3 at most; seeds are fixed.
+    """
+    found, posterior = load(path)
+    assert found.draws >= 10_000
+    assert found.divergences == 0
+    assert max(row["r_hat"] for row in found.rows.values()) < LARGEST_R_HAT
+    result = compare(posterior(), found, rng=1)
+    assert result.agrees, result.verdict
+    assert len(result.rows) > 30
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "seen"),
+    [
+        ("digits_dirichlet", {"alpha": "perks"}, "mass"),
+        ("cancer_dirichlet_jeffreys", {"alpha": "uniform"}, "accuracy"),
+        ("cancer_dirichlet_jeffreys", {"bin_variance": 0.01}, "confidence"),
+        ("cancer_dirichlet_original", {"formula": "corrected", "alpha": 1 / 8}, "ece"),
+        ("digits_shrinkage", {"sparse_shape": 1.0}, "P("),
+        ("cancer_shrinkage", {"sub_model_weights": (2, 1, 1, 1, 1)}, "P("),
+        ("digits_many_bins_off", {"dense_scale": 0.25}, "tau"),
+        ("digits_a_few_bins_off", {"rho": (0.05, 0.15, 0.3)}, "rho"),
+        ("digits_smooth_drift", {"log_slope_sd": 0.6}, "slope"),
+    ],
+)
+def test_another_prior_is_not_what_was_stored(name, changes, seen):
+    """The comparison has power: each of these changes is small, and each is seen."""
+    found, posterior = load(next(path for path in STORED if path.stem == name))
+    result = compare(posterior(**changes), found, rng=1)
+    assert not result.agrees
+    assert any(
+        row["quantity"].startswith(seen) and max(abs(row["z"]), abs(np.nan_to_num(row["z_sd"]))) > LARGEST_Z
+        for row in result.rows
+    ), result.verdict
+
+
+def test_a_reference_survives_json():
+    found, _ = load(STORED[0])
+    assert Reference.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+def test_a_reference_of_something_else_is_refused():
+    found, _ = load(next(path for path in STORED if path.stem == "digits_dirichlet"))
+    other = dirichlet_posterior(BinnedCounts.empty(3))
+    with pytest.raises(ValueError, match=r"`found` is a reference of other quantities .* accuracy\[10\]"):
+        compare(other, found)
+
+
+# --- MCMC
+
+
+@pytest.fixture(scope="module")
+def counts():
+    rng = np.random.default_rng(1)
+    confidence = rng.random(80)
+    return BinnedCounts.from_arrays(rng.random(80) < confidence, confidence, bins=3)
+
+
+def test_nuts_agrees_and_says_what_it_did(counts):
+    """The one test with MCMC of the quick suite: three bins, 4000 draws."""
+    found = agreement(dirichlet_posterior(counts, alpha="jeffreys"), draws=4000, rng=1)
+    assert found.agrees, found.verdict
+    assert found.reference.draws == 4000
+    assert {"bayescal", "pymc", "arviz", "numpy"} <= set(found.reference.versions)
+    assert found.worst < LARGEST_Z
+    assert str(found).splitlines()[-1] == found.verdict
+    assert f"They agree: {len(found.rows)} quantities" in found.verdict
+
+
+# --- what can go wrong, with chains that are made up: the closed form's own draws, spoilt
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """Put the closed form's draws in place of NUTS; `change` spoils them, `diverging` says how many diverge a call."""
+    import arviz as az
+
+    asked = []
+
+    def install(posterior, change=lambda values: values, diverging=(0, 0, 0)):
+        def chains(model, draws, target_accept, seed, progress):
+            bins = posterior.sample(draws, rng=seed + len(asked))
+            values = {name: getattr(bins, name) for name in ("mass", "accuracy", "confidence", "gap")}
+            values["ece"] = (bins.mass * np.abs(bins.gap)).sum(axis=1)
+            values = {n: v.reshape(4, -1, *v.shape[1:]) for n, v in change(values).items()}
+            flags = np.zeros((4, draws // 4), bool)
+            flags[0, : diverging[len(asked)]] = True
+            asked.append((draws, target_accept))
+            vectors = [name for name in values if name != "ece"]
+            return az.from_dict(
+                {"posterior": values, "sample_stats": {"diverging": flags}},
+                dims={name: ["bin"] for name in vectors},
+                coords={"bin": np.arange(len(posterior.counts.bins))},
+            )
+
+        monkeypatch.setattr(references, "_chains", chains)
+        monkeypatch.setattr(references, "mirror", lambda posterior, with_calibrated: None)
+        return asked
+
+    return install
+
+
+def test_good_chains_are_asked_for_once(counts, made_up):
+    posterior = dirichlet_posterior(counts)
+    asked = made_up(posterior)
+    assert agreement(posterior, rng=1).agrees
+    assert asked == [(10_000, 0.95)]
+
+
+def test_divergent_chains_are_run_again_with_smaller_steps(counts, made_up):
+    posterior = dirichlet_posterior(counts)
+    asked = made_up(posterior, diverging=(3, 0, 0))
+    found = agreement(posterior, rng=1)
+    assert found.agrees
+    assert asked == [(10_000, 0.95), (10_000, 0.99)]
+    assert found.reference.target_accept == 0.99
+
+
+def test_chains_that_stay_bad_give_no_verdict(counts, made_up):
+    posterior = dirichlet_posterior(counts)
+    asked = made_up(posterior, diverging=(3, 2, 1))
+    found = agreement(posterior, rng=1)
+    assert len(asked) == 3
+    assert not found.agrees
+    assert found.problems == ["1 divergent transitions"]
+    assert found.verdict.startswith("No verdict of agreement: 1 divergent transitions")
+
+
+def test_chains_that_do_not_mix_are_run_longer(counts, made_up):
+    """Each chain somewhere else: R-hat sees it, and more draws do not help."""
+
+    def apart(values):
+        shift = np.repeat(np.linspace(0, 0.2, 4), len(values["accuracy"]) // 4)[:, None]
+        return {"accuracy": values.pop("accuracy") + shift, **values}
+
+    posterior = dirichlet_posterior(counts)
+    asked = made_up(posterior, apart)
+    found = agreement(posterior, rng=1)
+    assert [draws for draws, _ in asked] == [10_000, 30_000, 90_000]
+    assert any(problem.startswith("R-hat of 1.01 or more: ") for problem in found.problems)
+    assert found.reference.rows["accuracy[0]"]["r_hat"] > 1.01
+    assert found.reference.rows["confidence[0]"]["r_hat"] < 1.01
+
+
+def test_a_shift_of_a_tenth_of_a_standard_deviation_is_named(counts, made_up):
+    """0.1 sd is 0.1 sqrt(10000) = 10 standard errors; 0.01 sd is one and is not seen."""
+    posterior = dirichlet_posterior(counts)
+    sd = np.sqrt(posterior.accuracy_variance())
+
+    def shifted(by):
+        return lambda values: {**values, "accuracy": values["accuracy"] + by * sd * (np.arange(3) == 1)}
+
+    made_up(posterior, shifted(0.1))
+    found = agreement(posterior, rng=1)
+    assert len(found.problems) == 1
+    assert "accuracy[1]" in found.problems[0]
+    assert "accuracy[0]" not in found.problems[0]
+    z = next(row["z"] for row in found.rows if row["quantity"] == "accuracy[1]")
+    assert -14 < z < -6
+    assert not str(found).splitlines()[-1].startswith("They agree")
+    made_up(posterior, shifted(0.0))
+    assert agreement(posterior, rng=1).agrees
+
+
+def test_a_wrong_width_is_named(counts, made_up):
+    """A standard deviation 10 % too large: 0.1 sqrt(2 * 10000) = 14 standard errors of a standard deviation."""
+    posterior = dirichlet_posterior(counts)
+    mean = posterior.mass_mean()
+    made_up(posterior, lambda values: {**values, "mass": mean + 1.1 * (values["mass"] - mean)})
+    apart = agreement(posterior, rng=1).problems
+    assert len(apart) == 1
+    assert all(f"mass[{b}]" in apart[0] for b in range(3))
+
+
+def test_a_rare_event_that_the_chains_never_saw_is_no_difference(counts):
+    """Probability 1e-5 in 10000 draws: none expected, none seen; 1e-2 would have been seen a hundred times."""
+    found, posterior = load(next(path for path in STORED if path.stem == "digits_shrinkage"))
+    result = compare(posterior(), found, rng=1)
+    name = "P(smooth drift)"
+    row = {"mean": 0.0, "mcse_mean": 0.0, "sd": 0.0, "mcse_sd": 0.0, "r_hat": 1.0, "ess": 10_000.0}
+    rare = replace(found, rows={**found.rows, name: row})
+    seen = next(r for r in compare(posterior(), rare, rng=1).rows if r["quantity"] == name)
+    p = next(r for r in result.rows if r["quantity"] == name)["closed"]
+    expected = np.sqrt(p * 10_000 / (1 - p)) if p * 10_000 < 20 else np.inf
+    assert seen["z"] == pytest.approx(expected)
+
+
+def test_only_what_has_a_mirror_is_compared(counts):
+    class Other:
+        counts = BinnedCounts.empty(2)
+
+    with pytest.raises(TypeError, match="`posterior` has no mirror in PyMC: Other"):
+        mirror(Other())
+    with pytest.raises(ValueError, match="`draws`"):
+        reference(dirichlet_posterior(counts), draws=2)
+
+
+def test_the_mirror_is_of_what_the_posterior_believes(counts):
+    """The free variables name the model; its constants come from the posterior."""
+    only = shrinkage_posterior(counts, sub_model_weights=(0, 0, 1, 0, 0))
+    assert [v.name for v in mirror(only).free_RVs] == ["rate", "u_accuracy", "tau_of_bin", "u_off", "u_rho"]
+    with_all = mirror(shrinkage_posterior(counts), with_calibrated=True)
+    assert len(with_all.coords["hypothesis"]) == 6
+    assert [v.name for v in mirror(dirichlet_posterior(counts)).free_RVs] == ["rate", "mu"]
