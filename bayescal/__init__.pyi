@@ -2,6 +2,8 @@ from . import datasets as datasets
 from ._draws import BinDraws as BinDraws
 from ._draws import Draws as Draws
 from ._version import __version__ as __version__
+from .compare import compare as compare
+from .compare import compare_independent as compare_independent
 from .data.predictions import Predictions as Predictions
 from .estimands.errors import ece as ece
 from .estimands.errors import l2_error as l2_error
@@ -18,6 +20,8 @@ from .posterior.shrinkage import shrinkage_posterior as shrinkage_posterior
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
+from .results.comparison import Comparison as Comparison
 from .results.evaluation import Evaluation as Evaluation
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import equal_mass_edges as equal_mass_edges
+from .stats.paired import PairedCounts as PairedCounts

@@ -1,4 +1,4 @@
-"""``bayescal verify --coverage``: the tables show the study's numbers; a wrong name is refused before anything runs."""
+"""``bayescal verify``: the tables show the numbers of the study; a wrong name is refused before anything runs."""
 
 import json
 import re

@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bayescal"
 HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas")
 
 SUPPORT = {"_checks", "_draws", "_arviz", "_render", "_version"}
-CORE = ["data", "stats", "posterior", "estimands", "results", "evaluate"]
+CORE = ["data", "stats", "posterior", "estimands", "results", "evaluate", "compare"]
 #: Layer -> layers it may import (itself included).
 MAY_IMPORT = {
     "support": {"support"},
@@ -31,6 +31,7 @@ AT_MODULE_TOP = {
     "estimands": {"numpy", "scipy.special"},
     "results": {"numpy"},
     "evaluate": {"numpy"},
+    "compare": {"numpy"},
     "datasets": {"numpy"},
     "report": {"numpy"},
     "verify": {"numpy"},

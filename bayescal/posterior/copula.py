@@ -9,6 +9,9 @@ from bayescal import _checks
 
 Floats = NDArray[np.float64]
 
+#: Eigenvalues below are 0: their roots would part what is perfectly correlated.
+ROUNDING = 1e-12
+
 
 def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
     """Reorder each column so that ranks depend on each other as those of correlated Normals (a Gaussian copula).
@@ -36,7 +39,7 @@ def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
            [ 3., 30.]])
     """
     values, vectors = np.linalg.eigh(correlation)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    root = vectors * np.sqrt(np.where(values > ROUNDING, values, 0.0))
     normals = _checks.generator(rng).standard_normal((len(draws), len(values))) @ root.T
     # rounding splits what is perfectly correlated only far below the spacing of ranks that matter
     ranks = np.round(normals, 9).argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")

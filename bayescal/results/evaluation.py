@@ -11,6 +11,7 @@ from bayescal import _arviz, _checks, _render
 from bayescal._draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.plug_in import observed_bins
+from bayescal.estimands.scores import brier_score
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior
@@ -87,6 +88,11 @@ class Evaluation:
     def lp_error(self, p: float = 2.0) -> Draws:
         """Draws of the l_p calibration error; see `bayescal.lp_error`."""
         return errors.lp_error(self.bins, p)
+
+    @cached_property
+    def brier_score(self) -> Draws:
+        """Draws of the Brier score; see `bayescal.estimands.scores.brier_score`."""
+        return brier_score(self.bins, self.counts)
 
     @cached_property
     def plug_in(self) -> float:

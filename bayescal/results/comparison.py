@@ -1,0 +1,392 @@
+"""What a comparison of several models holds and how it presents itself."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal import _arviz, _checks, _render
+from bayescal._draws import BinDraws, Draws
+from bayescal.estimands import errors
+from bayescal.estimands.joint import correlation
+from bayescal.posterior.copula import reorder
+from bayescal.results.evaluation import Evaluation
+from bayescal.stats.paired import PairedCounts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+#: The name of an estimand that evaluations have, or a function of the bins.
+Estimand = str | Callable[[BinDraws], Draws]
+
+NAMED = (*errors.REPORTED, "brier_score")
+#: From this probability on, a direction is stated in words without a reservation.
+SURE = 0.95
+HEADER = ("difference", "mean", "sd", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The joint posterior of how well several models are calibrated.
+
+    Made by `compare` (the same rows) or `compare_independent` (different rows). Each model's draws are those of its own
+    evaluation, in an order that makes them joint. An estimand is a name (``"ece"``, ``"l2_error"``, ``"max_error"``,
+    ``"signed_error"``, ``"overconfidence"``, ``"underconfidence"``, ``"brier_score"``) or a function of the bins, as in
+    ``lambda bins: bayescal.lp_error(bins, 4)``. Smaller is better; of what has a sign, nearer to 0.
+
+    Parameters
+    ----------
+    evaluations : dict of str to Evaluation
+        Each model's own, by name.
+    pairs : dict of (int, int) to PairedCounts, or None
+        Joint counts of models i < j on the same rows; None for different rows.
+    rope : float
+        Half-width of the region of practical equivalence, in units of the estimand.
+    order_seed : int
+        Seed of the order of the draws.
+    """
+
+    evaluations: dict[str, Evaluation]
+    pairs: dict[tuple[int, int], PairedCounts] | None
+    rope: float
+    order_seed: int
+    _joint: dict[Any, Floats] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models, as they were given."""
+        return tuple(self.evaluations)
+
+    def __getitem__(self, name: str) -> Evaluation:
+        """The evaluation of one model."""
+        _checks.one_of("name", name, self.names)
+        return self.evaluations[name]
+
+    def draws(self, estimand: Estimand = "ece") -> Draws:
+        """Joint draws of an estimand of all models.
+
+        Parameters
+        ----------
+        estimand : str or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws, n_models), in the order of `names`.
+        """
+        if estimand not in self._joint:
+            values = [_values(evaluation, estimand) for evaluation in self.evaluations.values()]
+            bins = [evaluation.bins for evaluation in self.evaluations.values()]
+            together = np.eye(len(values)) if self.pairs is None else correlation(values, bins, self.pairs)
+            self._joint[estimand] = reorder(np.stack(values, axis=1), together, rng=self.order_seed)
+        return Draws(self._joint[estimand], f"{_said(estimand)} by model")
+
+    def difference(self, first: str, second: str, estimand: Estimand = "ece") -> Draws:
+        """Draws of an estimand of the first model minus that of the second; negative means that the first is smaller.
+
+        Parameters
+        ----------
+        first, second : str
+            Names of models.
+        estimand : str or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,).
+
+        Raises
+        ------
+        ValueError
+            If there is no such model.
+        """
+        i, j = (self._index(name) for name in (first, second))
+        values = self.draws(estimand).values
+        return Draws(values[:, i] - values[:, j], f"{_said(estimand)}: {first} - {second}")
+
+    def decide(
+        self, first: str, second: str, *, rope: float | None = None, estimand: Estimand = "ece"
+    ) -> dict[str, float]:
+        """Probabilities that one model is better, that the other is, and that they are practically equal.
+
+        Parameters
+        ----------
+        first, second : str
+            Names of models.
+        rope : float, optional
+            Half-width of the region of practical equivalence; that of the comparison by default.
+        estimand : str or callable, default "ece"
+            What is compared, by its size where it has a sign.
+
+        Returns
+        -------
+        dict of str to float
+            ``p_left`` (the first model is smaller by more than the rope: better), ``p_rope`` (the difference is within
+            it), ``p_right`` (the second is better); with ``_mcse`` added, the Monte Carlo standard error of each. The
+            three add up to 1.
+
+        Raises
+        ------
+        ValueError
+            If there is no such model, or `rope` is negative.
+        """
+        width = self.rope if rope is None else checked_rope(rope)
+        i, j = (self._index(name) for name in (first, second))
+        size = np.abs(self.draws(estimand).values)
+        gap = size[:, i] - size[:, j]
+        shares = {
+            "p_left": float((gap < -width).mean()),
+            "p_rope": float((np.abs(gap) <= width).mean()),
+            "p_right": float((gap > width).mean()),
+        }
+        errors_ = {f"{name}_mcse": float(np.sqrt(p * (1 - p) / len(gap))) for name, p in shares.items()}
+        return shares | errors_
+
+    def rope_curve(self, first: str, second: str, widths: ArrayLike, estimand: Estimand = "ece") -> Floats:
+        """Probability of practical equivalence as a function of what counts as equal.
+
+        Parameters
+        ----------
+        first, second : str
+            Names of models.
+        widths : array-like
+            Half-widths, >= 0, in units of the estimand.
+        estimand : str or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        ndarray
+            P(|difference| <= width) for each width.
+        """
+        widths = np.asarray(widths, dtype=np.float64)
+        bad = ~(np.isfinite(widths) & (widths >= 0))
+        if bad.any():
+            _checks.refuse("widths", "must be finite and >= 0", bad, widths)
+        i, j = (self._index(name) for name in (first, second))
+        size = np.abs(self.draws(estimand).values)
+        gap = np.sort(np.abs(size[:, i] - size[:, j]))
+        return np.searchsorted(gap, widths, side="right") / len(gap)
+
+    def p_best(self, estimand: Estimand = "ece") -> dict[str, float]:
+        """Probability that each model is the best; models that tie in a draw share it. They add up to 1."""
+        size = np.abs(self.draws(estimand).values)
+        best = size == size.min(axis=1, keepdims=True)
+        shares = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+        return dict(zip(self.names, shares.tolist(), strict=True))
+
+    def expected_ranks(self, estimand: Estimand = "ece") -> dict[str, float]:
+        """Posterior mean of each model's rank, 1 the best; models that tie in a draw get the mean of their ranks."""
+        size = np.abs(self.draws(estimand).values)
+        below = (size[:, None, :] < size[:, :, None]).sum(axis=2)
+        ties = (size[:, None, :] == size[:, :, None]).sum(axis=2)
+        ranks = (1 + below + (ties - 1) / 2).mean(axis=0)
+        return dict(zip(self.names, ranks.tolist(), strict=True))
+
+    def table(self, prob: float = 0.95, *, estimand: Estimand = "ece") -> list[dict[str, Any]]:
+        """The decision table, as data: one dict for each pair of models.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        list of dict
+            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`.
+        """
+        rows = []
+        for first, second in combinations(self.names, 2):
+            difference = self.difference(first, second, estimand)
+            low, high = difference.interval(prob)
+            about = {"first": first, "second": second, "mean": difference.mean(), "sd": difference.sd()}
+            decided = self.decide(first, second, estimand=estimand)
+            rows.append({**about, "low": low, "high": high, **decided})
+        return rows
+
+    def models(self, prob: float = 0.95, *, estimand: Estimand = "ece") -> list[dict[str, Any]]:
+        """One dict for each model: name, mean, sd, low, high, p_best, rank."""
+        drawn = self.draws(estimand)
+        low, high = drawn.interval(prob)
+        best, ranks = self.p_best(estimand), self.expected_ranks(estimand)
+        columns = zip(self.names, drawn.mean(), drawn.sd(), low, high, strict=True)
+        return [
+            {"model": n, "mean": float(m), "sd": float(s), "low": float(lo), "high": float(hi)}
+            | {"p_best": best[n], "rank": ranks[n]}
+            for n, m, s, lo, hi in columns
+        ]
+
+    def summary(self, prob: float = 0.95, *, estimand: Estimand = "ece", **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of every model and every difference.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        estimand : str or callable, default "ece"
+            What is compared.
+        **options
+            Passed to `arviz.summary`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows ``ece[A]``, ``ece[B]``, ..., ``difference[A - B]``, ...
+        """
+        prob = _checks.fraction("prob", prob)
+        name, pairs = _said(estimand), list(combinations(self.names, 2))
+        differences = np.stack([self.difference(*pair, estimand).values for pair in pairs], axis=1)
+        labels = {name: self.names, "difference": [f"{first} - {second}" for first, second in pairs]}
+        return _arviz.summary({name: self.draws(estimand).values, "difference": differences}, prob, labels, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Every named estimand of all models as an ArviZ DataTree, along the dimension ``model``.
+
+        Draws of one estimand are joint over models; those of different estimands are joint within each model only in
+        its own `Evaluation`.
+        """
+        counts = [evaluation.counts for evaluation in self.evaluations.values()]
+        return _arviz.datatree(
+            {name: self.draws(name).values for name in NAMED},
+            observed={"n_rows": np.array([c.n_rows for c in counts])},
+            constant={"plug_in_ece": np.array([e.plug_in for e in self.evaluations.values()])},
+            along="model",
+            coords={"model": np.array(self.names)},
+            attrs={"spec": self.spec, "rope": self.rope, "same_rows": int(self.pairs is not None)},
+        )
+
+    def sentence(self, prob: float = 0.95, *, estimand: Estimand = "ece") -> str:
+        """The result in words, with its direction: of two models, or the best of several against the next.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+        estimand : str or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        str
+            Which model is better, by how much, and how sure that is.
+        """
+        ranks = self.expected_ranks(estimand)
+        # of models that tie, the first that was given is named first
+        better, worse = sorted(self.names, key=ranks.__getitem__)[:2]
+        decided = self.decide(better, worse, estimand=estimand)
+        difference = self.difference(better, worse, estimand)
+        low, high = difference.interval(prob)
+        interval = f"{100 * prob:g} % credible interval {low:.3f} to {high:.3f}"
+        what = _said(estimand)
+        if not difference.values.any():
+            return f"{better} and {worse} have the same {what} in every draw: the difference is exactly 0."
+        size = f"{what} of {better} minus that of {worse}: {difference.mean():.3f}, {interval}"
+        equal = f"P(equal within {self.rope:g}) {_render.probability(decided['p_rope'])}"
+        p = decided["p_left"]
+        if decided["p_rope"] >= SURE:
+            return f"{better} and {worse} are practically equal ({size}; {equal})."
+        if p >= SURE:
+            return f"{better} is better calibrated than {worse} ({size}; P(better) {_render.probability(p)}; {equal})."
+        return (
+            f"It is not settled whether {better} is better calibrated than {worse} ({size}; P(better) "
+            f"{_render.probability(p)}, P(worse) {_render.probability(decided['p_right'])}, {equal})."
+        )
+
+    @property
+    def spec(self) -> str:
+        """What was compared and how, on one line."""
+        first = next(iter(self.evaluations.values()))
+        rows = "the same rows" if self.pairs is not None else "different rows, independent"
+        sizes = sorted({e.counts.n_rows for e in self.evaluations.values()})
+        n = f"N = {sizes[0]}" if len(sizes) == 1 else f"N = {sizes[0]} to {sizes[-1]}"
+        return (
+            f"{len(self.names)} models on {rows}: {first.counts.target} ECE, {first.counts.bins}, {n}, {first.model} "
+            f"model, rope {self.rope:g}"
+        )
+
+    def sheet(self) -> _render.Sheet:
+        """What printing shows, as data."""
+        rows = []
+        for row in self.table():
+            numbers = [_render.number(row[name]) for name in ("mean", "sd", "low", "high")]
+            shares = [_render.probability(row[name]).removeprefix("= ") for name in ("p_left", "p_rope", "p_right")]
+            rows.append([f"{row['first']} - {row['second']}", *numbers, *shares])
+        remarks = [
+            f"{m['model']}: ECE {_render.number(m['mean'])}, 95 % interval [{_render.number(m['low'])}, "
+            f"{_render.number(m['high'])}], P(best) {_render.probability(m['p_best'])}, expected rank {m['rank']:.2f}."
+            for m in self.models()
+        ]
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
+
+    def __str__(self) -> str:
+        return _render.text(self.sheet())
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.spec})"
+
+    def _repr_html_(self) -> str:
+        return _render.html(self.sheet())
+
+    def _index(self, name: str) -> int:
+        _checks.one_of("name", name, self.names)
+        return self.names.index(name)
+
+
+def checked_rope(rope: Any) -> float:
+    """A half-width: a finite number >= 0."""
+    width = np.asarray(rope)
+    if width.shape != () or width.dtype.kind not in "iuf" or not np.isfinite(width) or width < 0:
+        raise ValueError(
+            "`rope` must be a number >= 0 in units of the estimand, the half-width of what counts as equal; "
+            f"not {rope!r}."
+        )
+    return float(width)
+
+
+def _values(evaluation: Evaluation, estimand: Estimand) -> Floats:
+    if isinstance(estimand, str):
+        _checks.one_of("estimand", estimand, NAMED)
+        return np.asarray(getattr(evaluation, estimand).values)
+    drawn = np.asarray(estimand(evaluation.bins))
+    if drawn.shape != (len(evaluation.bins),):
+        raise TypeError(
+            f"`estimand` must be a function of BinDraws that returns one number a draw, shape "
+            f"{(len(evaluation.bins),)}, not {drawn.shape}."
+        )
+    return drawn
+
+
+def _said(estimand: Estimand) -> str:
+    return estimand if isinstance(estimand, str) else getattr(estimand, "__name__", "estimand")
+
+
+def same_spec(evaluations: Mapping[str, Evaluation]) -> None:
+    """Refuse evaluations whose draws do not answer one question, draw by draw."""
+    named: Sequence[tuple[str, Evaluation]] = list(evaluations.items())
+    first_name, first = named[0]
+    for name, other in named[1:]:
+        for what, get in _MUST_AGREE.items():
+            a, b = get(first), get(other)
+            if a != b:
+                raise ValueError(
+                    f"`evaluations` must agree in {what}: {first_name!r} has {a}, {name!r} has {b}. "
+                    "Evaluate them alike."
+                )
+
+
+_MUST_AGREE: dict[str, Callable[[Evaluation], Any]] = {
+    "target": lambda e: e.counts.target,
+    "number of bins": lambda e: len(e.counts.bins),
+    "kind of bins": lambda e: e.counts.bins.kind,
+    "number of draws": lambda e: len(e.bins),
+}
