@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from bayescal import _checks
 from bayescal.posterior.contract import Posterior
 from bayescal.verify.quantities import CALIBRATED, is_probability, of_closed_form
 from bayescal.verify.references import Reference, reference, some
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = NDArray[np.float64]
 
@@ -45,10 +48,15 @@ class Agreement:
         return max(_largest(row) for row in self.rows)
 
     @property
+    def apart(self) -> list[dict[str, Any]]:
+        """Rows whose means or standard deviations are 5 standard errors apart or more, worst first."""
+        return sorted((row for row in self.rows if not _largest(row) < LARGEST_Z), key=lambda row: -_largest(row))
+
+    @property
     def problems(self) -> list[str]:
         """Why the two do not agree, or why it cannot be said; empty if they do."""
-        apart = [row["quantity"] for row in self.rows if not _largest(row) < LARGEST_Z]
-        told = [f"more than {LARGEST_Z:g} standard errors apart: {some(apart)}"] if apart else []
+        names = [f"{row['quantity']} ({_largest(row):.3g})" for row in self.apart]
+        told = [f"more than {LARGEST_Z:g} standard errors apart: {some(names)}"] if names else []
         return told + self.reference.problems
 
     @property
@@ -75,7 +83,15 @@ class Agreement:
                 f"They agree: {len(self.rows)} quantities, the largest difference is {self.worst:.1f} standard errors "
                 f"({chains}, worst R-hat {self.worst_r_hat:.3f})."
             )
-        return f"No verdict of agreement: {'; '.join(self.problems)} ({chains})."
+        if self.reference.problems:  # then nothing follows from what is apart, or not
+            return f"No verdict: {'; '.join(self.problems)} ({chains})."
+        return f"They differ: {'; '.join(self.problems)} ({chains})."
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The rows as a pandas data frame, one quantity each."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows).set_index("quantity")
 
     @property
     def worst_r_hat(self) -> float:
@@ -98,7 +114,8 @@ def agreement(
     posterior : DirichletPosterior or ShrinkagePosterior
         The closed form.
     draws : int, default 10000
-        Draws of NUTS in all four chains together; the closed form is drawn twenty times as often.
+        Draws of NUTS in all four chains together; three times as many, and nine, if the chains have not mixed or are
+        worth fewer than 400 independent draws. The closed form is drawn twenty times as often.
     with_calibrated : bool, default False
         For the shrinkage model: let exact calibration take part, to compare its posterior probability.
     rng : None, int, SeedSequence or Generator

@@ -2,6 +2,15 @@
 
 Each function returns a `pymc.Model`, so ``with dirichlet_model(counts): pymc.sample()`` samples it. It shares nothing
 with the closed-form samplers but the counts and the constants of the prior.
+
+Constants of a prior are arguments. To put another prior in the place of one, add the difference of their log densities
+to a model: here a Student t for the Normal intercept, for which there is no closed form::
+
+    with shrinkage_model(counts, "smooth drift") as model:
+        a = model["intercept"]
+        heavy, normal = pm.StudentT.dist(nu=3, sigma=0.5), pm.Normal.dist(sigma=0.5)
+        pm.Potential("heavier", pm.logp(heavy, a) - pm.logp(normal, a))
+        pm.sample()
 """
 
 from collections.abc import Mapping

@@ -168,7 +168,7 @@ def test_chains_that_stay_bad_give_no_verdict(counts, made_up):
     assert len(asked) == 3
     assert not found.agrees
     assert found.problems == ["1 divergent transitions"]
-    assert found.verdict.startswith("No verdict of agreement: 1 divergent transitions")
+    assert found.verdict.startswith("No verdict: 1 divergent transitions")
 
 
 def test_chains_that_do_not_mix_are_run_longer(counts, made_up):
@@ -199,6 +199,8 @@ def test_a_shift_of_a_tenth_of_a_standard_deviation_is_named(counts, made_up):
     found = agreement(posterior, rng=1)
     assert len(found.problems) == 1
     assert "accuracy[1]" in found.problems[0]
+    assert found.verdict.startswith("They differ: more than 5 standard errors apart: ")
+    assert [abs(row["z"]) for row in found.apart] == sorted((abs(row["z"]) for row in found.apart), reverse=True)
     assert "accuracy[0]" not in found.problems[0]
     z = next(row["z"] for row in found.rows if row["quantity"] == "accuracy[1]")
     assert -14 < z < -6
