@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest notebooks docs pictures coverage bench datasets clean
+.PHONY: help demo test lint types pytest notebooks docs pictures coverage verify bench references datasets clean
 
 # uv from PATH, else a private one in .tools/
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
@@ -14,7 +14,9 @@ help:
 	@echo "make docs       build the documentation, warnings are errors"
 	@echo "make pictures   run the Python of the README; write its output and its picture"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
+	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
 	@echo "make bench      speed, as ratios within one run"
+	@echo "make references sample the stored reference posteriors anew, with PyMC"
 	@echo "make datasets   build the shipped prediction sets anew"
 
 demo: .venv/ready
@@ -45,9 +47,16 @@ pictures: .venv/ready
 
 coverage: .venv/ready
 	$(RUN) python docs/make/coverage.py
+	$(RUN) python docs/make/differences.py
+
+verify: .venv/ready
+	$(RUN) python docs/make/verify.py
 
 bench: .venv/ready
 	$(RUN) pytest -q tests/benchmarks --override-ini addopts= --benchmark-group-by=group --benchmark-columns=min,median,rounds
+
+references: .venv/ready
+	$(RUN) python tests/make_reference_posteriors.py
 
 datasets: .venv/ready
 	$(RUN) python tests/make_datasets.py

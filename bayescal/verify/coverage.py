@@ -1,6 +1,6 @@
 """Frequentist coverage of ECE intervals: how often does an interval contain a truth that is known?"""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from bayescal.estimands.plug_in import observed_bins
 from bayescal.evaluate import MODELS
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
+from bayescal.verify.jobs import run_jobs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +128,7 @@ def coverage_study(
     Raises
     ------
     ValueError, TypeError
-        For an unknown method, or sizes and repeats that are not positive integers.
+        For an unknown method, an empty list, or sizes and repeats that are not positive integers.
 
     Examples
     --------
@@ -137,6 +138,9 @@ def coverage_study(
     0.0
     """
     chosen = _methods(methods)
+    for argument, given in {"sizes": sizes, "populations": populations, "curves": curves, "methods": chosen}.items():
+        if not len(given):
+            raise ValueError(f"`{argument}` must name at least one.")
     repeats = _checks.whole_number("repeats", repeats)
     prob = _checks.fraction("prob", prob)
     made = make_bins(bins)
@@ -150,13 +154,16 @@ def coverage_study(
     ]
     seeds = _checks.generator(rng).spawn(len(cells))
     rows: list[dict[str, Any]] = []
-    for (size, population, curve), seed in zip(_shown(cells, progress), seeds, strict=True):
+    jobs = list(zip(cells, seeds, strict=True))
+    for (size, population, curve), seed in run_jobs(
+        lambda job: job, jobs, progress=progress, description="coverage, cell by cell"
+    ):
         truth = true_ece(population, curve, bins=made)
         name = population if isinstance(population, str) else str(population)
         results = _run_cell(size, population, curve, chosen, made, repeats, (prob, draws), seed)
         for method, found in results.items():
             cell = {"n_rows": size, "population": name, "curve": str(curve), "truth": truth, "method": method}
-            rows.append({**cell, **_score(found, truth), "repeats": repeats})
+            rows.append({**cell, **score(found, truth), "repeats": repeats})
     return CoverageStudy(rows, prob)
 
 
@@ -182,7 +189,8 @@ def _run_cell(
     return {name: np.array(values) for name, values in found.items()}
 
 
-def _score(found: Floats, truth: float) -> dict[str, float]:
+def score(found: Floats, truth: float) -> dict[str, float]:
+    """Coverage, bias, root mean square error and mean width of rows (low, high, estimate)."""
     low, high, estimate = found.T
     inside = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
     error = estimate - truth
@@ -274,15 +282,3 @@ def _methods(methods: Sequence[str] | Mapping[str, Method] | None) -> Mapping[st
 
 def _curve(curve: Any) -> Curve:
     return true_curve(*curve) if isinstance(curve, tuple) else true_curve(curve)
-
-
-def _shown(cells: Iterable[Any], progress: bool) -> Iterator[Any]:
-    """Cells one by one, with a bar on the terminal if asked."""
-    if not progress:
-        yield from cells
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    # on stderr: what is printed on stdout may go into a file
-    yield from track(list(cells), description="coverage, cell by cell", console=Console(stderr=True))

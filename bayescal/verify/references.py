@@ -25,7 +25,7 @@ TUNE = 1500
 #: Chains that diverge are run again with smaller steps, chains that have not mixed with so many times the draws.
 #: Whether they are kept depends on their diagnostics alone, never on what they are compared with.
 ATTEMPTS = 3
-TARGET_ACCEPT, SMALLER_STEPS = 0.95, 0.99
+TARGET_ACCEPT = (0.95, 0.99, 0.999)
 LONGER = 3
 #: Where the distribution function of the ECE is compared: at quantiles of the closed form.
 PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
@@ -105,7 +105,7 @@ def reference(
     seed = int(_checks.generator(rng).integers(2**31))
     thresholds = tuple(float(f"{t:.6g}") for t in ece(posterior.sample(4000, rng=seed)).quantile(PROBS))
     model = mirror(posterior, with_calibrated=with_calibrated)
-    target_accept = TARGET_ACCEPT
+    target_accept, *smaller_steps = TARGET_ACCEPT
     for _ in range(ATTEMPTS):
         tree = _chains(model, draws, target_accept, seed, progress)
         drawn = of_pymc(tree, posterior, thresholds)
@@ -121,7 +121,7 @@ def reference(
         if not found.problems:
             break
         if found.divergences:
-            target_accept = SMALLER_STEPS
+            target_accept, *smaller_steps = smaller_steps or [target_accept]
         else:
             draws *= LONGER
     return found

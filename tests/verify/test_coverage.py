@@ -191,3 +191,9 @@ def test_the_frame_has_one_row_a_cell_and_method():
 def test_what_cannot_be_asked_is_refused(wrong, said):
     with pytest.raises(ValueError, match=said):
         coverage_study(**{**CELL, "repeats": 1, "draws": 10, **wrong})
+
+
+@pytest.mark.parametrize("argument", ["sizes", "populations", "curves", "methods"])
+def test_an_empty_list_is_refused(argument):
+    with pytest.raises(ValueError, match=f"`{argument}` must name at least one"):
+        coverage_study(**{argument: []})

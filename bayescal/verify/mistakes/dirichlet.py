@@ -164,7 +164,10 @@ DIRICHLET_MISTAKES = (
     Control("alpha averaged over cells", "skew prior", _believing(lambda alpha: alpha.mean())),
     # masses
     Control(
-        "masses: alpha of one outcome only", "few rows", _with(mass=lambda p, right: right - p.alpha.sum(axis=0) / 2)
+        "masses: alpha of one outcome only",
+        "few rows",
+        _with(mass=lambda p, right: right - p.alpha.sum(axis=0) / 2),
+        runs=2000,
     ),
     Control(
         "masses from counts without prior",
@@ -173,7 +176,7 @@ DIRICHLET_MISTAKES = (
     ),
     Control("masses from correct rows only", "uniform", _with(mass=lambda p, right: p.alpha[1] + p.counts.effective_k)),
     Control("masses independent of each other", "uniform", _drawn(_lone_masses)),
-    Control("masses independent, then normalised", "three bins", _drawn(_normalised_betas)),
+    Control("masses independent, then normalised", "three bins", _drawn(_normalised_betas), runs=2000),
     Control("masses = observed shares", "uniform", _drawn(lambda b, c, _: {"mass": np.tile(c.share, (len(b), 1, 1))})),
     Control("masses by bootstrap", "uniform", _drawn(_resampled_shares)),
     # accuracies
@@ -200,6 +203,7 @@ DIRICHLET_MISTAKES = (
         "one uniform for accuracy and mean confidence",
         "uniform",
         _drawn(lambda b, c, _: {"accuracy": _together(b.accuracy, b.confidence)}),
+        runs=2000,
     ),
     # mean confidences
     Control("truncation forgotten", "few rows", _confidence(lambda p, m, s, a, b: (m, s, -np.inf, np.inf))),

@@ -1,0 +1,631 @@
+"""Check the samplers anew: `make verify`. Closed forms against PyMC, simulation-based calibration of every sampler,
+wrong samplers that must be caught, and what such checks can see. Writes the numbers, the picture and the tables of
+docs/explanation/how_we_know.md; the exit status is 0 only if everything agrees. With --quick a little of each is run
+and nothing is written; with --redraw nothing is run and the stored numbers are shown anew.
+"""
+
+import argparse
+import json
+import os
+import platform
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+import bayescal as bc
+from bayescal.posterior._prior import SUB_MODELS
+from bayescal.verify.agreement import agreement
+from bayescal.verify.controls import run_controls
+from bayescal.verify.mistakes import controls
+from bayescal.verify.sbc import Ranks, sbc
+from bayescal.verify.simulators import ReferenceSimulator, reference_simulator, shrinkage_simulator
+from bayescal.verify.truncation import (
+    N_ROWS,
+    PLACES,
+    WIDTHS,
+    confidence_posterior,
+    mean_of_truncated,
+    truncated_ece_mean,
+    truncation_study,
+)
+
+DOCS = Path(__file__).resolve().parents[1]
+NUMBERS, PICTURE = DOCS / "_static" / "verification.json", DOCS / "_static" / "sbc.png"
+PAGE = DOCS / "explanation" / "how_we_know.md"
+BETWEEN_MARKERS = re.compile(
+    r"(?P<begin><!-- (?P<name>\w+): made by `make verify` -->\n).*?(?P<end><!-- end -->)", re.S
+)
+SEED = 4
+PROGRAMS = ("bayescal", "numpy", "scipy", "pymc", "pytensor", "arviz", "nutpie")
+#: Shipped predictions: most rows in the top bin; and few rows, nearly all of them in the two bins at the ends.
+DIGITS, CANCER = ("digits", "logistic_regression"), ("breast_cancer", "naive_bayes")
+#: Largest difference from PyMC in Monte Carlo standard errors; R-hat; chances of a false alarm for one right sampler.
+LARGEST_Z, LARGEST_R_HAT, SBC_ERROR_RATE, CONTROLS_ERROR_RATE = 5.0, 1.01, 1e-4, 1e-6
+CHAINS, TUNE, TARGET_ACCEPT = 4, 1500, 0.95
+#: Errors of width, numbers of runs and repetitions for what simulation-based calibration can see.
+TOO_WIDE, POWER_RUNS, POWER_REPEATS = (1.05, 1.2), (100, 1000, 10_000), 20
+#: Two samples of so many draws, a shift in standard deviations, a level, and how often a failing test is tried again.
+KS_DRAWS, KS_SHIFT, KS_LEVEL, KS_TRIES, KS_REPEATS = 10_000, 0.05, 0.05, 3, 1000
+ONE_SAMPLE_DRAWS, ONE_SAMPLE_LEVEL, ONE_SAMPLE_REPEATS = 300_000, 1e-6, 200
+#: The wrong sampler of the picture.
+SHOWN_FACTOR = 1.1
+
+console = Console(stderr=True, highlight=False)
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How much is run."""
+
+    draws: int = 10_000
+    runs: int = 10_000
+    workers: int = 2
+    quick: bool = False
+
+
+# --- closed form against PyMC
+
+
+def counts_of(data: tuple[str, str]) -> bc.BinnedCounts:
+    """Fifteen bins of a shipped prediction set, as `evaluate` counts them."""
+    stored = getattr(bc.datasets, f"load_{data[0]}")()
+    return bc.evaluate(stored.y_true, stored.y_prob[data[1]], draws=2, rng=SEED).counts
+
+
+def said(data: tuple[str, str]) -> str:
+    """A prediction set in words."""
+    return " ".join(data).replace("_", " ")
+
+
+def posteriors() -> Iterator[tuple[str, tuple[str, str], Any, dict[str, bool]]]:
+    """Every closed form that has a mirror in PyMC: name, data, posterior, options of `agreement`."""
+    for alpha in ("reference", "jeffreys"):
+        yield f"reference model, {alpha} prior", DIGITS, bc.dirichlet_posterior(counts_of(DIGITS), alpha=alpha), {}
+    yield "reference model, reference prior", CANCER, bc.dirichlet_posterior(counts_of(CANCER)), {}
+    for i, name in enumerate(SUB_MODELS):
+        only = bc.shrinkage_posterior(counts_of(DIGITS), sub_model_weights=np.eye(len(SUB_MODELS))[i])
+        yield f"shrinkage: {name}", DIGITS, only, {}
+    for data in (DIGITS, CANCER):
+        yield "shrinkage: the average", data, bc.shrinkage_posterior(counts_of(data)), {}
+    everything = bc.shrinkage_posterior(counts_of(DIGITS))
+    yield "shrinkage: P(exact calibration)", DIGITS, everything, {"with_calibrated": True}
+
+
+def agreements(settings: Settings) -> list[Row]:
+    """Compare every posterior with its twin, and exact calibration with two formulas."""
+    chosen = list(posteriors())
+    if settings.quick:
+        chosen = [chosen[0], chosen[3]]
+    rows = []
+    for (name, data, posterior, options), rng in zip(
+        chosen, np.random.default_rng(SEED).spawn(len(chosen)), strict=True
+    ):
+        with timed(f"{name}, {said(data)}") as row:
+            found = agreement(posterior, draws=settings.draws, rng=rng, **options)
+            quantities = [r["quantity"] for r in found.rows]
+            row |= {
+                "model": name,
+                "data": said(data),
+                "quantities": len(quantities),
+                "kinds": list(
+                    dict.fromkeys(re.sub(r"\[\d+\]|<= [\d.e-]+", "", q).replace(" )", ")") for q in quantities)
+                ),
+                "worst_z": found.worst,
+                "worst_r_hat": found.worst_r_hat,
+                "divergences": found.reference.divergences,
+                "draws": found.reference.draws,
+                "target_accept": found.reference.target_accept,
+                "problems": found.problems,
+            }
+        rows.append(row)
+    return [*rows, exact_calibration(settings)]
+
+
+def exact_calibration(settings: Settings) -> Row:
+    """Only masses are unknown: Dirichlet(2 / M + n) over bins with rows; outcomes are Binomial at mean confidences."""
+    from scipy import stats
+
+    from bayescal.verify.pymc_models import calibrated_model
+
+    counts = counts_of(DIGITS)
+    with timed(f"exact calibration, {said(DIGITS)}") as row:
+        model, used = calibrated_model(counts), counts.occupied
+        a = 2 / len(counts.bins) + counts.n[used]
+        exact = {f"mass[{b}]": stats.beta(a[i], a.sum() - a[i]) for i, b in enumerate(np.flatnonzero(used))}
+        chains = sampled(model, ["mass"], settings)
+        drawn = {name: chains["mass"][..., i] for i, name in enumerate(exact)}
+        row |= against_exact(drawn, {name: (d.mean(), d.std()) for name, d in exact.items()}, chains)
+        row |= {"model": "exact calibration: masses", "data": said(DIGITS), "kinds": ["mass"]}
+        expected = stats.binom.logpmf(counts.k[used], counts.n[used], counts.mean_confidence[used]).sum()
+        off = float(abs(model["outcomes"].eval() / expected - 1))
+        row["log_likelihood_off_by"] = off
+        if not off < 1e-9:
+            row["problems"].append(f"the log-likelihood is off by {off:.2g} of its value")
+    return row
+
+
+def sampled(model: Any, names: list[str], settings: Settings) -> dict[str, Any]:
+    """Chains by name, each (chain, draw, ...), and the number of divergences."""
+    import pymc as pm
+
+    tree = pm.sample(
+        settings.draws // CHAINS,
+        tune=TUNE,
+        chains=CHAINS,
+        target_accept=TARGET_ACCEPT,
+        random_seed=SEED,
+        progressbar=False,
+        quiet=True,
+        compute_convergence_checks=False,
+        model=model,
+    )
+    return {name: tree.posterior[name].values for name in names} | {
+        "divergences": int(tree.sample_stats.diverging.sum())
+    }
+
+
+def against_exact(drawn: dict[str, Any], exact: dict[str, tuple[float, float | None]], chains: dict[str, Any]) -> Row:
+    """Compare chains with exact means and standard deviations (None: not known), in Monte Carlo standard errors."""
+    import arviz as az
+
+    table = az.summary(az.from_dict({"posterior": drawn}), kind="all", round_to="none")
+    z = [(table["mean"][name] - mean) / table["mcse_mean"][name] for name, (mean, _) in exact.items()]
+    z += [(table["sd"][name] - sd) / table["mcse_sd"][name] for name, (_, sd) in exact.items() if sd is not None]
+    worst, r_hat, divergences = float(np.abs(z).max()), float(table["r_hat"].max()), chains["divergences"]
+    problems = [f"{worst:.1f} standard errors apart"] if not worst < LARGEST_Z else []
+    problems += [f"R-hat {r_hat:.3f}"] if not r_hat < LARGEST_R_HAT else []
+    problems += [f"{divergences} divergences"] if divergences else []
+    return {
+        "quantities": len(exact),
+        "worst_z": worst,
+        "worst_r_hat": r_hat,
+        "divergences": divergences,
+        "draws": int(next(iter(drawn.values())).size),
+        "target_accept": TARGET_ACCEPT,
+        "problems": problems,
+    }
+
+
+# --- the truncated likelihood
+
+
+def truncated_likelihood(settings: Settings) -> list[Row]:
+    """NUTS on the truncated likelihood against quadrature: all cells of the study, and the mean ECE of real counts."""
+    from bayescal.verify.pymc_models import dirichlet_model
+
+    counts, cells = one_bin_a_cell()
+    low, widths = counts.bins.edges[:-1], counts.bins.widths
+    with timed("truncated likelihood, a bin for each cell of the study") as bins_row:
+        chains = sampled(dirichlet_model(counts, "jeffreys", truncation="confidences"), ["mu", "confidence"], settings)
+        drawn, exact = {}, {}
+        for b, (n, place) in enumerate(cells):
+            found = confidence_posterior(n, place)
+            mu = float(found.weight @ found.location)
+            mu_sd = float(np.sqrt(found.weight @ (found.location - mu) ** 2))
+            exact |= {f"mu[{b}]": (mu, mu_sd), f"confidence[{b}]": (found.mean(), found.sd())}
+            drawn |= {f"{name}[{b}]": (chains[name][..., b] - low[b]) / widths[b] for name in ("mu", "confidence")}
+        bins_row |= against_exact(drawn, exact, chains)
+        bins_row |= {"model": "truncated likelihood: bins", "data": "a bin a cell of the table below"}
+    with timed(f"truncated likelihood, {said(DIGITS)}") as ece_row:
+        posterior = bc.dirichlet_posterior(counts_of(DIGITS), alpha="jeffreys")
+        chains = sampled(dirichlet_model(posterior.counts, "jeffreys", truncation="confidences"), ["ece"], settings)
+        ece_row |= against_exact({"ece": chains["ece"]}, {"ece": (truncated_ece_mean(posterior), None)}, chains)
+        ece_row |= {"model": "truncated likelihood: mean ECE", "data": said(DIGITS)}
+    return [bins_row | {"kinds": ["mu", "confidence"]}, ece_row | {"kinds": ["ece"]}]
+
+
+def one_bin_a_cell() -> tuple[bc.BinnedCounts, list[tuple[int, float]]]:
+    """Rows for every (number of rows, place of their mean) in bins of their own, of three widths; and an empty bin."""
+    cells = [(n, place) for n in N_ROWS for place in PLACES]
+    widths = np.repeat(WIDTHS, (1, 6, 5))
+    edges = np.concatenate([[0], np.cumsum(widths), [1]])
+    where = np.repeat(edges[:-2] + widths * [place for _, place in cells], [n for n, _ in cells])
+    return bc.BinnedCounts.from_arrays(np.arange(len(where)) % 2, where, bins=edges), [*cells, (0, 0.5)]
+
+
+def shipped_data() -> list[Row]:
+    """Mean ECE of the shipped predictions under both likelihoods, and where their fullest bin lies."""
+    rows = []
+    for name in bc.datasets.names():
+        for classifier in getattr(bc.datasets, f"load_{name}")().y_prob:
+            counts = counts_of((name, classifier))
+            posterior, fullest = bc.dirichlet_posterior(counts), int(counts.n.argmax())
+            place = (counts.mean_confidence - counts.bins.edges[:-1]) / counts.bins.widths
+            rows.append(
+                {
+                    "data": said((name, classifier)),
+                    "share": counts.n[fullest] / counts.n_rows,
+                    "from_edge": min(place[fullest], 1 - place[fullest]),
+                    "conjugate": posterior.ece_mean(),
+                    "truncated": truncated_ece_mean(posterior),
+                }
+            )
+    return rows
+
+
+# --- simulation-based calibration
+
+
+def simulators() -> dict[str, Any]:
+    """Every sampler, under priors that make different problems; 15 bins."""
+    return {
+        "reference model, reference prior": reference_simulator(),
+        "reference model, jeffreys prior": reference_simulator(alpha="jeffreys"),
+        "reference model, uniform prior": reference_simulator(alpha="uniform"),
+        "reference model, jeffreys prior, weights": reference_simulator(alpha="jeffreys", weight=3.0, discarded=60),
+        "shrinkage model, 500 rows": shrinkage_simulator(),
+        "shrinkage model, 20 rows": shrinkage_simulator(rows=20),
+    }
+
+
+def simulation_based_calibration(settings: Settings) -> tuple[list[Row], dict[str, Any]]:
+    """Ranks of every sampler; and the histograms that the picture needs."""
+    rows, ranks = [], {}
+    for (name, simulator), rng in zip(simulators().items(), np.random.default_rng(SEED).spawn(6), strict=True):
+        with timed(f"{settings.runs} data sets, {name}") as row:
+            ranks[name] = sbc(simulator, runs=settings.runs, rng=rng, workers=settings.workers, progress=True)
+            row |= {
+                "model": name,
+                "runs": settings.runs,
+                "draws": ranks[name].n_draws,
+                "samples": len(ranks[name].samples),
+                "p": ranks[name].p_value,
+                "problems": [f"not uniform: {sample}" for sample in ranks[name].rejected(SBC_ERROR_RATE)],
+            }
+        rows.append(row)
+    wrong = reference_simulator(alpha="uniform")
+    ranks["wrong"] = sbc(wrong, TooWide(wrong, SHOWN_FACTOR), runs=settings.runs, rng=SEED)
+    return rows, {name: histograms(ranks[name]) for name in ("shrinkage model, 500 rows", "wrong")}
+
+
+@dataclass(frozen=True)
+class TooWide:
+    """The right sampler with standard deviations of all accuracies times a factor."""
+
+    simulator: ReferenceSimulator
+    factor: float
+
+    def __call__(self, counts: Any, n_draws: int, rng: np.random.Generator) -> Any:
+        right = self.simulator.sample(counts, n_draws, rng)
+        mean = right.accuracy.mean(axis=0)
+        return replace(right, accuracy=np.clip(mean + self.factor * (right.accuracy - mean), 0, 1))
+
+
+def histograms(ranks: Ranks) -> dict[str, list[int]]:
+    """All that the picture needs, small enough to be stored."""
+    return {
+        name: ranks.histogram(name).tolist() for name, sample in ranks.samples.items() if len(sample) == ranks.n_runs
+    }
+
+
+def ranks_of(stored: dict[str, list[int]]) -> Ranks:
+    """Ranks with these histograms of 20 cells."""
+    return Ranks({name: np.repeat(np.arange(0, 100, 5), counted) for name, counted in stored.items()}, 99, 20)
+
+
+# --- what checks can see
+
+
+def power_of_sbc(settings: Settings) -> list[Row]:
+    """How often accuracies that are too wide are seen, by all ranks together and by those of the ECE alone."""
+    simulator, rows = reference_simulator(alpha="uniform"), []
+    for factor in TOO_WIDE:
+        for runs in POWER_RUNS[:1] if settings.quick else POWER_RUNS:
+            with timed(f"accuracies {percent(factor - 1)} too wide, {runs} data sets") as row:
+                seeds = range(2 if settings.quick else POWER_REPEATS)
+                found = [sbc(simulator, TooWide(simulator, factor), runs=runs, rng=seed) for seed in seeds]
+                row |= {
+                    "factor": factor,
+                    "runs": runs,
+                    "repeats": len(found),
+                    "seen": np.mean([bool(ranks.rejected(SBC_ERROR_RATE)) for ranks in found]),
+                    "seen_by_ece": np.mean([ranks.p_values["ece"] < SBC_ERROR_RATE for ranks in found]),
+                    "problems": [],
+                }
+            rows.append(row)
+    return rows
+
+
+def power_of_tests(settings: Settings) -> list[Row]:
+    """What a two-sample test tried again until it passes lets through, and a one-sample test at a stated error rate."""
+    from scipy import stats
+
+    rng = np.random.default_rng(SEED)
+
+    def retried(shift: float) -> bool:
+        for _ in range(KS_TRIES):
+            one, other = rng.standard_normal((2, KS_DRAWS))
+            if stats.ks_2samp(one, other + shift, method="asymp").pvalue > KS_LEVEL:
+                return True
+        return False
+
+    def once(shift: float) -> bool:
+        u = stats.norm.cdf(np.sort(rng.standard_normal(ONE_SAMPLE_DRAWS) + shift))
+        i = np.arange(len(u)) / len(u)
+        distance = max((u - i).max(), (i + 1 / len(u) - u).max())
+        return bool(distance < np.sqrt(np.log(2 / ONE_SAMPLE_LEVEL) / (2 * len(u))))
+
+    recipes = [
+        (f"two samples of {KS_DRAWS}, at {KS_LEVEL:g}, up to {KS_TRIES} tries", retried, KS_REPEATS),
+        (f"one sample of {ONE_SAMPLE_DRAWS}, at {ONE_SAMPLE_LEVEL:g}, one try", once, ONE_SAMPLE_REPEATS),
+    ]
+    rows = []
+    for name, passes, repeats in recipes:
+        with timed(name) as row:
+            times = 20 if settings.quick else repeats
+            row |= {
+                "recipe": name,
+                "repeats": times,
+                "wrong_passed": np.mean([passes(KS_SHIFT) for _ in range(times)]),
+                "right_passed": np.mean([passes(0.0) for _ in range(times)]),
+                "problems": [],
+            }
+        rows.append(row)
+    return rows
+
+
+# --- positive controls
+
+
+def positive_controls(settings: Settings) -> tuple[list[Row], list[Row]]:
+    """Every wrong sampler, and the right ones on the same problems."""
+    chosen = [c for c in controls() if c.of == "dirichlet" or c.runs <= 100] if settings.quick else None
+    with timed("wrong samplers") as row:
+        found = run_controls(
+            error_rate=CONTROLS_ERROR_RATE, rng=SEED, chosen=chosen, workers=settings.workers, progress=True
+        )
+        row["problems"] = [f"not caught: {name}" for name in found.survivors]
+        row["problems"] += [f"false alarm: {problem}" for problem in found.false_alarms]
+    wrong = [row | {"problems": [] if row["caught"] else ["not caught"]} for row in found.rows]
+    right = [row | {"problems": ["false alarm"] if row["caught"] else []} for row in found.right]
+    return [row | {"by": row["by"][:1]} for row in wrong], right
+
+
+# --- all of it
+
+
+@contextmanager
+def timed(what: str) -> Iterator[Row]:
+    """Say of each check how it went and how long it took; what is found is put into the row."""
+    row: Row = {}
+    begin = time.perf_counter()
+    yield row
+    took, problems = f"[dim]{time.perf_counter() - begin:.0f} s[/]", row.get("problems", [])
+    if problems:
+        console.print(f"[bold red]FAILED[/]  {what}: {'; '.join(problems)}  {took}", soft_wrap=True)
+    else:
+        console.print(f"[green]ok[/]  {what}{in_short(row)}  {took}", soft_wrap=True)
+
+
+def in_short(row: Row) -> str:
+    """The number that decides."""
+    if "worst_z" in row:
+        return f": {row['quantities']} quantities, largest difference {row['worst_z']:.1f} standard errors"
+    return f": p = {row['p']:.2g}" if "p" in row else ""
+
+
+def measure(settings: Settings) -> dict[str, Any]:
+    """Run every part, the quickest to fail first."""
+    console.rule("closed form against PyMC")
+    compared = [*agreements(settings), *truncated_likelihood(settings)]
+    console.rule("simulation-based calibration")
+    calibrated, shown = simulation_based_calibration(settings)
+    console.rule("samplers that are wrong on purpose")
+    wrong, right = positive_controls(settings)
+    console.rule("what such checks can see")
+    numbers = {
+        "date": date.today().isoformat(),
+        "versions": {"python": platform.python_version(), **dict(installed())},
+        "settings": {
+            "seed": SEED,
+            "largest_z": LARGEST_Z,
+            "largest_r_hat": LARGEST_R_HAT,
+            "sbc_error_rate": SBC_ERROR_RATE,
+            "controls_error_rate": CONTROLS_ERROR_RATE,
+            "ks_shift": KS_SHIFT,
+            "nearest": float(mean_of_truncated(0.0)),
+        },
+        "agreement": compared,
+        "sbc": calibrated,
+        "wrong_samplers": wrong,
+        "right_samplers": right,
+        "power_of_sbc": power_of_sbc(settings),
+        "power_of_tests": power_of_tests(settings),
+        "truncation": truncation_study().rows,
+        "shipped": shipped_data(),
+        "ranks": [{"sampler": name, "histograms": of} for name, of in shown.items()],
+    }
+    return rounded(numbers)
+
+
+def installed() -> Iterator[tuple[str, str]]:
+    """Versions of what took part."""
+    for name in PROGRAMS:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:  # nutpie is optional
+            continue
+
+
+def rounded(value: Any) -> Any:
+    """Four digits are enough to read, and small to store."""
+    if isinstance(value, dict):
+        return {key: rounded(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [rounded(entry) for entry in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def failures(numbers: dict[str, Any]) -> list[str]:
+    """What speaks against the package, in words."""
+    return [
+        f"{row.get('model') or row.get('name')}: {problem}"
+        for part in ("agreement", "sbc", "wrong_samplers", "right_samplers")
+        for row in numbers[part]
+        for problem in row["problems"]
+    ]
+
+
+def save(numbers: dict[str, Any]) -> None:
+    """One row a line, so that a change can be read."""
+    parts = []
+    for key, value in numbers.items():
+        rows = ",\n".join(json.dumps(row) for row in value) if isinstance(value, list) else ""
+        parts.append(f'"{key}": ' + (f"[\n{rows}\n]" if rows else json.dumps(value)))
+    NUMBERS.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+# --- the page
+
+
+def table(head: str, rows: Iterable[Iterable[Any]]) -> str:
+    """A Markdown table; a column whose title ends in a colon holds numbers."""
+    titles = head.split(" | ")
+    rule = "|".join("--:" if title.endswith(":") else "---" for title in titles)
+    lines = [" | ".join(title.rstrip(":") for title in titles), rule, *(" | ".join(map(str, row)) for row in rows)]
+    return "".join(f"|{line}|\n" if line == rule else f"| {line} |\n" for line in lines)
+
+
+def percent(share: float) -> str:
+    """As in 5 %."""
+    return f"{100 * share:.0f} %"
+
+
+def cells(rows: list[Row], form: str) -> Iterator[list[str]]:
+    """Each row as the words between the bars of a format."""
+    for row in rows:
+        yield [word.format(**row) for word in form.split("|")]
+
+
+def tables(numbers: dict[str, Any]) -> dict[str, str]:
+    """Everything between markers."""
+    about, versions = numbers["settings"], numbers["versions"]
+    programs = ", ".join(f"{name} {number}" for name, number in versions.items())
+    wrong, right = numbers["wrong_samplers"], numbers["right_samplers"]
+    caught, alarms = sum(r["caught"] for r in wrong), sum(r["caught"] for r in right)
+    sets = [row["runs"] for row in wrong]
+    found = failures(numbers)
+    verdict = "Everything agreed." if not found else "**Not everything agreed**: " + "; ".join(found) + "."
+    return {
+        "conditions": f"{verdict} Run on {numbers['date']} with {programs}.\n",
+        "agreement": table(
+            "Model | Data | Quantities: | Largest difference: | Worst R-hat: | Divergences: | Draws:",
+            cells(
+                numbers["agreement"],
+                "{model}|{data}|{quantities}|{worst_z:.1f}|{worst_r_hat:.3f}|{divergences}|{draws}",
+            ),
+        ),
+        "sbc": table(
+            "Sampler | Data sets: | Samples of ranks: | Smallest p-value, after Bonferroni:",
+            cells(numbers["sbc"], "{model}|{runs}|{samples}|{p:.2g}"),
+        ),
+        "controls": f"**{caught} of {len(wrong)} wrong samplers were caught, and {alarms} of {len(right)} right ones "
+        f"called wrong**, with {min(sets)} to {max(sets)} data sets each.\n",
+        "mistakes": table(
+            "Sampler | Mistake | Data sets: | What saw it first",
+            (
+                (r["of"], r["name"].replace("|", "\\|"), r["runs"], r["by"][0] if r["caught"] else "**nothing**")
+                for r in wrong
+            ),
+        ),
+        "power": table(
+            "Standard deviation of accuracies too large by | Data sets: | Seen by all ranks together: "
+            "| Seen by the ranks of the ECE alone:",
+            (
+                (percent(r["factor"] - 1), r["runs"], percent(r["seen"]), percent(r["seen_by_ece"]))
+                for r in numbers["power_of_sbc"]
+            ),
+        ),
+        "recipes": table(
+            f"Kolmogorov-Smirnov test | A shift of {about['ks_shift']:g} sd passes: | A right sampler passes:",
+            ((r["recipe"], percent(r["wrong_passed"]), percent(r["right_passed"])) for r in numbers["power_of_tests"]),
+        ),
+        "truncation": truncation_table(numbers["truncation"]),
+        "shipped": table(
+            "Predictions | Rows in the fullest bin: | Their mean, from the nearer edge: | Mean ECE, conjugate: "
+            "| Mean ECE, truncated:",
+            cells(
+                [row | {"share": percent(row["share"])} for row in numbers["shipped"]],
+                "{data}|{share}|{from_edge:.2f}|{conjugate:.4f}|{truncated:.4f}",
+            ),
+        ),
+    }
+
+
+def truncation_table(rows: list[Row]) -> str:
+    """Both posteriors in units of the width; and the change of the ECE, a column for each width."""
+    widths = list(dict.fromkeys(row["width"] for row in rows))
+    shown = [dict(row) for row in rows if row["width"] == widths[0]]
+    for row in rows:
+        same = next(r for r in shown if (r["n_rows"], r["observed"]) == (row["n_rows"], row["observed"]))
+        same[f"ece_{widths.index(row['width'])}"] = row["ece_change"]
+    head = "Rows: | Observed: | Conjugate: | Truncated: | " + " | ".join(f"ECE, width 1/{1 / w:.0f}:" for w in widths)
+    moments = "{conjugate_mean:.3f} ± {conjugate_sd:.3f}|{truncated_mean:.3f} ± {truncated_sd:.3f}"
+    return table(head, cells(shown, f"{{n_rows}}|{{observed:.2f}}|{moments}|{{ece_0:.4f}}|{{ece_1:.4f}}|{{ece_2:.4f}}"))
+
+
+def write_page(numbers: dict[str, Any]) -> None:
+    """Put tables between their markers."""
+    made = tables(numbers)
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(
+        BETWEEN_MARKERS.sub(lambda m: f"{m['begin']}\n{made[m['name']]}\n{m['end']}", text), encoding="utf-8"
+    )
+
+
+def draw(numbers: dict[str, Any]) -> None:
+    """Ranks of a right sampler and of a wrong one, side by side."""
+    import matplotlib.pyplot as plt
+
+    from bayescal.verify.rank_plot import plot_ranks
+
+    plt.switch_backend("agg")
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    said_of = ["the shrinkage sampler", f"a wrong sampler: accuracies {percent(SHOWN_FACTOR - 1)} too wide"]
+    for ax, stored, name in zip(panels, numbers["ranks"], said_of, strict=True):
+        plot_ranks(ranks_of(stored["histograms"]), ax)
+        ax.set_title(f"{name}\n{ax.get_title(loc='left')}", loc="left", fontsize=9.5)
+        ax.spines[["top", "right"]].set_visible(False)
+    panels[1].set_ylabel("")
+    figure.savefig(PICTURE, dpi=90, metadata={"Software": None})
+
+
+def main() -> int:
+    """Run what was asked for; 0 if everything agrees."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a little of each, to try; writes nothing")
+    parser.add_argument("--redraw", action="store_true", help="run nothing; page and picture from the stored numbers")
+    parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1), help="processes")
+    asked = parser.parse_args()
+    # else numba, which PyMC uses, takes the script coverage.py beside this one for the package of that name
+    sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]
+    few = {"draws": 4000, "runs": 300, "quick": True} if asked.quick else {}
+    settings = Settings(workers=asked.workers, **few)
+    numbers = json.loads(NUMBERS.read_text(encoding="utf-8")) if asked.redraw else measure(settings)
+    if not asked.quick:
+        if not asked.redraw:
+            save(numbers)
+        write_page(numbers)
+        draw(numbers)
+    found = failures(numbers)
+    console.rule()
+    for problem in found:
+        console.print(f"[bold red]FAILED[/]  {problem}")
+    if not found:
+        console.print("[green]Everything agrees.[/]" + (" Nothing was written." if asked.quick else ""))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
