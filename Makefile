@@ -9,7 +9,7 @@ PYTHON := $(or $(UV_PYTHON),$(shell ./.ci/find-python),3.13)
 RUN := $(UV) run --no-sync
 
 help:
-	@echo "make demo       evaluate two real models: a table, a sentence, a picture"
+	@echo "make demo       evaluate and compare two real models: tables, sentences, a picture"
 	@echo "make test       everything that continuous integration checks"
 	@echo "make docs       build the documentation, warnings are errors"
 	@echo "make pictures   run the Python of the README; write its output and its picture"

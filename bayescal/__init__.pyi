@@ -17,11 +17,14 @@ from .evaluate import evaluate_counts as evaluate_counts
 from .evaluate import plug_in_ece as plug_in_ece
 from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
 from .posterior.shrinkage import shrinkage_posterior as shrinkage_posterior
+from .report.comparison import plot_comparison as plot_comparison
+from .report.forest import plot_forest as plot_forest
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
 from .results.evaluation import Evaluation as Evaluation
+from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import equal_mass_edges as equal_mass_edges
 from .stats.paired import PairedCounts as PairedCounts

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from bayescal import _checks
 from bayescal._draws import Draws
+from bayescal.data.groups import Groups
 from bayescal.data.predictions import Predictions
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import null_bins, observed_bins
@@ -17,7 +18,9 @@ from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage import shrinkage_posterior
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts, require_counts
+from bayescal.stats.bins import make_bins
 from bayescal.stats.dependence import error_correlation
 
 #: Every model by its name; a model's options are keywords of its function.
@@ -30,6 +33,7 @@ DEFAULT_MODEL = "shrinkage"
 MOST_DRAWN = 100_000_000
 
 
+@overload
 def evaluate(
     y_true: Any,
     y_prob: Any,
@@ -41,10 +45,29 @@ def evaluate(
     draws: int = 4000,
     rng: Any = None,
     weights: Any = None,
+    by: None = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
     **options: Any,
-) -> Evaluation | ClasswiseEvaluation:
+) -> Evaluation | ClasswiseEvaluation: ...
+@overload
+def evaluate(y_true: Any, y_prob: Any, *, by: Any, **options: Any) -> GroupedEvaluation: ...
+def evaluate(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    target: str | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    weights: Any = None,
+    by: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+    **options: Any,
+) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
     """Posterior of the Expected Calibration Error, from labels and probabilities.
 
     Parameters
@@ -74,6 +97,9 @@ def evaluate(
         Randomness, as for `numpy.random.default_rng`. With None every call differs in the last digits.
     weights : array-like, shape (n_rows,), optional
         Importance weights >= 0. Evidence counts as Kish's effective number of rows.
+    by : array-like, shape (n_rows,), or data frame of several columns, optional
+        Group of each row, as a fold, a site or a sex: one evaluation a group, all with the edges of all rows. Labels
+        may be anything hashable; missing ones are refused.
     classes : sequence, optional
         Labels in the order of the columns; for ``event`` the label of 0 and the label of 1.
     logits : bool, default False
@@ -85,7 +111,7 @@ def evaluate(
     Returns
     -------
     Evaluation
-        Or, for ``target="classwise"``, a `ClasswiseEvaluation`.
+        Or, for ``target="classwise"``, a `ClasswiseEvaluation`; with `by`, a `GroupedEvaluation`.
 
     Raises
     ------
@@ -103,9 +129,16 @@ def evaluate(
     'event ECE, 15 equal-width bins [a, b), N = 1000, shrinkage model'
     >>> ev.ece.interval(0.95)
     (0.0..., 0.1...)
+    >>> list(evaluate(y, p, by=p > 0.5, rng=1))
+    [False, True]
     """
     known = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
     if target == "classwise":
+        if by is not None:
+            raise ValueError(
+                "`target='classwise'` is many problems, and `by` needs one: `target='top-label'`, or one class at a "
+                "time as an event."
+            )
         problems = Predictions.classwise(y_true, y_prob, classes=classes, logits=logits, weights=weights)
         return _evaluate_classes(
             [p.scale_free() for p in problems], tuple(range(len(problems)) if classes is None else classes), **known
@@ -113,6 +146,8 @@ def evaluate(
     predictions = Predictions.from_labels(
         y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights
     )
+    if by is not None:
+        return _evaluate_groups(predictions, Groups.from_column(by, len(predictions)), **known)
     return _evaluate_predictions(predictions.scale_free(), **known)
 
 
@@ -216,6 +251,34 @@ def _count(predictions: Predictions, bins: Any, binning: str) -> BinnedCounts:
 
 def _evaluate_predictions(predictions: Predictions, *, bins: Any, binning: str, **known: Any) -> Evaluation:
     return evaluate_counts(_count(predictions, bins, binning), **known)
+
+
+def _evaluate_groups(
+    predictions: Predictions, by: Groups, *, bins: Any, binning: str, rng: Any, draws: int, **known: Any
+) -> GroupedEvaluation:
+    edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
+    drawn = len(by) * len(edges) * _checks.whole_number("draws", draws, at_least=2)
+    if drawn > MOST_DRAWN:
+        raise ValueError(
+            f"`by` makes {len(by)} groups of {len(predictions)} rows; {draws} draws of {len(edges)} bins for each are "
+            f"{drawn:.3g}, and at most {MOST_DRAWN:g} fit into memory. A number is cut into ranges before it makes "
+            "groups; if these are meant, ask for fewer draws."
+        )
+    rng = _checks.generator(rng)
+    known = {"draws": draws, **known}
+    # first, and with the same generator: what the call without `by` gives
+    overall = evaluate_counts(_count(predictions.scale_free(), edges, "equal-width"), rng=rng, **known)
+    order, *seeds = (int(s) for s in rng.integers(2**63, size=len(by) + 1))
+    return GroupedEvaluation(
+        groups={
+            label: evaluate_counts(_count(rows.scale_free(), edges, "equal-width"), rng=seed, **known)
+            for label, rows, seed in zip(by.labels, by.split(predictions), seeds, strict=True)
+        },
+        overall=overall,
+        seeds=dict(zip(by.labels, seeds, strict=True)),
+        name=by.name,
+        order_seed=order,
+    )
 
 
 def _evaluate_classes(

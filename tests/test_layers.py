@@ -11,7 +11,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bayescal"
 HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas")
 
 SUPPORT = {"_checks", "_draws", "_arviz", "_render", "_version"}
-CORE = ["data", "stats", "posterior", "estimands", "results", "evaluate", "compare"]
+CORE = ["data", "stats", "posterior", "estimands", "results", "evaluate", "compare", "planning"]
 #: Layer -> layers it may import (itself included).
 MAY_IMPORT = {
     "support": {"support"},
@@ -32,6 +32,7 @@ AT_MODULE_TOP = {
     "results": {"numpy"},
     "evaluate": {"numpy"},
     "compare": {"numpy"},
+    "planning": {"numpy", "scipy.special"},
     "datasets": {"numpy"},
     "report": {"numpy"},
     "verify": {"numpy"},

@@ -1,11 +1,11 @@
-"""The command line: ``demo``, ``report FILE`` and ``verify``. Each command's page of help is its signature."""
+"""The command line: ``demo``, ``report``, ``compare`` and ``verify``. Each command's page of help is its signature."""
 
 from typing import Annotated
 
 import typer
 
 from bayescal.cli import options
-from bayescal.cli.options import DefaultsOfEvaluate
+from bayescal.cli.options import DefaultsOfCompare, DefaultsOfEvaluate
 from bayescal.cli.words import one_clear_message
 
 REPORT_EXAMPLES = """\b
@@ -22,6 +22,22 @@ REPORT_EXAMPLES = """\b
       --classes paid,default
 [dim]was the answer right, and how sure was the model of it?[/]
   bayescal report answers.jsonl --correct correct --confidence confidence
+"""
+COMPARE_EXAMPLES = """\b
+[bold]Examples[/]
+[dim]two columns of one file; the models are called by their columns[/]
+  bayescal compare games.csv --label won --prob logistic --prob forest
+[dim]or by names of your own; differences up to 0.02 do not matter[/]
+  bayescal compare games.csv --label won --prob Old=p1 --prob New=p2 \\
+      --rope 0.02
+[dim]columns old_0 to old_9 and new_0 to new_9; saves numbers and a picture[/]
+  bayescal compare test.parquet --label label --prob-prefix old_ \\
+      --prob-prefix new_ --json difference.json --plot difference.png
+[dim]a file for each model; rows are matched by their id, in any order[/]
+  bayescal compare old.parquet new.parquet --key id --label won --prob p
+[dim]two assistants answered the same questions: who knows better when to be sure?[/]
+  bayescal compare a.jsonl b.jsonl --key question --correct right \\
+      --confidence score
 """
 VERIFY_EXAMPLES = """\b
 [bold]Examples[/]
@@ -66,7 +82,7 @@ def _bayescal(
 
 @app.command()
 def demo() -> None:
-    """Evaluate two real classifiers: a table, a sentence and a picture each. Needs no file and a few seconds.
+    """Evaluate and compare two real classifiers: tables, sentences, a picture. Needs no file and a few seconds.
 
     The picture is saved as [bold]bayescal-demo.png[/] in the current folder.
     """
@@ -109,6 +125,47 @@ def report(
         asked = {"target": target, "bins": bins, "binning": binning, "model": model, "draws": draws, "logits": logits}
         columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
         run(Request(file, *columns, seed, asked), {"json": json, "plot": plot, "netcdf": netcdf})
+
+
+@app.command(cls=DefaultsOfCompare, no_args_is_help=True, epilog=COMPARE_EXAMPLES)
+def compare(
+    files: options.Files,
+    label: options.Label = None,
+    prob: options.Probs = None,
+    prob_prefix: options.ProbPrefixes = None,
+    correct: options.Corrects = None,
+    confidence: options.Confidences = None,
+    key: options.Key = None,
+    weights: options.Weights = None,
+    classes: options.Classes = None,
+    logits: options.Logits = False,
+    estimand: options.Estimand = "ece",
+    rope: options.Rope = None,
+    target: options.TargetOfOne = None,
+    bins: options.Bins = None,
+    binning: options.Binning = None,
+    model: options.Model = None,
+    draws: options.Draws = None,
+    seed: options.Seed = 1,
+    json: options.Json = None,
+    plot: options.PlotOfComparison = None,
+    netcdf: options.NetCdf = None,
+) -> None:
+    """Compare models on the same rows: which is better calibrated, by how much, and how sure is that?
+
+    Prints a sentence to quote, a table of the differences with 95 % credible intervals, and each model by itself.
+
+    The models are columns of one file, or files of their own with a column that names each row (--key).
+    """
+    with one_clear_message():
+        from bayescal.cli.compare import Request, run
+
+        asked = {"target": target, "bins": bins, "binning": binning, "model": model, "draws": draws, "logits": logits}
+        columns = (key, label, prob or (), prob_prefix or (), correct or (), confidence or (), weights, classes)
+        run(
+            Request(files, *columns, seed, estimand, {**asked, "rope": rope}),
+            {"json": json, "plot": plot, "netcdf": netcdf},
+        )
 
 
 @app.command(no_args_is_help=True, epilog=VERIFY_EXAMPLES)

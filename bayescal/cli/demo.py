@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bayescal.cli import outputs
+from bayescal.cli.compare import show_differences
 from bayescal.cli.report import show
 from bayescal.cli.words import console
+from bayescal.compare import compare
 from bayescal.datasets import load_digits, path
 from bayescal.evaluate import evaluate
 from bayescal.results.evaluation import Evaluation
@@ -23,15 +25,17 @@ YOUR_OWN_PYTHON = """\
 import bayescal as bc
 ev = bc.evaluate(y_true, y_prob)     # labels, and one column or one per class
 print(ev); bc.plot_reliability(ev)
+print(bc.compare(y_true, {"old": y_prob, "new": y_prob_new}))    # on the same rows
 """
 YOUR_OWN_SHELL = """\
 bayescal report FILE --label COLUMN --prob COLUMN --plot OUT.png
 bayescal report FILE --label COLUMN --prob-prefix PREFIX --plot OUT.png
+bayescal compare FILE --label COLUMN --prob COLUMN --prob COLUMN
 """
 
 
 def run() -> None:
-    """Evaluate two models of the digits, print what was found, and save a picture in the current folder.
+    """Evaluate and compare two models of the digits, print what was found, save a picture in the current folder.
 
     Raises
     ------
@@ -45,6 +49,8 @@ def run() -> None:
         found = evaluate(digits.y_true, digits.y_prob[model], rng=SEED)
         assert isinstance(found, Evaluation)
         evaluations[name] = found
+    probabilities = {name: digits.y_prob[model] for model, name in SHOWN.items()}
+    comparison = compare(digits.y_true, probabilities, rng=SEED)
     with outputs.replacing([target]) as (draft,):
         outputs.save_figure(draft, outputs.picture(evaluations))
 
@@ -59,42 +65,31 @@ def run() -> None:
         screen.print()
         screen.rule(name, align="left")
         show(screen, evaluation)
-    screen.rule("Side by side", align="left")
+    screen.rule("Which is better calibrated?", align="left")
     screen.print("\n" + in_plain_words(evaluations) + "\n")
+    screen.print(comparison.sentence(outputs.PROB))
+    show_differences(screen, comparison, "ece")
     screen.print(f"Picture saved: {target}\n", soft_wrap=True)
     _your_own(screen)
 
 
 def in_plain_words(evaluations: dict[str, Evaluation]) -> str:
-    """Say what two evaluations of the same rows, each taken by itself, show about one another.
+    """Say how far off each model is, which way, and how often it is right.
 
     Parameters
     ----------
     evaluations : dict of str to Evaluation
-        Two results by name.
+        Results by name.
 
     Returns
     -------
     str
-        Size and direction of each error, whether the intervals overlap, and what cannot be said without a paired
-        comparison.
+        A sentence for each.
     """
-    (name_a, a), (name_b, b) = evaluations.items()
-    (low_a, high_a), (low_b, high_b) = a.ece.interval(outputs.PROB), b.ece.interval(outputs.PROB)
-    off = " ".join(
+    return " ".join(
         f"{name}: off by {e.ece.mean():.3f} on average, {_direction(e)}; right in "
         f"{_percent(e.counts.k.sum() / e.counts.n_rows)} of the cases."
         for name, e in evaluations.items()
-    )
-    both = f"The {_percent(outputs.PROB)} intervals of the two errors"
-    if high_a < low_b or high_b < low_a:
-        better = name_a if high_a < low_b else name_b
-        verdict = f"{both} do not overlap: on these images, {better} is the better calibrated one."
-    else:
-        verdict = f"{both} overlap: from these alone, neither can be called the better calibrated one."
-    return (
-        f"{off} {verdict} How large the difference is, and how sure one can be of it, two separate posteriors do not "
-        "say, because both models saw the same images: that takes a paired comparison."
     )
 
 
@@ -113,15 +108,17 @@ def _direction(evaluation: Evaluation) -> str:
 
 def _your_own(screen: "Console") -> None:
     screen.rule("The same for your own predictions", align="left")
-    digits = path("digits")
+    file = shlex.quote(str(path("digits")))
+    both = " ".join(f"--prob-prefix {shlex.quote(f'{name}={model}_')}" for model, name in SHOWN.items())
     for title, code in (
         ("In Python", YOUR_OWN_PYTHON),
         ("In the shell (Parquet, CSV, TSV or JSON lines)", YOUR_OWN_SHELL),
         (
             "In the shell, what you have just seen",
-            f"bayescal report {shlex.quote(str(digits))} --label label --prob-prefix naive_bayes_",
+            f"bayescal report {file} --label label --prob-prefix naive_bayes_\n"
+            f"bayescal compare {file} --label label {both}",
         ),
     ):
         screen.print(f"\n{title}:\n")
         screen.print(textwrap.indent(code.rstrip(), "    "), style="bold", soft_wrap=True)
-    screen.print("\nEvery option: bayescal report --help\n")
+    screen.print("\nEvery option: bayescal report --help, bayescal compare --help\n")

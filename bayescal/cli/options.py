@@ -15,18 +15,34 @@ EITHER = "With both"
 class DefaultsOfEvaluate(TyperCommand):
     """Help that shows the defaults of `bayescal.evaluate`, imported only when that help is asked for."""
 
+    def defaults(self) -> dict[str, Any]:
+        """Default of each keyword."""
+        from bayescal.cli.report import evaluate_defaults
+
+        return evaluate_defaults()
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """As typer does, with the defaults filled in."""
-        from bayescal.cli.report import evaluate_defaults
         from bayescal.evaluate import MODELS
 
+        defaults = self.defaults()
         for param in self.params:
             if isinstance(param, TyperOption) and param.name == "model":
                 param.help = f"{param.help} One of: {', '.join(MODELS)}."
-            default = evaluate_defaults().get(param.name)
+            default = defaults.get(param.name)
             if default is not None:
                 param.default = default  # help is all that happens after this
         super().format_help(ctx, formatter)
+
+
+class DefaultsOfCompare(DefaultsOfEvaluate):
+    """Help that shows the defaults of `bayescal.compare`."""
+
+    def defaults(self) -> dict[str, Any]:
+        """Default of each keyword."""
+        from bayescal.cli.compare import compare_defaults
+
+        return compare_defaults()
 
 
 def refuse(rule: str, given: Mapping[str, Any]) -> None:
@@ -60,6 +76,12 @@ def _about(panel: str, metavar: str, help_text: str, **rules: Any) -> Any:
 _FILE = "Predictions, one row each: Parquet, CSV, TSV or JSON lines, whatever its name; text may be gzipped."
 File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=_FILE)]
 OptionalFile = Annotated[Path | None, typer.Argument(metavar="FILE", show_default=False, help=_FILE)]
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE", show_default=False, help=f"{_FILE} Several files hold a model each and are matched by --key."
+    ),
+]
 
 Label = Annotated[str | None, _column("True labels: 0/1, true/false, class numbers.")]
 Prob = Annotated[str | None, _column("Probability that the label is 1.")]
@@ -73,6 +95,29 @@ ProbPrefix = Annotated[
 ]
 Correct = Annotated[str | None, _column("Whether the prediction was right, with --confidence, in place of --label.")]
 Confidence = Annotated[str | None, _column("How sure of it the model was, with --correct.")]
+Key = Annotated[
+    str | None, _column("With several files: what says which of their rows are the same. Every key once in each file.")
+]
+_MODEL_COLUMN = "COLUMN or NAME=COLUMN"
+Probs = Annotated[
+    list[str] | None,
+    _about(COLUMNS, _MODEL_COLUMN, "Probability that the label is 1; once for each model of a file."),
+]
+ProbPrefixes = Annotated[
+    list[str] | None,
+    _about(
+        COLUMNS,
+        "PREFIX or NAME=PREFIX",
+        "Beginning of the names of a model's columns of class probabilities; once for each model of a file.",
+    ),
+]
+Corrects = Annotated[
+    list[str] | None,
+    _column("Whether a model's prediction was right, with --confidence, in place of --label; for all models or each."),
+]
+Confidences = Annotated[
+    list[str] | None, _about(COLUMNS, _MODEL_COLUMN, "How sure of it the model was; once for each model of a file.")
+]
 Weights = Annotated[str | None, _column("Importance weights, >= 0.")]
 Classes = Annotated[
     str | None,
@@ -95,6 +140,32 @@ Target = Annotated[
         "[bold]confidence[/]: what --confidence asks.",
     ),
 ]
+TargetOfOne = Annotated[
+    str | None,
+    _about(
+        QUESTION,
+        "NAME",
+        "[bold]event[/]: is 1 as frequent as stated (what --prob asks). "
+        "[bold]top-label[/]: is the most probable class right as often as stated (what --prob-prefix asks). "
+        "[bold]confidence[/]: what --confidence asks.",
+    ),
+]
+Estimand = Annotated[
+    str,
+    _about(
+        QUESTION,
+        "NAME",
+        "What is compared: ece, l2_error, max_error, signed_error, overconfidence, underconfidence or brier_score.",
+    ),
+]
+Rope = Annotated[
+    float | None,
+    _about(
+        QUESTION,
+        "NUMBER",
+        "Region of practical equivalence: models that differ by no more count as equal, in units of what is compared.",
+    ),
+]
 _BINS = "How many bins, or their edges: 0,0.5,0.9,1. The ECE depends on them."
 Bins = Annotated[str | None, _about(QUESTION, "NUMBER or EDGES", _BINS)]
 Binning = Annotated[str | None, _about(QUESTION, "NAME", "How a number becomes edges: equal-width or equal-mass.")]
@@ -107,6 +178,9 @@ Seed = Annotated[int, _about(MODEL, "NUMBER", "Of all random numbers; the same s
 
 Json = Annotated[Path | None, _about(FILES, "OUT.json", "All numbers; same input and seed, same bytes.")]
 Plot = Annotated[Path | None, _about(FILES, "OUT.png", "Reliability diagram and posterior; also .pdf or .svg.")]
+PlotOfComparison = Annotated[
+    Path | None, _about(FILES, "OUT.png", "The models and their differences; also .pdf or .svg.")
+]
 NetCdf = Annotated[Path | None, _about(FILES, "OUT.nc", "All draws, for ArviZ.")]
 
 Coverage = Annotated[

@@ -13,6 +13,7 @@ import numpy as np
 from bayescal import __version__
 from bayescal._draws import Draws
 from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.wording import SMALL_ECE
 
@@ -21,21 +22,23 @@ if TYPE_CHECKING:
 
 SUFFIXES = {"json": (".json",), "plot": (".png", ".pdf", ".svg"), "netcdf": (".nc", ".netcdf")}
 #: Changes when a reader of the file would have to change.
-SCHEMA = "bayescal.report/1"
+SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/1"
 PROB = 0.95
+#: Half-widths of practical equivalence at which its probability is saved, beside the one that was asked for.
+ROPES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 DPI = 150
 #: What would make two files of the same picture differ.
 NO_DATE = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
 
-def check(outputs: Mapping[str, Path | None], besides: Path | None = None) -> dict[str, Path]:
+def check(outputs: Mapping[str, Path | None], besides: Path | Sequence[Path] = ()) -> dict[str, Path]:
     """Refuse outputs that could not be written, before time is spent on computing.
 
     Parameters
     ----------
     outputs : mapping of str to Path or None
         Option ("json", "plot", "netcdf") and file; None where it was not asked for.
-    besides : Path, optional
+    besides : Path or sequence of Path, optional
         The input, which must not be overwritten.
 
     Returns
@@ -49,7 +52,7 @@ def check(outputs: Mapping[str, Path | None], besides: Path | None = None) -> di
         If a suffix is not supported, a folder does not exist or cannot be written to, or two files are one.
     """
     wanted = {kind: path for kind, path in outputs.items() if path is not None}
-    taken = {besides.resolve(): "FILE"} if besides is not None else {}
+    taken = {path.resolve(): "FILE" for path in ([besides] if isinstance(besides, Path) else besides)}
     for kind, path in wanted.items():
         if path.suffix.lower() not in SUFFIXES[kind]:
             raise ValueError(f"--{kind} writes {' or '.join(SUFFIXES[kind])} files; '{path}' is none by its name.")
@@ -134,6 +137,46 @@ def document(evaluation: Evaluation | ClasswiseEvaluation, parameters: Mapping[s
     return {**found, "classes": [{"label": label, "bins": bin_table(evaluation[label])} for label in evaluation]}
 
 
+def comparison_document(comparison: Comparison, estimand: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything that was found of several models, as data for JSON; no clock and no machine in it.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The result.
+    estimand : str
+        What was compared.
+    parameters : mapping
+        What was asked, enough to ask it again.
+
+    Returns
+    -------
+    dict
+        Keys schema, bayescal (version), spec, sentence, parameters, interval; ``differences``, one
+        record for each pair of models, with the probability of practical equivalence at several widths; ``models``,
+        one record each, with the table and the bins of its own evaluation.
+    """
+    differences = comparison.table(PROB, estimand=estimand)
+    widths = sorted({*ROPES, comparison.rope})
+    for row in differences:
+        shares = comparison.rope_curve(row["first"], row["second"], widths, estimand)
+        row["p_within"] = [{"rope": w, "probability": p} for w, p in zip(widths, shares, strict=True)]
+    models = comparison.models(PROB, estimand=estimand)
+    for row in models:
+        evaluation = comparison[row["model"]]
+        row |= {"question": evaluation.question, "table": evaluation.table(PROB), "bins": bin_table(evaluation)}
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "bayescal": __version__,
+        "spec": comparison.spec,
+        "sentence": comparison.sentence(PROB, estimand=estimand),
+        "parameters": dict(parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "differences": differences,
+        "models": models,
+    }
+
+
 def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     """One record for each bin; means, shares and interval are missing (NaN) where a bin has no rows."""
     counts = evaluation.counts
@@ -196,4 +239,18 @@ def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Fig
     low, high = np.transpose([ax.get_xlim() for ax in posteriors])
     for ax in posteriors:
         ax.set_xlim(low.min(), high.max())  # errors that are to be compared stand on one scale
+    return figure
+
+
+def comparison_picture(comparison: Comparison, estimand: str) -> "Figure":
+    """Draw what `bayescal.plot_comparison` draws, in a figure of that size, not known to pyplot."""
+    from matplotlib.figure import Figure
+
+    from bayescal.report.comparison import plot_comparison
+    from bayescal.report.forest import rows_height
+
+    height = rows_height(comparison.names)
+    size = (6.6, 4.7 + height) if len(comparison.names) == 2 else (9.0, min(2.4 + 2 * height, 20.0))
+    figure = Figure(figsize=size, layout="tight")
+    plot_comparison(comparison, figure.subplots(), estimand=estimand)
     return figure

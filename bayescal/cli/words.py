@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 #: Arguments of the library whose option has another name.
 OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE"}
 OPTIONS = ("classes", "target", "bins", "binning", "model", "draws", "logits", "prob", "prob_prefix", *OPTION_OF)
-OPTIONS += ("sizes", "populations", "curves", "methods", "repeats")
+OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
 PER_ROW = ("y_true", "y_prob", "weights")
 
 
@@ -52,6 +52,12 @@ def _say(kind: str, style: str, message: str) -> None:
 
     # one line however narrow the terminal, so that it can be searched and copied
     console(stderr=True).print(Text.assemble((f"{kind}: ", style), message), soft_wrap=True)
+
+
+def called_columns(label: str, prob: str | None, prob_prefix: str | None, weights: str | None) -> dict[str, str]:
+    """What messages call the arguments that hold rows, for `translated`."""
+    probabilities = f"column {prob!r}" if prob is not None else f"the matrix of columns '{prob_prefix}*'"
+    return {"y_true": f"column {label!r}", "y_prob": probabilities, "weights": f"column {weights!r}"}
 
 
 @contextmanager
@@ -95,8 +101,8 @@ def translated(message: str, rows: "Rows | None" = None, called: dict[str, str] 
 def _line_of(rows: "Rows") -> Callable[[re.Match[str]], str]:
     def said(found: re.Match[str]) -> str:
         if found[2] is None:
-            return f"first in {rows.source.place(int(found[1]))}"
-        return f"first in {rows.source.place(int(found[2]))}, column {rows.columns[int(found[3])]!r}"
+            return f"first in {rows.place(int(found[1]))}"
+        return f"first in {rows.place(int(found[2]))}, column {rows.columns[int(found[3])]!r}"
 
     return said
 

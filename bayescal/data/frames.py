@@ -43,6 +43,25 @@ def to_array(name: str, values: Any) -> Array:
     return _plain_kind(name, array)
 
 
+def ordered_categories(values: Any) -> list[Any] | None:
+    """Categories of an ordered categorical column, in their order; None of anything else.
+
+    Parameters
+    ----------
+    values : anything
+        A column, perhaps.
+
+    Returns
+    -------
+    list or None
+        All categories, also those without rows.
+    """
+    column: Any = nw.from_native(_chunked(values), series_only=True, pass_through=True)
+    if isinstance(column, nw.Series) and isinstance(column.dtype, nw.Enum):
+        return list(column.dtype.categories)
+    return None
+
+
 def _is_pandas(values: Any) -> bool:
     return type(values).__module__.partition(".")[0] == "pandas"
 

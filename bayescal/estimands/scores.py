@@ -42,5 +42,8 @@ def brier_score(bins: BinDraws, counts: BinnedCounts) -> Draws:
     variance = np.maximum(counts.deviation_sq / weight - offset**2, 0.0)
     share = counts.weight[1] / weight
     covariance = counts.deviation[1] / weight - share * offset
-    each = bins.accuracy * (1 - bins.accuracy) + bins.gap**2 + variance - 2 * covariance
+    within = variance - 2 * covariance
+    if bins.accuracy.shape[-1] < len(within):  # observed bins: only those with weight
+        within = within[counts.occupied]
+    each = bins.accuracy * (1 - bins.accuracy) + bins.gap**2 + within
     return Draws((bins.mass * each).sum(axis=-1), "brier_score")

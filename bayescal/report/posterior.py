@@ -4,44 +4,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayescal import _render
-from bayescal._draws import Draws
+from bayescal.report.density import Density, density_of, draw_density
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, axes_or_new, headline, require_evaluation
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Floats = NDArray[np.float64]
-
-#: Height of the interval's bar under its curve's base line, in units of the posterior's peak.
-BAR = -0.13
-
-
-@dataclass(frozen=True, eq=False)
-class Density:
-    """A distribution as it is drawn: a curve for what is continuous, stems for values that come again and again.
-
-    Parameters
-    ----------
-    x, height : ndarray
-        The curve; empty where every draw lies on a stem.
-    stem_x, stem_pr : ndarray
-        Values that have probability of their own, and that probability.
-    mean, low, high : float
-        Mean and equal-tailed interval.
-    """
-
-    x: Floats
-    height: Floats
-    stem_x: Floats
-    stem_pr: Floats
-    mean: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +66,8 @@ def posterior_shapes(evaluation: Evaluation | ClasswiseEvaluation, prob: float =
     require_evaluation(evaluation)
     has_null = isinstance(evaluation, ClasswiseEvaluation) or evaluation.null_bins is not None
     return PosteriorShapes(
-        posterior=_density(evaluation.ece, prob),
-        null=_density(evaluation.null, prob) if has_null else None,
+        posterior=density_of(evaluation.ece, prob),
+        null=density_of(evaluation.null, prob) if has_null else None,
         plug_in=evaluation.plug_in,
     )
 
@@ -162,7 +133,7 @@ def plot_posterior(
     for _, density, colour, height in rows:
         base -= 0.0 if not bases else height + 0.42
         bases.append(base)
-        _draw_density(ax, density, base, height, colour)
+        draw_density(ax, density, base, height, colour)
     right = 1.06 * max(max(d.high, *d.x[-1:], *d.stem_x[-1:]) for _, d, _, _ in rows)
     right = max(right, 1.06 * np.nan_to_num(shapes.plug_in), 1e-6)
     ax.set(xlim=(-0.02 * right, right), ylim=(bases[-1] - 0.3, 1.3))
@@ -182,43 +153,6 @@ def plot_posterior(
 
 def _quantity(evaluation: Evaluation | ClasswiseEvaluation) -> str:
     return "classwise ECE" if isinstance(evaluation, ClasswiseEvaluation) else "Expected Calibration Error (ECE)"
-
-
-def _density(draws: Draws, prob: float) -> Density:
-    """Curve and stems of draws."""
-    low, high = draws.interval(prob)
-    values = np.round(draws.values, 12)  # sums in another order are the same number
-    points, times = np.unique(values, return_counts=True)
-    often = times >= max(2, 0.01 * len(values))
-    if times[often].sum() >= 0.9 * len(values) or len(points[points != 0]) < 2:
-        stems, smooth = often | (len(points) < 3), values[:0]
-    else:
-        stems, smooth = points == 0, values[values != 0]
-    x, height = _kde(smooth) if len(smooth) else (smooth, smooth)
-    return Density(x, height, points[stems], times[stems] / len(values), draws.mean(), low, high)
-
-
-def _kde(values: Floats) -> tuple[Floats, Floats]:
-    from arviz_stats.base import array_stats
-
-    with np.errstate(all="ignore"):  # its choice of bandwidth divides by zero for evenly spread draws, and recovers
-        x, height, _ = array_stats.kde(values)
-    return x, height
-
-
-def _draw_density(ax: "Axes", density: Density, base: float, height: float, colour: str) -> None:
-    """One row: the curve and the stems, tops in proportion to their probability, with mean and interval below."""
-    smooth = 1 - float(density.stem_pr.sum())
-    most = max(smooth if len(density.x) else 0.0, *density.stem_pr, 0.0)
-    if len(density.x):
-        top = base + height * smooth / most * density.height / density.height.max()
-        ax.fill_between(density.x, base, top, color=colour, alpha=0.25, linewidth=0)
-        ax.plot(density.x, top, color=colour, linewidth=1.5)
-    if len(density.stem_x):
-        ax.vlines(density.stem_x, base, base + height * density.stem_pr / most, color=colour, linewidth=3)
-    ax.axhline(base, color=colour, linewidth=0.6, alpha=0.5)
-    ax.plot([density.low, density.high], [base + BAR] * 2, color=colour, linewidth=4, solid_capstyle="butt")
-    ax.plot(density.mean, base + BAR, marker="o", markersize=7, color=colour, markeredgecolor=ax.get_facecolor())
 
 
 def _row_name(name: str, density: Density) -> str:

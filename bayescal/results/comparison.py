@@ -81,11 +81,11 @@ class Comparison:
             Shape (n_draws, n_models), in the order of `names`.
         """
         if estimand not in self._joint:
-            values = [_values(evaluation, estimand) for evaluation in self.evaluations.values()]
+            values = [values_of(evaluation, estimand) for evaluation in self.evaluations.values()]
             bins = [evaluation.bins for evaluation in self.evaluations.values()]
             together = np.eye(len(values)) if self.pairs is None else correlation(values, bins, self.pairs)
             self._joint[estimand] = reorder(np.stack(values, axis=1), together, rng=self.order_seed)
-        return Draws(self._joint[estimand], f"{_said(estimand)} by model")
+        return Draws(self._joint[estimand], f"{called(estimand)} by model")
 
     def difference(self, first: str, second: str, estimand: Estimand = "ece") -> Draws:
         """Draws of an estimand of the first model minus that of the second; negative means that the first is smaller.
@@ -109,7 +109,7 @@ class Comparison:
         """
         i, j = (self._index(name) for name in (first, second))
         values = self.draws(estimand).values
-        return Draws(values[:, i] - values[:, j], f"{_said(estimand)}: {first} - {second}")
+        return Draws(values[:, i] - values[:, j], f"{called(estimand)}: {first} - {second}")
 
     def decide(
         self, first: str, second: str, *, rope: float | None = None, estimand: Estimand = "ece"
@@ -184,11 +184,32 @@ class Comparison:
 
     def expected_ranks(self, estimand: Estimand = "ece") -> dict[str, float]:
         """Posterior mean of each model's rank, 1 the best; models that tie in a draw get the mean of their ranks."""
-        size = np.abs(self.draws(estimand).values)
-        below = (size[:, None, :] < size[:, :, None]).sum(axis=2)
-        ties = (size[:, None, :] == size[:, :, None]).sum(axis=2)
-        ranks = (1 + below + (ties - 1) / 2).mean(axis=0)
-        return dict(zip(self.names, ranks.tolist(), strict=True))
+        order, start, end = _tied_ranks(np.abs(self.draws(estimand).values))
+        summed = np.bincount(order.ravel(), weights=((start + 1 + end) / 2).ravel())
+        return dict(zip(self.names, (summed / len(order)).tolist(), strict=True))
+
+    def rank_probabilities(self, estimand: Estimand = "ece") -> Floats:
+        """Probability of every rank of every model; models that tie in a draw share the ranks that they take together.
+
+        Parameters
+        ----------
+        estimand : str or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        ndarray, shape (n_models, n_models)
+            Row: a model, in the order of `names`. Column: a rank, the first the best. Rows and columns add up to 1.
+        """
+        order, start, end = _tied_ranks(np.abs(self.draws(estimand).values))
+        n_draws, size = order.shape
+        share = 1 / (end - start)
+        # a run of ties takes the ranks start ... end - 1: what begins at one end stops at the other
+        steps = np.zeros((size, size + 1))
+        for place, sign in ((start, 1), (end, -1)):
+            cell = (order * (size + 1) + place).ravel()
+            steps += sign * np.bincount(cell, weights=share.ravel(), minlength=steps.size).reshape(steps.shape)
+        return np.clip(steps.cumsum(axis=1)[:, :-1] / n_draws, 0, 1)
 
     def table(self, prob: float = 0.95, *, estimand: Estimand = "ece") -> list[dict[str, Any]]:
         """The decision table, as data: one dict for each pair of models.
@@ -244,7 +265,7 @@ class Comparison:
             Rows ``ece[A]``, ``ece[B]``, ..., ``difference[A - B]``, ...
         """
         prob = _checks.fraction("prob", prob)
-        name, pairs = _said(estimand), list(combinations(self.names, 2))
+        name, pairs = called(estimand), list(combinations(self.names, 2))
         differences = np.stack([self.difference(*pair, estimand).values for pair in pairs], axis=1)
         labels = {name: self.names, "difference": [f"{first} - {second}" for first, second in pairs]}
         return _arviz.summary({name: self.draws(estimand).values, "difference": differences}, prob, labels, **options)
@@ -280,27 +301,56 @@ class Comparison:
         str
             Which model is better, by how much, and how sure that is.
         """
-        ranks = self.expected_ranks(estimand)
-        # of models that tie, the first that was given is named first
-        better, worse = sorted(self.names, key=ranks.__getitem__)[:2]
+        better, worse = self._first_two(estimand)
         decided = self.decide(better, worse, estimand=estimand)
         difference = self.difference(better, worse, estimand)
         low, high = difference.interval(prob)
-        interval = f"{100 * prob:g} % credible interval {low:.3f} to {high:.3f}"
-        what = _said(estimand)
+        verdict = self.verdict(estimand=estimand)
         if not difference.values.any():
-            return f"{better} and {worse} have the same {what} in every draw: the difference is exactly 0."
-        size = f"{what} of {better} minus that of {worse}: {difference.mean():.3f}, {interval}"
+            return f"{verdict}: the difference is exactly 0."
+        size = (
+            f"{called(estimand)} of {better} minus that of {worse}: {difference.mean():.3f}, {100 * prob:g} % credible "
+            f"interval {low:.3f} to {high:.3f}"
+        )
         equal = f"P(equal within {self.rope:g}) {_render.probability(decided['p_rope'])}"
         p = decided["p_left"]
         if decided["p_rope"] >= SURE:
-            return f"{better} and {worse} are practically equal ({size}; {equal})."
+            return f"{verdict} ({size}; {equal})."
         if p >= SURE:
-            return f"{better} is better calibrated than {worse} ({size}; P(better) {_render.probability(p)}; {equal})."
+            return f"{verdict} ({size}; P(better) {_render.probability(p)}; {equal})."
         return (
-            f"It is not settled whether {better} is better calibrated than {worse} ({size}; P(better) "
-            f"{_render.probability(p)}, P(worse) {_render.probability(decided['p_right'])}, {equal})."
+            f"{verdict} ({size}; P(better) {_render.probability(p)}, P(worse) "
+            f"{_render.probability(decided['p_right'])}, {equal})."
         )
+
+    def verdict(self, *, estimand: Estimand = "ece") -> str:
+        """The result in words without its numbers, for a title.
+
+        Parameters
+        ----------
+        estimand : str or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        str
+            What `sentence` begins with.
+        """
+        better, worse = self._first_two(estimand)
+        decided = self.decide(better, worse, estimand=estimand)
+        if not self.difference(better, worse, estimand).values.any():
+            return f"{better} and {worse} have the same {called(estimand)} in every draw"
+        if decided["p_rope"] >= SURE:
+            return f"{better} and {worse} are practically equal"
+        if decided["p_left"] >= SURE:
+            return f"{better} is better calibrated than {worse}"
+        return f"It is not settled whether {better} is better calibrated than {worse}"
+
+    def _first_two(self, estimand: Estimand) -> tuple[str, str]:
+        """The best model and the next; of models that tie, the first that was given is named first."""
+        ranks = self.expected_ranks(estimand)
+        better, worse = sorted(self.names, key=ranks.__getitem__)[:2]
+        return better, worse
 
     @property
     def spec(self) -> str:
@@ -353,7 +403,21 @@ def checked_rope(rope: Any) -> float:
     return float(width)
 
 
-def _values(evaluation: Evaluation, estimand: Estimand) -> Floats:
+def _tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Columns of each row from the smallest value to the largest, and the run of ranks [start, end) that each takes."""
+    order = np.argsort(size, axis=1, kind="stable")
+    ordered = np.take_along_axis(size, order, axis=1)
+    place = np.arange(size.shape[1])
+    differs = ordered[:, 1:] != ordered[:, :-1]
+    first = np.pad(differs, ((0, 0), (1, 0)), constant_values=True)
+    last = np.pad(differs, ((0, 0), (0, 1)), constant_values=True)
+    start = np.maximum.accumulate(np.where(first, place, 0), axis=1)
+    end = np.minimum.accumulate(np.where(last, place + 1, size.shape[1])[:, ::-1], axis=1)[:, ::-1]
+    return order, start, end
+
+
+def values_of(evaluation: Evaluation, estimand: Estimand) -> Floats:
+    """Draws of an estimand of one evaluation, by its name or as a function of the bins."""
     if isinstance(estimand, str):
         _checks.one_of("estimand", estimand, NAMED)
         return np.asarray(getattr(evaluation, estimand).values)
@@ -366,7 +430,8 @@ def _values(evaluation: Evaluation, estimand: Estimand) -> Floats:
     return drawn
 
 
-def _said(estimand: Estimand) -> str:
+def called(estimand: Estimand) -> str:
+    """What an estimand is called."""
     return estimand if isinstance(estimand, str) else getattr(estimand, "__name__", "estimand")
 
 

@@ -206,8 +206,10 @@ def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bin
     dense = [np.zeros(size) for _ in range(1 if weight is None else 3)] if size <= DENSE_CELLS else None
     for start in range(0, len(first), CHUNK):
         rows = slice(start, start + CHUNK)
+        # outcomes may be stored as bool, integers or floats
         key = (2 * bin_index(first.confidence[rows], bins) + first.outcome[rows]).astype(np.int64)
-        key = key * (2 * len(others)) + 2 * bin_index(second.confidence[rows], others) + second.outcome[rows]
+        other = (2 * bin_index(second.confidence[rows], others) + second.outcome[rows]).astype(np.int64)
+        key = key * (2 * len(others)) + other
         w = None if weight is None else weight[rows].astype(np.float64)
         values = [None] if w is None else [None, w, w * w]
         if dense is not None:

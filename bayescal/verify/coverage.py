@@ -155,15 +155,17 @@ def coverage_study(
     seeds = _checks.generator(rng).spawn(len(cells))
     rows: list[dict[str, Any]] = []
     jobs = list(zip(cells, seeds, strict=True))
-    for (size, population, curve), seed in run_jobs(
-        lambda job: job, jobs, progress=progress, description="coverage, cell by cell"
-    ):
+
+    def cell_rows(job: tuple[tuple[int, Any, Curve], np.random.Generator]) -> list[dict[str, Any]]:
+        (size, population, curve), seed = job
         truth = true_ece(population, curve, bins=made)
         name = population if isinstance(population, str) else str(population)
+        cell = {"n_rows": size, "population": name, "curve": str(curve), "truth": truth}
         results = _run_cell(size, population, curve, chosen, made, repeats, (prob, draws), seed)
-        for method, found in results.items():
-            cell = {"n_rows": size, "population": name, "curve": str(curve), "truth": truth, "method": method}
-            rows.append({**cell, **score(found, truth), "repeats": repeats})
+        return [{**cell, "method": m, **score(found, truth), "repeats": repeats} for m, found in results.items()]
+
+    for found in run_jobs(cell_rows, jobs, progress=progress, description="coverage, cell by cell"):
+        rows += found
     return CoverageStudy(rows, prob)
 
 

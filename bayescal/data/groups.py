@@ -1,0 +1,202 @@
+"""Groups of rows: a column of labels -> which rows belong together, and in which order the groups are told."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.data.frames import ordered_categories
+from bayescal.data.predictions import Predictions
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+#: What groups are groups of, if their column does not say.
+UNNAMED = "group"
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Which group each row belongs to.
+
+    Parameters
+    ----------
+    labels : tuple
+        The groups: sorted, or as the categories of an ordered categorical are; as they first occur where labels cannot
+        be sorted.
+    of_row : ndarray of int, shape (n_rows,)
+        Position in `labels` of each row's group.
+    name : str
+        What the column is called, if it has a name, as a column of a data frame has; else "group".
+    """
+
+    labels: tuple[Any, ...]
+    of_row: Ints
+    name: str = UNNAMED
+
+    @classmethod
+    def from_column(cls, by: Any, n_rows: int) -> "Groups":
+        """Read a column of labels.
+
+        Parameters
+        ----------
+        by : array-like, shape (n_rows,), or data frame, shape (n_rows, n_columns)
+            Labels of any hashable kind. Of several columns, every combination that occurs is a group, labelled by a
+            tuple.
+        n_rows : int
+            How many there must be.
+
+        Returns
+        -------
+        Groups
+            Only groups with rows.
+
+        Raises
+        ------
+        TypeError
+            If `by` is not a column, or its labels are not hashable.
+        ValueError
+            If labels are missing, or their number is not `n_rows`.
+
+        Examples
+        --------
+        >>> groups = Groups.from_column(["b", "a", "b"], 3)
+        >>> groups.labels, groups.of_row
+        (('a', 'b'), array([1, 0, 1]))
+        """
+        array = _labels(by)
+        _checks.same_length(("by", "y_true"), (len(array), n_rows))
+        missing = _missing(array)
+        _checks.no_missing("by", missing if missing.ndim == 1 else missing.any(axis=1))
+        if array.ndim == 1:
+            labels, of_row = _factorised(array)
+        else:
+            labels, of_row = _combined([_factorised(column) for column in array.T])
+        labels, of_row = _as_categories(labels, of_row, ordered_categories(by))
+        return cls(tuple(labels), of_row, _name(by))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def split(self, predictions: Predictions) -> Iterator[Predictions]:
+        """The rows of each group, in the order of `labels`.
+
+        Parameters
+        ----------
+        predictions : Predictions
+            All rows.
+
+        Yields
+        ------
+        Predictions
+            Copies of the rows of one group.
+
+        Raises
+        ------
+        ValueError
+            If all weights of a group are zero.
+        """
+        order = np.argsort(self.of_row, kind="stable")
+        ends = np.cumsum(np.bincount(self.of_row, minlength=len(self)))
+        for label, rows in zip(self.labels, np.split(order, ends[:-1]), strict=True):
+            weight = None if predictions.weight is None else predictions.weight[rows]
+            if weight is not None and not weight.any():
+                raise ValueError(
+                    f"`weights` are all zero in group {label!r} ({len(rows)} rows, first at index {rows[0]}): nothing "
+                    "is left to count. Take these rows out."
+                )
+            yield replace(
+                predictions, confidence=predictions.confidence[rows], outcome=predictions.outcome[rows], weight=weight
+            )
+
+
+def _labels(by: Any) -> Array:
+    """One dimension, or two for several columns; entries as they are, so that none is made up by a conversion."""
+    if isinstance(by, list | tuple):  # numpy would turn ["a", nan] into strings
+        return np.fromiter(by, dtype=object, count=len(by))
+    if hasattr(by, "tocsr"):
+        raise TypeError(f"`by` is a sparse matrix ({type(by).__name__}); pass a dense column: `.toarray()`.")
+    array = np.asarray(by)
+    if isinstance(by, np.ma.MaskedArray):
+        array = array.astype(object)
+        array[np.ma.getmaskarray(by)] = None
+    if array.ndim not in (1, 2):
+        hint = " Pass the column itself, as in `by=frame[...]`." if isinstance(by, str) else ""
+        raise TypeError(f"`by` must be a column or array of labels, one a row, not {by!r}.{hint}")
+    if array.dtype.kind == "T":  # whose missing entries are objects
+        array = array.astype(object)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def _missing(labels: Array) -> NDArray[np.bool_]:
+    if labels.dtype.kind == "f":
+        return np.isnan(labels)
+    if labels.dtype.kind in "mM":
+        return np.isnat(labels)
+    if labels.dtype.kind != "O":
+        return np.zeros(labels.shape, bool)
+    return np.fromiter(map(_is_missing, labels.ravel()), bool, labels.size).reshape(labels.shape)
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN of any kind, NaT, NA: the last two by name, since who has no pandas cannot have them."""
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(label, tuple):
+        return any(map(_is_missing, label))
+    return isinstance(label, float | np.floating | np.datetime64 | np.timedelta64) and bool(label != label)
+
+
+def _factorised(labels: Array) -> tuple[list[Any], Ints]:
+    """The labels that occur, sorted if they can be, and the position of each row's."""
+    if labels.dtype.kind != "O":
+        found, of_row = np.unique(labels, return_inverse=True)
+        if found.dtype.kind in "mM":  # to Python's datetime, but for what it cannot hold
+            microseconds = found.astype(f"{found.dtype.kind}8[us]")
+            found = microseconds if (microseconds == found).all() else found.astype(object)
+        return found.tolist(), of_row.astype(np.int64)
+    first_seen: dict[Any, int] = {}
+    try:
+        of_row = np.fromiter((first_seen.setdefault(v, len(first_seen)) for v in labels), np.int64, len(labels))
+    except TypeError as problem:
+        raise TypeError(
+            f"`by` must hold labels that are hashable, like strings, numbers or tuples; {problem}. "
+            "Several columns? Pass a data frame."
+        ) from problem
+    return _in_order(list(first_seen), of_row)
+
+
+def _in_order(labels: list[Any], of_row: Ints) -> tuple[list[Any], Ints]:
+    try:
+        order = sorted(range(len(labels)), key=labels.__getitem__)
+    except TypeError:  # of different kinds: as they first occurred
+        return labels, of_row
+    return [labels[i] for i in order], np.argsort(order)[of_row]
+
+
+def _combined(columns: list[tuple[list[Any], Ints]]) -> tuple[list[Any], Ints]:
+    """Every combination of several columns that occurs, in the order of the first column, then the second ..."""
+    numbers = np.stack([of_row for _, of_row in columns], axis=1)
+    found, of_row = np.unique(numbers, axis=0, return_inverse=True)
+    labels = [tuple(known[i] for (known, _), i in zip(columns, row, strict=True)) for row in found.tolist()]
+    return labels, of_row.ravel().astype(np.int64)
+
+
+def _as_categories(labels: list[Any], of_row: Ints, categories: list[Any] | None) -> tuple[list[Any], Ints]:
+    if categories is None:
+        return labels, of_row
+    order = [labels.index(c) for c in categories if c in labels]
+    return [labels[i] for i in order], np.argsort(order)[of_row]
+
+
+def _name(by: Any) -> str:
+    """Of a column its name, of a frame the names of its columns."""
+    name = getattr(by, "name", None)
+    if isinstance(name, str) and name:
+        return name
+    columns = getattr(by, "column_names", getattr(by, "columns", None))
+    if columns is not None and all(isinstance(c, str) for c in columns):
+        return ", ".join(columns)
+    return UNNAMED

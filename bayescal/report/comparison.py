@@ -1,0 +1,356 @@
+"""The picture of a comparison: the models, how they differ and who is best; computed as a record, then drawn."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _render
+from bayescal._draws import Draws
+from bayescal.report.density import Density, density_of, draw_density
+from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, SMALLER, axes_or_new
+from bayescal.report.forest import Forest, calm, draw_forest, forest, in_words, key, name_lines, rows_height, wrapped
+from bayescal.results.comparison import Comparison, Estimand
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+#: Points of the curve of P(equal).
+CURVE = 201
+#: Width of a table of probabilities, in units of the forest at its left.
+TABLE = 0.62
+#: Probabilities are written into the cells of a table of so many columns at most, and not below this.
+WRITTEN, EMPTY = 10, 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonShapes:
+    """What `plot_comparison` shows.
+
+    Parameters
+    ----------
+    models : Forest
+        Every model, the best (smallest expected rank) first.
+    ranks : ndarray, shape (n_models, n_models)
+        Probability that a model (row, in that order) has a rank (column).
+    differences : Forest
+        Of two models, the first given minus the second; of more, each model minus the best, in that order. What has a
+        sign is compared by its size.
+    decided : ndarray, shape (n_differences, 3)
+        Probabilities that the model is better, that they are equal within the rope, and that the other is better.
+    density : Density or None
+        The difference of two models; None of more.
+    widths, p_equal : ndarray
+        Of two models, the probability that they are equal as a function of what counts as equal; else empty.
+    rope : float
+        Half-width of the region of practical equivalence.
+    """
+
+    models: Forest
+    ranks: Floats
+    differences: Forest
+    decided: Floats
+    density: Density | None
+    widths: Floats
+    p_equal: Floats
+    rope: float
+
+
+def comparison_shapes(comparison: Comparison, prob: float = 0.95, *, estimand: Estimand = "ece") -> ComparisonShapes:
+    """Compute what `plot_comparison` draws.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `compare`, `compare_independent` or `GroupedEvaluation.compare`.
+    prob : float, default 0.95
+        Probability of the equal-tailed intervals, in (0, 1).
+    estimand : str or callable, default "ece"
+        What is compared.
+
+    Returns
+    -------
+    ComparisonShapes
+        Forests, probabilities and, of two models, the density of the difference.
+
+    Raises
+    ------
+    TypeError
+        If `comparison` is something else.
+    ValueError
+        If `prob` is not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.2, 0.4, 0.7, 0.9]}, rng=1)
+    >>> shapes = comparison_shapes(comparison)
+    >>> shapes.decided, shapes.density.stem_x
+    (array([[0., 1., 0.]]), array([0.]))
+    """
+    if not isinstance(comparison, Comparison):
+        raise TypeError(
+            f"`comparison` must be a Comparison, not {type(comparison).__name__}; make one with "
+            "`bayescal.compare(y_true, {'A': ..., 'B': ...})`."
+        )
+    drawn = comparison.draws(estimand).values
+    size, names = np.abs(drawn), comparison.names
+    expected = comparison.expected_ranks(estimand)
+    best = sorted(range(len(names)), key=lambda i: expected[names[i]])
+    pairs = [(0, 1)] if len(names) == 2 else [(i, best[0]) for i in best[1:]]
+    gaps = np.stack([size[:, i] - size[:, j] for i, j in pairs], axis=1)
+    decided = [comparison.decide(names[i], names[j], estimand=estimand) for i, j in pairs]
+    two = len(names) == 2
+    reach = max(float(np.quantile(np.abs(gaps), 0.995)), 2.5 * comparison.rope) or 1e-6
+    widths = np.linspace(0, reach, CURVE) if two else np.empty(0)
+    return ComparisonShapes(
+        models=forest([names[i] for i in best], drawn[:, best], prob),
+        ranks=comparison.rank_probabilities(estimand)[best],
+        differences=forest([names[i] for i, _ in pairs], gaps, prob),
+        decided=np.array([[d["p_left"], d["p_rope"], d["p_right"]] for d in decided]),
+        density=density_of(Draws(gaps[:, 0]), prob) if two else None,
+        widths=widths,
+        p_equal=comparison.rope_curve(names[0], names[1], widths, estimand) if two else widths,
+        rope=comparison.rope,
+    )
+
+
+def plot_comparison(
+    comparison: Comparison, ax: "Axes | None" = None, *, estimand: Estimand = "ece", prob: float = 0.95
+) -> "Axes":
+    """Draw the models, how they differ, and how sure it is which one is better.
+
+    Above, every model with its mean (dot) and intervals, the best first. Below, the difference with the region of
+    practical equivalence shaded: on the left of it the one model is better, on the right the other; the probabilities
+    of the three are written above. Of two models this is the posterior of the difference, and below it the
+    probability that they are equal against what counts as equal. Of more it is the difference of every model to the
+    best, and beside the models stands the probability of every rank.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `compare`, `compare_independent` or `GroupedEvaluation.compare`.
+    ax : matplotlib Axes, optional
+        Where to draw; its place is divided. By default on a new pyplot figure.
+    estimand : str or callable, default "ece"
+        What is compared: a name as for `Comparison`, or a function of the bins.
+    prob : float, default 0.95
+        Probability of the equal-tailed intervals, in (0, 1).
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one, with the models. The others are ``ax.child_axes``: of two models the difference and the
+        curve, of more the differences, the ranks, and the probabilities beside the differences.
+
+    Raises
+    ------
+    TypeError
+        If `comparison` is not a comparison, or `ax` is not an Axes.
+    ValueError
+        If `prob` is not strictly between 0 and 1, or `ax` is divided already.
+
+    See Also
+    --------
+    plot_forest : Models or groups alone.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> comparison = bc.compare([0, 1, 1, 0], {"a": [0.2, 0.4, 0.7, 0.9], "b": [0.3, 0.4, 0.6, 0.7]}, rng=1)
+    >>> ax = plot_comparison(comparison, Figure().subplots())
+    >>> len(ax.child_axes)
+    2
+    """
+    shapes = comparison_shapes(comparison, prob, estimand=estimand)
+    two, n = shapes.density is not None, len(shapes.models)
+    height, lines = rows_height(shapes.models.names), name_lines(shapes.models.names)
+    ax = axes_or_new(ax, figsize=(6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0)))
+    if ax.get_axes_locator() is not None:
+        raise ValueError(
+            "`ax` is divided already. Give each picture axes of its own: `fig, axes = plt.subplots(1, 2)`."
+        )
+    colours = [BLUE] * n
+    if two:
+        of = dict(zip(comparison.names, (BLUE, ORANGE), strict=True))
+        colours = [of[name] for name in shapes.models.names]
+    draw_forest(ax, shapes.models, colours)
+    if two:
+        _two(ax, shapes, comparison.names, estimand, prob)
+    else:
+        _several(ax, shapes, estimand, prob)
+    _verdict(ax, comparison.verdict(estimand=estimand), above=4 if two else 20)
+    return ax
+
+
+def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], estimand: Estimand, prob: float) -> None:
+    from mpl_toolkits.axes_grid1 import make_axes_locatable
+
+    divider = make_axes_locatable(ax)
+    words = _sides_in_words(ax, names, shapes)
+    # the forest grows with its names; the others keep their heights where the figure is as high as by default
+    forest_height = rows_height(names)
+    below = divider.new_vertical(
+        f"{160 / forest_height:.0f}%", pad=0.62 + 0.16 * (1 + max(w.count("\n") for w in words)), pack_start=True
+    )
+    curve = divider.new_vertical(f"{70 / forest_height:.0f}%", pad=0.75, pack_start=True)
+    for part in (below, curve):
+        ax.add_child_axes(part)
+    ax.set_xlabel(f"{in_words(estimand)}; {key(prob)}", fontsize=SMALL)
+    _draw_difference(below, shapes, words)
+    difference = f"{_size(estimand)} of {names[0]} minus that of {names[1]}"
+    # the arrows above say which way it goes
+    below.set_xlabel(difference if len(difference) < 70 else f"difference of {_size(estimand)}", fontsize=SMALL)
+    _draw_curve(curve, shapes)
+
+
+def _size(estimand: Estimand) -> str:
+    name = in_words(estimand)
+    return "ECE" if name.endswith("(ECE)") else f"size of the {name}" if "signed" in name else name
+
+
+def _limits(low: float, high: float, rope: float) -> tuple[float, float]:
+    """All of the differences and the rope, with room on both of its sides."""
+    low, high = min(low, -1.5 * rope), max(high, 1.5 * rope)
+    margin = 0.04 * (high - low) or 1e-3
+    return low - margin, high + margin
+
+
+def _draw_sides(ax: "Axes", limits: tuple[float, float], rope: float, left: str, right: str) -> None:
+    """What it means to lie on either side of the rope; the rope itself is grey."""
+    ax.axvspan(limits[0], -rope, color=left, alpha=0.10, linewidth=0, zorder=0)
+    ax.axvspan(-rope, rope, color=GREY, alpha=0.22, linewidth=0, zorder=0, gid="rope")
+    ax.axvspan(rope, limits[1], color=right, alpha=0.10, linewidth=0, zorder=0)
+    ax.axvline(0, color=GREY, linewidth=1, linestyle="--", zorder=1)
+    ax.set_xlim(*limits)
+
+
+def _draw_difference(ax: "Axes", shapes: ComparisonShapes, words: list[str]) -> None:
+    density = shapes.density
+    assert density is not None
+    ends = [density.low, density.high, *density.x[[0, -1][: len(density.x)]], *density.stem_x]
+    _draw_sides(ax, _limits(min(ends), max(ends), shapes.rope), shapes.rope, BLUE, ORANGE)
+    draw_density(ax, density, 0.0, 1.0, GREY)
+    ax.set_ylim(-0.3, 1.15)
+    ax.set_yticks([])
+    calm(ax)
+    _write_above(ax, tuple(zip((0.0, 0.5, 1.0), ("left", "center", "right"), words, (BLUE, GREY, ORANGE), strict=True)))
+
+
+def _write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> None:
+    """Words above the axes: (place from 0 to 1, side at which they are held, words, colour)."""
+    for x, side, word, colour in words:
+        ax.annotate(
+            word,
+            (x, 1),
+            xycoords="axes fraction",
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha=side,
+            va="bottom",
+            color=colour,
+            fontsize=SMALL + 0.5,
+        )
+
+
+def _sides_in_words(ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes) -> list[str]:
+    """Who is better on the left, in the middle, on the right, and how probable that is."""
+    characters = int(ax.bbox.width * 72 / ax.figure.dpi / 3 / (0.56 * (SMALL + 0.5)))
+    left, equal, right = (f"P {_render.probability(float(p))}" for p in shapes.decided[0])
+    first, second = (wrapped(f"{name} better", characters) for name in names)
+    return [
+        f"\N{LEFTWARDS ARROW} {first}\n{left}",
+        f"equal within {shapes.rope:g}\n{equal}",
+        f"{second} \N{RIGHTWARDS ARROW}\n{right}",
+    ]
+
+
+def _draw_curve(ax: "Axes", shapes: ComparisonShapes) -> None:
+    ax.axvspan(0, shapes.rope, color=GREY, alpha=0.22, linewidth=0, zorder=0)
+    ax.plot(shapes.widths, shapes.p_equal, color=GREY, linewidth=1.6, drawstyle="steps-post", gid="curve")
+    ax.plot(
+        shapes.rope,
+        shapes.decided[0, 1],
+        marker="o",
+        markersize=6,
+        color=GREY,
+        markeredgecolor=ax.get_facecolor(),
+        clip_on=False,
+    )
+    ax.set(xlim=(0, shapes.widths[-1]), ylim=(0, 1.08), yticks=[0, 0.5, 1])
+    ax.set_xlabel("difference that still counts as equal", fontsize=SMALL)
+    ax.set_ylabel("P(equal)", fontsize=SMALL)
+    calm(ax)
+    ax.tick_params(axis="y", labelsize=SMALL)
+
+
+def _several(ax: "Axes", shapes: ComparisonShapes, estimand: Estimand, prob: float) -> None:
+    from matplotlib.axes import Axes
+    from mpl_toolkits.axes_grid1 import make_axes_locatable
+
+    n, best = len(shapes.models), shapes.models.names[0]
+    divider = make_axes_locatable(ax)
+    # half of the left column each, less where long names take from it
+    points = ax.bbox.width * 72 / ax.figure.dpi / (1 + TABLE) / 2
+    characters = int(points / (0.6 * (SMALL + 0.5))) - 8 * (name_lines(shapes.models.names) > 1)
+    sides = [
+        f"\N{LEFTWARDS ARROW} {wrapped(f'better than {best}', characters)}",
+        f"{wrapped(f'worse than {best}', characters)} \N{RIGHTWARDS ARROW}",
+    ]
+    room = 0.8 + 0.16 * (1 + max(side.count("\n") for side in sides))
+    below = divider.new_vertical(f"{100 * (n - 1) / n:.0f}%", pad=room, pack_start=True)
+    ranks = divider.new_horizontal(f"{100 * TABLE:g}%", pad=0.15)
+    beside = Axes(ax.figure, ax.get_position(original=True))
+    beside.set_axes_locator(divider.new_locator(nx=2, ny=0))
+    for part in (below, ranks, beside):
+        ax.add_child_axes(part)
+    ax.set_xlabel(f"{in_words(estimand)}\n{key(prob)}", fontsize=SMALL)
+    rows = shapes.differences
+    ends = _limits(float(rows.low.min()), float(rows.high.max()), shapes.rope)
+    _draw_sides(below, ends, shapes.rope, BLUE, ORANGE)
+    draw_forest(below, rows, [GREY] * len(rows))
+    _write_above(below, ((0.0, "left", sides[0], BLUE), (1.0, "right", sides[1], ORANGE)))
+    below.set_xlabel(
+        f"{_size(estimand)} minus that of {wrapped(best, 40)}\ngrey: equal within {shapes.rope:g}", fontsize=SMALL
+    )
+    _draw_probabilities(ranks, shapes.ranks, [str(r + 1) for r in range(n)], [BLUE] * n)
+    empty = f"empty: < {EMPTY:g}"
+    ranks.set_xlabel(
+        f"probability of rank\n(1 is best; {empty if n <= WRITTEN else 'the darker, the more probable'})",
+        fontsize=SMALL,
+    )
+    _draw_probabilities(beside, shapes.decided, ["better", "equal", "worse"], [BLUE, GREY, ORANGE])
+    beside.set_xlabel(f"probability\n({empty})", fontsize=SMALL)
+
+
+def _draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], colours: list[str]) -> None:
+    """A table of probabilities, the darker the more probable; rows as in the forest at its left."""
+    from matplotlib.colors import to_rgba
+
+    n_rows, n_columns = probabilities.shape
+    row, column = (index.ravel() for index in np.indices(probabilities.shape))
+    p = probabilities.ravel()
+    tint = [(*to_rgba(colours[c])[:3], 0.85 * value) for c, value in zip(column, p.tolist(), strict=True)]
+    ax.bar(column, 0.86, 0.94, bottom=row - 0.43, color=tint, gid="cells")
+    if n_columns <= WRITTEN:
+        for r, c, value in zip(row.tolist(), column.tolist(), p.tolist(), strict=True):
+            if value >= EMPTY:
+                said = _render.probability(value).removeprefix("= ")
+                text = ax.text(c, r, said, ha="center", va="center", fontsize=SMALLER)
+                if value > 0.6:
+                    text.set_color("white")
+    step = -(-n_columns // WRITTEN)
+    ax.set_xticks(range(0, n_columns, step), titles[::step], fontsize=SMALL)
+    ax.xaxis.tick_top()
+    ax.set(xlim=(-0.5, n_columns - 0.5), ylim=(n_rows - 0.4, -0.6), yticks=[])
+    ax.tick_params(length=0, pad=2)
+    ax.spines[:].set_visible(False)
+
+
+def _verdict(ax: "Axes", said: str, above: float) -> None:
+    points = ax.bbox.width * 72 / ax.figure.dpi
+    ax.set_title(wrapped(said, int(points / (0.62 * (SMALL + 1)))), loc="left", fontsize=SMALL + 1, pad=above)

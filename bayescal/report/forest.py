@@ -1,0 +1,241 @@
+"""Forest plots: one row a model or a group, with its mean and intervals; computed as a record, then drawn."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal._draws import Draws
+from bayescal.report.drawing import BLUE, GREY, SMALL, SMALLER, axes_or_new
+from bayescal.results.comparison import Estimand, called, values_of
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.grouped import GroupedEvaluation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+#: Probability of the inner, thicker bar.
+INNER = 0.5
+#: Characters of a name on one line beside the axes.
+NAME_WIDTH = 24
+#: Inches of a row, and how many rows are named at most.
+ROW, NAMED_ROWS = 0.36, 60
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """What a forest plot shows, row by row from the top.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The rows.
+    mean : ndarray, shape (n_rows,)
+        Posterior means.
+    low, high : ndarray, shape (n_rows,)
+        Ends of the equal-tailed interval.
+    inner_low, inner_high : ndarray, shape (n_rows,)
+        Ends of the interval of probability 1/2.
+    """
+
+    names: tuple[str, ...]
+    mean: Floats
+    low: Floats
+    high: Floats
+    inner_low: Floats
+    inner_high: Floats
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def forest(names: Sequence[str], values: Floats, prob: float = 0.95) -> Forest:
+    """Compute what a forest plot shows of draws.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The rows.
+    values : ndarray, shape (n_draws, n_rows)
+        Draws.
+    prob : float, default 0.95
+        Probability of the (outer) interval, in (0, 1).
+
+    Returns
+    -------
+    Forest
+        Means and intervals.
+
+    Raises
+    ------
+    ValueError
+        If `prob` is not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> rows = forest(["a"], np.linspace(0, 1, 1001)[:, None])
+    >>> rows.low, rows.inner_low, rows.mean
+    (array([0.025]), array([0.25]), array([0.5]))
+    """
+    draws = Draws(np.asarray(values, dtype=np.float64))
+    return Forest(tuple(names), draws.mean(), *draws.interval(prob), *draws.interval(INNER))
+
+
+def plot_forest(
+    evaluations: Mapping[Any, Evaluation],
+    ax: "Axes | None" = None,
+    *,
+    estimand: Estimand = "ece",
+    prob: float = 0.95,
+) -> "Axes":
+    """Draw one row for each group: posterior mean (dot), interval (thin bar) and that of probability 1/2 (thick bar).
+
+    Parameters
+    ----------
+    evaluations : GroupedEvaluation or mapping of label to Evaluation
+        From ``evaluate(..., by=...)``, which adds all rows as the last row and a dashed line; or evaluations by name.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure, as high as the rows need.
+    estimand : str or callable, default "ece"
+        What is shown: a name as for `Comparison`, or a function of the bins.
+    prob : float, default 0.95
+        Probability of the interval, in (0, 1).
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. The first group is at the top; of very many groups only some are named.
+
+    Raises
+    ------
+    TypeError
+        If `evaluations` are something else, or `ax` is not an Axes.
+    ValueError
+        If there are none, or `prob` is not strictly between 0 and 1.
+
+    See Also
+    --------
+    plot_comparison : Whether they differ.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> grouped = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], by=["m", "f", "f", "m"], bins=2, rng=1)
+    >>> ax = plot_forest(grouped, Figure().subplots())
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['f (n = 2)', 'm (n = 2)', 'all rows (n = 4)']
+    """
+    shown = _rows_of(evaluations)
+    rows = forest(
+        [f"{name} (n = {e.counts.n_rows})" for name, e in shown],
+        np.stack([values_of(e, estimand) for _, e in shown], axis=1),
+        prob,
+    )
+    ax = axes_or_new(ax, figsize=(6.0, min(1.1 + rows_height(rows.names), 14.0)))
+    grouped = isinstance(evaluations, GroupedEvaluation)
+    colours = [BLUE] * len(rows)
+    if grouped:
+        colours[-1] = GREY
+        ax.axvline(rows.mean[-1], color=GREY, linewidth=1, linestyle="--", zorder=1)
+        ax.axhline(len(rows) - 1.5, color=GREY, linewidth=0.6, alpha=0.5)
+    draw_forest(ax, rows, colours)
+    ax.set_xlabel(f"{in_words(estimand)}\n{key(prob)}", fontsize=SMALL + 0.5)
+    return ax
+
+
+def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
+    if isinstance(evaluations, GroupedEvaluation):
+        return [*zip(evaluations.names, evaluations.values(), strict=True), ("all rows", evaluations.overall)]
+    if not isinstance(evaluations, Mapping):
+        raise TypeError(
+            "`evaluations` must be a GroupedEvaluation, from `evaluate(..., by=...)`, or a mapping of names to "
+            f"evaluations, not {type(evaluations).__name__}."
+        )
+    if not evaluations:
+        raise ValueError("`evaluations` is empty; at least one evaluation is needed.")
+    for name, evaluation in evaluations.items():
+        if not isinstance(evaluation, Evaluation):
+            raise TypeError(f"`evaluations[{name!r}]` must be an Evaluation, not {type(evaluation).__name__}.")
+    sizes = {name: len(evaluation.bins) for name, evaluation in evaluations.items()}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(f"`evaluations` must have the same number of draws; there are {sizes}.")
+    return [(str(name), evaluation) for name, evaluation in evaluations.items()]
+
+
+def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str]) -> None:
+    """Dots and bars of rows 0, 1, ... from the top, named at the left."""
+    place = np.arange(len(rows))
+    thin = min(1.0, (25 / max(len(rows), 1)) ** 0.5)
+    ax.hlines(place, rows.low, rows.high, colors=list(colours), linewidth=1.6 * thin, gid="interval", zorder=3)
+    ax.hlines(place, rows.inner_low, rows.inner_high, colors=list(colours), linewidth=5 * thin, gid="inner", zorder=3)
+    ax.scatter(
+        rows.mean,
+        place,
+        s=44 * thin,
+        c=list(colours),
+        edgecolors=[ax.get_facecolor()] * len(rows),
+        linewidths=thin,
+        zorder=4,
+        gid="mean",
+    )
+    ax.set_ylim(len(rows) - 0.4, -0.6)
+    name_rows(ax, rows.names)
+    calm(ax)
+
+
+def name_rows(ax: "Axes", names: Sequence[str]) -> None:
+    """Names at the left, long ones on several lines; of very many rows only some."""
+    step = -(-len(names) // NAMED_ROWS)
+    lines = [wrapped(name, NAME_WIDTH) for name in names[::step]]
+    crowded = len(names) > 25
+    ax.set_yticks(range(0, len(names), step), lines, fontsize=SMALLER - 1 if crowded else SMALL + 0.5)
+    ax.tick_params(axis="y", length=0)
+
+
+def calm(ax: "Axes") -> None:
+    """Few ticks below, and no frame but the axis they stand on."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    ax.xaxis.set_major_formatter("{x:.4g}")
+    ax.tick_params(axis="x", labelsize=SMALL)
+    ax.spines[["left", "right", "top"]].set_visible(False)
+
+
+def wrapped(name: str, width: int) -> str:
+    """A name on as many lines as it needs, broken after a space or a sign, and within a word only if it must be."""
+    width, lines = max(width, 6), [""]
+    for part in re.findall(r"[^\s_./-]*[\s_./-]*", name):
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
+            lines.append("")
+        while len(part.rstrip()) > width:
+            lines[-1], part = part[:width], part[width:]
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.strip() for line in lines)
+
+
+def name_lines(names: Sequence[str]) -> int:
+    """Lines of the longest name beside the axes."""
+    return max(wrapped(name, NAME_WIDTH).count("\n") for name in names) + 1
+
+
+def rows_height(names: Sequence[str]) -> float:
+    """Inches that rows of these names want."""
+    return len(names) * max(ROW, 0.08 + 0.17 * name_lines(names))
+
+
+def in_words(estimand: Estimand) -> str:
+    """An estimand as an axis calls it."""
+    name = called(estimand)
+    return "Expected Calibration Error (ECE)" if name == "ece" else name.replace("_", " ")
+
+
+def key(prob: float) -> str:
+    """What dots and bars are."""
+    return f"dot: mean, bars: {100 * INNER:g} % and {100 * prob:g} % intervals"

@@ -1,0 +1,248 @@
+"""What an evaluation by groups holds: one evaluation a group, beside that of all rows."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal import _arviz, _checks, _render
+from bayescal._draws import Draws
+from bayescal.data.groups import UNNAMED
+from bayescal.estimands import errors
+from bayescal.results import wording
+from bayescal.results.comparison import NAMED, Comparison, Estimand, called, checked_rope, values_of
+from bayescal.results.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
+#: As many groups are printed.
+PRINTED = 25
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupedEvaluation(Mapping[Any, Evaluation]):
+    """One evaluation of each group of rows: a mapping from the group's label, with that of all rows beside it.
+
+    Made by ``evaluate(y_true, y_prob, by=column)``. Groups have no row in common, so their posteriors are independent;
+    all of them use the edges that were chosen for all rows.
+
+    Parameters
+    ----------
+    groups : dict of hashable to Evaluation
+        The groups, in order.
+    overall : Evaluation
+        All rows: what `evaluate` without `by` gives for the same `rng`.
+    seeds : dict of hashable to int
+        What each group was drawn with: ``evaluate(its labels, its probabilities, bins=grouped.overall.counts.bins,
+        rng=grouped.seeds[label])``, with the other arguments of the call, is the group's evaluation again.
+    name : str
+        What the groups are groups of.
+    order_seed : int
+        Seed of `compare`.
+    """
+
+    groups: dict[Any, Evaluation]
+    overall: Evaluation
+    seeds: dict[Any, int]
+    name: str
+    order_seed: int
+
+    def __getitem__(self, label: Any) -> Evaluation:
+        """The evaluation of one group, by its label."""
+        if label not in self.groups:
+            near = _checks.did_you_mean(str(label), self.groups)
+            raise KeyError(f"no group {label!r} among {list(self.groups)[:10]!r}.{near}")
+        return self.groups[label]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The groups in words: a string is its own name, other labels follow the column's, as in ``fold 3``."""
+        return tuple(_in_words(label, self.name) for label in self.groups)
+
+    def draws(self, estimand: Estimand = "ece") -> Draws:
+        """Joint draws of an estimand of all groups.
+
+        Parameters
+        ----------
+        estimand : str or callable, default "ece"
+            As for `Comparison`: a name, or a function of the bins.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws, n_groups), in the order of the groups; columns are independent.
+        """
+        values = [values_of(evaluation, estimand) for evaluation in self.groups.values()]
+        return Draws(np.stack(values, axis=1), f"{called(estimand)} by {self.name}")
+
+    def compare(self, *, rope: float = 0.01) -> Comparison:
+        """Compare the groups with each other, as independent rows.
+
+        Parameters
+        ----------
+        rope : float, default 0.01
+            Half-width of the region of practical equivalence, in units of what is compared; see `compare`.
+
+        Returns
+        -------
+        Comparison
+            Its models are the groups, called as in `names`.
+
+        Raises
+        ------
+        ValueError
+            If there is one group only, or two of the same name, or `rope` is negative.
+        """
+        width = checked_rope(rope)
+        if len(self) < 2:
+            raise ValueError(f"`by` must make at least two groups to compare; it makes {len(self)}: {self.names}.")
+        if len(set(self.names)) < len(self):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise ValueError(f"`by` must have labels that differ in writing; {twice!r} stands for several.")
+        return Comparison(dict(zip(self.names, self.groups.values(), strict=True)), None, width, self.order_seed)
+
+    def table(self, prob: float = 0.95, *, estimand: str = "ece") -> list[dict[str, Any]]:
+        """One dict a group, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : {"ece", "l2_error", "max_error", "signed_error", "overconfidence", "underconfidence"}
+            The quantity.
+
+        Returns
+        -------
+        list of dict
+            Keys group (its label), n_rows, mean, sd, low, high, plug_in, null_mean.
+        """
+        return [{"group": label} | _row(evaluation, prob, estimand) for label, evaluation in self.groups.items()]
+
+    def summary(self, prob: float = 0.95, *, estimand: Estimand = "ece", **options: Any) -> "pd.DataFrame":
+        """ArviZ's table: one row a group, ``ece[label]``.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        estimand : str or callable, default "ece"
+            The quantity.
+        **options
+            Passed to `arviz.summary`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The table.
+        """
+        prob = _checks.fraction("prob", prob)
+        name = called(estimand)
+        return _arviz.summary({name: self.draws(estimand).values}, prob, {name: _coordinates(self)}, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Every named estimand of all groups as an ArviZ DataTree, along the dimension ``group``.
+
+        Draws of one group are joint over estimands, and groups are independent. That of all rows is in
+        ``grouped.overall.to_datatree()``; the bins of a group are in ``grouped[label].to_datatree()``.
+        """
+        counts = [evaluation.counts for evaluation in self.groups.values()]
+        return _arviz.datatree(
+            {name: self.draws(name).values for name in NAMED},
+            observed={
+                "n_rows": np.array([c.n_rows for c in counts]),
+                "n_positive": np.array([c.k.sum() for c in counts]),
+            },
+            constant={"plug_in_ece": np.array([e.plug_in for e in self.groups.values()])},
+            along="group",
+            coords={"group": _coordinates(self)},
+            attrs={"spec": self.spec, "by": self.name, "overall": self.overall.spec},
+        )
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words: whose interval begins highest, so not the group that is large only because it is small.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+
+        Returns
+        -------
+        str
+            That group's ECE, the probability that it is the largest, and the ECE of all rows.
+        """
+        drawn = self.draws()
+        low, high = drawn.interval(prob)
+        first = int(np.argmax(low))
+        name, n_rows = self.names[first], list(self.groups.values())[first].counts.n_rows
+        of = f"{name} ({n_rows} row{'s' * (n_rows > 1)})"
+        found = f"{drawn.mean()[first]:.3f} ({100 * prob:g} % credible interval {low[first]:.3f} to {high[first]:.3f})"
+        everybody = f"that of all rows is {self.overall.ece.mean():.3f}"
+        if len(self) == 1:
+            return f"The ECE of {of} is {found}; {everybody}."
+        others = np.delete(drawn.values, first, axis=1).max(axis=1)
+        largest = _render.probability(float((drawn.values[:, first] > others).mean()))
+        return f"Of {len(self)} groups, the ECE of {of} lies highest: {found}; P(largest) {largest}; {everybody}."
+
+    @property
+    def spec(self) -> str:
+        """What was evaluated and how, on one line."""
+        sizes = sorted(evaluation.counts.n_rows for evaluation in self.groups.values())
+        each = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
+        by = "" if self.name == UNNAMED else f" by {self.name}"
+        return (
+            f"{len(self)} group{'s' * (len(self) > 1)}{by} of {each} row{'s' * (each != '1')}: {self.overall.question}"
+        )
+
+    def sheet(self) -> _render.Sheet:
+        """What printing shows, as data."""
+        shown = [("all rows", self.overall), *zip(self.names, self.groups.values(), strict=True)][: PRINTED + 1]
+        rows = []
+        for name, evaluation in shown:
+            n, *numbers = _row(evaluation, 0.95, "ece").values()
+            rows.append([name, str(n), *map(_render.number, numbers)])
+        more = len(self) + 1 - len(shown)
+        remarks = [f"{more} more groups: see `.table()` or `.summary()`."] if more else []
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
+
+    def __str__(self) -> str:
+        return _render.text(self.sheet())
+
+    def __repr__(self) -> str:
+        return f"GroupedEvaluation({self.spec})"
+
+    def _repr_html_(self) -> str:
+        return _render.html(self.sheet())
+
+
+def _row(evaluation: Evaluation, prob: float, estimand: str) -> dict[str, Any]:
+    _checks.one_of("estimand", estimand, errors.REPORTED)
+    of = errors.REPORTED[estimand]
+    null = float("nan") if evaluation.null_bins is None else of(evaluation.null_bins).mean()
+    row = wording.table_row(getattr(evaluation, estimand), estimand, prob, evaluation.plug_in_of(of), null)
+    del row["quantity"]
+    return {"n_rows": evaluation.counts.n_rows} | row
+
+
+def _in_words(label: Any, name: str) -> str:
+    if isinstance(label, str):
+        return label
+    if isinstance(label, tuple):
+        return ", ".join(map(str, label))
+    return f"{name} {str(label).removesuffix(' 00:00:00')}"
+
+
+def _coordinates(grouped: GroupedEvaluation) -> list[Any]:
+    """Labels that a file can hold: all numbers, or all strings; else the names."""
+    plain = [set(map(type, grouped.groups)) <= {kind} for kind in (int, float, str)]
+    return list(grouped.groups if any(plain) else grouped.names)

@@ -1,0 +1,320 @@
+"""Comparisons and forests: what is drawn is what was computed, the words say which way it goes, nothing overlaps."""
+
+import itertools
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+
+import bayescal as bc
+from bayescal.report.comparison import comparison_shapes, plot_comparison
+from bayescal.report.forest import forest, plot_forest, wrapped
+
+LONG = [f"resnet50_imagenet_finetuned_epoch_{k}0 with temperature" for k in range(1, 9)]
+
+
+@pytest.fixture(autouse=True)
+def _agg():
+    mpl.use("Agg")
+    yield
+    from matplotlib import pyplot as plt
+
+    plt.close("all")
+
+
+def comparison(names=("A", "B"), *, same=False, **options):
+    """Models that are off by 0, 0.05, 0.1, ... of the logit's slope, on one set of rows."""
+    rng = np.random.default_rng(2)
+    p = rng.uniform(0.02, 0.98, 800)
+    y = (rng.random(800) < p).astype(int)
+    slope = np.ones(len(names)) if same else 1 + 0.15 * np.arange(len(names))
+    x = np.log(p / (1 - p))
+    return bc.compare(
+        y, {n: 1 / (1 + np.exp(-s * x)) for n, s in zip(names, slope, strict=True)}, rng=1, **{"draws": 400, **options}
+    )
+
+
+def page(size, layout="constrained"):
+    figure = Figure(figsize=size, layout=layout)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def part(ax, gid):
+    (found,) = [a for a in ax.get_children() if a.get_gid() == gid]
+    return found
+
+
+def words(figure):
+    """All visible words with their boxes; of tick labels those within the limits."""
+    figure.canvas.draw()
+    every = {t for t in figure.findobj(Text) if t.get_text().strip() and t.get_visible()}
+    for ax in figure.findobj(mpl.axes.Axes):
+        box = ax.bbox.padded(1)
+        for axis, horizontal in ((ax.xaxis, True), (ax.yaxis, False)):
+            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+                for label in (tick.label1, tick.label2):
+                    at = ax.transData.transform((tick.get_loc(), tick.get_loc()))
+                    inside = box.x0 <= at[0] <= box.x1 if horizontal else box.y0 <= at[1] <= box.y1
+                    if not inside:
+                        every.discard(label)
+    return [(t.get_text(), t.get_window_extent()) for t in every]
+
+
+def assert_words_apart(figure):
+    drawn = words(figure)
+    assert len(drawn) > 5
+    whole = figure.bbox.padded(1)
+    for word, box in drawn:
+        assert Bbox.intersection(whole, box).bounds == pytest.approx(box.bounds), f"{word!r} leaves the page"
+    for (word, box), (other, its) in itertools.combinations(drawn, 2):
+        wide = min(box.x1, its.x1) - max(box.x0, its.x0)
+        tall = min(box.y1, its.y1) - max(box.y0, its.y0)
+        assert wide <= 0.5 or tall <= 0.5, f"{word!r} lies on {other!r} by {wide:.1f} x {tall:.1f} pixels"
+
+
+def said(ax):
+    return [t.get_text() for t in ax.texts]
+
+
+# --- the numbers
+
+
+def test_forest_by_hand():
+    """0, 1, ..., 1000 over 1000: quantiles of linear interpolation are the probabilities themselves."""
+    rows = forest(["a", "b"], np.stack([np.arange(1001) / 1000, np.arange(1001) / 500], axis=1), 0.8)
+    np.testing.assert_allclose(rows.low, [0.1, 0.2])
+    np.testing.assert_allclose(rows.high, [0.9, 1.8])
+    np.testing.assert_allclose(rows.inner_low, [0.25, 0.5])
+    np.testing.assert_allclose(rows.inner_high, [0.75, 1.5])
+    np.testing.assert_allclose(rows.mean, [0.5, 1])
+
+
+def hand_made(columns, rope=0.15):
+    """A comparison whose joint draws of the ECE are these."""
+    made = comparison([f"m{j}" for j in range(len(columns))], draws=len(columns[0]), rope=rope)
+    made._joint["ece"] = np.column_stack(columns).astype(float)
+    return made
+
+
+def test_shapes_by_hand():
+    # differences -0.3, 0, 0.1, 0.2: of these -0.3 is below the rope of 0.15, and 0.2 above it
+    shapes = comparison_shapes(hand_made([[0.1, 0.2, 0.3, 0.4], [0.4, 0.2, 0.2, 0.2]]))
+    np.testing.assert_allclose(shapes.decided, [[1 / 4, 2 / 4, 1 / 4]])
+    # m0 and m1 tie in one draw, m0 wins one and loses two
+    assert shapes.models.names == ("m1", "m0")
+    np.testing.assert_allclose(shapes.ranks, [[2.5 / 4, 1.5 / 4], [1.5 / 4, 2.5 / 4]])
+    np.testing.assert_allclose(shapes.p_equal[[0, -1]], [1 / 4, 1])
+    assert shapes.differences.mean[0] == pytest.approx(0)
+
+
+def test_three_models_by_hand():
+    # ranks by draw: 1 2 3; 2 2 2 (all tie: each rank a third); 1.5 1.5 3; 3 1 2
+    columns = [[0.1, 0.2, 0.1, 0.9], [0.2, 0.2, 0.1, 0.3], [0.3, 0.2, 0.5, 0.6]]
+    made = hand_made(columns, rope=0.1001)
+    ranks = np.array(
+        [
+            [1 + 1 / 3 + 1 / 2, 1 / 3 + 1 / 2, 1 / 3 + 1],
+            [1 / 3 + 1 / 2 + 1, 1 + 1 / 3 + 1 / 2, 1 / 3],
+            [1 / 3, 1 / 3 + 1, 1 + 1 / 3 + 1],
+        ]
+    )
+    np.testing.assert_allclose(made.rank_probabilities(), ranks / 4)
+    np.testing.assert_allclose(list(made.expected_ranks().values()), (ranks @ [1, 2, 3]) / 4)
+    np.testing.assert_allclose(list(made.p_best().values()), ranks[:, 0] / 4)
+    shapes = comparison_shapes(made)
+    assert shapes.models.names == ("m1", "m0", "m2")
+    assert shapes.differences.names == ("m0", "m2")
+    # m0 - m1: -0.1, 0, 0, 0.6; m2 - m1: 0.1, 0, 0.4, 0.3
+    np.testing.assert_allclose(shapes.decided, [[0, 3 / 4, 1 / 4], [0, 2 / 4, 2 / 4]])
+    assert shapes.density is None
+
+
+@pytest.mark.parametrize("estimand", ["ece", "signed_error", "brier_score", bc.max_error])
+def test_shapes_say_what_the_comparison_says(estimand):
+    made = comparison(["A", "B", "C"])
+    shapes = comparison_shapes(made, 0.9, estimand=estimand)
+    order = [made.names.index(n) for n in shapes.models.names]
+    np.testing.assert_allclose(shapes.models.low, made.draws(estimand).interval(0.9)[0][order])
+    np.testing.assert_allclose(shapes.ranks.sum(axis=0), 1)
+    np.testing.assert_allclose(shapes.ranks.sum(axis=1), 1)
+    np.testing.assert_allclose(shapes.ranks[:, 0], [made.p_best(estimand)[n] for n in shapes.models.names])
+    for name, p in zip(shapes.differences.names, shapes.decided, strict=True):
+        told = made.decide(name, shapes.models.names[0], estimand=estimand)
+        np.testing.assert_allclose(p, [told["p_left"], told["p_rope"], told["p_right"]])
+
+
+# --- what is drawn
+
+
+def test_two_models_are_drawn_as_computed():
+    made = comparison()
+    shapes = comparison_shapes(made)
+    ax = plot_comparison(made, page((7, 6)).subplots())
+    difference, curve = ax.child_axes
+    np.testing.assert_allclose(np.asarray(part(ax, "mean").get_offsets())[:, 0], shapes.models.mean)
+    bars = np.array(part(ax, "interval").get_segments())
+    np.testing.assert_allclose(bars[:, :, 0], np.column_stack([shapes.models.low, shapes.models.high]))
+    rope = part(difference, "rope").get_bbox()
+    np.testing.assert_allclose([rope.x0, rope.x1], [-made.rope, made.rope])
+    low, high = difference.get_xlim()
+    assert low < -made.rope < made.rope < high
+    np.testing.assert_allclose(part(curve, "curve").get_ydata(), made.rope_curve("A", "B", shapes.widths))
+
+
+@pytest.mark.parametrize(("names", "better"), [(("good", "bad"), 0), (("bad", "good"), 1)])
+def test_the_better_one_is_named_on_its_side(names, better):
+    """The true curve against a slope of 1.6, in either order."""
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.02, 0.98, 4000)
+    y = (rng.random(4000) < p).astype(int)
+    q = {"good": p, "bad": 1 / (1 + (1 / p - 1) ** 1.6)}
+    made = bc.compare(y, {n: q[n] for n in names}, rng=1, draws=400)
+    ax = plot_comparison(made, page((7, 6)).subplots())
+    left, equal, right = said(ax.child_axes[0])
+    assert left.startswith(f"\N{LEFTWARDS ARROW} {names[0]} better\n")
+    assert right.startswith(f"{names[1]} better \N{RIGHTWARDS ARROW}\n")
+    assert (left, right)[better].endswith("P = 1.00")
+    assert (left, right)[1 - better].endswith("P = 0.00")
+    assert equal.endswith("0.00")
+    # and the curve lies where the words say
+    (bar,) = [line for line in ax.child_axes[0].lines if line.get_linewidth() == 4]
+    assert np.all(np.asarray(bar.get_xdata()) < 0) == (better == 0)
+    assert ax.get_title(loc="left") == "good is better calibrated than bad"
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["good", "bad"]
+
+
+def test_identical_models():
+    made = comparison(same=True)
+    shapes = comparison_shapes(made)
+    assert (len(shapes.density.x), shapes.density.stem_x.tolist(), shapes.density.stem_pr.tolist()) == (0, [0.0], [1.0])
+    np.testing.assert_array_equal(shapes.p_equal, 1)
+    ax = plot_comparison(made, page((7, 6)).subplots())
+    assert said(ax.child_axes[0])[1].endswith("P = 1.00")
+    assert_words_apart(ax.figure)
+    # with a rope of width 0, and with a third model of the same
+    plot_comparison(comparison(same=True, rope=0), page((7, 6)).subplots()).figure.canvas.draw()
+    three = plot_comparison(comparison(["A", "B", "C"], same=True, rope=0), page((9, 6)).subplots())
+    three.figure.canvas.draw()
+    assert [t.get_text() for t in three.get_yticklabels()] == ["A", "B", "C"]
+
+
+def test_several_models_are_drawn_as_computed():
+    made = comparison(["A", "B", "C"])
+    shapes = comparison_shapes(made)
+    ax = plot_comparison(made, page((9, 6)).subplots())
+    below, ranks, beside = ax.child_axes
+    np.testing.assert_allclose(np.asarray(part(below, "mean").get_offsets())[:, 0], shapes.differences.mean)
+    for table, numbers in ((ranks, shapes.ranks), (beside, shapes.decided)):
+        tint = [bar.get_facecolor()[3] for bar in table.patches]
+        np.testing.assert_allclose(tint, 0.85 * numbers.ravel())
+    left, right = said(below)
+    best = shapes.models.names[0]
+    assert left == f"\N{LEFTWARDS ARROW} better than {best}"
+    assert right == f"worse than {best} \N{RIGHTWARDS ARROW}"
+    assert [t.get_text() for t in beside.get_xticklabels()] == ["better", "equal", "worse"]
+    # the tables stand beside their rows
+    ax.figure.canvas.draw()
+    for forest_ax, table in ((ax, ranks), (below, beside)):
+        assert forest_ax.get_ylim() == table.get_ylim()
+        np.testing.assert_allclose(forest_ax.get_position().intervaly, table.get_position().intervaly, atol=1e-6)
+        assert forest_ax.get_position().x1 < table.get_position().x0
+
+
+@pytest.mark.parametrize("names", [LONG[:2], LONG[:3], LONG, ["A", "B"], [*"ABC"], [*"ABCDEFGH"]], ids=len)
+def test_words_do_not_lie_on_each_other(names):
+    assert_words_apart(plot_comparison(comparison(names)).figure)
+
+
+def test_more_models_than_can_be_written():
+    made = comparison([f"model {k}" for k in range(14)], draws=100)
+    ax = plot_comparison(made)
+    assert not said(ax.child_axes[1])
+    assert len(said(ax.child_axes[2])) > 0
+    assert_words_apart(ax.figure)
+
+
+def test_given_axes_are_used_and_nothing_else_changes():
+    before = dict(mpl.rcParams)
+    figure = page((15, 7))
+    left, right = figure.subplots(1, 2)
+    assert plot_comparison(comparison(), left) is left
+    assert plot_comparison(comparison(["A", "B", "C"]), right) is right
+    assert_words_apart(figure)
+    assert dict(mpl.rcParams) == before
+    part_of = page((8, 7)).subfigures(1, 1)
+    ax = plot_comparison(comparison(["A", "B", "C"]), part_of.subplots())
+    assert ax.child_axes[2].figure is part_of
+    with pytest.raises(ValueError, match="divided already"):
+        plot_comparison(comparison(), left)
+    with pytest.raises(TypeError, match="`ax` must be"):
+        plot_comparison(comparison(), figure)
+    with pytest.raises(TypeError, match="must be a Comparison, not dict"):
+        plot_comparison({})
+    with pytest.raises(ValueError, match="`prob`"):
+        plot_comparison(comparison(), prob=95)
+
+
+# --- groups
+
+
+def grouped(n_groups=3, n=300):
+    rng = np.random.default_rng(4)
+    p = rng.random(n)
+    by = np.array([f"site {k}" for k in range(n_groups)])[np.arange(n) % n_groups]
+    by[0] = "single"
+    return bc.evaluate((rng.random(n) < p).astype(int), p, by=by, rng=1, draws=200, model="dirichlet")
+
+
+def test_forest_of_groups():
+    made = grouped()
+    ax = plot_forest(made, page((6, 3)).subplots(), estimand="max_error", prob=0.8)
+    names = [t.get_text() for t in ax.get_yticklabels()]
+    assert names == ["single (n = 1)", "site 0 (n = 99)", "site 1 (n = 100)", "site 2 (n = 100)", "all rows (n = 300)"]
+    evaluations = [*made.values(), made.overall]
+    dots = np.asarray(part(ax, "mean").get_offsets())
+    np.testing.assert_allclose(dots, [[e.max_error.mean(), i] for i, e in enumerate(evaluations)])
+    bars = np.array(part(ax, "interval").get_segments())[:, :, 0]
+    np.testing.assert_allclose(bars, [e.max_error.interval(0.8) for e in evaluations])
+    assert ax.yaxis_inverted()  # the first at the top
+    assert_words_apart(ax.figure)
+
+
+@pytest.mark.parametrize("n_groups", [1, 30, 150])
+def test_forest_of_few_and_many(n_groups):
+    ax = plot_forest(grouped(n_groups))
+    assert len(part(ax, "mean").get_offsets()) == n_groups + 2
+    assert_words_apart(ax.figure)
+
+
+def test_forest_of_a_mapping():
+    made = grouped()
+    ax = plot_forest({"one": made["site 1"], "two": made["site 2"]}, page((6, 3)).subplots())
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["one (n = 100)", "two (n = 100)"]
+    fewer = bc.evaluate([0, 1], [0.1, 0.2], draws=10)
+    for wrong, error, message in [
+        ([1], TypeError, "must be a GroupedEvaluation"),
+        ({}, ValueError, "is empty"),
+        ({"a": 1}, TypeError, r"evaluations\['a'\]"),
+        ({"a": made["site 1"], "b": fewer}, ValueError, "number of draws"),
+    ]:
+        with pytest.raises(error, match=message):
+            plot_forest(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("short", ["short"]),
+        ("logistic_regression_l2", ["logistic_", "regression_", "l2"]),
+        ("abcdefghijklmnopqrstuvwxyz", ["abcdefghijkl", "mnopqrstuvwx", "yz"]),
+        ("two words and more", ["two words", "and more"]),
+        ("", [""]),
+    ],
+)
+def test_names_are_broken_after_signs(name, lines):
+    assert wrapped(name, 12).split("\n") == lines

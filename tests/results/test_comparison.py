@@ -1,0 +1,316 @@
+"""What a Comparison says of its draws: made by hand, so that every probability, rank and sentence is known."""
+
+import numpy as np
+import pytest
+
+from bayescal import Comparison, Draws, evaluate_counts
+from bayescal.estimands.errors import lp_error
+from bayescal.results.comparison import NAMED, checked_rope
+from bayescal.stats.binned import BinnedCounts
+
+EIGHT = {
+    "A": [0.01, 0.01, 0.02, 0.05, 0.03, 0.04, 0.02, 0.02],
+    "B": [0.02, 0.01, 0.05, 0.01, 0.03, 0.01, 0.06, 0.02],
+    "C": [0.03, 0.01, 0.02, 0.09, 0.01, 0.04, 0.07, 0.08],
+}
+
+
+def counts(seed, n=80):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return BinnedCounts.from_arrays(rng.random(n) < p, p, bins=4)
+
+
+def comparison_of(draws, rope=0.01):
+    """A comparison whose joint draws of the ECE are given, one row a draw."""
+    names, values = list(draws), np.array(list(draws.values())).T
+    evaluations = {name: evaluate_counts(counts(i), draws=max(len(values), 2), rng=i) for i, name in enumerate(names)}
+    made = Comparison(evaluations, None, rope, 1)
+    made._joint["ece"] = values
+    return made
+
+
+@pytest.fixture
+def eight():
+    """Differences A - B: -1, 0, -3, 4, 0, 3, -4, 0 hundredths."""
+    return comparison_of(EIGHT)
+
+
+@pytest.fixture(scope="module")
+def real():
+    return Comparison(
+        {name: evaluate_counts(counts(i), draws=200, rng=i) for i, name in enumerate("AB")}, None, 0.02, 3
+    )
+
+
+# --- numbers
+
+
+def test_differences_are_first_minus_second(eight):
+    difference = eight.difference("A", "B")
+    assert isinstance(difference, Draws)
+    np.testing.assert_allclose(difference.values, [-0.01, 0, -0.03, 0.04, 0, 0.03, -0.04, 0], atol=1e-15)
+    np.testing.assert_array_equal(eight.difference("B", "A").values, -difference.values)
+    assert not eight.difference("A", "A").values.any()
+    assert "A - B" in repr(difference)
+
+
+def test_decisions_by_hand():
+    """Half-width 0.015: left of it -3, -4; within it -1, 0, 0, 0; right of it 4, 3 hundredths."""
+    decided = comparison_of(EIGHT, rope=0.015).decide("A", "B")
+    assert [decided[name] for name in ("p_left", "p_rope", "p_right")] == [2 / 8, 4 / 8, 2 / 8]
+    for name, p in (("p_left", 1 / 4), ("p_rope", 1 / 2), ("p_right", 1 / 4)):
+        # the standard error of a share of 8 independent draws
+        assert decided[f"{name}_mcse"] == pytest.approx(np.sqrt(p * (1 - p) / 8), rel=1e-12)
+
+
+def test_the_ends_of_the_rope_belong_to_it():
+    made = comparison_of({"A": [0.25, 0.75, 0.5, 0.5], "B": [0.5, 0.5, 0.5, 0.0]}, rope=0.25)
+    decided = made.decide("A", "B")
+    assert (decided["p_left"], decided["p_rope"], decided["p_right"]) == (0, 3 / 4, 1 / 4)
+    assert made.decide("A", "B", rope=0.5)["p_rope"] == 1
+    assert made.decide("A", "B", rope=0)["p_rope"] == 1 / 4
+
+
+@pytest.mark.parametrize("rope", [0.0, 0.004, 0.015, 0.1])
+def test_the_other_way_round_left_is_right_and_they_add_to_one(eight, rope):
+    there, back = eight.decide("A", "C", rope=rope), eight.decide("C", "A", rope=rope)
+    assert (there["p_left"], there["p_rope"], there["p_right"]) == (back["p_right"], back["p_rope"], back["p_left"])
+    assert there["p_left"] + there["p_rope"] + there["p_right"] == pytest.approx(1, abs=1e-15)
+
+
+def test_the_rope_curve_by_hand(eight):
+    """Sizes of A - B: 0, 0, 0, 1, 3, 3, 4, 4 hundredths."""
+    widths = [0, 0.005, 0.011, 0.029, 0.031, 0.041, 1]
+    np.testing.assert_allclose(eight.rope_curve("A", "B", widths), np.array([3, 3, 4, 4, 6, 8, 8]) / 8)
+    np.testing.assert_array_equal(eight.rope_curve("B", "A", widths), eight.rope_curve("A", "B", widths))
+
+
+def test_the_rope_curve_rises_to_one_and_is_what_decide_says(real):
+    widths = np.linspace(0, 1, 201)
+    curve = real.rope_curve("A", "B", widths)
+    assert (np.diff(curve) >= 0).all()
+    assert curve[0] == np.mean(real.difference("A", "B").values == 0)
+    assert curve[-1] == 1
+    assert curve[4] == real.decide("A", "B", rope=widths[4])["p_rope"]
+    assert real.decide("A", "B")["p_rope"] == real.decide("A", "B", rope=0.02)["p_rope"]
+
+
+def test_the_probability_to_be_best_by_hand(eight):
+    """Draw by draw: A; all three; A and C; B; C; B; A; A and B."""
+    best = eight.p_best()
+    third, half = 1 / 3, 1 / 2
+    assert best["A"] == pytest.approx((1 + third + half + 1 + half) / 8)
+    assert best["B"] == pytest.approx((third + 1 + 1 + half) / 8)
+    assert best["C"] == pytest.approx((third + half + 1) / 8)
+    assert sum(best.values()) == pytest.approx(1)
+
+
+def test_expected_ranks_are_those_of_scipy(eight):
+    from scipy.stats import rankdata
+
+    expected = rankdata(np.array(list(EIGHT.values())).T, axis=1).mean(axis=0)
+    ranks = eight.expected_ranks()
+    np.testing.assert_allclose([ranks[name] for name in "ABC"], expected)
+    assert sum(ranks.values()) == pytest.approx(3 * 4 / 2)
+
+
+def test_what_has_a_sign_is_compared_by_its_size():
+    made = comparison_of({"A": [-0.05, 0.01], "B": [0.02, -0.03]}, rope=0.001)
+    made._joint["signed_error"] = made._joint["ece"]
+    assert made.decide("A", "B", estimand="signed_error")["p_left"] == 1 / 2
+    assert made.p_best("signed_error") == {"A": 1 / 2, "B": 1 / 2}
+    assert made.expected_ranks("signed_error") == {"A": 1.5, "B": 1.5}
+    np.testing.assert_allclose(made.difference("A", "B", "signed_error").values, [-0.07, 0.04])
+
+
+def test_the_table_has_every_pair_once_in_order(eight):
+    table = eight.table(0.5)
+    assert [(row["first"], row["second"]) for row in table] == [("A", "B"), ("A", "C"), ("B", "C")]
+    row, difference = table[0], np.array(EIGHT["A"]) - np.array(EIGHT["B"])
+    assert row["mean"] == pytest.approx(difference.mean())
+    assert row["sd"] == pytest.approx(difference.std(ddof=1))
+    assert [row["low"], row["high"]] == pytest.approx(np.quantile(difference, [0.25, 0.75]))
+    assert {k: row[k] for k in eight.decide("A", "B")} == eight.decide("A", "B")
+
+
+def test_one_line_a_model(eight):
+    told = eight.models(0.5)
+    assert [row["model"] for row in told] == ["A", "B", "C"]
+    assert told[1]["mean"] == pytest.approx(np.mean(EIGHT["B"]))
+    assert told[1]["sd"] == pytest.approx(np.std(EIGHT["B"], ddof=1))
+    assert [told[1]["low"], told[1]["high"]] == pytest.approx(np.quantile(EIGHT["B"], [0.25, 0.75]))
+    assert [row["p_best"] for row in told] == list(eight.p_best().values())
+    assert [row["rank"] for row in told] == list(eight.expected_ranks().values())
+
+
+# --- words: each form says who is better
+
+
+def sentence(a, b, rope=0.01):
+    return comparison_of({"net": a, "forest": b}, rope).sentence()
+
+
+def test_a_sure_difference_names_the_better_model_first():
+    low, high = np.linspace(0.01, 0.02, 100), np.linspace(0.05, 0.06, 100)
+    said = sentence(low, high)
+    assert said.startswith("net is better calibrated than forest (ece of net minus that of forest: -0.040, ")
+    assert "95 % credible interval -0.040 to -0.040" in said
+    assert "P(better) = 1.00" in said
+    assert "P(equal within 0.01) = 0.00" in said
+    assert sentence(high, low).startswith(
+        "forest is better calibrated than net (ece of forest minus that of net: -0.040"
+    )
+
+
+def test_an_unsure_difference_is_called_unsettled():
+    a, b = np.full(100, 0.03), np.repeat([0.01, 0.06], [30, 70])
+    said = sentence(a, b)
+    assert said.startswith("It is not settled whether net is better calibrated than forest (ece of net minus")
+    assert "P(better) = 0.70, P(worse) = 0.30, P(equal within 0.01) = 0.00" in said
+    assert (
+        sentence(b, a).startswith("It is not settled whether net is better calibrated than forest (ece of net") is False
+    )
+    assert sentence(b, a).startswith("It is not settled whether forest is better calibrated than net")
+
+
+@pytest.mark.parametrize(("n_better", "sure"), [(95, True), (94, False)])
+def test_from_95_in_100_on_a_direction_is_stated(n_better, sure):
+    a, b = np.full(100, 0.03), np.repeat([0.06, 0.01], [n_better, 100 - n_better])
+    assert sentence(a, b).startswith("net is better") is sure
+
+
+def test_a_small_difference_is_called_practically_equal():
+    rng = np.random.default_rng(1)
+    a = rng.random(100) / 10
+    said = sentence(a, a + 0.004)
+    assert said.startswith("net and forest are practically equal (ece of net minus that of forest: -0.004, ")
+    assert "P(equal within 0.01) = 1.00" in said
+    # the same draws with a rope of nothing: surely, if little, better
+    assert sentence(a, a + 0.004, rope=0).startswith("net is better calibrated than forest")
+
+
+def test_no_difference_at_all():
+    a = np.linspace(0, 0.1, 50)
+    said = sentence(a, a.copy())
+    assert said == "net and forest have the same ece in every draw: the difference is exactly 0."
+
+
+def test_of_several_the_best_against_the_next(eight):
+    """Mean ranks: A 1.8125, B 1.875, C 2.3125, from `scipy.stats.rankdata`."""
+    assert eight.sentence().startswith("It is not settled whether A is better calibrated than B")
+
+
+def test_printing_shows_everything(eight):
+    text = str(eight)
+    assert eight.spec in text
+    for needed in ("A - B", "A - C", "B - C", "P(1st)", "P(equal)", "expected rank", "P(best)"):
+        assert needed in text
+    assert "<table>" in eight._repr_html_()
+    assert repr(eight) == f"Comparison({eight.spec})"
+    assert "3 models on different rows, independent" in eight.spec
+    assert "rope 0.01" in eight.spec
+
+
+def test_names_are_shown_as_they_are():
+    made = comparison_of({"[red]": [0.1, 0.2], "<b>": [0.3, 0.1]})
+    assert "[red] - <b>" in str(made)
+    assert "&lt;b&gt;" in made._repr_html_()
+
+
+# --- ArviZ
+
+
+def test_the_datatree_holds_every_named_estimand(real):
+    tree = real.to_datatree()
+    assert set(tree["posterior"].data_vars) == set(NAMED)
+    assert tree["posterior"]["model"].values.tolist() == ["A", "B"]
+    for name in NAMED:
+        drawn = tree["posterior"][name].values
+        assert drawn.shape == (4, 50, 2)
+        np.testing.assert_array_equal(drawn.reshape(-1, 2), real.draws(name).values)
+    np.testing.assert_array_equal(tree["observed_data"]["n_rows"].values, [80, 80])
+    np.testing.assert_allclose(tree["constant_data"]["plug_in_ece"].values, [real["A"].plug_in, real["B"].plug_in])
+    assert tree.attrs["rope"] == 0.02
+    assert tree.attrs["same_rows"] == 0
+
+
+def test_the_datatree_survives_a_file(real, tmp_path):
+    import arviz as az
+
+    tree = real.to_datatree()
+    tree.to_netcdf(tmp_path / "comparison.nc")
+    back = az.from_netcdf(tmp_path / "comparison.nc")
+    for name in NAMED:
+        np.testing.assert_array_equal(back["posterior"][name].values, tree["posterior"][name].values)
+    assert back["posterior"]["model"].values.tolist() == ["A", "B"]
+    assert back.attrs["spec"] == real.spec
+
+
+def test_the_summary_is_that_of_the_draws(real):
+    table = real.summary(0.8, kind="stats", round_to="none")
+    assert list(table.index) == ["ece[A]", "ece[B]", "difference[A - B]"]
+    for label, draws in (("ece[B]", real["B"].ece), ("difference[A - B]", real.difference("A", "B"))):
+        low, high = draws.interval(0.8)
+        row = table.loc[label].astype(float)
+        assert row.iloc[0] == pytest.approx(draws.mean(), rel=1e-9)
+        assert row.iloc[2:4].tolist() == pytest.approx([low, high], abs=1e-3)
+
+
+# --- estimands and refusals
+
+
+def test_an_estimand_may_be_a_function_of_the_bins(real):
+    def l4(bins):
+        return lp_error(bins, 4)
+
+    drawn = real.draws(l4)
+    assert "l4" in repr(drawn)
+    for i, name in enumerate("AB"):
+        np.testing.assert_array_equal(np.sort(drawn.values[:, i]), np.sort(lp_error(real[name].bins, 4).values))
+    assert real.decide("A", "B", estimand=l4)["p_rope"] == real.decide("A", "B", estimand=l4)["p_rope"]
+
+
+def test_every_named_estimand_of_each_model_keeps_its_draws(real):
+    for name in NAMED:
+        drawn = real.draws(name).values
+        for i, model in enumerate("AB"):
+            np.testing.assert_array_equal(np.sort(drawn[:, i]), np.sort(getattr(real[model], name).values))
+
+
+def test_asking_twice_gives_the_same_draws(real):
+    again = Comparison(real.evaluations, None, 0.02, 3)
+    np.testing.assert_array_equal(again.draws().values, real.draws().values)
+    other = Comparison(real.evaluations, None, 0.02, 4)
+    assert not np.array_equal(other.draws().values, real.draws().values)
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "said"),
+    [
+        (lambda c: c.difference("A", "b"), ValueError, r"must be one of \['A', 'B'\], not 'b'"),
+        (lambda c: c.decide("C", "B"), ValueError, "not 'C'"),
+        (lambda c: c["a"], ValueError, "not 'a'"),
+        (lambda c: c.draws("eec"), ValueError, "Did you mean 'ece'"),
+        (lambda c: c.table(estimand="signed_eror"), ValueError, "Did you mean 'signed_error'"),
+        (lambda c: c.decide("A", "B", rope=-0.1), ValueError, "`rope` must be a number >= 0"),
+        (lambda c: c.rope_curve("A", "B", [0.1, -1]), ValueError, "`widths` must be finite and >= 0; 1 of 2"),
+        (lambda c: c.rope_curve("A", "B", [0.1, np.nan]), ValueError, "`widths` must be finite"),
+        (lambda c: c.draws(lambda bins: bins.gap), TypeError, r"one number a draw, shape \(200,\), not \(200, 4\)"),
+        (lambda c: c.summary(95), ValueError, "Percent"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(real, ask, error, said):
+    with pytest.raises(error, match=said):
+        ask(real)
+
+
+@pytest.mark.parametrize("rope", [-1e-9, np.nan, np.inf, "0.01", None, [0.01], True])
+def test_a_rope_is_a_number_that_is_not_negative(rope):
+    with pytest.raises(ValueError, match="`rope` must be a number >= 0 in units of the estimand"):
+        checked_rope(rope)
+
+
+def test_a_rope_may_be_nothing():
+    assert checked_rope(0) == 0.0
+    assert checked_rope(np.float32(0.5)) == 0.5

@@ -1,0 +1,402 @@
+"""Comparing models, from rows or from evaluations: what must hold whatever the models are.
+
+Seeds are fixed; a correlation of D independent draws has standard error 1 / sqrt(D), and five of them are allowed
+(`close_to`): a false alarm in 1.7 million.
+"""
+
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+import bayescal as bc
+from bayescal.compare import SameRowsWarning
+from bayescal.results.comparison import NAMED
+
+DRAWS = 1000
+
+
+def event(n=600, seed=1):
+    """Outcomes, and the probabilities of an honest and an over-confident model."""
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    y = (rng.random(n) < p).astype(int)
+    return y, p, p**3 / (p**3 + (1 - p) ** 3)
+
+
+def multiclass(n=400, seed=2):
+    rng = np.random.default_rng(seed)
+    first, second = rng.dirichlet([1, 1, 1], n), rng.dirichlet([1, 1, 1], n)
+    return np.array([rng.choice(3, p=row) for row in first]), first, second
+
+
+@pytest.fixture(scope="module")
+def two():
+    y, p, q = event()
+    return bc.compare(y, {"honest": p, "bold": q}, draws=DRAWS, rng=1)
+
+
+# --- one model under several names
+
+
+@pytest.mark.parametrize("model", ["shrinkage", "dirichlet"])
+def test_identical_predictions_differ_by_exactly_nothing(model):
+    y, p, _ = event()
+    twins = bc.compare(y, {"one": p, "other": p.copy()}, rope=0, model=model, draws=DRAWS, rng=3)
+    for estimand in (*NAMED, lambda bins: bc.lp_error(bins, 3)):
+        assert not twins.difference("one", "other", estimand).values.any()
+        decided = twins.decide("one", "other", estimand=estimand)
+        assert (decided["p_left"], decided["p_rope"], decided["p_right"]) == (0, 1, 0)
+        assert decided["p_rope_mcse"] == 0
+        assert twins.p_best(estimand) == {"one": 0.5, "other": 0.5}
+        assert twins.expected_ranks(estimand) == {"one": 1.5, "other": 1.5}
+        np.testing.assert_array_equal(twins.rope_curve("one", "other", [0, 1], estimand), 1)
+    assert "exactly 0" in twins.sentence()
+
+
+@pytest.mark.parametrize("target", ["top-label", "event"])
+def test_two_of_three_are_identical(target):
+    if target == "event":
+        y, a, b = event()
+    else:
+        y, a, b = multiclass()
+    three = bc.compare(y, {"a": a, "b": b, "a again": a}, target=target, draws=DRAWS, rng=1)
+    for estimand in NAMED:
+        assert not three.difference("a", "a again", estimand).values.any()
+        np.testing.assert_array_equal(
+            three.difference("a", "b", estimand).values, three.difference("a again", "b", estimand).values
+        )
+        best = three.p_best(estimand)
+        assert best["a"] == best["a again"]
+    assert three.difference("a", "b").values.any()
+
+
+def test_identical_predictions_with_weights():
+    y, p, _ = event()
+    weights = np.random.default_rng(4).gamma(0.5, size=len(y))
+    twins = bc.compare(y, {"one": p, "other": p}, weights=weights, draws=DRAWS, rng=3)
+    assert not twins.difference("one", "other").values.any()
+
+
+# --- margins and dependence
+
+
+@pytest.mark.parametrize("estimand", NAMED)
+def test_each_models_draws_are_those_of_its_own_evaluation(two, estimand):
+    y, p, q = event()
+    drawn = two.draws(estimand).values
+    assert drawn.shape == (DRAWS, 2)
+    for i, (name, confidence) in enumerate({"honest": p, "bold": q}.items()):
+        np.testing.assert_array_equal(np.sort(drawn[:, i]), np.sort(getattr(two[name], estimand).values))
+        # all models are drawn with the first number of the generator
+        alone = bc.evaluate(y, confidence, draws=DRAWS, rng=int(np.random.default_rng(1).integers(2**63, size=2)[0]))
+        np.testing.assert_array_equal(getattr(alone, estimand).values, getattr(two[name], estimand).values)
+
+
+def test_the_better_model_is_found(two):
+    assert two.decide("honest", "bold")["p_left"] == 1
+    assert two.decide("bold", "honest")["p_right"] == 1
+    assert two.p_best() == {"honest": 1, "bold": 0}
+    assert two.expected_ranks() == {"honest": 1, "bold": 2}
+    assert two.sentence().startswith("honest is better calibrated than bold (ece of honest minus that of bold: -0.")
+
+
+def test_signed_errors_of_one_event_move_together(two):
+    """Both are mean outcome less mean confidence on the same rows: nearly all of what varies is shared."""
+    y, p, q = event()
+    joint = two.draws("signed_error").values
+    assert spearmanr(joint).statistic > 0.5
+    apart = bc.evaluate(y, p, draws=DRAWS, rng=5), bc.evaluate(y, q, draws=DRAWS, rng=6)
+    with pytest.warns(SameRowsWarning):
+        unpaired = bc.compare_independent(dict(zip(("honest", "bold"), apart, strict=True)), rng=1)
+    assert (
+        two.difference("honest", "bold", "signed_error").sd()
+        < unpaired.difference("honest", "bold", "signed_error").sd()
+    )
+
+
+def test_similar_models_on_the_same_rows_are_told_apart_with_half_the_width():
+    """The interval is the shorter, the more alike they are; as if of different rows it would not be."""
+    y, _, q = event(3000)
+    rng = np.random.default_rng(5)
+    retrained = 1 / (1 + (1 - q) / q * np.exp(0.1 * rng.standard_normal(len(q))))
+    same_rows = bc.compare(y, {"old": q, "new": retrained}, draws=DRAWS, rng=1)
+    with pytest.warns(SameRowsWarning):
+        apart = bc.compare_independent(dict(same_rows.evaluations), rng=1)
+    widths = [np.diff(c.difference("old", "new").interval(0.95))[0] for c in (same_rows, apart)]
+    assert widths[0] < widths[1] / 2
+
+
+def test_more_rows_make_it_narrower():
+    sds = []
+    for n in (300, 3000, 30_000):
+        y, p, q = event(n)
+        sds.append(bc.compare(y, {"a": p, "b": q}, draws=DRAWS, rng=1).difference("a", "b").sd())
+    # ten times the rows: by sqrt(10) in the limit
+    assert sds[0] > 2 * sds[1] > 4 * sds[2]
+
+
+def test_probabilities_and_ranks_of_many_models_add_up():
+    y, p, q = event(300)
+    models = {f"mix {s:g}": s * p + (1 - s) * q for s in (0, 0.2, 0.5, 0.8, 1)}
+    many = bc.compare(y, models, draws=DRAWS, rng=1)
+    for estimand in NAMED:
+        assert sum(many.p_best(estimand).values()) == pytest.approx(1)
+        assert sum(many.expected_ranks(estimand).values()) == pytest.approx(5 * 6 / 2)
+    assert len(many.table()) == 10
+    for row in many.table():
+        assert row["p_left"] + row["p_rope"] + row["p_right"] == pytest.approx(1)
+        for name in ("p_left", "p_rope", "p_right"):
+            assert row[f"{name}_mcse"] == pytest.approx(np.sqrt(row[name] * (1 - row[name]) / DRAWS))
+
+
+def test_the_rope_is_in_units_of_the_estimand_and_not_of_the_data():
+    y, p, q = event()
+    small, large = (bc.compare(y[:n], {"a": p[:n], "b": q[:n]}, draws=DRAWS, rng=1) for n in (100, 600))
+    assert small.rope == large.rope == 0.01
+    wide = bc.compare(y, {"a": p, "b": q}, rope=1, draws=DRAWS, rng=1)
+    assert wide.decide("a", "b")["p_rope"] == 1
+
+
+# --- randomness
+
+
+def test_a_seed_gives_the_same_comparison():
+    y, p, q = event(200)
+    one, again, other = (bc.compare(y, {"a": p, "b": q}, draws=DRAWS, rng=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.draws().values, again.draws().values)
+    assert not np.array_equal(one.draws().values, other.draws().values)
+    generator = np.random.default_rng(1)
+    np.testing.assert_array_equal(bc.compare(y, {"a": p, "b": q}, draws=DRAWS, rng=generator).draws(), one.draws())
+
+
+# --- targets and what rows may come as
+
+
+def test_top_labels_are_counted_as_for_each_model_alone():
+    y, a, b = multiclass()
+    found = bc.compare(y, {"a": a, "b": b}, draws=DRAWS, rng=1)
+    assert found["a"].counts.target == "top-label"
+    for name, matrix in (("a", a), ("b", b)):
+        assert found[name].counts == bc.evaluate(y, matrix, draws=2, rng=1).counts
+    # each model is right or wrong by itself
+    cells = found.pairs[0, 1].cells
+    assert (cells[:, 1] != cells[:, 3]).any()
+    np.testing.assert_array_equal(found.pairs[0, 1].n.sum(), len(y))
+    both = (a.argmax(1) == y) & (b.argmax(1) == y)
+    assert found.pairs[0, 1].n[(cells[:, 1] == 1) & (cells[:, 3] == 1)].sum() == both.sum()
+
+
+def test_confidences_with_outcomes_of_each_model():
+    y, a, b = multiclass()
+    by_matrix = bc.compare(y, {"a": a, "b": b}, draws=DRAWS, rng=1)
+    right = {"a": a.argmax(1) == y, "b": b.argmax(1) == y}
+    by_column = bc.compare(right, {"a": a.max(1), "b": b.max(1)}, target="confidence", draws=DRAWS, rng=1)
+    np.testing.assert_array_equal(by_column.draws().values, by_matrix.draws().values)
+    assert by_column["a"].counts.target == "confidence"
+
+
+def test_confidences_with_one_outcome_for_all():
+    y, p, q = event(200)
+    found = bc.compare(y, {"a": p, "b": q}, target="confidence", draws=DRAWS, rng=1)
+    np.testing.assert_array_equal(
+        found.draws().values, bc.compare(y, {"a": p, "b": q}, draws=DRAWS, rng=1).draws().values
+    )
+
+
+def test_strings_logits_and_classes_as_for_evaluate():
+    y, p, q = event(200)
+    known = {"draws": DRAWS, "rng": 1}
+    plain = bc.compare(y, {"a": p, "b": q}, **known)
+    words = np.where(y == 1, "yes", "no")
+    named = bc.compare(words, {"a": p, "b": q}, classes=("no", "yes"), **known)
+    np.testing.assert_array_equal(named.draws().values, plain.draws().values)
+    by_logit = bc.compare(y, {"a": np.log(p / (1 - p)), "b": np.log(q / (1 - q))}, logits=True, **known)
+    np.testing.assert_allclose(by_logit.draws().values, plain.draws().values, atol=1e-9)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_of_a_data_frame(library):
+    frames = pytest.importorskip(library)
+    y, p, q = event(200)
+    frame = frames.DataFrame({"y": y, "a": p, "b": q})
+    found = bc.compare(frame["y"], {"a": frame["a"], "b": frame["b"]}, draws=DRAWS, rng=1)
+    np.testing.assert_array_equal(
+        found.draws().values, bc.compare(y, {"a": p, "b": q}, draws=DRAWS, rng=1).draws().values
+    )
+
+
+def test_bins_weights_and_options_go_to_every_model():
+    y, p, q = event(200)
+    weights = np.random.default_rng(3).gamma(1, size=200)
+    known = {"bins": 5, "binning": "equal-mass", "weights": weights, "model": "dirichlet", "alpha": "jeffreys"}
+    found = bc.compare(y, {"a": p, "b": q}, draws=DRAWS, rng=1, **known)
+    for name, confidence in (("a", p), ("b", q)):
+        alone = bc.evaluate(y, confidence, draws=2, rng=1, **known)
+        assert found[name].counts == alone.counts
+        assert found[name].model == "dirichlet"
+        assert found[name].posterior.prior == alone.posterior.prior
+    assert found["a"].counts.bins != found["b"].counts.bins
+
+
+def test_weights_beyond_the_range_of_squares_change_nothing():
+    y, p, q = event(200)
+    weights = np.random.default_rng(3).gamma(1, size=200)
+    plain, huge = (
+        bc.compare(y, {"a": p, "b": q}, weights=weights * scale, draws=DRAWS, rng=1) for scale in (1.0, 2.0**700)
+    )
+    np.testing.assert_allclose(plain.draws().values, huge.draws().values, rtol=1e-9)
+
+
+def test_one_row_and_one_class_only():
+    found = bc.compare([1], {"a": [0.7], "b": [0.6]}, draws=DRAWS, rng=1)
+    assert np.isfinite(found.draws().values).all()
+    _, p, q = event(50)
+    found = bc.compare(np.ones(50, int), {"a": p, "b": q}, draws=DRAWS, rng=1)
+    assert np.isfinite(found.draws().values).all()
+
+
+def test_the_callers_data_is_left_alone():
+    y, p, q = event(100)
+    models = {"a": p, "b": q}
+    before = y.copy(), p.copy(), q.copy()
+    bc.compare(y, models, draws=DRAWS, rng=1)
+    for now, then in zip((y, p, q), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+    assert list(models) == ["a", "b"]
+
+
+# --- refused
+
+
+Y, P, Q = event(20)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda: bc.compare(Y, {"a": P}), ValueError, "`y_prob` must hold at least two models; it holds 1"),
+        (lambda: bc.compare(Y, [P, Q]), TypeError, "`y_prob` must be a mapping from names of models"),
+        (lambda: bc.compare(Y, {"a": P, 2: Q}), TypeError, "names that are strings; 2 is not"),
+        (
+            lambda: bc.compare({"a": Y, "b": Y[:9]}, {"a": P, "b": Q[:9]}, target="confidence"),
+            ValueError,
+            r"same rows; there are \{'a': 20, 'b': 9\}.*`compare_independent`",
+        ),
+        (lambda: bc.compare(Y, {"a": P, "b": Q[:9]}), ValueError, "model 'b': .*same length"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q + 1}), ValueError, r"model 'b': `y_prob` must lie in \[0, 1\]"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q}, rope=-0.01), ValueError, "`rope` must be a number >= 0"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q}, rope="auto"), ValueError, "`rope`.*not 'auto'"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q}, target="classwise"), ValueError, "a comparison needs one"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q}, target="evnt"), ValueError, "Did you mean 'event'"),
+        (lambda: bc.compare(Y, {"a": P, "b": np.stack([1 - Q, Q], 1)}), ValueError, "must ask one question"),
+        (lambda: bc.compare({"a": Y, "b": Y}, {"a": P, "b": Q}), TypeError, "mapping.*`target='confidence'` only"),
+        (lambda: bc.compare({"a": Y}, {"a": P, "b": Q}, target="confidence"), ValueError, "`y_true` has no 'b'"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q}, model="shrinkge"), ValueError, "Did you mean 'shrinkage'"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q}, n_bins=10), TypeError, "Here it is called 'bins'"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q}, rng="one"), TypeError, "`rng`"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q}, draws=1), ValueError, "`draws` must be an integer >= 2"),
+        (
+            lambda: bc.compare_independent({"a": 1, "b": 2}),
+            TypeError,
+            r"evaluations\['a'\].*must be an Evaluation, not int",
+        ),
+        (lambda: bc.compare_independent([1, 2]), TypeError, "`evaluations` must be a mapping"),
+        (lambda: bc.compare_independent({}), ValueError, "at least two models; it holds 0"),
+    ],
+)
+def test_what_is_no_comparison_is_refused(call, error, said):
+    with pytest.raises(error, match=said):
+        call()
+
+
+# --- different rows
+
+
+def group(n, seed, **known):
+    y, p, _ = event(n, seed)
+    return bc.evaluate(y, p, draws=4000, rng=1, **known)
+
+
+def test_different_rows_are_independent_whatever_their_seed(close_to):
+    """One set of rows evaluated twice with one seed: the same draws, until they are said to be of different rows."""
+    a, b = group(500, 1), group(500, 1)
+    np.testing.assert_array_equal(a.ece.values, b.ece.values)
+    with pytest.warns(SameRowsWarning):
+        found = bc.compare_independent({"a": a, "b": b}, rng=1)
+    for name in NAMED:
+        drawn = found.draws(name).values
+        close_to(spearmanr(drawn).statistic, 0, 1 / np.sqrt(4000), f"rank correlation of {name}")
+        np.testing.assert_array_equal(np.sort(drawn[:, 0]), np.sort(getattr(a, name).values))
+    # variances of independent quantities add; that of 4000 draws has a relative error of about sqrt(2 / 4000)
+    total = a.ece.sd() ** 2 + b.ece.sd() ** 2
+    close_to(found.difference("a", "b").sd() ** 2, total, total * np.sqrt(2 / 4000))
+    assert found.difference("a", "b").mean() == pytest.approx(0, abs=1e-12)
+
+
+def test_many_groups_of_different_sizes():
+    a, b, c = group(500, 1), group(600, 2), group(700, 3)
+    found = bc.compare_independent({"a": a, "b": b, "c": c}, rng=1)
+    assert found.names == ("a", "b", "c")
+    assert "3 models on different rows, independent" in found.spec
+    assert "N = 500 to 700" in found.spec
+    assert sum(found.p_best().values()) == pytest.approx(1)
+
+
+def test_evaluations_of_the_same_rows_are_not_taken_for_independent_silently():
+    y, p, q = event(300)
+    same = {"a": bc.evaluate(y, p, draws=100, rng=1), "b": bc.evaluate(y, q, draws=100, rng=1)}
+    with pytest.warns(
+        SameRowsWarning, match=f"'a' and 'b' have 300 rows and {y.sum()} outcomes 1 each.*`compare` them"
+    ):
+        bc.compare_independent(same, rng=1)
+    different = {"a": same["a"], "b": group(301, 5)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bc.compare_independent({**different, "b": bc.evaluate(*event(301, 5)[:2], draws=100, rng=1)}, rng=1)
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        ({"bins": 10}, "number of bins: 'a' has 15, 'b' has 10"),
+        ({"binning": "equal-mass"}, "kind of bins"),
+        ({"target": "confidence"}, "target: 'a' has event, 'b' has confidence"),
+        ({"draws": 50}, "number of draws: 'a' has 100, 'b' has 50"),
+    ],
+)
+def test_evaluations_must_agree_in_what_they_answer(other, what):
+    y, p, _ = event(300)
+    a = bc.evaluate(y, p, draws=100, rng=1)
+    b = bc.evaluate(y[:200], p[:200], **{"draws": 100, "rng": 1, **other})
+    with pytest.raises(ValueError, match=f"must agree in {what}"):
+        bc.compare_independent({"a": a, "b": b})
+
+
+def test_the_prior_may_be_compared():
+    empty = [bc.evaluate_counts(bc.BinnedCounts.empty(5), draws=2000, rng=1) for _ in range(2)]
+    found = bc.compare_independent({"a": empty[0], "b": empty[1]}, rng=1)
+    # one prior twice: neither is more probable to be better, to five standard errors of sqrt(1 / 4 / 2000)
+    assert abs(found.p_best()["a"] - 0.5) < 5 * np.sqrt(0.25 / 2000)
+
+
+# --- from rows to ArviZ
+
+
+def test_same_rows_are_said_everywhere(two):
+    assert "2 models on the same rows: event ECE, 15 equal-width bins [a, b), N = 600" in two.spec
+    assert two.to_datatree().attrs["same_rows"] == 1
+    assert list(two.pairs) == [(0, 1)]
+    for (i, j), pair in two.pairs.items():
+        names = two.names
+        assert (pair.first, pair.second) == (two[names[i]].counts, two[names[j]].counts)
+
+
+def test_pairs_of_many_models_are_those_of_two():
+    y, p, q = event(200)
+    models = {"a": p, "b": q, "c": (p + q) / 2}
+    three = bc.compare(y, models, draws=100, rng=1)
+    for (i, a), (j, b) in combinations(enumerate(models), 2):
+        assert three.pairs[i, j] == bc.PairedCounts.from_arrays(y, models[a], y, models[b], target="event")

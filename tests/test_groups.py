@@ -1,0 +1,313 @@
+"""`by=`: each group is what the call of its own rows gives, whatever the labels are, and groups are independent."""
+
+import datetime
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import bayescal as bc
+from bayescal.data.groups import Groups
+from bayescal.data.predictions import Predictions
+
+
+def rows(n=600, seed=3):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return (rng.random(n) < p**1.4).astype(int), p, rng.choice(["c", "a", "b"], n, p=[0.5, 0.45, 0.05])
+
+
+# --- the oracle: a call of its own
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"model": "dirichlet", "alpha": "jeffreys", "bins": 7},
+        {"binning": "equal-mass", "bins": 5},
+        {"bins": [0, 0.2, 0.9, 1]},
+        {"logits": True},
+        {"weights": np.linspace(0, 2, 600)},
+        {"weights": np.geomspace(1e-200, 1, 600)},
+    ],
+    ids=lambda o: ", ".join(o) or "default",
+)
+def test_a_group_is_the_call_of_its_rows(options):
+    y, p, by = rows()
+    if "logits" in options:
+        p = 4 * p - 2
+    grouped = bc.evaluate(y, p, by=by, rng=7, draws=200, **options)
+    assert list(grouped) == ["a", "b", "c"]
+    weights = options.get("weights")
+    for label in grouped:
+        own = options | {"bins": grouped.overall.counts.bins, "binning": "equal-width"}
+        own |= {} if weights is None else {"weights": weights[by == label]}
+        alone = bc.evaluate(y[by == label], p[by == label], rng=grouped.seeds[label], draws=200, **own)
+        assert grouped[label].counts == alone.counts
+        np.testing.assert_array_equal(grouped[label].bins.accuracy, alone.bins.accuracy)
+        np.testing.assert_array_equal(grouped[label].ece, alone.ece)
+        np.testing.assert_array_equal(grouped[label].null, alone.null)
+    everybody = bc.evaluate(y, p, rng=7, draws=200, **options)
+    assert grouped.overall.counts == everybody.counts
+    np.testing.assert_array_equal(grouped.overall.ece, everybody.ece)
+    np.testing.assert_array_equal(grouped.overall.null, everybody.null)
+
+
+def test_matrix_of_probabilities_with_labels():
+    digits = bc.datasets.load_digits()
+    by = digits.y_true % 2 == 0
+    p = digits.y_prob["naive_bayes"]
+    names = [f"digit {k}" for k in range(10)]
+    grouped = bc.evaluate(np.array(names)[digits.y_true], p, by=by, classes=names, rng=1, draws=100)
+    alone = bc.evaluate(digits.y_true[by], p[by], rng=grouped.seeds[True], draws=100)
+    assert grouped[True].counts == alone.counts
+    np.testing.assert_array_equal(grouped[True].ece, alone.ece)
+
+
+def test_edges_are_those_of_all_rows():
+    """Six rows, three bins of equal mass: cuts midway between 0.2 and 0.3, and between 0.4 and 0.5."""
+    p = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    grouped = bc.evaluate([0, 0, 1, 0, 1, 1], p, by=list("xxyyyx"), bins=3, binning="equal-mass", rng=1, draws=10)
+    for evaluation in (*grouped.values(), grouped.overall):
+        np.testing.assert_allclose(evaluation.counts.bins.edges, [0, 0.25, 0.45, 1])
+        assert evaluation.counts.bins.kind == "equal-mass"
+    np.testing.assert_array_equal(grouped["x"].counts.n, [2, 0, 1])
+    np.testing.assert_array_equal(grouped["y"].counts.n, [0, 2, 1])
+
+
+def test_groups_add_up_to_all_rows():
+    y, p, by = rows()
+    grouped = bc.evaluate(y, p, by=by, rng=1, draws=50)
+    summed = sum(e.counts for e in grouped.values())
+    np.testing.assert_array_equal(summed.cells, grouped.overall.counts.cells)
+
+
+def test_groups_are_independent_for_one_seed():
+    """The same rows twice: with one seed for both their draws would be equal. |r| < 4 / sqrt(4000), P = 6e-5."""
+    y, p, _ = rows(400)
+    grouped = bc.evaluate(np.tile(y, 2), np.tile(p, 2), by=np.repeat([0, 1], 400), model="dirichlet", rng=1)
+    assert abs(np.corrcoef(grouped.draws().values.T)[0, 1]) < 4 / np.sqrt(4000)
+    comparison = grouped.compare()
+    assert abs(np.corrcoef(comparison.draws().values.T)[0, 1]) < 4 / np.sqrt(4000)
+    # so the variance of a difference is the sum of the variances; their Monte Carlo error is 3 %
+    spread = grouped[0].ece.sd() ** 2 + grouped[1].ece.sd() ** 2
+    assert comparison.difference("group 0", "group 1").sd() ** 2 == pytest.approx(spread, rel=0.12)
+
+
+def test_the_same_seed_gives_the_same_again_and_another_does_not():
+    y, p, by = rows()
+    first, again, other = (bc.evaluate(y, p, by=by, rng=s, draws=50).draws().values for s in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+# --- small and many
+
+
+def test_one_row_and_one_class():
+    y = [1, 0, 0, 0, 1, 1]
+    grouped = bc.evaluate(
+        y, [0.9, 0.2, 0.3, 0.1, 0.8, 0.6], by=["one", "zeros", "zeros", "zeros", "ones", "ones"], rng=1
+    )
+    assert [e.counts.n_rows for e in grouped.values()] == [1, 2, 3]
+    assert grouped["one"].plug_in == pytest.approx(0.1)
+    assert grouped["zeros"].plug_in == pytest.approx(0.2)  # 0.1, 0.2 and 0.3, all of outcome 0
+    assert "one (1 row)" in str(bc.evaluate([1], [0.5], by=["one"], rng=1))
+    table = {row["group"]: row for row in grouped.table()}
+    assert table["ones"]["n_rows"] == 2
+    assert all(0 <= row["low"] <= row["mean"] <= row["high"] <= 1 for row in table.values())
+    assert np.isfinite(grouped.compare().draws("brier_score").values).all()
+
+
+def test_many_groups():
+    y, p, _ = rows(2000)
+    by = np.arange(2000) % 100
+    grouped = bc.evaluate(y, p, by=by, model="dirichlet", draws=40, rng=1)
+    assert list(grouped) == list(range(100))
+    assert grouped.draws().values.shape == (40, 100)
+    assert "75 more groups" in str(grouped)
+    assert sum(grouped.compare().p_best().values()) == pytest.approx(1)
+
+
+# --- labels
+
+
+CATEGORIES = ["low", "mid", "high"]
+
+
+@pytest.mark.parametrize(
+    ("by", "labels", "of_row"),
+    [
+        (["b", "a", "b"], ("a", "b"), [1, 0, 1]),
+        ((2, 10, 2), (2, 10), [0, 1, 0]),
+        (["b", "c", "a"], ("a", "b", "c"), [1, 2, 0]),
+        (
+            pd.Series(pd.Categorical(["mid", "high", "low"], CATEGORIES, ordered=True)),
+            ("low", "mid", "high"),
+            [1, 2, 0],
+        ),
+        (range(3), (0, 1, 2), [0, 1, 2]),
+        (np.array([True, False, True]), (False, True), [1, 0, 1]),
+        (np.array([1.5, -1, 1.5]), (-1.0, 1.5), [1, 0, 1]),
+        ([("x", 2), ("x", 1), ("x", 2)], (("x", 1), ("x", 2)), [1, 0, 1]),
+        ([2, "a", 2], (2, "a"), [0, 1, 0]),  # cannot be sorted: as first seen
+        (["z", 1, "z"], ("z", 1), [0, 1, 0]),
+        (np.array(["b", "a", "b"], dtype=np.dtypes.StringDType()), ("a", "b"), [1, 0, 1]),
+        (pd.Series(["b", "a", "b"], index=[9, 1, 0]), ("a", "b"), [1, 0, 1]),
+        (pd.Series([2, 1, 2], dtype="Int64"), (1, 2), [1, 0, 1]),
+        (pd.Series(pd.Categorical(["high", "low", "high"], CATEGORIES, ordered=True)), ("low", "high"), [1, 0, 1]),
+        (pd.Index(["b", "a", "b"]), ("a", "b"), [1, 0, 1]),
+        (pl.Series(["b", "a", "b"]), ("a", "b"), [1, 0, 1]),
+        (pl.Series(["high", "low", "high"], dtype=pl.Enum(CATEGORIES)), ("low", "high"), [1, 0, 1]),
+        (pa.array(["b", "a", "b"]), ("a", "b"), [1, 0, 1]),
+        (pa.chunked_array([["b", "a"], ["b"]]), ("a", "b"), [1, 0, 1]),
+        (
+            pd.to_datetime(pd.Series(["2024-02-01", "2024-01-01", "2024-02-01"])),
+            (datetime.datetime(2024, 1, 1), datetime.datetime(2024, 2, 1)),
+            [1, 0, 1],
+        ),
+        (pd.DataFrame({"s": ["m", "f", "m"], "k": [1, 2, 1]}), (("f", 2), ("m", 1)), [1, 0, 1]),
+        (pl.DataFrame({"s": ["m", "f", "m"], "k": [1, 2, 1]}), (("f", 2), ("m", 1)), [1, 0, 1]),
+        (pd.DataFrame({"s": ["m", "f", "m"]}), ("f", "m"), [1, 0, 1]),
+        (np.array([[1, 2], [1, 0], [1, 2]]), ((1, 0), (1, 2)), [1, 0, 1]),
+    ],
+)
+def test_labels_of_any_kind(by, labels, of_row):
+    groups = Groups.from_column(by, 3)
+    assert groups.labels == labels
+    assert groups.of_row.tolist() == of_row
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        ["a", None, "b", None],
+        ["a", float("nan"), "b", np.nan],
+        np.array([1, np.nan, 2, np.nan]),
+        np.array(["a", None, "b", None], dtype=object),
+        np.array(["2024-01-01", "NaT", "2024-01-02", "NaT"], dtype="datetime64[D]"),
+        np.ma.masked_array([1, 2, 3, 4], [0, 1, 0, 1]),
+        np.array(["a", None, "b", None], dtype=np.dtypes.StringDType(na_object=None)),
+        pd.Series(["a", None, "b", None]),
+        pd.Series([1, None, 2, None], dtype="Int64"),
+        pd.Series(pd.to_datetime(["2024-01-01", None, "2024-01-02", None])),
+        pd.Series(pd.Categorical(["a", None, "b", None])),
+        pd.DataFrame({"s": ["a", None, "b", None], "k": 1}),
+        pl.Series([1, None, 2, None]),
+        pl.Series(["a", None, "b", None]),
+        pa.array(["a", None, "b", None]),
+        [("a", 1), ("a", None), ("a", 2), ("b", np.nan)],
+    ],
+)
+def test_missing_labels_are_refused(by):
+    with pytest.raises(ValueError, match=r"`by` must be complete; 2 of 4 values are missing .* first at index 1\."):
+        bc.evaluate([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], by=by)
+
+
+@pytest.mark.parametrize(
+    ("by", "error", "message"),
+    [
+        ("sex", TypeError, "by=frame"),
+        (3, TypeError, "column or array of labels"),
+        ({"a": 1}, TypeError, "column or array of labels"),
+        ([["a"], ["b"], ["c"]], TypeError, "hashable"),
+        (["a", "b"], ValueError, "`by` has 2, `y_true` has 3"),
+        (np.zeros((3, 2, 2)), TypeError, "column or array"),
+    ],
+)
+def test_what_is_no_column_of_labels(by, error, message):
+    with pytest.raises(error, match=message):
+        bc.evaluate([0, 1, 1], [0.1, 0.2, 0.3], by=by)
+
+
+def test_other_refusals(monkeypatch):
+    y, p, by = rows(60)
+    with pytest.raises(ValueError, match="zero in group 'a'"):
+        bc.evaluate(y, p, by=by, weights=np.where(by == "a", 0.0, 1.0))
+    with pytest.raises(ValueError, match="`by` needs one"):
+        bc.evaluate([0, 1], [[0.5, 0.5], [0.1, 0.9]], target="classwise", by=[0, 1])
+    monkeypatch.setattr(sys.modules["bayescal.evaluate"], "MOST_DRAWN", 40 * 60 * 15)
+    with pytest.raises(ValueError, match=r"60 groups of 60 rows.*cut"):
+        bc.evaluate(y, p, by=p, draws=41)
+    assert len(bc.evaluate(y, p, by=p, draws=40, model="dirichlet")) == 60
+    grouped = bc.evaluate(y, p, by=by, draws=10)
+    with pytest.raises(KeyError, match="no group 'd' among"):
+        grouped["d"]
+    with pytest.raises(ValueError, match="at least two groups"):
+        bc.evaluate(y, p, by=["x"] * 60, draws=10).compare()
+    with pytest.raises(ValueError, match="differ in writing; 'group 1'"):
+        bc.evaluate(y, p, by=[1, "group 1"] * 30, draws=10).compare()
+    with pytest.raises(ValueError, match="`rope`"):
+        grouped.compare(rope=-1)
+
+
+def test_the_callers_labels_are_not_changed():
+    by = np.ma.masked_array(np.array(["a", "b"], dtype=object), [False, False])
+    before = by.copy()
+    Groups.from_column(by, 2)
+    np.testing.assert_array_equal(by, before)
+
+
+def test_split_keeps_the_order_of_rows():
+    predictions = Predictions.from_outcomes([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], [1, 2, 3, 4])
+    parts = list(Groups.from_column(["b", "a", "b", "a"], 4).split(predictions))
+    assert [p.confidence.tolist() for p in parts] == [[0.2, 0.4], [0.1, 0.3]]
+    assert [p.outcome.tolist() for p in parts] == [[1, 0], [0, 1]]
+    assert [p.weight.tolist() for p in parts] == [[2, 4], [1, 3]]
+
+
+# --- what is shown
+
+
+def test_names_in_words():
+    y, p, _ = rows(30)
+    of = {
+        "fold": pd.Series([0, 1, 2] * 10, name="fold"),
+        "sex, age": pd.DataFrame({"sex": ["m", "f"] * 15, "age": [1, 2, 3] * 10}),
+        "group": ["x", "y", "z"] * 10,
+    }
+    made = {name: bc.evaluate(y, p, by=by, draws=10) for name, by in of.items()}
+    assert {name: grouped.name for name, grouped in made.items()} == {name: name for name in of}
+    assert made["fold"].names == ("fold 0", "fold 1", "fold 2")
+    assert made["sex, age"].names[:2] == ("f, 1", "f, 2")
+    assert made["group"].names == ("x", "y", "z")
+    assert "3 groups by fold of 10 rows: event ECE" in repr(made["fold"])
+    assert "3 groups of 10 rows" in repr(made["group"])
+
+
+def test_results_go_to_arviz_and_html(tmp_path):
+    y, p, by = rows(60)
+    for labels, coordinate in (
+        (by, ["a", "b", "c"]),
+        ([0, 1] * 30, [0, 1]),
+        ([True, 2.5] * 30, ["group True", "group 2.5"]),
+    ):
+        grouped = bc.evaluate(y, p, by=labels, draws=40, rng=1)
+        tree = grouped.to_datatree()
+        assert sorted(map(str, tree["posterior"]["group"].values)) == sorted(map(str, coordinate))
+        ece = tree["posterior"]["ece"].values.reshape(40, -1)
+        np.testing.assert_array_equal(ece, grouped.draws().values)
+        np.testing.assert_array_equal(tree["observed_data"]["n_rows"], [e.counts.n_rows for e in grouped.values()])
+        tree.to_netcdf(tmp_path / f"{len(coordinate)}{coordinate[0]}.nc")
+        assert len(grouped.summary()) == len(grouped)
+    html = bc.evaluate(y, p, by=["<b>", "c"] * 30, draws=10)._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
+
+
+def test_the_sentence_is_not_of_the_smallest_group():
+    """One row says nothing; 3000 rows that are off by 0.2 do."""
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.3, 0.7, 6001)
+    off = np.repeat([0, 0.2, 0], [3000, 3000, 1])
+    y = (rng.random(6001) < p + off).astype(int)
+    grouped = bc.evaluate(y, p, by=np.repeat(["good", "bad", "one"], [3000, 3000, 1]), rng=1)
+    assert grouped.sentence().startswith("Of 3 groups, the ECE of bad (3000 rows) lies highest: 0.")
+    low, high = grouped["bad"].ece.interval(0.95)
+    assert low < 0.2 < high
+    decided = grouped.compare(rope=0.05).decide("good", "bad")
+    assert decided["p_left"] > 0.99
