@@ -3,6 +3,7 @@ from ._draws import BinDraws as BinDraws
 from ._draws import Draws as Draws
 from ._version import __version__ as __version__
 from .compare import compare as compare
+from .compare import compare_counts as compare_counts
 from .compare import compare_independent as compare_independent
 from .data.predictions import Predictions as Predictions
 from .estimands.errors import ece as ece
@@ -15,6 +16,8 @@ from .estimands.errors import underconfidence as underconfidence
 from .evaluate import evaluate as evaluate
 from .evaluate import evaluate_counts as evaluate_counts
 from .evaluate import plug_in_ece as plug_in_ece
+from .planning import Plan as Plan
+from .planning import labels_needed as labels_needed
 from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
 from .posterior.shrinkage import shrinkage_posterior as shrinkage_posterior
 from .report.comparison import plot_comparison as plot_comparison

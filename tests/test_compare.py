@@ -100,7 +100,7 @@ def test_the_better_model_is_found(two):
     assert two.decide("bold", "honest")["p_right"] == 1
     assert two.p_best() == {"honest": 1, "bold": 0}
     assert two.expected_ranks() == {"honest": 1, "bold": 2}
-    assert two.sentence().startswith("honest is better calibrated than bold (ece of honest minus that of bold: -0.")
+    assert two.sentence().startswith("honest is better calibrated than bold (ECE of honest minus that of bold: -0.")
 
 
 def test_signed_errors_of_one_event_move_together(two):
@@ -340,6 +340,8 @@ def test_many_groups_of_different_sizes():
     a, b, c = group(500, 1), group(600, 2), group(700, 3)
     found = bc.compare_independent({"a": a, "b": b, "c": c}, rng=1)
     assert found.names == ("a", "b", "c")
+    assert found.rope == 0.01
+    assert bc.compare_independent({"a": a, "b": b}, rope=0.3).rope == 0.3
     assert "3 models on different rows, independent" in found.spec
     assert "N = 500 to 700" in found.spec
     assert sum(found.p_best().values()) == pytest.approx(1)

@@ -1,6 +1,6 @@
 """What a comparison of several models holds and how it presents itself."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,19 @@ Floats = NDArray[np.float64]
 Estimand = str | Callable[[BinDraws], Draws]
 
 NAMED = (*errors.REPORTED, "brier_score")
+WORDS = {
+    "ece": "ECE",
+    "l2_error": "l_2 error",
+    "max_error": "largest error",
+    "signed_error": "signed error",
+    "overconfidence": "over-confidence",
+    "underconfidence": "under-confidence",
+    "brier_score": "Brier score",
+}
+#: Of these the smaller is the better calibrated; the others are parts of it, or more than it.
+OF_CALIBRATION = ("ece", "l2_error", "max_error", "signed_error")
+#: A printed table has no more pairs than this: beyond, every model against the best.
+MOST_PAIRS = 15
 #: From this probability on, a direction is stated in words without a reservation.
 SURE = 0.95
 HEADER = ("difference", "mean", "sd", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
@@ -226,8 +239,11 @@ class Comparison:
         list of dict
             Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`.
         """
+        return self._rows(combinations(self.names, 2), prob, estimand)
+
+    def _rows(self, pairs: Iterable[tuple[str, str]], prob: float, estimand: Estimand) -> list[dict[str, Any]]:
         rows = []
-        for first, second in combinations(self.names, 2):
+        for first, second in pairs:
             difference = self.difference(first, second, estimand)
             low, high = difference.interval(prob)
             about = {"first": first, "second": second, "mean": difference.mean(), "sd": difference.sd()}
@@ -309,7 +325,7 @@ class Comparison:
         if not difference.values.any():
             return f"{verdict}: the difference is exactly 0."
         size = (
-            f"{called(estimand)} of {better} minus that of {worse}: {difference.mean():.3f}, {100 * prob:g} % credible "
+            f"{in_words(estimand)} of {better} minus that of {worse}: {difference.mean():.3f}, {100 * prob:g} % credible "
             f"interval {low:.3f} to {high:.3f}"
         )
         equal = f"P(equal within {self.rope:g}) {_render.probability(decided['p_rope'])}"
@@ -339,12 +355,13 @@ class Comparison:
         better, worse = self._first_two(estimand)
         decided = self.decide(better, worse, estimand=estimand)
         if not self.difference(better, worse, estimand).values.any():
-            return f"{better} and {worse} have the same {called(estimand)} in every draw"
+            return f"{better} and {worse} have the same {in_words(estimand)} in every draw"
         if decided["p_rope"] >= SURE:
             return f"{better} and {worse} are practically equal"
+        is_better = "is better calibrated" if estimand in OF_CALIBRATION else f"has a smaller {in_words(estimand)}"
         if decided["p_left"] >= SURE:
-            return f"{better} is better calibrated than {worse}"
-        return f"It is not settled whether {better} is better calibrated than {worse}"
+            return f"{better} {is_better} than {worse}"
+        return f"It is not settled whether {better} {is_better} than {worse}"
 
     def _first_two(self, estimand: Estimand) -> tuple[str, str]:
         """The best model and the next; of models that tie, the first that was given is named first."""
@@ -367,7 +384,11 @@ class Comparison:
     def sheet(self) -> _render.Sheet:
         """What printing shows, as data."""
         rows = []
-        for row in self.table():
+        pairs = list(combinations(self.names, 2))
+        if len(pairs) > MOST_PAIRS:
+            best = self._first_two("ece")[0]
+            pairs = [(best, other) for other in self.names if other != best]
+        for row in self._rows(pairs, 0.95, "ece"):
             numbers = [_render.number(row[name]) for name in ("mean", "sd", "low", "high")]
             shares = [_render.probability(row[name]).removeprefix("= ") for name in ("p_left", "p_rope", "p_right")]
             rows.append([f"{row['first']} - {row['second']}", *numbers, *shares])
@@ -433,6 +454,11 @@ def values_of(evaluation: Evaluation, estimand: Estimand) -> Floats:
 def called(estimand: Estimand) -> str:
     """What an estimand is called."""
     return estimand if isinstance(estimand, str) else getattr(estimand, "__name__", "estimand")
+
+
+def in_words(estimand: Estimand) -> str:
+    """What an estimand is called in a sentence."""
+    return WORDS.get(estimand, called(estimand)) if isinstance(estimand, str) else called(estimand)
 
 
 def same_spec(evaluations: Mapping[str, Evaluation]) -> None:

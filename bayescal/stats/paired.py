@@ -239,7 +239,8 @@ def _unpacked(keys: Ints, n_others: int) -> Ints:
 
 
 def require_paired(counts: Any) -> None:
-    """Refuse what is not `PairedCounts`."""
+    """Refuse what is not `PairedCounts`, with a hint at how to make them."""
     if not isinstance(counts, PairedCounts):
-        raise TypeError(f"`counts` must be PairedCounts, not {type(counts).__name__}.")
-    _checks.one_of("target", counts.first.target, [counts.second.target])
+        raise TypeError(
+            f"`pairs` must hold PairedCounts, not {type(counts).__name__}; make them with `PairedCounts.from_arrays`."
+        )

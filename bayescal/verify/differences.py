@@ -1,5 +1,6 @@
 """Frequentist coverage of differences: how often does the interval of a difference of two models contain the truth?"""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,9 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._draws import Draws
+from bayescal.compare import SameRowsWarning, compare_counts, compare_independent
 from bayescal.data.simulate import simulate
 from bayescal.evaluate import evaluate_counts
-from bayescal.results.comparison import Comparison
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.paired import PairedCounts
 from bayescal.verify.coverage import score
@@ -338,25 +339,17 @@ def _paired_rows(cell: _Cell, rng: np.random.Generator) -> PairedCounts:
 
 def _paired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
     """What `bayescal.compare` says of these rows."""
-    return _of_comparison({(0, 1): pair}, pair, prob, draws, rng)
+    difference = compare_counts({("first", "second"): pair}, draws=draws, rng=rng).difference("first", "second")
+    return (*difference.interval(prob), difference.mean())
 
 
 def _unpaired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
     """The same two posteriors, as if of different rows."""
-    return _of_comparison(None, pair, prob, draws, rng)
-
-
-def _of_comparison(
-    tied: dict[tuple[int, int], PairedCounts] | None,
-    pair: PairedCounts,
-    prob: float,
-    draws: int,
-    rng: np.random.Generator,
-) -> tuple[float, float, float]:
-    common, order = (int(s) for s in rng.integers(2**63, size=2))
     models = {"first": pair.first, "second": pair.second}
-    evaluations = {name: evaluate_counts(counts, draws=draws, rng=common) for name, counts in models.items()}
-    difference = Comparison(evaluations, tied, rope=0.0, order_seed=order).difference("first", "second")
+    evaluations = {name: evaluate_counts(counts, draws=draws, rng=rng) for name, counts in models.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SameRowsWarning)  # they are the same rows: that is the mistake to be measured
+        difference = compare_independent(evaluations, rng=rng).difference("first", "second")
     return (*difference.interval(prob), difference.mean())
 
 

@@ -154,22 +154,22 @@ def sentence(a, b, rope=0.01):
 def test_a_sure_difference_names_the_better_model_first():
     low, high = np.linspace(0.01, 0.02, 100), np.linspace(0.05, 0.06, 100)
     said = sentence(low, high)
-    assert said.startswith("net is better calibrated than forest (ece of net minus that of forest: -0.040, ")
+    assert said.startswith("net is better calibrated than forest (ECE of net minus that of forest: -0.040, ")
     assert "95 % credible interval -0.040 to -0.040" in said
     assert "P(better) = 1.00" in said
     assert "P(equal within 0.01) = 0.00" in said
     assert sentence(high, low).startswith(
-        "forest is better calibrated than net (ece of forest minus that of net: -0.040"
+        "forest is better calibrated than net (ECE of forest minus that of net: -0.040"
     )
 
 
 def test_an_unsure_difference_is_called_unsettled():
     a, b = np.full(100, 0.03), np.repeat([0.01, 0.06], [30, 70])
     said = sentence(a, b)
-    assert said.startswith("It is not settled whether net is better calibrated than forest (ece of net minus")
+    assert said.startswith("It is not settled whether net is better calibrated than forest (ECE of net minus")
     assert "P(better) = 0.70, P(worse) = 0.30, P(equal within 0.01) = 0.00" in said
     assert (
-        sentence(b, a).startswith("It is not settled whether net is better calibrated than forest (ece of net") is False
+        sentence(b, a).startswith("It is not settled whether net is better calibrated than forest (ECE of net") is False
     )
     assert sentence(b, a).startswith("It is not settled whether forest is better calibrated than net")
 
@@ -184,7 +184,7 @@ def test_a_small_difference_is_called_practically_equal():
     rng = np.random.default_rng(1)
     a = rng.random(100) / 10
     said = sentence(a, a + 0.004)
-    assert said.startswith("net and forest are practically equal (ece of net minus that of forest: -0.004, ")
+    assert said.startswith("net and forest are practically equal (ECE of net minus that of forest: -0.004, ")
     assert "P(equal within 0.01) = 1.00" in said
     # the same draws with a rope of nothing: surely, if little, better
     assert sentence(a, a + 0.004, rope=0).startswith("net is better calibrated than forest")
@@ -193,7 +193,7 @@ def test_a_small_difference_is_called_practically_equal():
 def test_no_difference_at_all():
     a = np.linspace(0, 0.1, 50)
     said = sentence(a, a.copy())
-    assert said == "net and forest have the same ece in every draw: the difference is exactly 0."
+    assert said == "net and forest have the same ECE in every draw: the difference is exactly 0."
 
 
 def test_of_several_the_best_against_the_next(eight):

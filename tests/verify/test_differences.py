@@ -3,7 +3,10 @@
 Seeds are fixed. Monte Carlo comparisons allow five standard errors (`close_to`): a false alarm in 1.7 million.
 """
 
+import json
+import re
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +27,7 @@ from bayescal.verify.differences import (
     true_difference,
 )
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 HONEST, BOLD, NOISY = Stated("honest"), Stated("bold", slope=2), Stated("noisy", noise=0.5)
 CELL = {"sizes": [200], "populations": ["flat"], "pairs": [(HONEST, BOLD)]}
 
@@ -119,9 +123,13 @@ def test_with_noise_the_truth_is_that_of_the_mixture():
 
 def test_bins_may_have_edges_that_confidences_hit():
     """0.29 * 100 is 28.999...: a confidence on an edge belongs to the bin above it, as everywhere."""
-    on_edge = true_difference("flat", lambda p, rng: np.where(p < 0.29, 0.29, p), HONEST, bins=[0, 0.29, 1])
-    # all rows are in the upper bin, whose gap is E[p - max(p, 0.29)] = -0.29^2 / 2
-    assert on_edge == pytest.approx(0.29**2 / 2, abs=2e-4)
+
+    def stated(p, rng):
+        return np.where(p < 0.29, 0.29, np.where(p < 0.5, p, p - 0.1))
+
+    on_edge = true_difference("flat", stated, HONEST, bins=[0, 0.29, 1])
+    # all rows are in the upper bin: what is stated too high, 0.29^2 / 2, cancels with what is too low, 0.1 for half
+    assert on_edge == pytest.approx(0.05 - 0.29**2 / 2, abs=2e-4)
 
 
 def test_a_model_against_itself_differs_by_nothing():
@@ -347,3 +355,60 @@ def test_what_cannot_be_asked_is_refused(wrong, said, quick_truth):
 def test_functions_that_no_other_process_can_import_are_refused(quick_truth):
     with pytest.raises(TypeError, match="workers"):
         difference_study(**{**CELL, "sizes": [50, 60]}, methods={"m": lambda *_: (0, 1, 0)}, repeats=1, workers=2)
+
+
+# --- what the docs say
+
+
+def stored_rows():
+    stored = json.loads((DOCS / "_static" / "differences.json").read_text(encoding="utf-8"))
+    return stored, [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
+
+
+def test_the_stored_study_is_as_good_as_the_page_says():
+    """At least 24 cells of 100 repeats; worst coverage, mean coverage, and the width for two similar models."""
+    stored, rows = stored_rows()
+    assert stored["repeats"] >= 100
+    paired = [row for row in rows if row["method"] == "paired"]
+    assert len(paired) >= 24
+    assert min(row["coverage"] for row in paired) >= 0.75
+    assert np.mean([row["coverage"] for row in paired]) >= 0.92
+    similar = [row["width_ratio"] for row in paired if row["second"] == "nearly over-confident"]
+    assert len(similar) == 4
+    assert max(similar) <= 0.5
+    for row in paired:
+        (unpaired,) = (r for r in rows if r["method"] == "unpaired" and all(r[k] == row[k] for k in COLUMNS[:4]))
+        assert row["width_ratio"] == pytest.approx(row["width"] / unpaired["width"], rel=1e-3)
+
+
+def test_the_page_shows_the_numbers_of_its_json():
+    """Overall numbers are computed here from the cells, so that a stale page or a wrong mean is seen."""
+    stored, rows = stored_rows()
+    text = (DOCS / "explanation" / "comparing.md").read_text(encoding="utf-8")
+    tables = {
+        name: [[c.strip() for c in line.strip("|").split("|")] for line in body.strip().splitlines()]
+        for name, body in re.findall(r"<!-- (\w+): made by `make coverage` -->\n(.*?)<!-- end -->", text, re.S)
+    }
+    for method, *numbers, where in tables["overall"][2:]:
+        of = [row for row in rows if row["method"] == method]
+        worst = min(of, key=lambda row: row["coverage"])
+        means = [np.mean([abs(row[name]) for row in of]) for name in ("coverage", "bias", "rmse", "width")]
+        assert [float(n) for n in numbers] == pytest.approx([worst["coverage"], *means], abs=0.0051)
+        assert where == f"{worst['population']}, {worst['first']} - {worst['second']}, n = {worst['n_rows']}"
+    assert len(tables["overall"]) == 2 + len(METHODS)
+    for first, second, ratios in tables["pairs"][2:]:
+        of = [r["width_ratio"] for r in rows if (r["method"], r["first"], r["second"]) == ("paired", first, second)]
+        assert ratios == f"{min(of):.2f} to {max(of):.2f}"
+    assert len(tables["pairs"]) == 2 + len(STUDY_PAIRS)
+    by_cell = {(r["n_rows"], r["population"], f"{r['first']} - {r['second']}", r["method"]): r for r in rows}
+    assert len(tables["cells"]) == 2 + len(by_cell) // len(METHODS)
+    for n_rows, population, models, truth, *shares, bias, width, ratio in tables["cells"][2:]:
+        paired = by_cell[int(n_rows), population, models, "paired"]
+        told = [float(x) for x in (truth, bias, width)]
+        assert told == pytest.approx([paired[k] for k in ("truth", "bias", "width")], abs=0.000051)
+        assert float(ratio) == pytest.approx(paired["width_ratio"], abs=0.0051)
+        for method, share in zip(tables["cells"][0][4:], shares, strict=False):
+            assert float(share) == pytest.approx(
+                by_cell[int(n_rows), population, models, method]["coverage"], abs=0.0051
+            )
+    assert f"{len(by_cell) // len(METHODS)} cells, {stored['repeats']} data sets in each" in text

@@ -1,0 +1,259 @@
+"""How many labels: against closed forms of one-bin problems, fresh data of the recommended size, and what must be 0."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.optimize import brentq
+
+import bayescal as bc
+from bayescal import planning
+from bayescal.planning import labels_needed
+
+#: The reference model with one bin and a mean confidence that is as good as known: only the accuracy is uncertain.
+ONE_BIN = {"model": "dirichlet", "alpha": 1e-6, "bin_variance": 1e-10}
+#: Half-width of a Normal's central 95 %.
+Z = 1.959964
+
+
+def one_bin_pilot(n=400, k=320):
+    """Accuracy k / n at confidence 0.2."""
+    return bc.BinnedCounts.from_arrays(np.arange(n) < k, np.full(n, 0.2), bins=[0, 1])
+
+
+def curved_pilot(n=300, seed=3):
+    rng = np.random.default_rng(seed)
+    confidence = rng.random(n)
+    return bc.BinnedCounts.from_arrays(rng.random(n) < confidence**1.2, confidence, bins=8)
+
+
+def pair_of(cells):
+    """One bin for each model, confidence 0.2, so many rows with outcomes (0, 0), (0, 1), (1, 0), (1, 1)."""
+    a, b = np.repeat([[0, 0, 1, 1], [0, 1, 0, 1]], cells, axis=1)
+    c = np.full(len(a), 0.2)
+    return bc.PairedCounts.from_arrays(a, c, b, c, bins=[0, 1])
+
+
+@pytest.mark.parametrize(("width", "keep"), [(0.03, True), (0.03, False), (0.015, True)])
+def test_rows_for_a_width_are_those_of_the_beta_distribution(width, keep):
+    """sd of Beta(a, b) is sqrt(p (1 - p) / n): the width is 2 z times it, so n = (2 z / width)^2 p (1 - p)."""
+    plan = labels_needed(
+        one_bin_pilot(), width=width, probability=0.5, keep_pilot=keep, simulations=300, draws=2000, rng=1, **ONE_BIN
+    )
+    total = (2 * Z / width) ** 2 * 0.8 * 0.2
+    # the truth's p (1 - p) varies by 7.5 % given the pilot, an interval of 2000 draws by 2.3 %, so n by 9 %: the median
+    # of 300 probit responses is known to about 1 %, and the scatter of seeds was 1.3 %
+    assert plan.rows + (400 if keep else 0) == pytest.approx(total, rel=0.06)
+
+
+def test_the_recommended_size_meets_the_goal_as_often_as_asked():
+    """Fresh truths and rows, their intervals from the Beta distribution's own quantiles."""
+    plan = labels_needed(one_bin_pilot(60, 51), width=0.05, probability=0.8, simulations=400, rng=2, **ONE_BIN)
+    rng = np.random.default_rng(5)
+    truth = rng.beta(51, 9, size=20_000)
+    k = 51 + rng.binomial(plan.rows, truth)
+    low, high = (stats.beta.ppf(q, k, 60 + plan.rows - k) for q in (0.025, 0.975))
+    # a share of 0.8 is known from 400 simulations to 0.02 to 0.03, 3 sd; at one truth, 0.85, it would be 0.65
+    assert (high - low <= 0.05).mean() == pytest.approx(0.8, abs=0.08)
+
+
+def test_the_default_model_meets_its_goal_as_often_as_asked():
+    """Rows one by one from truths of the pilot's posterior; 50 data sets: sd 2.8 of 40, and the plan's own 2.5."""
+    pilot = curved_pilot()
+    plan = labels_needed(pilot, width=0.05, simulations=100, draws=300, rng=4)
+    assert plan.rows > 0
+    rng = np.random.default_rng(6)
+    truths = bc.shrinkage_posterior(pilot).sample(50, rng=rng)
+    met = 0
+    for mass, accuracy in zip(truths.mass, truths.accuracy, strict=True):
+        at = rng.choice(len(mass), size=plan.rows, p=mass)
+        new = bc.BinnedCounts.from_arrays(
+            rng.random(plan.rows) < accuracy[at], pilot.mean_confidence[at], bins=pilot.bins.edges
+        )
+        low, high = bc.evaluate_counts(pilot + new, draws=300, rng=rng).ece.interval(0.95)
+        met += high - low <= 0.05
+    assert 29 <= met <= 49
+
+
+def assurance(n, pilot, estimate, variance):
+    """Share of futures in which the sign of a Normal mean is known to 95 %, with n rows besides the pilot's.
+
+    The posterior mean is a martingale: given the pilot, N(estimate, variance (1 / pilot - 1 / (pilot + n))), and then
+    its posterior variance is variance / (pilot + n).
+    """
+    scatter = np.sqrt(variance * (1 / pilot - 1 / (pilot + n)))
+    needed = stats.norm.ppf(0.95) * np.sqrt(variance / (pilot + n))
+    return stats.norm.sf((needed - estimate) / scatter) + stats.norm.cdf((-needed - estimate) / scatter)
+
+
+def test_rows_for_a_sign_are_those_of_the_normal_assurance():
+    """Two models right in 0.75 and 0.70 of the rows, independently; both ECEs are accuracy minus 0.2."""
+    known = {"pilot": 400, "estimate": 0.05, "variance": 0.75 * 0.25 + 0.7 * 0.3}
+    exact = brentq(lambda n: assurance(n, **known) - 0.8, 10, 1e5)
+    plan = labels_needed(pair_of([30, 70, 90, 210]), difference=0, simulations=300, draws=500, rng=1, **ONE_BIN)
+    # simulation error of the share, 0.8 +- 0.025, 3 sd; and the answer is of the right size
+    assert assurance(plan.rows, **known) == pytest.approx(0.8, abs=0.075)
+    assert exact / 2 < plan.rows < exact * 2
+    most = plan.curve()[-1]
+    # smaller is better, and the second model's accuracy is nearer to the confidence
+    assert most["second better"] > 0.7 > 0.3 > most["first better"]
+    assert most["equal"] == 0
+
+
+def test_models_that_go_together_need_fewer_rows():
+    """The same margins; outcomes that agree as often as they can have a difference with a smaller variance."""
+    known = {"simulations": 100, "draws": 300, "rng": 1, "keep_pilot": False, **ONE_BIN}
+    alike, apart = (labels_needed(pair_of(c), difference=0, **known) for c in ([100, 0, 20, 280], [30, 70, 90, 210]))
+    assert alike.rows < apart.rows / 2
+
+
+def test_more_demanding_goals_need_more_rows():
+    pilot, known = one_bin_pilot(), {"simulations": 100, "draws": 500, "rng": 1, **ONE_BIN}
+    easy = labels_needed(pilot, width=0.04, probability=0.6, **known)
+    assert 0 < easy.rows < labels_needed(pilot, width=0.03, probability=0.6, **known).rows
+    assert easy.rows < labels_needed(pilot, width=0.04, probability=0.95, **known).rows
+    assert easy.rows < labels_needed(pilot, width=0.04, probability=0.6, prob=0.99, **known).rows
+    assert easy.rows_for(0.6) == easy.rows
+    assert easy.rows_for(0.5) < easy.rows < easy.rows_for(0.8)
+
+
+def test_more_simulations_make_the_interval_narrower():
+    known = {"width": 0.03, "draws": 300, "rng": 1, **ONE_BIN}
+    few, many = (labels_needed(one_bin_pilot(), simulations=s, **known) for s in (40, 400))
+    assert np.log(many.interval[1] / many.interval[0]) < np.log(few.interval[1] / few.interval[0]) / 1.5
+    assert many.interval[0] <= many.rows <= many.interval[1]
+    assert sum(row["simulations"] for row in many.curve()) == 400
+
+
+def test_a_pilot_that_is_enough_needs_nothing():
+    plan = labels_needed(curved_pilot(), width=0.3, rng=1)
+    assert (plan.rows, plan.interval, plan.rows_for(0.9), plan.curve()) == (0, (0, 0), 0, [])
+    assert plan.sentence().startswith("No more rows are needed for a 95 % interval of the ECE no wider than 0.3:")
+    # new rows alone are another matter
+    alone = labels_needed(curved_pilot(), width=0.3, keep_pilot=False, simulations=20, draws=200, rng=1)
+    assert 1 <= alone.rows < 300
+
+
+def test_one_model_under_two_names_is_equal_at_once():
+    rng = np.random.default_rng(1)
+    p = rng.random(200)
+    y = rng.random(200) < p
+    pair = bc.PairedCounts.from_arrays(y, p, y, p, target="event")
+    plan = labels_needed(pair, difference=0.01, rng=1)
+    assert plan.rows == 0
+    assert "P(equal) = 1.00" in plan.sentence()
+    # rows to come are the same for both names as well
+    alone = labels_needed(pair, difference=0.01, keep_pilot=False, simulations=20, draws=200, rng=1)
+    assert all(row["equal"] == 1 for row in alone.curve())
+    assert alone.rows <= 2
+
+
+def test_what_is_not_reached_is_said_and_not_extrapolated():
+    plan = labels_needed(one_bin_pilot(), width=0.002, largest=3000, simulations=40, draws=200, rng=1, **ONE_BIN)
+    assert plan.rows is None
+    assert plan.interval[1] is None
+    assert plan.sentence().startswith("Not reached: with 3000 more rows, 0.00 of the simulations")
+    assert max(row["rows"] for row in plan.curve()) == 3000
+    assert plan.rows_for(0.999) is None
+
+
+def test_weights_that_are_equal_change_nothing():
+    rng = np.random.default_rng(1)
+    p = rng.random(200)
+    y = rng.random(200) < p
+    known = {"width": 0.05, "simulations": 20, "draws": 200, "rng": 1}
+    plain, doubled = (
+        labels_needed(bc.BinnedCounts.from_arrays(y, p, bins=5, weights=w), **known) for w in (None, np.full(200, 2.0))
+    )
+    assert plain.curve() == doubled.curve()
+
+
+def test_rows_worth_half_need_twice_as_many():
+    """Weights 0 and 2 in turn: half of the rows count, so Kish's number of effective rows is half the number."""
+    pilot, w = one_bin_pilot(400, 320), np.tile([0.0, 2.0], 400)
+    outcome = np.repeat(np.arange(400) < 320, 2)
+    weighted = bc.BinnedCounts.from_arrays(outcome, np.full(800, 0.2), bins=[0, 1], weights=w)
+    known = {"width": 0.03, "probability": 0.5, "simulations": 200, "draws": 500, "rng": 1, **ONE_BIN}
+    assert labels_needed(weighted, **known).rows == pytest.approx(2 * labels_needed(pilot, **known).rows, rel=0.1)
+
+
+def test_truths_of_a_pair_have_the_accuracies_of_both_models():
+    rng = np.random.default_rng(1)
+    p = rng.random(500)
+    q = np.clip(p + rng.normal(0, 0.1, 500), 0, 1)
+    y = rng.random(500) < p
+    pair = bc.PairedCounts.from_arrays(y, p, y, q, bins=4, target="event")
+    weight, within, at = planning._pairs_of_bins(pair)
+    assert weight.sum() == pytest.approx(500)
+    # one event: the models' outcomes never differ
+    np.testing.assert_array_equal(within[:, 1:3], 0)
+    mass = rng.dirichlet(weight)
+    accuracies = [rng.random(4), rng.random(4)]
+    shares = planning._outcomes(within, mass, at, accuracies)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    for k, (cells, accuracy) in enumerate(zip(at, accuracies, strict=True)):
+        positive = shares[:, 2 - k] + shares[:, 3]
+        got = [np.average(positive[cells == b], weights=mass[cells == b]) for b in range(4)]
+        np.testing.assert_allclose(got, accuracy)
+    # and no more often than their accuracies make them
+    np.testing.assert_allclose(np.minimum(shares[:, 1], shares[:, 2]), 0, atol=1e-12)
+
+
+def test_the_same_seed_gives_the_same_plan():
+    known = {"width": 0.05, "simulations": 20, "draws": 200}
+    assert (
+        labels_needed(curved_pilot(), rng=1, **known).curve() == labels_needed(curved_pilot(), rng=1, **known).curve()
+    )
+
+
+def test_a_plan_shows_itself(capsys):
+    plan = labels_needed(
+        pair_of([30, 70, 90, 210]), difference=0.01, simulations=20, draws=200, rng=1, progress=True, **ONE_BIN
+    )
+    assert capsys.readouterr().out == ""
+    shown = str(plan)
+    assert shown.replace("\n", " ").startswith(plan.sentence())
+    assert "second better" in shown
+    assert plan.spec in shown
+    assert "<table>" in plan._repr_html_()
+    assert repr(plan).startswith("Plan(")
+
+
+PAIR = pair_of([30, 70, 90, 210])
+
+
+@pytest.mark.parametrize(
+    ("pilot", "given", "error", "said"),
+    [
+        (curved_pilot(), {}, ValueError, "exactly one of `width` .* neither is"),
+        (curved_pilot(), {"width": 0.1, "difference": 0.1}, ValueError, "both are"),
+        (PAIR, {"width": 0.1}, TypeError, "must be BinnedCounts for `width`, not PairedCounts. .*`pilot_counts.first`"),
+        (curved_pilot(), {"difference": 0.1}, TypeError, "must be PairedCounts for `difference`.*`width`"),
+        ([1, 0], {"width": 0.1}, TypeError, "must be BinnedCounts for `width`, not list. Make them"),
+        (bc.BinnedCounts.empty(5), {"width": 0.1}, ValueError, "`pilot_counts` must hold labelled rows"),
+        (bc.PairedCounts.empty(5), {"difference": 0.1}, ValueError, "`pilot_counts` must hold labelled rows"),
+        (curved_pilot(), {"width": 5}, ValueError, "`width` must lie strictly between 0 and 1, not 5. Percent"),
+        (curved_pilot(), {"width": 0}, ValueError, "`width` must lie strictly between 0 and 1"),
+        (PAIR, {"difference": -0.1}, ValueError, r"`difference` must lie in \[0, 1\).*-0.1. The sign"),
+        (PAIR, {"difference": 2}, ValueError, "Percent. Divide by 100"),
+        (PAIR, {"difference": float("nan")}, ValueError, "`difference` must lie in"),
+        (PAIR, {"difference": "0.1"}, TypeError, "`difference` must be a number"),
+        (curved_pilot(), {"width": 0.1, "probability": 80}, ValueError, "`probability` .* Percent"),
+        (curved_pilot(), {"width": 0.1, "prob": 1.0}, ValueError, "`prob` must lie strictly"),
+        (curved_pilot(), {"width": 0.1, "simulations": 5}, ValueError, "`simulations` must be an integer >= 20"),
+        (curved_pilot(), {"width": 0.1, "draws": 10}, ValueError, "`draws` must be an integer >= 100"),
+        (curved_pilot(), {"width": 0.1, "largest": 0}, ValueError, "`largest` must be an integer >= 1"),
+        (curved_pilot(), {"width": 0.1, "keep_pilot": "no"}, TypeError, "`keep_pilot` must be True or False"),
+        (curved_pilot(), {"width": 0.1, "model": "shrink"}, ValueError, "`model` must be one of .*shrinkage"),
+        (curved_pilot(), {"width": 0.1, "seed": 1}, TypeError, "takes no 'seed'. Here it is called 'rng'"),
+        (curved_pilot(), {"width": 0.1, "rng": "x"}, TypeError, "`rng` must be"),
+    ],
+)
+def test_nonsense_is_refused(pilot, given, error, said):
+    with pytest.raises(error, match=said):
+        labels_needed(pilot, **given)
+
+
+def test_an_evaluation_is_told_where_its_counts_are():
+    ev = bc.evaluate_counts(curved_pilot(), draws=10, rng=1)
+    with pytest.raises(TypeError, match=r"not Evaluation. Its counts are `.counts`"):
+        labels_needed(ev, width=0.1)
