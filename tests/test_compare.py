@@ -402,3 +402,45 @@ def test_pairs_of_many_models_are_those_of_two():
     three = bc.compare(y, models, draws=100, rng=1)
     for (i, a), (j, b) in combinations(enumerate(models), 2):
         assert three.pairs[i, j] == bc.PairedCounts.from_arrays(y, models[a], y, models[b], target="event")
+
+
+# --- from counts
+
+
+def counted(first, second, y):
+    return bc.PairedCounts.from_arrays(y, first, y, second, bins=8, target="event")
+
+
+def test_counts_say_what_rows_say():
+    """Three models; one pair in the other order, one in two batches."""
+    rng = np.random.default_rng(11)
+    p = rng.random(600)
+    y = rng.random(600) < p
+    models = {"A": p, "B": p**1.3, "C": np.sqrt(p)}
+    halves = [counted(models["A"][part], models["C"][part], y[part]) for part in (slice(250), slice(250, None))]
+    pairs = {
+        ("A", "B"): counted(models["A"], models["B"], y),
+        ("A", "C"): sum(halves),
+        ("C", "B"): counted(models["C"], models["B"], y),
+    }
+    of_counts, of_rows = bc.compare_counts(pairs, rng=5), bc.compare(y, models, bins=8, rng=5)
+    assert of_counts.names == ("A", "B", "C")
+    for pair in (("A", "B"), ("A", "C"), ("B", "C")):
+        np.testing.assert_allclose(of_counts.difference(*pair).values, of_rows.difference(*pair).values, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error", "said"),
+    [
+        (lambda ab, ac: {("A", "B"): ab, ("A", "C"): ac}, ValueError, r"\('B', 'C'\) is missing"),
+        (lambda ab, ac: {("A", "B"): ab, ("B", "A"): ac}, ValueError, "different counts in two of them"),
+        (lambda ab, ac: {("A", "B"): ab.first}, TypeError, "must hold PairedCounts, not BinnedCounts"),
+        (lambda ab, ac: ab, TypeError, "must be a mapping"),
+        (lambda ab, ac: {}, TypeError, "must be a mapping"),
+    ],
+)
+def test_joint_counts_that_do_not_belong_together_are_refused(pairs, error, said):
+    rng = np.random.default_rng(12)
+    p, y = rng.random(50), rng.integers(0, 2, 50)
+    with pytest.raises(error, match=said):
+        bc.compare_counts(pairs(counted(p, p**2, y), counted(p, 1 - p, y)))

@@ -345,11 +345,12 @@ def _paired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generato
 
 def _unpaired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
     """The same two posteriors, as if of different rows."""
+    common, order = (int(s) for s in rng.integers(2**63, size=2))  # as `compare_counts` takes them: the same draws
     models = {"first": pair.first, "second": pair.second}
-    evaluations = {name: evaluate_counts(counts, draws=draws, rng=rng) for name, counts in models.items()}
+    evaluations = {name: evaluate_counts(counts, draws=draws, rng=common) for name, counts in models.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SameRowsWarning)  # they are the same rows: that is the mistake to be measured
-        difference = compare_independent(evaluations, rng=rng).difference("first", "second")
+        difference = compare_independent(evaluations, rng=order).difference("first", "second")
     return (*difference.interval(prob), difference.mean())
 
 

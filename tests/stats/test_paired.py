@@ -261,5 +261,5 @@ def test_only_the_same_bins_and_targets_are_added():
 
 def test_what_is_not_paired_counts_is_refused():
     require_paired(PairedCounts.empty(3))
-    with pytest.raises(TypeError, match="must be PairedCounts, not BinnedCounts"):
+    with pytest.raises(TypeError, match="must hold PairedCounts, not BinnedCounts"):
         require_paired(BinnedCounts.empty(3))
