@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+
 from bayescal import _checks
 from bayescal.data.predictions import Predictions
 from bayescal.evaluate import DEFAULT_MODEL, evaluate_counts
@@ -140,7 +142,7 @@ def compare_counts(
     for (first, second), pair in pairs.items():
         require_paired(pair)
         for name, margin in ((first, pair.first), (second, pair.second)):
-            if counts.setdefault(name, margin) != margin:
+            if not _same(counts.setdefault(name, margin), margin):
                 raise ValueError(f"`pairs` must be of the same rows; {name!r} has different counts in two of them.")
     joint = {}
     for (i, first), (j, second) in combinations(enumerate(counts), 2):
@@ -151,6 +153,17 @@ def compare_counts(
         else:
             raise ValueError(f"`pairs` must hold every two models; ({first!r}, {second!r}) is missing.")
     return _compared(counts, joint, width, model=model, draws=draws, rng=rng, **options)
+
+
+def _same(one: BinnedCounts, other: BinnedCounts) -> bool:
+    """Whether two counts may be of the same rows: sums of batches differ by rounding."""
+    return (
+        one.bins == other.bins
+        and one.target == other.target
+        and np.array_equal(one.cells, other.cells)
+        and np.allclose(one.weight, other.weight)
+        and np.allclose(one.deviation, other.deviation)
+    )
 
 
 def _compared(

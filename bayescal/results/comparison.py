@@ -177,7 +177,7 @@ class Comparison:
         Returns
         -------
         ndarray
-            P(|difference| <= width) for each width.
+            Probability that the difference is no larger than each width.
         """
         widths = np.asarray(widths, dtype=np.float64)
         bad = ~(np.isfinite(widths) & (widths >= 0))
@@ -325,8 +325,8 @@ class Comparison:
         if not difference.values.any():
             return f"{verdict}: the difference is exactly 0."
         size = (
-            f"{in_words(estimand)} of {better} minus that of {worse}: {difference.mean():.3f}, {100 * prob:g} % credible "
-            f"interval {low:.3f} to {high:.3f}"
+            f"{in_words(estimand)} of {better} minus that of {worse}: {difference.mean():.3f}, {100 * prob:g} % "
+            f"credible interval {low:.3f} to {high:.3f}"
         )
         equal = f"P(equal within {self.rope:g}) {_render.probability(decided['p_rope'])}"
         p = decided["p_left"]
