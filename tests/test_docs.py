@@ -210,3 +210,28 @@ def test_the_coverage_page_shows_the_numbers_of_its_json():
     said = page.read_text(encoding="utf-8")
     assert f"54 cells, {stored['repeats']} data sets in each, {stored['draws']} draws" in said
     assert f"one share near 0.95 is {(0.95 * 0.05 / stored['repeats']) ** 0.5:.3f}" in said
+
+
+def test_how_we_know_shows_the_numbers_of_its_json_and_nothing_failed():
+    stored = json.loads((DOCS / "_static" / "verification.json").read_text(encoding="utf-8"))
+    assert [
+        r for part in ("agreement", "sbc", "wrong_samplers", "right_samplers") for r in stored[part] if r["problems"]
+    ] == []
+    assert [r["name"] for r in stored["wrong_samplers"] if not r["caught"]] == []
+    assert len(stored["wrong_samplers"]) >= 20
+    assert {r["runs"] for r in stored["sbc"]} == {10_000}
+    assert all(r["divergences"] == 0 and r["worst_r_hat"] < 1.01 and r["worst_z"] < 5 for r in stored["agreement"])
+    page = DOCS / "explanation" / "how_we_know.md"
+    of_agreement = next(t for t in markdown_tables(page) if t[0][0] == "Model" and "Divergences" in t[0])
+    assert len(of_agreement) == 2 + len(stored["agreement"])
+    for (model, data, quantities, z, r_hat, divergences, draws), row in zip(
+        of_agreement[2:], stored["agreement"], strict=True
+    ):
+        assert (model, data) == (row["model"], row["data"])
+        assert [int(quantities), int(divergences), int(draws)] == [
+            row[n] for n in ("quantities", "divergences", "draws")
+        ]
+        assert [float(z), float(r_hat)] == pytest.approx([row["worst_z"], row["worst_r_hat"]], abs=0.051)
+    said = page.read_text(encoding="utf-8")
+    assert stored["date"] in said
+    assert f"pymc {stored['versions']['pymc']}" in said
