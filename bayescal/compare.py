@@ -202,9 +202,9 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
 
     Warns
     -----
-    SameRowsWarning
-        If two of them have as many rows and as many with outcome 1: models on the same rows are not independent, and
-        the interval of their difference is far too wide if that is not used.
+    bayescal.compare.SameRowsWarning
+        If two of them have as many rows (and, for an event, as many with outcome 1): models on the same rows are not
+        independent, and the interval of their difference is wrong, mostly far too wide, if they are taken to be.
 
     Examples
     --------
@@ -225,10 +225,11 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     same_spec(chosen)
     for first, second in combinations(names, 2):
         a, b = (chosen[name].counts for name in (first, second))
-        if a.n_rows == b.n_rows > 0 and int(a.k.sum()) == int(b.k.sum()):
+        # whether an event happened does not depend on the model; whether the top label is right does
+        alike = a.n_rows == b.n_rows > 0 and (a.target != "event" or int(a.k.sum()) == int(b.k.sum()))
+        if alike:
             warnings.warn(
-                f"{first!r} and {second!r} have {a.n_rows} rows and {int(a.k.sum())} outcomes 1 each: if these are the "
-                "same rows, `compare` them.",
+                f"{first!r} and {second!r} have {a.n_rows} rows each: if these are the same rows, `compare` them.",
                 SameRowsWarning,
                 stacklevel=2,
             )

@@ -100,39 +100,44 @@ class Comparison:
             self._joint[estimand] = reorder(np.stack(values, axis=1), together, rng=self.order_seed)
         return Draws(self._joint[estimand], f"{called(estimand)} by model")
 
-    def difference(self, first: str, second: str, estimand: Estimand = "ece") -> Draws:
+    def difference(self, first: str | None = None, second: str | None = None, estimand: Estimand = "ece") -> Draws:
         """Draws of an estimand of the first model minus that of the second; negative means that the first is smaller.
 
         Parameters
         ----------
-        first, second : str
-            Names of models.
+        first, second : str, optional
+            Names of models; of two models, those two in their order.
         estimand : str or callable, default "ece"
             What is compared.
 
         Returns
         -------
         Draws
-            Shape (n_draws,).
+            Shape (n_draws,). Of what has a sign, signed; `decide` goes by sizes.
 
         Raises
         ------
-        ValueError
-            If there is no such model.
+        ValueError, TypeError
+            If there is no such model, or of more than two models none is named.
         """
-        i, j = (self._index(name) for name in (first, second))
+        i, j = self._pair(first, second)
         values = self.draws(estimand).values
-        return Draws(values[:, i] - values[:, j], f"{called(estimand)}: {first} - {second}")
+        return Draws(values[:, i] - values[:, j], f"{called(estimand)}: {self.names[i]} - {self.names[j]}")
 
     def decide(
-        self, first: str, second: str, *, rope: float | None = None, estimand: Estimand = "ece"
+        self,
+        first: str | None = None,
+        second: str | None = None,
+        *,
+        rope: float | None = None,
+        estimand: Estimand = "ece",
     ) -> dict[str, float]:
         """Probabilities that one model is better, that the other is, and that they are practically equal.
 
         Parameters
         ----------
-        first, second : str
-            Names of models.
+        first, second : str, optional
+            Names of models; of two models, those two in their order.
         rope : float, optional
             Half-width of the region of practical equivalence; that of the comparison by default.
         estimand : str or callable, default "ece"
@@ -151,7 +156,7 @@ class Comparison:
             If there is no such model, or `rope` is negative.
         """
         width = self.rope if rope is None else checked_rope(rope)
-        i, j = (self._index(name) for name in (first, second))
+        i, j = self._pair(first, second)
         size = np.abs(self.draws(estimand).values)
         gap = size[:, i] - size[:, j]
         shares = {
@@ -167,8 +172,8 @@ class Comparison:
 
         Parameters
         ----------
-        first, second : str
-            Names of models.
+        first, second : str, optional
+            Names of models; of two models, those two in their order.
         widths : array-like
             Half-widths, >= 0, in units of the estimand.
         estimand : str or callable, default "ece"
@@ -183,7 +188,7 @@ class Comparison:
         bad = ~(np.isfinite(widths) & (widths >= 0))
         if bad.any():
             _checks.refuse("widths", "must be finite and >= 0", bad, widths)
-        i, j = (self._index(name) for name in (first, second))
+        i, j = self._pair(first, second)
         size = np.abs(self.draws(estimand).values)
         gap = np.sort(np.abs(size[:, i] - size[:, j]))
         return np.searchsorted(gap, widths, side="right") / len(gap)
@@ -408,9 +413,15 @@ class Comparison:
     def _repr_html_(self) -> str:
         return _render.html(self.sheet())
 
-    def _index(self, name: str) -> int:
-        _checks.one_of("name", name, self.names)
-        return self.names.index(name)
+    def _pair(self, first: str | None, second: str | None) -> tuple[int, int]:
+        """Places of two models."""
+        if first is None and second is None and len(self.names) == 2:
+            return 0, 1
+        if first is None or second is None:
+            raise TypeError(f"name two of the models: {list(self.names)}.")
+        for name in (first, second):
+            _checks.one_of("name", name, self.names)
+        return self.names.index(first), self.names.index(second)
 
 
 def checked_rope(rope: Any) -> float:
