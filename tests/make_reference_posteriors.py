@@ -19,6 +19,8 @@ DIGITS, CANCER = ("digits", "random_forest"), ("breast_cancer", "naive_bayes")
 CASES: dict[str, tuple[tuple[str, str], int, str, dict[str, Any]]] = {
     "digits_dirichlet": (DIGITS, 15, "dirichlet", {}),
     "digits_shrinkage": (DIGITS, 15, "shrinkage", {}),
+    # all five sub-models between 14 and 26 %
+    "digits_logistic_shrinkage": (("digits", "logistic_regression"), 15, "shrinkage", {}),
     "cancer_dirichlet_jeffreys": (CANCER, 8, "dirichlet", {"alpha": "jeffreys"}),
     "cancer_dirichlet_original": (CANCER, 8, "dirichlet", {"formula": "original"}),
     "cancer_shrinkage": (CANCER, 8, "shrinkage", {"prior_odds": 2.0, "rho": [0.1, 0.4]}),

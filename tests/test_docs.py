@@ -224,7 +224,7 @@ def test_how_we_know_shows_the_numbers_of_its_json_and_nothing_failed():
     page = DOCS / "explanation" / "how_we_know.md"
     of_agreement = next(t for t in markdown_tables(page) if t[0][0] == "Model" and "Divergences" in t[0])
     assert len(of_agreement) == 2 + len(stored["agreement"])
-    for (model, data, quantities, z, r_hat, divergences, draws), row in zip(
+    for (model, data, quantities, z, r_hat, divergences, draws, _), row in zip(
         of_agreement[2:], stored["agreement"], strict=True
     ):
         assert (model, data) == (row["model"], row["data"])

@@ -1,7 +1,7 @@
 """The same models written a second time, in PyMC: proof of the closed forms, and where to begin with other priors.
 
 Each function returns a `pymc.Model`, so ``with dirichlet_model(counts): pymc.sample()`` samples it. It shares nothing
-with the closed-form samplers but the counts and the constants of the prior.
+with the closed-form samplers but the counts (with weights: Kish's effective numbers) and the constants of the prior.
 
 Constants of a prior are arguments. To put another prior in the place of one, add the difference of their log densities
 to a model: here a Student t for the Normal intercept, for which there is no closed form::
@@ -26,18 +26,19 @@ from bayescal import _checks
 from bayescal.posterior._prior import SUB_MODELS, ShrinkagePrior
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage import shrinkage_posterior
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.binned import BinnedCounts, require_counts
+from bayescal.verify.truncation import TRUNCATIONS
 
 Floats = NDArray[np.float64]
 #: What stands for a value in the graph of a model.
 Tensor = Any
 
-#: What the truncation to a bin may belong to.
-TRUNCATIONS = ("mean", "confidences")
 #: Name and kind of the sixth hypothesis, which the average leaves out.
 CALIBRATED = "exact calibration"
 #: A Beta more concentrated than this is its centre: differences of log Gammas lose their digits beyond.
 LARGEST_KAPPA = 1e9
+#: Log of rates below which they are all one.
+SMALLEST_LOG = -690.0
 
 
 def dirichlet_model(
@@ -78,10 +79,10 @@ def dirichlet_model(
         q \sim \mathrm{Dirichlet}(\alpha), \quad (z_i, b_i) \sim \mathrm{Categorical}(q), \quad
         \mu_b \sim \mathrm{N}(\mathrm{mid}_b, s_b^2)\,1\{\mu_b \in I_b\}, \quad c_i \mid b \sim \mathrm{N}(\mu_b, s_b^2)
 
-    Written with independent Gamma rates r and Poisson counts: :math:`q = r / \sum r` is Dirichlet and independent of
-    :math:`\sum r`, and Poisson counts given their total are multinomial. On the simplex itself the masses of empty
-    bins, spread over a hundred orders of magnitude, take NUTS to its deepest trees. Of the confidences in a bin only
-    their mean matters to :math:`\mu_b`.
+    Written with independent Gamma rates r, the expected rows, and Poisson counts: :math:`q = r / \sum r` is Dirichlet
+    and independent of :math:`\sum r`, and Poisson counts given their total are multinomial. On the simplex itself the
+    masses of empty bins, spread over a hundred orders of magnitude, take NUTS to its deepest trees. Of the confidences
+    in a bin only their mean matters to :math:`\mu_b`.
 
     Examples
     --------
@@ -98,7 +99,7 @@ def dirichlet_model(
     coords = {"bin": np.arange(len(bins)), "outcome": [0, 1], "occupied_bin": np.flatnonzero(seen)}
     with pm.Model(coords=coords) as model:
         # q ~ Dirichlet(alpha)
-        rate = pm.Gamma("rate", known.alpha, 1.0, dims=("outcome", "bin"), default_transform=_SmallShape(known.alpha))
+        rate = _rates(known.alpha, rows, dims=("outcome", "bin"))
         q = pm.Deterministic("q", rate / rate.sum(), dims=("outcome", "bin"))
         mass = pm.Deterministic("mass", q.sum(axis=0), dims="bin")
         accuracy = pm.Deterministic("accuracy", pt.sigmoid(pt.log(rate[1]) - pt.log(rate[0])), dims="bin")
@@ -178,6 +179,8 @@ def shrinkage_model(
     ['rate', 'intercept', 'log_slope']
     """
     kinds = dict(SUB_MODELS)
+    if with_calibrated and sub_model is not None:
+        raise ValueError("`with_calibrated` is for the average; `calibrated_model` is exact calibration alone.")
     if with_calibrated:
         kinds[CALIBRATED] = (False, "none")
     if sub_model is not None:
@@ -211,6 +214,8 @@ def calibrated_model(counts: BinnedCounts, **prior: Any) -> pm.Model:
 
 
 def _shrinkage(counts: BinnedCounts, kinds: Mapping[str, tuple[bool, str]], options: Mapping[str, Any]) -> pm.Model:
+    require_counts(counts)
+    _checks.known_keywords("`shrinkage_model`", options, shrinkage_posterior)
     prior = shrinkage_posterior(counts, **options).prior_options
     used = counts.occupied if counts.occupied.any() else np.ones(len(counts.bins), bool)
     n, k, rows = (values[used] for values in _effective(counts))
@@ -219,7 +224,7 @@ def _shrinkage(counts: BinnedCounts, kinds: Mapping[str, tuple[bool, str]], opti
     with pm.Model(coords=coords) as model:
         # masses ~ Dirichlet, written with rates as in the reference model
         each = 2 / len(counts.bins) if prior.mass_alpha is None else prior.mass_alpha
-        rate = pm.Gamma("rate", each, 1.0, dims="bin", default_transform=_SmallShape(each))
+        rate = _rates(np.full(len(rows), each), rows, dims=("bin",))
         mass = pm.Deterministic("mass", rate / rate.sum(), dims="bin")
         _counted("rows", pm.Poisson, rows, rate)
 
@@ -330,6 +335,12 @@ def _effective(counts: BinnedCounts) -> tuple[Floats, Floats, Floats]:
     return n, np.minimum(counts.effective_k, n), counts.effective_rows * counts.share
 
 
+def _rates(alpha: Floats, rows: Floats, dims: tuple[str, ...]) -> Tensor:
+    """Expected rows: their shares are Dirichlet, whatever their scale, which only has to be of the right order."""
+    beta = alpha.sum() / max(rows.sum(), 1.0)
+    return pm.Gamma("rate", alpha, beta, dims=dims, default_transform=_SmallShape(alpha))
+
+
 class _SmallShape(Transform):
     """Puts Gamma variables of small shape on a scale on which NUTS moves at an even pace.
 
@@ -344,7 +355,8 @@ class _SmallShape(Transform):
         self.stretch = 1 / np.minimum(shape, 1.0) - 1
 
     def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        return pt.exp(value - self.stretch * pt.softplus(-value))
+        # what is smaller than any number would have no gradient; nothing depends on it
+        return pt.exp(pt.maximum(value - self.stretch * pt.softplus(-value), SMALLEST_LOG))
 
     def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:
         """Roughly: it only decides where a chain starts."""

@@ -44,7 +44,7 @@ def of_pymc(tree: "xr.DataTree", posterior: Posterior, thresholds: tuple[float, 
         shares = drawn.get("p_sub_model", np.empty((1, 0))).T
         if len(shares) > len(SUB_MODELS):
             return {CALIBRATED: shares[-1]}
-        extra = _parameters_of_pymc(drawn)
+        extra = _parameters_of_pymc(drawn, only_sub_model(posterior))
         extra |= {f"P({name})": share for name, share in zip(SUB_MODELS, shares, strict=False)}
         confidence, weight = posterior.confidence[None, labels], drawn["mass"]
     else:
@@ -57,8 +57,8 @@ def of_pymc(tree: "xr.DataTree", posterior: Posterior, thresholds: tuple[float, 
     return _labelled({**_common(bins, drawn["ece"], thresholds), **extra}, labels)
 
 
-def _parameters_of_pymc(drawn: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"off": drawn["off"] > 0}
+def _parameters_of_pymc(drawn: Mapping[str, Any], only: str | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"off": drawn["off"] > 0} if _may_be_on_or_off(only) else {}
     if "sub_model" not in drawn:
         return found | {name: drawn[name] for name in ("intercept", "slope", "tau", "rho") if name in drawn}
     # under the average, a sub-model leaves what it does not use as the prior has it
@@ -101,7 +101,7 @@ def of_closed_form(
     bins = BinDraws(mass, accuracy, confidence, drawn.bins.occupied[used], weight)
     only = only_sub_model(posterior)
     drift, residual = (True, None) if only is None else SUB_MODELS[only]
-    extra: dict[str, Any] = {"off": drawn.off[:, used]}
+    extra: dict[str, Any] = {"off": drawn.off[:, used]} if _may_be_on_or_off(only) else {}
     if drift:
         extra |= {"intercept": drawn.intercept, "slope": drawn.slope}
     if residual in ("dense", "sparse"):
@@ -118,6 +118,10 @@ def only_sub_model(posterior: ShrinkagePosterior) -> str | None:
     return left[0] if len(left) == 1 else None
 
 
+def _may_be_on_or_off(only: str | None) -> bool:
+    return only is None or SUB_MODELS[only][1] == "sparse"
+
+
 def is_probability(quantity: str) -> bool:
     """Whether a quantity is the probability of an event, which has no standard deviation of its own."""
     return quantity.startswith("P(")
@@ -125,21 +129,23 @@ def is_probability(quantity: str) -> bool:
 
 def _common(bins: BinDraws, errors: Floats, thresholds: tuple[float, ...]) -> dict[str, Any]:
     """What all models have: the ECE with its distribution function, the other estimands, and the bins."""
+    # where the confidences are data, a gap is an accuracy less a constant
+    of_bins = ("mass", "accuracy", "confidence", "gap") if len(bins.confidence) > 1 else ("mass", "accuracy")
     return {
         "ece": errors,
         **{f"P(ece <= {t:.6g})": errors <= t for t in thresholds},
         **{name: estimand(bins).values for name, estimand in REPORTED.items() if name != "ece"},
-        **{name: getattr(bins, name) for name in ("mass", "accuracy", "confidence", "gap")},
+        **{name: getattr(bins, name) for name in of_bins},
     }
 
 
 def _labelled(quantities: Mapping[str, Any], labels: Any) -> dict[str, Any]:
-    """One entry a number, those of bins with the bin's label; one row for all draws is data, and is left out."""
+    """One entry a number, those of bins with the bin's label."""
     found: dict[str, Any] = {}
     for name, values in quantities.items():
         if values.ndim == 1:
             found[name] = values
-        elif len(values) > 1:
+        else:
             said = "P(off)" if name == "off" else name
             found |= {f"{said}[{b}]": values[:, i] for i, b in enumerate(labels)}
     return found

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-#: Rules of posteriordb for reference draws.
+#: R-hat and divergences as posteriordb asks of reference draws; a least effective size besides.
 LARGEST_R_HAT = 1.01
 SMALLEST_ESS = 400
 CHAINS = 4
@@ -35,6 +35,9 @@ PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
 class Reference:
     """Means and standard deviations under PyMC, with their Monte Carlo errors; as stored for later comparisons.
 
+    Chains are run up to three times: again with smaller steps if some transitions diverge, again with three times the
+    draws if they have not mixed. What they are compared with plays no part in that; `earlier` says why.
+
     Parameters
     ----------
     rows : dict of str to dict
@@ -49,6 +52,8 @@ class Reference:
         Of PyMC.
     versions : dict of str to str
         Of the programs.
+    earlier : tuple of str
+        Why earlier attempts, if there were any, were not kept.
     """
 
     rows: dict[str, dict[str, float]]
@@ -58,13 +63,14 @@ class Reference:
     target_accept: float
     seed: int
     versions: dict[str, str] = field(default_factory=dict)
+    earlier: tuple[str, ...] = ()
 
     @property
     def problems(self) -> list[str]:
         """What speaks against these chains, in words: divergences, R-hat, effective size; empty if nothing does."""
         found = [f"{self.divergences} divergent transitions"] if self.divergences else []
-        unmixed = [name for name, row in self.rows.items() if row["r_hat"] >= LARGEST_R_HAT]
-        few = [name for name, row in self.rows.items() if row["ess"] < SMALLEST_ESS]
+        unmixed = [name for name, row in self.rows.items() if not row["r_hat"] < LARGEST_R_HAT]
+        few = [name for name, row in self.rows.items() if not row["ess"] >= SMALLEST_ESS]
         if unmixed:
             found.append(f"R-hat of {LARGEST_R_HAT} or more: {some(unmixed)}")
         if few:
@@ -78,7 +84,7 @@ class Reference:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Reference":
         """From what `to_dict` gave."""
-        return cls(**{**stored, "thresholds": tuple(stored["thresholds"])})
+        return cls(**{**stored, "thresholds": tuple(stored["thresholds"]), "earlier": tuple(stored.get("earlier", ()))})
 
 
 def reference(
@@ -103,9 +109,10 @@ def reference(
     """
     draws = _checks.whole_number("draws", draws, at_least=CHAINS)
     seed = int(_checks.generator(rng).integers(2**31))
-    thresholds = tuple(float(f"{t:.6g}") for t in ece(posterior.sample(4000, rng=seed)).quantile(PROBS))
+    thresholds = tuple(float(f"{t:.3g}") for t in ece(posterior.sample(4000, rng=seed)).quantile(PROBS))
     model = mirror(posterior, with_calibrated=with_calibrated)
     target_accept, *smaller_steps = TARGET_ACCEPT
+    earlier: list[str] = []
     for _ in range(ATTEMPTS):
         tree = _chains(model, draws, target_accept, seed, progress)
         drawn = of_pymc(tree, posterior, thresholds)
@@ -117,9 +124,11 @@ def reference(
             target_accept=target_accept,
             seed=seed,
             versions=_versions(),
+            earlier=tuple(earlier),
         )
         if not found.problems:
             break
+        earlier.append("; ".join(found.problems))
         if found.divergences:
             target_accept, *smaller_steps = smaller_steps or [target_accept]
         else:
@@ -149,6 +158,8 @@ def mirror(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Model"
     """
     from bayescal.verify.pymc_models import dirichlet_model, shrinkage_model
 
+    if with_calibrated and not (isinstance(posterior, ShrinkagePosterior) and only_sub_model(posterior) is None):
+        raise ValueError("`with_calibrated` is for the average of the shrinkage model's sub-models.")
     if isinstance(posterior, DirichletPosterior):
         variance = (posterior.relative_sd * posterior.counts.bins.widths) ** 2
         return dirichlet_model(posterior.counts, posterior.alpha, formula=posterior.formula, bin_variance=variance)

@@ -243,7 +243,7 @@ def sbc(
     runs : int, default 1000
         Simulated data sets. Under the reference model with 15 bins the pooled ranks of all accuracies show (p < 1e-6)
         a standard deviation that is 20 % too large in 100 runs, 5 % in 1000, 1.5 % in 10000. One quantity alone needs
-        far more: the ranks of the ECE show 20 % in 1000 runs and hardly 5 % in 10000.
+        far more: the ranks of the ECE show 20 % in 1000 runs, and 5 % in 10000 about every other time.
     draws : int, default 99
         Posterior draws L that each truth is ranked among; ranks are 0..L.
     cells : int, default 20

@@ -23,7 +23,8 @@ def chi_square_p(histogram: ArrayLike) -> float:
     Returns
     -------
     float
-        In [0, 1]. Asymptotic: wants about five or more expected in a cell.
+        In [0, 1]. Asymptotic: wants about five or more expected in a cell, and far more in the far tail. With 20 cells,
+        what it calls 1e-8 is 1.8e-7 at 100 counts, 4e-8 at 300 and 3e-8 at 500.
 
     Examples
     --------

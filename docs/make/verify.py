@@ -126,6 +126,7 @@ def agreements(settings: Settings) -> list[Row]:
                 "divergences": found.reference.divergences,
                 "draws": found.reference.draws,
                 "target_accept": found.reference.target_accept,
+                "attempts": 1 + len(found.reference.earlier),
                 "problems": found.problems,
             }
         rows.append(row)
@@ -193,6 +194,7 @@ def against_exact(drawn: dict[str, Any], exact: dict[str, tuple[float, float | N
         "divergences": divergences,
         "draws": int(next(iter(drawn.values())).size),
         "target_accept": TARGET_ACCEPT,
+        "attempts": 1,
         "problems": problems,
     }
 
@@ -520,10 +522,10 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     return {
         "conditions": f"{verdict} Run on {numbers['date']} with {programs}.\n",
         "agreement": table(
-            "Model | Data | Quantities: | Largest difference: | Worst R-hat: | Divergences: | Draws:",
+            "Model | Data | Quantities: | Largest difference: | Worst R-hat: | Divergences: | Draws: | Attempt:",
             cells(
                 numbers["agreement"],
-                "{model}|{data}|{quantities}|{worst_z:.1f}|{worst_r_hat:.3f}|{divergences}|{draws}",
+                "{model}|{data}|{quantities}|{worst_z:.1f}|{worst_r_hat:.3f}|{divergences}|{draws}|{attempts}",
             ),
         ),
         "sbc": table(

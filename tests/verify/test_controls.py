@@ -39,8 +39,8 @@ def test_the_steps_of_the_mistakes_are_right_without_the_mistake():
     assert run_controls(runs=QUICK, error_rate=1e-6, rng=3, chosen=unspoilt()).caught == 0
 
 
-def test_most_are_caught_by_ranks_alone(results):
-    """Rules that any draw must obey (masses sum to 1) see a few; ranks see all but what only the rules see."""
+def test_all_are_caught_by_ranks_alone(results):
+    """Rules that any draw must obey (masses sum to 1) see a few besides."""
     by_rules_only = [row["name"] for row in results.rows if row["caught"] and row["p"] > 1e-6]
     assert by_rules_only == []
 

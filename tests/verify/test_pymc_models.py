@@ -65,6 +65,7 @@ def test_the_target_of_nuts_is_the_closed_form_posterior(request, data, alpha):
     posterior = dirichlet_posterior(counts, alpha=alpha)
     a, b = posterior.accuracy_parameters
     loc, scale, low, high = posterior.confidence_parameters
+    beta = posterior.alpha.sum() / counts.effective_rows  # so that as many rows are expected as there are
     pairs = []
     for density, at in scattered(dirichlet_model(counts, alpha)):
         rate, mu = at["rate"], at["mu"]
@@ -72,7 +73,7 @@ def test_the_target_of_nuts_is_the_closed_form_posterior(request, data, alpha):
         total = rate.sum()
         expected = stats.dirichlet.logpdf(at["mass"] / at["mass"].sum(), posterior.mass_parameters)
         expected += stats.beta.logpdf(at["accuracy"], a, b).sum()
-        expected += stats.gamma.logpdf(total, posterior.mass_parameters.sum(), scale=0.5)
+        expected += stats.gamma.logpdf(total, posterior.mass_parameters.sum(), scale=1 / (1 + beta))
         expected -= np.log(at["mass"]).sum() + (len(counts.bins) * 2 - 1) * np.log(total)
         expected += stats.truncnorm.logpdf(mu, (low - loc) / scale, (high - loc) / scale, loc, scale).sum()
         pairs.append((density, expected))
@@ -159,10 +160,10 @@ def sub_model(kind, at, n, k, confidence):
     return logsumexp(by_rho), np.where(is_off, accuracy, h), is_off.astype(float)
 
 
-def prior_density(model, at, mass_alpha):
-    """Of every free variable, by scipy; Uniforms add nothing. With the Poisson counts of rows."""
+def prior_density(model, at, mass_alpha, n_rows=60):
+    """Of every free variable, by scipy; Uniforms add nothing. As many rows are expected as there are."""
     densities = {
-        "rate": lambda v: stats.gamma.logpdf(v, mass_alpha).sum(),
+        "rate": lambda v: stats.gamma.logpdf(v, mass_alpha, scale=n_rows / (len(v) * mass_alpha)).sum(),
         "intercept": lambda v: stats.norm.logpdf(v, 0, 0.5),
         "log_slope": lambda v: stats.norm.logpdf(v, 0, 0.5),
         "tau": lambda v: stats.truncnorm.logpdf(v, 0, 5, 0, 0.2),
@@ -233,6 +234,15 @@ def test_effective_numbers_of_rows_enter_by_the_same_formula(weighted):
         np.testing.assert_allclose(at["p_sub_model"], softmax(joint), rtol=1e-8)
 
 
+def test_the_leverage_of_the_slope_is_limited():
+    """Beyond 1e-4 from 0 and 1 a confidence has its own logit, and the slope moves it as it would one at 1e-4."""
+    counts = BinnedCounts.from_arrays([0, 1, 1, 1], [0.3, 0.99999, 0.99999, 0.99999], bins=2)
+    confidence = counts.mean_confidence
+    for _, at in scattered(shrinkage_model(counts, "smooth drift"), 5):
+        moved = np.expm1(at["log_slope"]) * logit(np.clip(confidence, 1e-4, 1 - 1e-4))
+        np.testing.assert_allclose(at["accuracy"], expit(logit(confidence) + at["intercept"] + moved), rtol=1e-9)
+
+
 def test_confidences_of_0_and_1_are_kept_inside():
     """A bin at exactly 1 with a contrary outcome: 1e-9 of probability for it, and gaps that are exactly 0."""
     counts = BinnedCounts.from_arrays([1, 1, 0], [1.0, 1.0, 1.0], bins=2)
@@ -247,6 +257,25 @@ def test_without_rows_the_models_are_the_prior():
     for _, at in scattered(model, 3):
         np.testing.assert_allclose(at["p_sub_model"], 0.2)
     assert list(dirichlet_model(BinnedCounts.empty(3)).coords["occupied_bin"]) == []
+
+
+def test_predicted_rows_are_as_many_as_there_are(counts):
+    """Prior and posterior predictive counts of rows: on their scale, not that of the prior's pseudo-rows."""
+    import pymc as pm
+
+    for model in (dirichlet_model(counts), shrinkage_model(counts, "smooth drift")):
+        rows = pm.draw(model["rows"], 4000, random_seed=1).sum(axis=-1)
+        # Gamma-Poisson: mean 60, variance 60 + 60^2 / alpha, alpha about 2; five standard errors
+        assert abs(rows.mean() - 60) < 5 * np.sqrt((60 + 60**2 / 1.5) / 4000)
+
+
+def test_rates_too_small_for_a_number_keep_a_gradient():
+    """100 bins of which most are empty: the log of some rates is below -745."""
+    model = dirichlet_model(BinnedCounts.from_arrays([0, 1], [0.1, 0.9], bins=100))
+    gradient = model.compile_dlogp(mode="FAST_COMPILE")
+    start = model.initial_point()
+    far = {name: np.full_like(value, -9.0) if "rate" in name else value for name, value in start.items()}
+    assert np.isfinite(gradient(far)).all()
 
 
 def test_dims_are_named_and_a_prior_can_be_changed(counts):
@@ -266,8 +295,16 @@ def test_dims_are_named_and_a_prior_can_be_changed(counts):
         (lambda c: dirichlet_model(c, "flat"), "`alpha` must be one of"),
         (lambda c: shrinkage_model(c, "few bins off"), "Did you mean 'a few bins off'"),
         (lambda c: shrinkage_model(c, dense_scale=-1), "`dense_scale`"),
+        (lambda c: shrinkage_model(c, "smooth drift", with_calibrated=True), "`with_calibrated` is for the average"),
     ],
 )
 def test_what_is_wrong_is_said(counts, call, message):
     with pytest.raises(ValueError, match=message):
         call(counts)
+
+
+def test_what_is_no_counts_is_refused(counts):
+    with pytest.raises(TypeError, match="`counts` must be BinnedCounts, not list"):
+        shrinkage_model([[1, 2], [3, 4]])
+    with pytest.raises(TypeError, match="`shrinkage_model` takes no 'alpha'"):
+        shrinkage_model(counts, alpha=1)
