@@ -240,7 +240,7 @@ def _names(argument: str, given: Any) -> list[str]:
     if not isinstance(given, Mapping):
         raise TypeError(
             f"`{argument}` must be a mapping from names of models, like {{'A': ..., 'B': ...}}; "
-            f"not {type(given).__name__}."
+            f"not {type(given).__name__}. Of a data frame with a column a model, `dict(frame)`."
         )
     if len(given) < 2:
         raise ValueError(f"`{argument}` must hold at least two models; it holds {len(given)}.")

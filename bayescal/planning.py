@@ -499,6 +499,8 @@ class _Difference:
 
     def _verdict(self, comparison: Comparison) -> str | None:
         decided = comparison.decide("first", "second")
+        if comparison.rope == 0:  # that both are exactly 0 does not say which is smaller
+            decided["p_rope"] = 0.0
         return next((word for name, word in VERDICTS.items() if decided[name] >= self.prob), None)
 
 

@@ -52,7 +52,7 @@ def test_identical_predictions_differ_by_exactly_nothing(model):
         assert decided["p_rope_mcse"] == 0
         assert twins.p_best(estimand) == {"one": 0.5, "other": 0.5}
         assert twins.expected_ranks(estimand) == {"one": 1.5, "other": 1.5}
-        np.testing.assert_array_equal(twins.rope_curve("one", "other", [0, 1], estimand), 1)
+        np.testing.assert_array_equal(twins.rope_curve([0, 1], "one", "other", estimand), 1)
     assert "exactly 0" in twins.sentence()
 
 
@@ -365,6 +365,8 @@ def test_evaluations_of_the_same_rows_are_not_taken_for_independent_silently():
         ({"binning": "equal-mass"}, "kind of bins"),
         ({"target": "confidence"}, "target: 'a' has event, 'b' has confidence"),
         ({"draws": 50}, "number of draws: 'a' has 100, 'b' has 50"),
+        ({"model": "dirichlet"}, "model: 'a' has shrinkage, 'b' has dirichlet reference prior"),
+        ({"dense_scale": 0.3}, "model: 'a' has shrinkage, 'b' has shrinkage prior with dense_scale=0.3"),
     ],
 )
 def test_evaluations_must_agree_in_what_they_answer(other, what):
@@ -461,3 +463,41 @@ def test_of_two_models_none_need_be_named():
         three.difference()
     with pytest.raises(TypeError, match="name two of the models"):
         three.decide("p")
+
+
+def test_custom_edges_must_be_the_same():
+    y, p, _ = event(300)
+    a = bc.evaluate(y, p, bins=[0, 0.5, 1], draws=100, rng=1)
+    b = bc.evaluate(y[:200], p[:200], bins=[0, 0.01, 1], draws=100, rng=1)
+    with pytest.raises(ValueError, match=r"must agree in edges: 'a' has \[0.0, 0.5, 1.0\]"):
+        bc.compare_independent({"a": a, "b": b})
+
+
+def test_a_signed_error_nearer_to_0_is_not_called_better_calibrated():
+    """Errors that cancel against a small shift: the signed error prefers the one, the ECE the other."""
+    rng = np.random.default_rng(8)
+    p = rng.random(4000)
+    y = rng.random(4000) < p
+    found = bc.compare(y, {"cancelling": 0.5 + 0.6 * (p - 0.5), "shifted": np.clip(p + 0.06, 0, 1)}, rng=1)
+    assert found.sentence().startswith("shifted is better calibrated than cancelling (ECE of shifted minus")
+    said = found.sentence(estimand="signed_error")
+    assert said.startswith("cancelling has a signed error nearer to 0 than shifted (size of the signed error of cancel")
+    assert ": -0.0" in said  # the difference of sizes, which says who is nearer
+    assert "has a smaller Brier score than" in found.sentence(estimand="brier_score")
+
+
+def test_an_estimand_without_a_value_is_refused():
+    y, p, q = event(200)
+    found = bc.compare(y, {"p": p, "q": q}, draws=100, rng=1)
+    with pytest.raises(ValueError, match="`estimand` must be finite in every draw; 100 of 100"):
+        found.decide(estimand=lambda bins: bins.gap.mean(axis=1) * np.nan)
+
+
+def test_one_joint_cell_says_nothing_of_dependence():
+    """All rows in one cell: nothing varies together, so the width is that of independent models; of one model, 0."""
+    y, p, q = np.ones(20), np.full(20, 0.9), np.full(20, 0.2)
+    found = bc.compare({"p": y, "q": 1 - y}, {"p": p, "q": q}, target="confidence", draws=4000, rng=1)
+    alone = [e.ece.sd() for e in found.evaluations.values()]
+    assert found.difference().sd() == pytest.approx(np.hypot(*alone), rel=0.1)
+    one = bc.compare(y, {"p": p, "again": p}, rng=1)
+    assert not one.difference().values.any()

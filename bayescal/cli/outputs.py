@@ -159,7 +159,7 @@ def comparison_document(comparison: Comparison, estimand: str, parameters: Mappi
     differences = comparison.table(PROB, estimand=estimand)
     widths = sorted({*ROPES, comparison.rope})
     for row in differences:
-        shares = comparison.rope_curve(row["first"], row["second"], widths, estimand)
+        shares = comparison.rope_curve(widths, row["first"], row["second"], estimand)
         row["p_within"] = [{"rope": w, "probability": p} for w, p in zip(widths, shares, strict=True)]
     models = comparison.models(PROB, estimand=estimand)
     for row in models:

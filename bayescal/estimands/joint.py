@@ -93,19 +93,21 @@ def _pair_correlation(a: _Fit, b: _Fit, bins_a: BinDraws, bins_b: BinDraws, pair
         for fit, counts, at, z in ((a, pair.first, bin_a, z_a), (b, pair.second, bin_b, z_b))
     ]
     centres = [np.average(m, weights=pair.weight) if pair.weight.any() else 0.0 for m in moved]
-    linear = _cosine(moved[0] - centres[0], moved[1] - centres[1], pair.weight_sq)
+    # where the cells of both are the same, so are the models, also if nothing varies
+    same = bool(np.array_equal(pair.cells[:, :2], pair.cells[:, 2:]))
+    linear = _cosine(moved[0] - centres[0], moved[1] - centres[1], pair.weight_sq, same)
     gap_a, gap_b = (d.gap.mean(axis=0)[at] for d, at in ((bins_a, bin_a), (bins_b, bin_b)))
-    likeness = max(_cosine(gap_a, gap_b, pair.weight), 0.0)
+    likeness = max(_cosine(gap_a, gap_b, pair.weight, same), 0.0)
     left_over = np.sqrt((1 - a.explained) * (1 - b.explained))
     return float(np.sqrt(a.explained * b.explained) * linear + left_over * likeness**LIKENESS_POWER)
 
 
-def _cosine(x: Floats, y: Floats, weight: Floats) -> float:
-    """Weighted, uncentred correlation; of what is 0 everywhere with the same, 1: it is the same."""
+def _cosine(x: Floats, y: Floats, weight: Floats, same: bool) -> float:
+    """Weighted, uncentred correlation; of what does not vary that of one model with itself, or none."""
     xx, yy, xy = (float((weight * p).sum()) for p in (x * x, y * y, x * y))
-    if xx == 0 and yy == 0:
-        return 1.0
-    return xy / np.sqrt(xx * yy) if xx > 0 and yy > 0 else 0.0
+    if xx == 0 or yy == 0:
+        return 1.0 if same else 0.0
+    return xy / np.sqrt(xx * yy)
 
 
 def _nearest(matrix: Floats) -> Floats:

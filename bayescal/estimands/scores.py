@@ -28,7 +28,10 @@ def brier_score(bins: BinDraws, counts: BinnedCounts) -> Draws:
         \sum_b m_b \left[\theta_b (1 - \theta_b) + (\theta_b - \mu_b)^2 + \mathrm{Var}_b(c)
         - 2\,\mathrm{Cov}_b(z, c)\right]
 
-    so that, at the observed shares and gaps, it is the mean of :math:`(z_i - c_i)^2` exactly.
+    so that, at the observed shares and gaps, it is the mean of :math:`(z_i - c_i)^2` exactly. What varies within bins
+    is not drawn: with few, wide bins (fewer than about ten) the posterior is too narrow, and of two models that differ
+    only within bins it says nothing. For top labels it is the score of (right or wrong, confidence), not that of all
+    classes.
 
     Examples
     --------

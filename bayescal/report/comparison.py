@@ -113,7 +113,7 @@ def comparison_shapes(comparison: Comparison, prob: float = 0.95, *, estimand: E
         decided=np.array([[d["p_left"], d["p_rope"], d["p_right"]] for d in decided]),
         density=density_of(Draws(gaps[:, 0]), prob) if two else None,
         widths=widths,
-        p_equal=comparison.rope_curve(names[0], names[1], widths, estimand) if two else widths,
+        p_equal=comparison.rope_curve(widths, names[0], names[1], estimand) if two else widths,
         rope=comparison.rope,
     )
 

@@ -34,8 +34,8 @@ WORDS = {
     "underconfidence": "under-confidence",
     "brier_score": "Brier score",
 }
-#: Of these the smaller is the better calibrated; the others are parts of it, or more than it.
-OF_CALIBRATION = ("ece", "l2_error", "max_error", "signed_error")
+#: Of these the smaller is the better calibrated; the others are parts of it, cancel, or are more than it.
+OF_CALIBRATION = ("ece", "l2_error", "max_error")
 #: A printed table has no more pairs than this: beyond, every model against the best.
 MOST_PAIRS = 15
 #: From this probability on, a direction is stated in words without a reservation.
@@ -167,15 +167,17 @@ class Comparison:
         errors_ = {f"{name}_mcse": float(np.sqrt(p * (1 - p) / len(gap))) for name, p in shares.items()}
         return shares | errors_
 
-    def rope_curve(self, first: str, second: str, widths: ArrayLike, estimand: Estimand = "ece") -> Floats:
+    def rope_curve(
+        self, widths: ArrayLike, first: str | None = None, second: str | None = None, estimand: Estimand = "ece"
+    ) -> Floats:
         """Probability of practical equivalence as a function of what counts as equal.
 
         Parameters
         ----------
-        first, second : str, optional
-            Names of models; of two models, those two in their order.
         widths : array-like
             Half-widths, >= 0, in units of the estimand.
+        first, second : str, optional
+            Names of models; of two models, those two in their order.
         estimand : str or callable, default "ece"
             What is compared.
 
@@ -324,23 +326,26 @@ class Comparison:
         """
         better, worse = self._first_two(estimand)
         decided = self.decide(better, worse, estimand=estimand)
-        difference = self.difference(better, worse, estimand)
+        i, j = self._pair(better, worse)
+        size = np.abs(self.draws(estimand).values)
+        difference = Draws(size[:, i] - size[:, j], "difference of sizes")
         low, high = difference.interval(prob)
         verdict = self.verdict(estimand=estimand)
-        if not difference.values.any():
+        if not self.difference(better, worse, estimand).values.any():
             return f"{verdict}: the difference is exactly 0."
-        size = (
-            f"{in_words(estimand)} of {better} minus that of {worse}: {difference.mean():.3f}, {100 * prob:g} % "
+        what = f"size of the {in_words(estimand)}" if self._signed(estimand) else in_words(estimand)
+        told = (
+            f"{what} of {better} minus that of {worse}: {difference.mean():.3f}, {100 * prob:g} % "
             f"credible interval {low:.3f} to {high:.3f}"
         )
         equal = f"P(equal within {self.rope:g}) {_render.probability(decided['p_rope'])}"
         p = decided["p_left"]
         if decided["p_rope"] >= SURE:
-            return f"{verdict} ({size}; {equal})."
+            return f"{verdict} ({told}; {equal})."
         if p >= SURE:
-            return f"{verdict} ({size}; P(better) {_render.probability(p)}; {equal})."
+            return f"{verdict} ({told}; P(better) {_render.probability(p)}; {equal})."
         return (
-            f"{verdict} ({size}; P(better) {_render.probability(p)}, P(worse) "
+            f"{verdict} ({told}; P(better) {_render.probability(p)}, P(worse) "
             f"{_render.probability(decided['p_right'])}, {equal})."
         )
 
@@ -363,10 +368,18 @@ class Comparison:
             return f"{better} and {worse} have the same {in_words(estimand)} in every draw"
         if decided["p_rope"] >= SURE:
             return f"{better} and {worse} are practically equal"
-        is_better = "is better calibrated" if estimand in OF_CALIBRATION else f"has a smaller {in_words(estimand)}"
+        is_better = f"has a smaller {in_words(estimand)} than"
+        if estimand in OF_CALIBRATION:
+            is_better = "is better calibrated than"
+        elif self._signed(estimand):
+            is_better = f"has a {in_words(estimand)} nearer to 0 than"
         if decided["p_left"] >= SURE:
-            return f"{better} {is_better} than {worse}"
-        return f"It is not settled whether {better} {is_better} than {worse}"
+            return f"{better} {is_better} {worse}"
+        return f"It is not settled whether {better} {is_better} {worse}"
+
+    def _signed(self, estimand: Estimand) -> bool:
+        """Whether some draws are below 0, so that sizes and signed differences are two things."""
+        return bool((self.draws(estimand).values < 0).any())
 
     def _first_two(self, estimand: Estimand) -> tuple[str, str]:
         """The best model and the next; of models that tie, the first that was given is named first."""
@@ -459,6 +472,9 @@ def values_of(evaluation: Evaluation, estimand: Estimand) -> Floats:
             f"`estimand` must be a function of BinDraws that returns one number a draw, shape "
             f"{(len(evaluation.bins),)}, not {drawn.shape}."
         )
+    bad = ~np.isfinite(drawn)
+    if bad.any():
+        _checks.refuse("estimand", "must be finite in every draw", bad, drawn)
     return drawn
 
 
@@ -488,7 +504,9 @@ def same_spec(evaluations: Mapping[str, Evaluation]) -> None:
 
 _MUST_AGREE: dict[str, Callable[[Evaluation], Any]] = {
     "target": lambda e: e.counts.target,
+    "model": lambda e: f"{e.model} {e.posterior.prior}".strip(),
     "number of bins": lambda e: len(e.counts.bins),
     "kind of bins": lambda e: e.counts.bins.kind,
+    "edges": lambda e: "their own" if e.counts.bins.kind == "equal-mass" else e.counts.bins.edges.tolist(),
     "number of draws": lambda e: len(e.bins),
 }

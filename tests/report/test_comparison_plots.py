@@ -163,7 +163,7 @@ def test_two_models_are_drawn_as_computed():
     np.testing.assert_allclose([rope.x0, rope.x1], [-made.rope, made.rope])
     low, high = difference.get_xlim()
     assert low < -made.rope < made.rope < high
-    np.testing.assert_allclose(part(curve, "curve").get_ydata(), made.rope_curve("A", "B", shapes.widths))
+    np.testing.assert_allclose(part(curve, "curve").get_ydata(), made.rope_curve(shapes.widths, "A", "B"))
 
 
 @pytest.mark.parametrize(("names", "better"), [(("good", "bad"), 0), (("bad", "good"), 1)])

@@ -82,13 +82,13 @@ def test_the_other_way_round_left_is_right_and_they_add_to_one(eight, rope):
 def test_the_rope_curve_by_hand(eight):
     """Sizes of A - B: 0, 0, 0, 1, 3, 3, 4, 4 hundredths."""
     widths = [0, 0.005, 0.011, 0.029, 0.031, 0.041, 1]
-    np.testing.assert_allclose(eight.rope_curve("A", "B", widths), np.array([3, 3, 4, 4, 6, 8, 8]) / 8)
-    np.testing.assert_array_equal(eight.rope_curve("B", "A", widths), eight.rope_curve("A", "B", widths))
+    np.testing.assert_allclose(eight.rope_curve(widths, "A", "B"), np.array([3, 3, 4, 4, 6, 8, 8]) / 8)
+    np.testing.assert_array_equal(eight.rope_curve(widths, "B", "A"), eight.rope_curve(widths, "A", "B"))
 
 
 def test_the_rope_curve_rises_to_one_and_is_what_decide_says(real):
     widths = np.linspace(0, 1, 201)
-    curve = real.rope_curve("A", "B", widths)
+    curve = real.rope_curve(widths, "A", "B")
     assert (np.diff(curve) >= 0).all()
     assert curve[0] == np.mean(real.difference("A", "B").values == 0)
     assert curve[-1] == 1
@@ -294,8 +294,8 @@ def test_asking_twice_gives_the_same_draws(real):
         (lambda c: c.draws("eec"), ValueError, "Did you mean 'ece'"),
         (lambda c: c.table(estimand="signed_eror"), ValueError, "Did you mean 'signed_error'"),
         (lambda c: c.decide("A", "B", rope=-0.1), ValueError, "`rope` must be a number >= 0"),
-        (lambda c: c.rope_curve("A", "B", [0.1, -1]), ValueError, "`widths` must be finite and >= 0; 1 of 2"),
-        (lambda c: c.rope_curve("A", "B", [0.1, np.nan]), ValueError, "`widths` must be finite"),
+        (lambda c: c.rope_curve([0.1, -1], "A", "B"), ValueError, "`widths` must be finite and >= 0; 1 of 2"),
+        (lambda c: c.rope_curve([0.1, np.nan], "A", "B"), ValueError, "`widths` must be finite"),
         (lambda c: c.draws(lambda bins: bins.gap), TypeError, r"one number a draw, shape \(200,\), not \(200, 4\)"),
         (lambda c: c.summary(95), ValueError, "Percent"),
     ],
