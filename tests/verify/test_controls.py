@@ -17,7 +17,7 @@ QUICK = 100
 def results():
     """All mistakes in the Dirichlet sampler, the quick ones of those in the shrinkage one; `make verify` runs all."""
     quick = [control for control in controls() if control.of == "dirichlet" or control.runs <= QUICK]
-    return run_controls(error_rate=1e-6, rng=1, chosen=quick)
+    return run_controls(error_rate=1e-6, rng=1, workers=2, chosen=quick)
 
 
 def test_every_wrong_sampler_is_caught(results, capsys):
