@@ -16,7 +16,6 @@ from .estimands.errors import underconfidence as underconfidence
 from .evaluate import evaluate as evaluate
 from .evaluate import evaluate_counts as evaluate_counts
 from .evaluate import plug_in_ece as plug_in_ece
-from .planning import Plan as Plan
 from .planning import labels_needed as labels_needed
 from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
 from .posterior.shrinkage import shrinkage_posterior as shrinkage_posterior
@@ -28,6 +27,7 @@ from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
 from .results.evaluation import Evaluation as Evaluation
 from .results.grouped import GroupedEvaluation as GroupedEvaluation
+from .results.plan import Plan as Plan
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import equal_mass_edges as equal_mass_edges
 from .stats.paired import PairedCounts as PairedCounts

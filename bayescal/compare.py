@@ -10,7 +10,8 @@ import numpy as np
 from bayescal import _checks
 from bayescal.data.predictions import Predictions
 from bayescal.evaluate import DEFAULT_MODEL, evaluate_counts
-from bayescal.results.comparison import Comparison, checked_rope, same_spec
+from bayescal.results.comparable import checked_rope, same_spec
+from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts, require_paired

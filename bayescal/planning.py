@@ -4,22 +4,21 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import cycle
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtri
 
 from bayescal import _checks, _render
+from bayescal.estimands.goal_curve import NEAR, Simulated, curve_near_answer
 from bayescal.estimands.joint import correlation
 from bayescal.evaluate import DEFAULT_MODEL, evaluate_counts
 from bayescal.posterior.copula import reorder
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.plan import Plan
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts
 
@@ -27,8 +26,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 #: What the posterior after some more rows says: a verdict that meets the goal, or None.
 Future = Callable[[int, int, np.random.Generator], str | None]
-
-Simulated = dict[int, Counter[str | None]]
 #: The verdicts that settle a difference, by the name under which `Comparison.decide` has their probability.
 VERDICTS = {"p_left": "first better", "p_rope": "equal", "p_right": "second better"}
 NARROW = "narrow enough"
@@ -40,218 +37,10 @@ STEEP = 0.5
 STRIDE, SCOUTS = 4, 8
 #: After that it goes so many rounds, and looks so far to either side, in standard deviations of the fitted curve.
 ROUNDS, LOOK = 20, 0.8
-#: The curve is fitted within this factor of the answer: it is a straight line (on the probit scale) near by only.
-NEAR = 10.0
-#: Widths of the fitted curve that are thought possible, in units of log rows.
-WIDTHS = np.geomspace(0.05, 6.0, 25)
 #: Draws of the pilot's posterior that dependence between two models is estimated from, and truths are taken from.
 TRUTHS = 4000
 #: Outcomes of the two models, in the order of a pair's table.
 PATTERNS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """How many more labelled rows reach a goal, and how sure that is.
-
-    Made by `labels_needed`; printing it shows the sentence and the simulated curve.
-
-    Parameters
-    ----------
-    goal : str
-        The goal in words.
-    probability : float
-        In what share of all futures the goal is to be met.
-    pilot : str
-        The pilot and the question in words.
-    pilot_now : str
-        What the pilot alone says of the goal, in words.
-    pilot_verdict : str or None
-        The verdict by which the pilot alone meets the goal; None if it does not, or is not kept.
-    keep_pilot : bool
-        Whether the pilot's rows are analysed together with the new ones.
-    largest : int
-        The most rows that were considered.
-    verdicts : tuple of str
-        The verdicts that meet the goal.
-    simulated : dict of int to Counter
-        For each number of new rows, how often each verdict was reached; key None where the goal was not met.
-    """
-
-    goal: str
-    probability: float
-    pilot: str
-    pilot_now: str
-    pilot_verdict: str | None
-    keep_pilot: bool
-    largest: int
-    verdicts: tuple[str, ...]
-    simulated: Simulated
-
-    @property
-    def rows(self) -> int | None:
-        """Rows to label besides the pilot; 0 if it is enough, None if not even `largest` are."""
-        if self.pilot_verdict is not None:
-            return 0
-        return self._rows_at(self._fit.quantile(0.5))
-
-    @property
-    def interval(self) -> tuple[int | None, int | None]:
-        """Central 95 % interval of `rows` given the simulations; more of them make it narrower. None as in `rows`."""
-        if self.pilot_verdict is not None:
-            return 0, 0
-        return self._rows_at(self._fit.quantile(0.025)), self._rows_at(self._fit.quantile(0.975))
-
-    def rows_for(self, probability: float) -> int | None:
-        """Rows that meet the goal in another share of futures, from the same curve.
-
-        The spread of these numbers is that of the futures which the pilot allows: what is not known of the truth, and
-        the luck of the rows to come.
-
-        Parameters
-        ----------
-        probability : float
-            A share in (0, 1).
-
-        Returns
-        -------
-        int or None
-            Rows, 0 if the pilot is enough; None outside the numbers of rows that were simulated.
-        """
-        asked = _checks.fraction("probability", probability)
-        if self.pilot_verdict is not None:
-            return 0
-        log_rows = self._fit.quantile(0.5, asked)
-        near = [math.log(n) for n in self._fit.sizes]
-        return self._rows_at(log_rows) if min(near) <= log_rows <= max(near) else None
-
-    def curve(self) -> list[dict[str, Any]]:
-        """The simulated share of futures that meet the goal, as data: one dict for each number of rows.
-
-        Returns
-        -------
-        list of dict
-            Keys rows, simulations, share, se (of the share: the standard deviation of a Beta with half a success and
-            half a failure added, so that it is not 0 at 0 and 1), and the share of each verdict by its name.
-        """
-        result = []
-        for n in sorted(self.simulated):
-            of = self.simulated[n]
-            total = of.total()
-            met = total - of[None]
-            a, b = met + 0.5, total - met + 0.5
-            se = math.sqrt(a * b / (a + b + 1)) / (a + b)
-            shares = {name: of[name] / total for name in self.verdicts}
-            result.append({"rows": n, "simulations": total, "share": met / total, "se": se, **shares})
-        return result
-
-    def sentence(self) -> str:
-        """The answer in words."""
-        if self.pilot_verdict is not None:
-            return f"No more rows are needed for {self.goal}: {self.pilot_now}."
-        more = "more rows" if self.keep_pilot else "new rows"
-        total = sum(of.total() for of in self.simulated.values())
-        low, high = self.interval
-        upper = f"more than {self.largest}" if high is None else str(high)
-        if self.rows is not None:
-            return (
-                f"About {self.rows} {more} give {self.goal} with probability {self.probability:g} (95 % interval "
-                f"{low} to {upper} from {total} simulations); {self.pilot_now}."
-            )
-        last = self.curve()[-1]
-        return (
-            f"Not reached: with {last['rows']} {more}, {last['share']:.2f} of the simulations (standard error "
-            f"{last['se']:.2f}) give {self.goal}, and probability {self.probability:g} was asked for; {self.pilot_now}."
-        )
-
-    @property
-    def spec(self) -> str:
-        """What was planned from what, on one line."""
-        analysed = "pilot and new rows together" if self.keep_pilot else "new rows alone"
-        return f"{self.pilot}; {analysed}, at most {self.largest}"
-
-    def sheet(self) -> _render.Sheet:
-        """What printing shows, as data."""
-        if not self.simulated:
-            return _render.Sheet(self.sentence(), self.spec, (), ())
-        named = self.verdicts if len(self.verdicts) > 1 else ()
-        rows = [
-            [str(row["rows"]), f"{row['share']:.2f}", f"{row['se']:.2f}", str(row["simulations"])]
-            + [f"{row[name]:.2f}" for name in named]
-            for row in self.curve()
-        ]
-        header = ("rows", "share", "se", "simulations", *named)
-        return _render.Sheet(self.sentence(), self.spec, header, rows, self._remarks())
-
-    def _remarks(self) -> list[str]:
-        if self.pilot_verdict is not None:
-            return []
-        told = [(p, self.rows_for(p)) for p in (0.5, 0.8, 0.9, 0.95)]
-        known = ", ".join(f"{p:g} with {n}" for p, n in told if n is not None)
-        return [f"Probability of the goal over what the pilot leaves open: {known}."] if known else []
-
-    @cached_property
-    def _fit(self) -> "_Fit":
-        return _near_fit(self.simulated, self.probability, self.largest)
-
-    def _rows_at(self, log_rows: float) -> int | None:
-        return None if log_rows > math.log(self.largest) else min(math.ceil(math.exp(log_rows)), self.largest)
-
-    def __str__(self) -> str:
-        return _render.text(self.sheet())
-
-    def __repr__(self) -> str:
-        return f"Plan({self.sentence()})"
-
-    def _repr_html_(self) -> str:
-        return _render.html(self.sheet())
-
-
-class _Fit:
-    """Posterior of the log rows x at which the goal is met with probability p, and of the curve's width s, on a grid.
-
-    Share met with n rows = Phi(z_p + (log n - x) / s); x uniform from one row to beyond the largest number, s uniform
-    on the log scale.
-    """
-
-    def __init__(self, simulated: Simulated, probability: float, largest: int) -> None:
-        self.sizes = sorted(simulated)
-        self.z = float(ndtri(probability))
-        # beyond the largest number stands for "not reached": room for it at any number
-        self.x = np.arange(-0.5, math.log(largest) + 3.0, 0.02)
-        log_rows = np.log(self.sizes)
-        met = np.array([simulated[n].total() - simulated[n][None] for n in self.sizes])
-        missed = np.array([simulated[n][None] for n in self.sizes])
-        log_posterior = np.zeros((len(self.x), len(WIDTHS)))
-        for at, yes, no in zip(log_rows, met, missed, strict=True):
-            z = self.z + (at - self.x[:, None]) / WIDTHS
-            log_posterior += yes * log_ndtr(z) + no * log_ndtr(-z)
-        joint = np.exp(log_posterior - log_posterior.max())
-        self.joint = joint / joint.sum()
-
-    def quantile(self, q: float, probability: float | None = None) -> float:
-        """Quantile of the log rows at which the goal is met with this probability: by default p."""
-        moved = 0.0 if probability is None else float(ndtri(probability)) - self.z
-        if moved == 0:
-            there, weight = self.x, self.joint.sum(axis=1)
-        else:
-            at = (self.x[:, None] + WIDTHS * moved).ravel()
-            order = np.argsort(at)
-            there, weight = at[order], self.joint.ravel()[order]
-        return float(np.interp(q, np.cumsum(weight) - weight / 2, there))
-
-    @property
-    def width(self) -> float:
-        """Median of s."""
-        return float(WIDTHS[np.searchsorted(np.cumsum(self.joint.sum(axis=0)), 0.5)])
-
-
-def _near_fit(simulated: Simulated, probability: float, largest: int) -> _Fit:
-    """The fit to the sizes near its own answer."""
-    fit = _Fit(simulated, probability, largest)
-    centre = min(fit.quantile(0.5), math.log(largest))
-    near = {n: of for n, of in simulated.items() if abs(math.log(n) - centre) <= math.log(NEAR)}
-    return _Fit(near, probability, largest) if near else fit
 
 
 def labels_needed(
@@ -607,7 +396,7 @@ def _search(
     for side in cycle((0, -1, 1)):
         if sum(of.total() for of in simulated.values()) >= simulations:
             return simulated
-        fit = _near_fit(simulated, probability, largest)
+        fit = curve_near_answer(simulated, probability, largest)
         grid = fine if fit.width < STEEP else sizes
         run(grid[_nearest(grid, fit.quantile(0.5) + side * min(LOOK * fit.width, math.log(NEAR) / 2))], batch)
     return simulated

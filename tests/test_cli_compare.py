@@ -14,7 +14,7 @@ import bayescal as bc
 from bayescal import datasets
 from bayescal.cli import app, outputs
 from bayescal.evaluate import DEFAULT_MODEL, MODELS
-from bayescal.results.comparison import NAMED
+from bayescal.results.comparable import NAMED
 
 DIGITS = datasets.path("digits")
 PREFIXES = ["--label", "label", "--prob-prefix", "naive_bayes_", "--prob-prefix", "random_forest_"]

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 import bayescal as bc
 from bayescal.compare import SameRowsWarning
-from bayescal.results.comparison import NAMED
+from bayescal.results.comparable import NAMED
 
 DRAWS = 1000
 

@@ -16,7 +16,8 @@ from bayescal.compare import compare
 from bayescal.data.files import ModelColumns, Rows, read_models
 from bayescal.data.formats import Source, open_source
 from bayescal.data.predictions import Predictions
-from bayescal.results.comparison import NAMED, Comparison
+from bayescal.results.comparable import NAMED
+from bayescal.results.comparison import Comparison
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,8 +11,9 @@ from bayescal import _render
 from bayescal._draws import Draws
 from bayescal.report.density import Density, density_of, draw_density
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, SMALLER, axes_or_new
-from bayescal.report.forest import Forest, calm, draw_forest, forest, in_words, key, name_lines, rows_height, wrapped
-from bayescal.results.comparison import Comparison, Estimand
+from bayescal.report.forest import Forest, calm, draw_forest, forest, axis_label, key, name_lines, rows_height, wrapped
+from bayescal.results.comparable import Estimand
+from bayescal.results.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -200,7 +201,7 @@ def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], estimand:
     curve = divider.new_vertical(f"{70 / forest_height:.0f}%", pad=0.75, pack_start=True)
     for part in (below, curve):
         ax.add_child_axes(part)
-    ax.set_xlabel(f"{in_words(estimand)}; {key(prob)}", fontsize=SMALL)
+    ax.set_xlabel(f"{axis_label(estimand)}; {key(prob)}", fontsize=SMALL)
     _draw_difference(below, shapes, words)
     difference = f"{_size(estimand)} of {names[0]} minus that of {names[1]}"
     # the arrows above say which way it goes
@@ -209,7 +210,7 @@ def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], estimand:
 
 
 def _size(estimand: Estimand) -> str:
-    name = in_words(estimand)
+    name = axis_label(estimand)
     return "ECE" if name.endswith("(ECE)") else f"size of the {name}" if "signed" in name else name
 
 
@@ -308,7 +309,7 @@ def _several(ax: "Axes", shapes: ComparisonShapes, estimand: Estimand, prob: flo
     beside.set_axes_locator(divider.new_locator(nx=2, ny=0))
     for part in (below, ranks, beside):
         ax.add_child_axes(part)
-    ax.set_xlabel(f"{in_words(estimand)}\n{key(prob)}", fontsize=SMALL)
+    ax.set_xlabel(f"{axis_label(estimand)}\n{key(prob)}", fontsize=SMALL)
     rows = shapes.differences
     ends = _limits(float(rows.low.min()), float(rows.high.max()), shapes.rope)
     _draw_sides(below, ends, shapes.rope, BLUE, ORANGE)

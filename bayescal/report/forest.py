@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal._draws import Draws
 from bayescal.report.drawing import BLUE, GREY, SMALL, SMALLER, axes_or_new
-from bayescal.results.comparison import Estimand, called, values_of
+from bayescal.results.comparable import Estimand, called, values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 
@@ -144,7 +144,7 @@ def plot_forest(
         ax.axvline(rows.mean[-1], color=GREY, linewidth=1, linestyle="--", zorder=1)
         ax.axhline(len(rows) - 1.5, color=GREY, linewidth=0.6, alpha=0.5)
     draw_forest(ax, rows, colours)
-    ax.set_xlabel(f"{in_words(estimand)}\n{key(prob)}", fontsize=SMALL + 0.5)
+    ax.set_xlabel(f"{axis_label(estimand)}\n{key(prob)}", fontsize=SMALL + 0.5)
     return ax
 
 
@@ -230,7 +230,7 @@ def rows_height(names: Sequence[str]) -> float:
     return len(names) * max(ROW, 0.08 + 0.17 * name_lines(names))
 
 
-def in_words(estimand: Estimand) -> str:
+def axis_label(estimand: Estimand) -> str:
     """An estimand as an axis calls it."""
     name = called(estimand)
     return "Expected Calibration Error (ECE)" if name == "ece" else name.replace("_", " ")

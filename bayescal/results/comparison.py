@@ -1,6 +1,6 @@
 """What a comparison of several models holds and how it presents itself."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _arviz, _checks, _render
-from bayescal._draws import BinDraws, Draws
-from bayescal.estimands import errors
+from bayescal._draws import Draws
 from bayescal.estimands.joint import correlation
 from bayescal.posterior.copula import reorder
+from bayescal.results.comparable import NAMED, Estimand, called, checked_rope, in_words, values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.paired import PairedCounts
 
@@ -21,19 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Floats = NDArray[np.float64]
-#: The name of an estimand that evaluations have, or a function of the bins.
-Estimand = str | Callable[[BinDraws], Draws]
 
-NAMED = (*errors.REPORTED, "brier_score")
-WORDS = {
-    "ece": "ECE",
-    "l2_error": "l_2 error",
-    "max_error": "largest error",
-    "signed_error": "signed error",
-    "overconfidence": "over-confidence",
-    "underconfidence": "under-confidence",
-    "brier_score": "Brier score",
-}
 #: Of these the smaller is the better calibrated; the others are parts of it, cancel, or are more than it.
 OF_CALIBRATION = ("ece", "l2_error", "max_error")
 #: A printed table has no more pairs than this: beyond, every model against the best.
@@ -437,17 +425,6 @@ class Comparison:
         return self.names.index(first), self.names.index(second)
 
 
-def checked_rope(rope: Any) -> float:
-    """A half-width: a finite number >= 0."""
-    width = np.asarray(rope)
-    if width.shape != () or width.dtype.kind not in "iuf" or not np.isfinite(width) or width < 0:
-        raise ValueError(
-            "`rope` must be a number >= 0 in units of the estimand, the half-width of what counts as equal; "
-            f"not {rope!r}."
-        )
-    return float(width)
-
-
 def _tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Columns of each row from the smallest value to the largest, and the run of ranks [start, end) that each takes."""
     order = np.argsort(size, axis=1, kind="stable")
@@ -459,54 +436,3 @@ def _tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDA
     start = np.maximum.accumulate(np.where(first, place, 0), axis=1)
     end = np.minimum.accumulate(np.where(last, place + 1, size.shape[1])[:, ::-1], axis=1)[:, ::-1]
     return order, start, end
-
-
-def values_of(evaluation: Evaluation, estimand: Estimand) -> Floats:
-    """Draws of an estimand of one evaluation, by its name or as a function of the bins."""
-    if isinstance(estimand, str):
-        _checks.one_of("estimand", estimand, NAMED)
-        return np.asarray(getattr(evaluation, estimand).values)
-    drawn = np.asarray(estimand(evaluation.bins))
-    if drawn.shape != (len(evaluation.bins),):
-        raise TypeError(
-            f"`estimand` must be a function of BinDraws that returns one number a draw, shape "
-            f"{(len(evaluation.bins),)}, not {drawn.shape}."
-        )
-    bad = ~np.isfinite(drawn)
-    if bad.any():
-        _checks.refuse("estimand", "must be finite in every draw", bad, drawn)
-    return drawn
-
-
-def called(estimand: Estimand) -> str:
-    """What an estimand is called."""
-    return estimand if isinstance(estimand, str) else getattr(estimand, "__name__", "estimand")
-
-
-def in_words(estimand: Estimand) -> str:
-    """What an estimand is called in a sentence."""
-    return WORDS.get(estimand, called(estimand)) if isinstance(estimand, str) else called(estimand)
-
-
-def same_spec(evaluations: Mapping[str, Evaluation]) -> None:
-    """Refuse evaluations whose draws do not answer one question, draw by draw."""
-    named: Sequence[tuple[str, Evaluation]] = list(evaluations.items())
-    first_name, first = named[0]
-    for name, other in named[1:]:
-        for what, get in _MUST_AGREE.items():
-            a, b = get(first), get(other)
-            if a != b:
-                raise ValueError(
-                    f"`evaluations` must agree in {what}: {first_name!r} has {a}, {name!r} has {b}. "
-                    "Evaluate them alike."
-                )
-
-
-_MUST_AGREE: dict[str, Callable[[Evaluation], Any]] = {
-    "target": lambda e: e.counts.target,
-    "model": lambda e: f"{e.model} {e.posterior.prior}".strip(),
-    "number of bins": lambda e: len(e.counts.bins),
-    "kind of bins": lambda e: e.counts.bins.kind,
-    "edges": lambda e: "their own" if e.counts.bins.kind == "equal-mass" else e.counts.bins.edges.tolist(),
-    "number of draws": lambda e: len(e.bins),
-}

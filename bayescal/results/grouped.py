@@ -11,7 +11,8 @@ from bayescal._draws import Draws
 from bayescal.data.groups import UNNAMED
 from bayescal.estimands import errors
 from bayescal.results import wording
-from bayescal.results.comparison import NAMED, Comparison, Estimand, called, checked_rope, values_of
+from bayescal.results.comparable import NAMED, Estimand, called, checked_rope, values_of
+from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:

@@ -225,7 +225,9 @@ def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bin
         stacked = [np.concatenate(columns) for columns in zip(*(sums for _, sums in parts), strict=True)]
         sums = [np.bincount(at, column, len(keys)) for column in stacked]
     n = np.rint(sums[0]).astype(np.int64)
-    return keys, n, *([n.astype(np.float64)] * 2 if weight is None else sums[1:])  # type: ignore[return-value]
+    if weight is None:
+        return keys, n, n.astype(np.float64), n.astype(np.float64)
+    return keys, n, sums[1], sums[2]
 
 
 def _packed(cells: Ints, n_others: int) -> Ints:

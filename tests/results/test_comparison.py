@@ -5,7 +5,7 @@ import pytest
 
 from bayescal import Comparison, Draws, evaluate_counts
 from bayescal.estimands.errors import lp_error
-from bayescal.results.comparison import NAMED, checked_rope
+from bayescal.results.comparable import NAMED, checked_rope
 from bayescal.stats.binned import BinnedCounts
 
 EIGHT = {
