@@ -4,12 +4,12 @@ docs/explanation/coverage.md: `make coverage`. With --redraw nothing is measured
 
 import argparse
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from pages import fill, rows_again, rows_of, save_rows
 
 from bayescal import __version__
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY
@@ -18,9 +18,6 @@ from bayescal.verify.coverage import COLUMNS, CoverageStudy, coverage_study
 DOCS = Path(__file__).resolve().parents[1]
 NUMBERS, PICTURE = DOCS / "_static" / "coverage.json", DOCS / "_static" / "coverage.png"
 PAGE = DOCS / "explanation" / "coverage.md"
-BETWEEN_MARKERS = re.compile(
-    r"(?P<begin><!-- (?P<name>\w+): made by `make coverage` -->\n).*?(?P<end><!-- end -->)", re.S
-)
 SEED, PROB = 1, 0.95
 #: Colour and marker of each method.
 STYLE = {
@@ -34,25 +31,13 @@ STYLE = {
 def measure(repeats: int, draws: int) -> dict[str, Any]:
     """Run the study in the 54 cells; the longest part, about two seconds a repeat."""
     study = coverage_study(methods=list(STYLE), repeats=repeats, draws=draws, prob=PROB, rng=SEED, progress=True)
-    rows = [[_rounded(row[name]) for name in COLUMNS] for row in study.rows]
     about = {"bayescal": __version__, "prob": PROB, "repeats": repeats, "draws": draws, "seed": SEED}
-    return {**about, "columns": list(COLUMNS), "rows": rows}
-
-
-def _rounded(value: Any) -> Any:
-    return float(f"{value:.5g}") if isinstance(value, float) else value
-
-
-def save(numbers: dict[str, Any]) -> None:
-    """One row a line, so that a change can be read."""
-    about = "".join(f'"{key}": {json.dumps(value)},\n' for key, value in numbers.items() if key != "rows")
-    rows = ",\n".join(json.dumps(row) for row in numbers["rows"])
-    NUMBERS.write_text(f'{{\n{about}"rows": [\n{rows}\n]\n}}\n', encoding="utf-8")
+    return {**about, "columns": list(COLUMNS), "rows": rows_of(COLUMNS, study.rows)}
 
 
 def study_of(numbers: dict[str, Any]) -> CoverageStudy:
     """The stored numbers as what `coverage_study` returned."""
-    return CoverageStudy([dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]], numbers["prob"])
+    return CoverageStudy(rows_again(numbers), numbers["prob"])
 
 
 def overall_table(study: CoverageStudy) -> str:
@@ -132,10 +117,7 @@ def write_page(numbers: dict[str, Any]) -> None:
     """Put conditions and tables between their markers."""
     study = study_of(numbers)
     made = {"conditions": conditions(numbers, study), "overall": overall_table(study), "cells": cell_table(study)}
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(
-        BETWEEN_MARKERS.sub(lambda m: f"{m['begin']}\n{made[m['name']]}\n{m['end']}", text), encoding="utf-8"
-    )
+    fill(PAGE, "make coverage", made)
 
 
 if __name__ == "__main__":
@@ -146,7 +128,7 @@ if __name__ == "__main__":
     parser.add_argument("--redraw", action="store_true", help="measure nothing")
     asked = parser.parse_args()
     if not asked.redraw:
-        save(measure(asked.repeats, asked.draws))
+        save_rows(NUMBERS, measure(asked.repeats, asked.draws))
     stored = json.loads(NUMBERS.read_text(encoding="utf-8"))
     draw(study_of(stored)).savefig(PICTURE, dpi=110, metadata={"Software": None})
     write_page(stored)

@@ -4,47 +4,30 @@ docs/explanation/comparing.md: a part of `make coverage`. With --redraw nothing 
 
 import argparse
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pages import fill, rows_again, rows_of, save_rows
 
 from bayescal import __version__
 from bayescal.verify.differences import COLUMNS, METHODS, UNPAIRED, DifferenceStudy, difference_study
 
 DOCS = Path(__file__).resolve().parents[1]
 NUMBERS, PAGE = DOCS / "_static" / "differences.json", DOCS / "explanation" / "comparing.md"
-BETWEEN_MARKERS = re.compile(
-    r"(?P<begin><!-- (?P<name>\w+): made by `make coverage` -->\n).*?(?P<end><!-- end -->)", re.S
-)
 SEED, PROB = 1, 0.95
 
 
 def measure(repeats: int, draws: int, workers: int) -> dict[str, Any]:
     """Run the study in its 40 cells: about ten minutes of one processor for 100 repeats."""
     study = difference_study(repeats=repeats, draws=draws, prob=PROB, rng=SEED, workers=workers, progress=True)
-    rows = [[_rounded(row[name]) for name in COLUMNS] for row in study.rows]
     about = {"bayescal": __version__, "prob": PROB, "repeats": repeats, "draws": draws, "seed": SEED}
-    return {**about, "columns": list(COLUMNS), "rows": rows}
-
-
-def _rounded(value: Any) -> Any:
-    return float(f"{value:.5g}") if isinstance(value, float) else value
-
-
-def save(numbers: dict[str, Any]) -> None:
-    """One row a line, so that a change can be read."""
-    about = "".join(f'"{key}": {json.dumps(value)},\n' for key, value in numbers.items() if key != "rows")
-    rows = ",\n".join(json.dumps(row) for row in numbers["rows"])
-    NUMBERS.write_text(f'{{\n{about}"rows": [\n{rows}\n]\n}}\n', encoding="utf-8")
+    return {**about, "columns": list(COLUMNS), "rows": rows_of(COLUMNS, study.rows)}
 
 
 def study_of(numbers: dict[str, Any]) -> DifferenceStudy:
     """The stored numbers as what `difference_study` returned."""
-    return DifferenceStudy(
-        [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]], numbers["prob"]
-    )
+    return DifferenceStudy(rows_again(numbers), numbers["prob"])
 
 
 def conditions(numbers: dict[str, Any], study: DifferenceStudy) -> str:
@@ -122,10 +105,7 @@ def write_page(numbers: dict[str, Any]) -> None:
         "pairs": pair_table(study),
         "cells": cell_table(study),
     }
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(
-        BETWEEN_MARKERS.sub(lambda m: f"{m['begin']}\n{made[m['name']]}\n{m['end']}", text), encoding="utf-8"
-    )
+    fill(PAGE, "make coverage", made)
 
 
 if __name__ == "__main__":
@@ -136,5 +116,5 @@ if __name__ == "__main__":
     parser.add_argument("--redraw", action="store_true", help="measure nothing")
     asked = parser.parse_args()
     if not asked.redraw:
-        save(measure(asked.repeats, asked.draws, asked.workers))
+        save_rows(NUMBERS, measure(asked.repeats, asked.draws, asked.workers))
     write_page(json.loads(NUMBERS.read_text(encoding="utf-8")))

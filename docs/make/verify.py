@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pages import fill
 from rich.console import Console
 
 import bayescal as bc
@@ -42,9 +43,6 @@ from bayescal.verify.truncation import (
 DOCS = Path(__file__).resolve().parents[1]
 NUMBERS, PICTURE = DOCS / "_static" / "verification.json", DOCS / "_static" / "sbc.png"
 PAGE = DOCS / "explanation" / "how_we_know.md"
-BETWEEN_MARKERS = re.compile(
-    r"(?P<begin><!-- (?P<name>\w+): made by `make verify` -->\n).*?(?P<end><!-- end -->)", re.S
-)
 SEED = 4
 PROGRAMS = ("bayescal", "numpy", "scipy", "pymc", "pytensor", "arviz", "nutpie")
 #: Shipped predictions: most rows in the top bin; and few rows, nearly all of them in the two bins at the ends.
@@ -579,11 +577,7 @@ def truncation_table(rows: list[Row]) -> str:
 
 def write_page(numbers: dict[str, Any]) -> None:
     """Put tables between their markers."""
-    made = tables(numbers)
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(
-        BETWEEN_MARKERS.sub(lambda m: f"{m['begin']}\n{made[m['name']]}\n{m['end']}", text), encoding="utf-8"
-    )
+    fill(PAGE, "make verify", tables(numbers))
 
 
 def draw(numbers: dict[str, Any]) -> None:
