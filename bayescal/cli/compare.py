@@ -1,7 +1,6 @@
 """``bayescal compare``: several models on the same rows, from one file or from files with a column of keys."""
 
 import csv
-import inspect
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
 from bayescal.cli import outputs
+from bayescal.cli.options import defaults_of
 from bayescal.cli.report import bins_asked
 from bayescal.cli.words import called_columns, console, warnings_as_notes
 from bayescal.compare import compare
@@ -65,12 +65,6 @@ class Request:
     asked: Mapping[str, Any]
 
 
-def compare_defaults() -> dict[str, Any]:
-    """Default of every keyword of `bayescal.compare`."""
-    parameters = inspect.signature(compare).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-
-
 def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     """Read, compare, save, show: in this order, so that a closed pipe or a narrow terminal loses no file.
 
@@ -108,7 +102,7 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
 
 def compare_files(request: Request) -> tuple[Comparison, dict[str, Any]]:
     """Read and compare; also what would have to be typed to get the same result."""
-    asked = {**compare_defaults(), **{k: v for k, v in request.asked.items() if v is not None}}
+    asked = {**defaults_of(compare), **{k: v for k, v in request.asked.items() if v is not None}}
     asked |= {"bins": bins_asked(asked["bins"]), "rng": request.seed}
     if asked["target"] == "classwise":
         raise ValueError(

@@ -1,6 +1,7 @@
 """Every option of the command line: its type, its words, and the panel of the help page it stands in."""
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,9 +18,9 @@ class DefaultsOfEvaluate(TyperCommand):
 
     def defaults(self) -> dict[str, Any]:
         """Default of each keyword."""
-        from bayescal.cli.report import evaluate_defaults
+        from bayescal.evaluate import evaluate
 
-        return evaluate_defaults()
+        return defaults_of(evaluate)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """As typer does, with the defaults filled in."""
@@ -40,9 +41,15 @@ class DefaultsOfCompare(DefaultsOfEvaluate):
 
     def defaults(self) -> dict[str, Any]:
         """Default of each keyword."""
-        from bayescal.cli.compare import compare_defaults
+        from bayescal.compare import compare
 
-        return compare_defaults()
+        return defaults_of(compare)
+
+
+def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Default of every keyword of a function, so that options have them from where they are documented."""
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
 def refuse(rule: str, given: Mapping[str, Any]) -> None:

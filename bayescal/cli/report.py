@@ -1,7 +1,6 @@
 """``bayescal report``: a file in, an evaluation shown and saved."""
 
 import csv
-import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayescal import _render
 from bayescal.cli import outputs
+from bayescal.cli.options import defaults_of
 from bayescal.cli.words import console, warnings_as_notes
 from bayescal.data.files import Rows, read_predictions
 from bayescal.evaluate import evaluate
@@ -64,12 +64,6 @@ class Request:
     asked: Mapping[str, Any]
 
 
-def evaluate_defaults() -> dict[str, Any]:
-    """Default of every keyword of `bayescal.evaluate`."""
-    parameters = inspect.signature(evaluate).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-
-
 def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     """Read, evaluate, save, show: in this order, so that a closed pipe or a narrow terminal loses no file.
 
@@ -97,7 +91,7 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
 def evaluate_file(request: Request) -> tuple[Evaluation | ClasswiseEvaluation, dict[str, Any]]:
     """Read and evaluate; also what would have to be typed to get the same result."""
     columns = _columns(request)
-    asked = {**evaluate_defaults(), **{k: v for k, v in request.asked.items() if v is not None}}
+    asked = {**defaults_of(evaluate), **{k: v for k, v in request.asked.items() if v is not None}}
     asked |= {"bins": bins_asked(asked["bins"]), "target": asked["target"] or columns.target}
     rows = read_predictions(
         request.file,

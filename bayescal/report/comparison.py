@@ -11,7 +11,7 @@ from bayescal import _render
 from bayescal._draws import Draws
 from bayescal.report.density import Density, density_of, draw_density
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, SMALLER, axes_or_new
-from bayescal.report.forest import Forest, calm, draw_forest, forest, axis_label, key, name_lines, rows_height, wrapped
+from bayescal.report.forest import Forest, axis_label, calm, draw_forest, forest, key, name_lines, rows_height, wrapped
 from bayescal.results.comparable import Estimand
 from bayescal.results.comparison import Comparison
 
