@@ -257,3 +257,15 @@ def test_an_evaluation_is_told_where_its_counts_are():
     ev = bc.evaluate_counts(curved_pilot(), draws=10, rng=1)
     with pytest.raises(TypeError, match=r"not Evaluation. Its counts are `.counts`"):
         labels_needed(ev, width=0.1)
+
+
+def test_two_names_of_one_model_never_settle_which_is_smaller():
+    """Both ECEs are equal in every draw: no number of rows says which is smaller, and that is no verdict."""
+    rng = np.random.default_rng(1)
+    p = rng.random(300)
+    y = rng.random(300) < p
+    same = bc.PairedCounts.from_arrays(y, p, y, p, bins=5)
+    plan = labels_needed(same, difference=0, simulations=40, draws=200, largest=20_000, rng=1)
+    assert plan.rows is None
+    assert plan.sentence().startswith("Not reached: ")
+    assert {row["share"] for row in plan.curve()} == {0.0}
