@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal.data.columns import allowed_weights, binary, column, numbers, scale_free, sigmoid, weight_column
 from bayescal.data.frames import to_array
+from bayescal.data.matrix import ClassRows, columns_in_order
 
 Array = NDArray[Any]
 
-#: Sums of squared weights must stay far inside float64, so that batches can be added.
-LARGEST_WEIGHT = 1e140
 TARGETS = ("event", "top-label", "classwise", "confidence")
 
 
@@ -65,10 +65,7 @@ class Predictions:
 
         Only for answers that do not depend on the scale of the weights and are not added to other batches.
         """
-        weight = self.weight
-        if weight is None or 1 / LARGEST_WEIGHT < weight.max() < LARGEST_WEIGHT:
-            return self
-        return replace(self, weight=np.ldexp(weight, -int(np.frexp(weight.max())[1])))
+        return self if self.weight is None else replace(self, weight=scale_free(self.weight))
 
     @classmethod
     def from_outcomes(
@@ -117,13 +114,9 @@ class Predictions:
         >>> Predictions.from_outcomes([0, 1, 1], [0.2, 0.7, 0.9]).confidence
         array([0.2, 0.7, 0.9])
         """
-        y = _column(names[0], to_array(names[0], outcome))
-        p = _column(names[1], to_array(names[1], confidence))
-        _checks.same_length(names, (len(y), len(p)))
-        _checks.not_empty(names[0], len(y))
-        p = _sigmoid(names[1], p) if logits else _checks.probabilities(names[1], _numbers(names[1], p))
-        y = _binary(names[0], y, classes)
-        return cls(confidence=p, outcome=y, weight=_weights(weights, len(y), names[0]), target=target)
+        return Columns.read(
+            outcome, confidence, weights, names=names, target=target, classes=classes, logits=logits
+        ).checked()
 
     @classmethod
     def from_labels(
@@ -173,26 +166,7 @@ class Predictions:
         >>> p.target, p.confidence, p.outcome
         ('top-label', array([0.7, 0.6]), array([ True, False]))
         """
-        _columns_in_order(y_prob, classes)
-        probabilities = to_array("y_prob", y_prob)
-        target = _resolve_target(target, probabilities)
-        if target == "classwise":
-            raise ValueError("`target='classwise'` makes one problem per class: use `Predictions.classwise`.")
-        if target != "top-label":
-            return cls.from_outcomes(
-                y_true,
-                probabilities,
-                weights,
-                names=("y_true", "y_prob"),
-                target=target,
-                classes=classes,
-                logits=logits,
-            )
-        label, matrix = _labels_and_matrix(y_true, probabilities, classes, logits)
-        top = matrix.argmax(axis=1)
-        confidence = np.take_along_axis(matrix, top[:, None], axis=1)[:, 0]
-        weight = _weights(weights, len(label), "y_true")
-        return cls(confidence=confidence, outcome=top == label, weight=weight, target=target)
+        return read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
 
     @classmethod
     def classwise(
@@ -221,13 +195,116 @@ class Predictions:
         >>> [p.outcome.tolist() for p in Predictions.classwise([1, 0], [[0.2, 0.8], [0.6, 0.4]])]
         [[False, True], [True, False]]
         """
-        _columns_in_order(y_prob, classes)
-        label, matrix = _labels_and_matrix(y_true, to_array("y_prob", y_prob), classes, logits)
-        weight = _weights(weights, len(label), "y_true")
+        return cls.of_classes(ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights))
+
+    @classmethod
+    def of_classes(cls, rows: ClassRows) -> "list[Predictions]":
+        """Make one binary problem per class of rows that may not have been looked at."""
+        rows = rows.looked_at()
         return [
-            cls(confidence=matrix[:, k], outcome=label == k, weight=weight, target="classwise")
-            for k in range(matrix.shape[1])
+            cls(confidence=rows.matrix[:, k], outcome=rows.label == k, weight=rows.weight, target="classwise")
+            for k in range(rows.n_classes)
         ]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Columns:
+    """Columns of numbers of one length, whose values nobody has looked at: who counts them does so in the same pass.
+
+    Parameters
+    ----------
+    confidence, outcome, weight, target
+        As for `Predictions`, but of any values.
+    names : (str, str)
+        What messages call outcome and confidence.
+    """
+
+    confidence: Array
+    outcome: Array
+    weight: Array | None
+    target: str
+    names: tuple[str, str]
+
+    @classmethod
+    def read(
+        cls,
+        outcome: Any,
+        confidence: Any,
+        weights: Any = None,
+        *,
+        names: tuple[str, str] = ("outcome", "confidence"),
+        target: str = "confidence",
+        classes: Sequence[Any] | None = None,
+        logits: bool = False,
+    ) -> "Columns":
+        """Check shapes and types; parameters as for `Predictions.from_outcomes`."""
+        _checks.one_of("target", target, TARGETS)
+        y = column(names[0], to_array(names[0], outcome))
+        p = column(names[1], to_array(names[1], confidence))
+        _checks.same_length(names, (len(y), len(p)))
+        _checks.not_empty(names[0], len(y))
+        p = sigmoid(names[1], p) if logits else numbers(names[1], p)
+        if classes is not None or y.dtype.kind not in "biuf":
+            y = binary(names[0], y, classes)
+        return cls(confidence=p, outcome=y, weight=weight_column(weights, len(y), names[0]), target=target, names=names)
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def checked(self) -> Predictions:
+        """The same rows, every value looked at; raises what `Predictions.from_outcomes` says."""
+        p = _checks.probabilities(self.names[1], self.confidence)
+        y = binary(self.names[0], self.outcome, None)
+        weight = None if self.weight is None else allowed_weights(self.weight)
+        return Predictions(confidence=p, outcome=y, weight=weight, target=self.target)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TopLabels:
+    """Rows of a matrix, of which the most probable class is asked for; nobody has looked at the probabilities."""
+
+    rows: ClassRows
+    target: str = "top-label"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def columns(self) -> Columns:
+        """Confidence of the most probable class, and whether it was right."""
+        confidence, correct = self.rows.top_label()
+        names = ("y_true", "y_prob")
+        return Columns(confidence=confidence, outcome=correct, weight=self.rows.weight, target=self.target, names=names)
+
+    def checked(self) -> Predictions:
+        """The same, every value looked at."""
+        return self.columns().checked()
+
+
+def read_rows(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    target: str | None = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+    weights: Any = None,
+) -> "Columns | TopLabels":
+    """Check shapes and types of labels and probabilities; parameters as for `Predictions.from_labels`.
+
+    Returns
+    -------
+    Columns or TopLabels
+        Rows whose values nobody has looked at; ``.checked()`` does.
+    """
+    columns_in_order(y_prob, classes)
+    probabilities = to_array("y_prob", y_prob)
+    target = _resolve_target(target, probabilities)
+    if target == "classwise":
+        raise ValueError("`target='classwise'` makes one problem per class: use `Predictions.classwise`.")
+    known: dict[str, Any] = {"classes": classes, "logits": logits}
+    if target == "top-label":
+        return TopLabels(rows=ClassRows.read(y_true, probabilities, weights=weights, **known))
+    return Columns.read(y_true, probabilities, weights, names=("y_true", "y_prob"), target=target, **known)
 
 
 def _resolve_target(target: str | None, probabilities: Array) -> str:
@@ -246,147 +323,3 @@ def _resolve_target(target: str | None, probabilities: Array) -> str:
             f"{probabilities.shape}. For probabilities of one event use `target='event'`."
         )
     return target
-
-
-def _column(name: str, array: Array) -> Array:
-    """One dimension; a single column of shape (N, 1) counts as one."""
-    if array.ndim == 2 and array.shape[1] == 1:
-        return array[:, 0]
-    if array.ndim != 1:
-        raise ValueError(f"`{name}` must be one-dimensional (one value a row); its shape is {array.shape}.")
-    return array
-
-
-def _numbers(name: str, array: Array) -> Array:
-    """Floats as they are, integers as float64; anything else is not a probability."""
-    if array.dtype.kind == "f":
-        return array if array.dtype.itemsize <= 8 else array.astype(np.float64)
-    if array.dtype.kind in "iu":
-        return array.astype(np.float64)
-    hint = "Hard predictions? `.astype(float)` says so." if array.dtype.kind == "b" else "Convert it to float first."
-    raise TypeError(f"`{name}` must hold numbers (probabilities), not dtype {array.dtype}. {hint}")
-
-
-def _binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
-    if classes is not None:
-        if len(classes) != 2:
-            raise ValueError(f"`classes` must name two labels, the one for 0 and the one for 1, not {len(classes)}.")
-        return _class_numbers(name, labels, classes)
-    if labels.dtype.kind == "b":
-        return labels
-    if labels.dtype.kind not in "iuf":
-        raise TypeError(_strings_need_classes(name, labels, "`classes=('no', 'yes')`"))
-    _checks.finite(name, labels)
-    if labels.min() >= 0 and labels.max() <= 1 and (labels.dtype.kind != "f" or ((labels == 0) | (labels == 1)).all()):
-        return labels
-    hint = "Other labels need `classes=(label_of_0, label_of_1)`; class numbers need a matrix of probabilities."
-    if labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any():
-        hint = "Fractions look like probabilities: are `y_true` and `y_prob` swapped?"
-    return _checks.refuse(name, "must be binary labels, 0 or 1", (labels != 0) & (labels != 1), labels, hint=hint)
-
-
-def _strings_need_classes(name: str, labels: Array, example: str) -> str:
-    shown = ", ".join(repr(str(v)) for v in np.unique(labels)[:4])
-    return f"`{name}` holds string labels ({shown}); say what they mean with {example}."
-
-
-def _columns_in_order(y_prob: Any, classes: Sequence[Any] | None) -> None:
-    """Refuse a data frame whose columns are named as the classes but stand in another order."""
-    named = getattr(y_prob, "columns", None)
-    if classes is None or named is None or np.ndim(named) != 1:
-        return
-    columns, wanted = [str(c) for c in named], [str(c) for c in classes]
-    if columns != wanted and sorted(columns) == sorted(wanted):
-        raise ValueError(
-            f"`y_prob` has the columns {columns}, `classes` says {wanted}: the same names in another order. "
-            "Columns are taken by position: use `y_prob[classes]`, or `classes` in the order of the columns."
-        )
-
-
-def _class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
-    """Position of each label in `classes`."""
-    known = to_array("classes", list(classes))
-    if len(np.unique(known)) != len(known):
-        raise ValueError(f"`classes` must name each label once; got {known.tolist()!r}.")
-    if (known.dtype.kind in "US") != (labels.dtype.kind in "US"):
-        raise TypeError(
-            f"`{name}` has dtype {labels.dtype} but `classes` holds {type(classes[0]).__name__}: "
-            "labels and classes must be of one type."
-        )
-    order = np.argsort(known)
-    position = np.minimum(np.searchsorted(known[order], labels), len(known) - 1)
-    number = order[position]
-    unknown = known[number] != labels
-    if unknown.any():
-        _checks.refuse(name, f"must be labels from `classes` {known.tolist()[:10]!r}", unknown, labels)
-    return number
-
-
-def _labels_and_matrix(
-    y_true: Any, probabilities: Array, classes: Sequence[Any] | None, logits: bool
-) -> tuple[Array, Array]:
-    """Checked class numbers (N,) and probabilities (N, K)."""
-    if probabilities.ndim != 2 or probabilities.shape[1] < 2:
-        raise ValueError(f"`y_prob` must have shape (N, K) with K >= 2; its shape is {probabilities.shape}.")
-    label = _column("y_true", to_array("y_true", y_true))
-    shapes = f"Their shapes are {label.shape} and {probabilities.shape}."
-    if len(label) == probabilities.shape[1]:
-        shapes += " Is `y_prob` transposed?"
-    _checks.same_length(("y_true", "y_prob"), (len(label), len(probabilities)), shapes)
-    _checks.not_empty("y_true", len(label))
-    if logits:
-        matrix = _softmax("y_prob", probabilities)
-    else:
-        matrix = _checks.probabilities("y_prob", _numbers("y_prob", probabilities))
-        _checks.rows_sum_to_one("y_prob", matrix)
-    return _multiclass(label, matrix.shape[1], classes), matrix
-
-
-def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None) -> Array:
-    if classes is not None:
-        if len(classes) != n_classes:
-            raise ValueError(f"`classes` must name the {n_classes} columns of `y_prob`; it has {len(classes)} names.")
-        return _class_numbers("y_true", label, classes)
-    if label.dtype.kind not in "biuf":
-        raise TypeError(_strings_need_classes("y_true", label, "`classes=[name of column 0, ...]`"))
-    _checks.finite("y_true", label)
-    outside = (label < 0) | (label > n_classes - 1)
-    if outside.any():
-        _checks.refuse("y_true", f"must be class numbers 0..{n_classes - 1}, the columns of `y_prob`", outside, label)
-    number = label.astype(np.int64)
-    if label.dtype.kind == "f" and (number != label).any():
-        _checks.refuse("y_true", "must be integer class numbers", number != label, label)
-    return number
-
-
-def _sigmoid(name: str, logit: Array) -> Array:
-    from scipy.special import expit
-
-    values = _numbers(name, logit)
-    _checks.finite(name, values)
-    return np.asarray(expit(values))
-
-
-def _softmax(name: str, logit: Array) -> Array:
-    from scipy.special import softmax
-
-    values = _numbers(name, logit)
-    _checks.finite(name, values)
-    return np.asarray(softmax(values, axis=1))
-
-
-def _weights(weights: Any, length: int, partner: str) -> Array | None:
-    """Checked weights: finite, >= 0, not all zero."""
-    if weights is None:
-        return None
-    weight = _column("weights", to_array("weights", weights))
-    _checks.same_length(("weights", partner), (len(weight), length))
-    if weight.dtype.kind not in "iuf":
-        raise TypeError(f"`weights` must hold numbers, not dtype {weight.dtype}.")
-    weight = weight.astype(np.float64, copy=False)
-    _checks.finite("weights", weight)
-    if weight.min() < 0:
-        _checks.refuse("weights", "must be >= 0", weight < 0, weight)
-    if weight.max() == 0:
-        raise ValueError(f"`weights` are all zero ({length} of {length}, first at index 0): nothing is left to count.")
-    return weight

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.data.predictions import Predictions
+from bayescal.data.matrix import ClassRows
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 
@@ -16,47 +16,73 @@ Floats = NDArray[np.float64]
 CHUNK = 4096
 
 
-def error_correlation(problems: Sequence[Predictions], counts: Sequence[BinnedCounts]) -> tuple[Floats, Floats]:
-    r"""Correlation, over rows, of what each row adds to the ECE of each problem, and of its residuals.
+def error_correlation(rows: ClassRows, counts: Sequence[BinnedCounts]) -> tuple[Floats, Floats]:
+    r"""Correlation, over rows, of what each row adds to the ECE of each class, and of its residuals.
 
     Parameters
     ----------
-    problems : sequence of Predictions
-        Problems on the same rows, in the same order, such as the classes of one classifier.
+    rows : ClassRows
+        Class and probabilities of each row.
     counts : sequence of BinnedCounts
-        The counts of each.
+        The counts of each class.
 
     Returns
     -------
-    (of_errors, of_residuals) : tuple of ndarray, shape (n_problems, n_problems)
+    (of_errors, of_residuals) : tuple of ndarray, shape (n_classes, n_classes)
         Correlation matrices.
 
     Notes
     -----
-    A row's residual in problem k is :math:`r_{ik} = w_i (z_{ik} - c_{ik})`. It moves the plug-in ECE by
+    A row's residual for class k is :math:`r_{ik} = w_i (z_{ik} - c_{ik})`. It moves the plug-in ECE by
     :math:`\mathrm{sign}(g_b) r_{ik}`, with :math:`g_b` the observed gap of its bin: the influence function of the ECE,
     up to a constant. Uncentred second moments are used for residuals, whose mean under calibration is 0.
     """
-    size = len(problems)
-    influence, residual = np.zeros((size, size)), np.zeros((size, size))
-    total, weight_sum = np.zeros(size), 0.0
-    signs = [np.sign(np.nan_to_num(c.accuracy - c.mean_confidence)) for c in counts]
-    for start in range(0, len(problems[0]), CHUNK):
-        rows = slice(start, start + CHUNK)
-        r = np.stack([_residual(p, rows) for p in problems], axis=1)
-        moved = r * np.stack(
-            [s[bin_index(p.confidence[rows], c.bins)] for p, c, s in zip(problems, counts, signs, strict=True)], axis=1
+    moments = ErrorMoments(counts)
+    moments.add(rows)
+    return moments.correlations()
+
+
+class ErrorMoments:
+    """Second moments of what rows add to the ECE of each class; rows may come in parts.
+
+    Parameters
+    ----------
+    counts : sequence of BinnedCounts
+        The counts of each class, of all rows.
+    """
+
+    def __init__(self, counts: Sequence[BinnedCounts]) -> None:
+        size = len(counts)
+        self._bins = [c.bins for c in counts]
+        self._signs = [np.sign(np.nan_to_num(c.accuracy - c.mean_confidence)) for c in counts]
+        self._influence, self._residual = np.zeros((size, size)), np.zeros((size, size))
+        self._total, self._n_rows = np.zeros(size), 0
+
+    def add(self, rows: ClassRows) -> None:
+        """Add the moments of rows that have been counted."""
+        for start in range(0, len(rows), CHUNK):
+            part = slice(start, start + CHUNK)
+            matrix = np.clip(rows.matrix[part], 0, 1)  # what was clipped when it was counted
+            r = -matrix.astype(np.float64)
+            r[np.arange(len(r)), rows.label[part]] += 1
+            if rows.weight is not None:
+                r *= rows.weight[part, None]
+            moved = r * self._signs_of(matrix)
+            self._influence += moved.T @ moved
+            self._residual += r.T @ r
+            self._total += moved.sum(axis=0)
+            self._n_rows += len(r)
+
+    def correlations(self) -> tuple[Floats, Floats]:
+        """Correlation matrices of errors and of residuals."""
+        centred = self._influence - np.outer(self._total, self._total) / self._n_rows
+        return _correlation(centred), _correlation(self._residual)
+
+    def _signs_of(self, matrix: NDArray[Any]) -> Floats:
+        """Sign of the gap of each entry's bin."""
+        return np.stack(
+            [s[bin_index(c, bins)] for s, c, bins in zip(self._signs, matrix.T, self._bins, strict=True)], axis=1
         )
-        influence += moved.T @ moved
-        residual += r.T @ r
-        total += moved.sum(axis=0)
-        weight_sum += len(r)
-    return _correlation(influence - np.outer(total, total) / weight_sum), _correlation(residual)
-
-
-def _residual(problem: Predictions, rows: slice) -> Any:
-    r = problem.outcome[rows].astype(np.float64) - problem.confidence[rows]
-    return r if problem.weight is None else r * problem.weight[rows]
 
 
 def _correlation(moments: Floats) -> Floats:

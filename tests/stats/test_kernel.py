@@ -86,7 +86,7 @@ def test_sums_against_exact_arithmetic(weighted):
     confidence, outcome = rng.random(3000), rng.integers(0, 2, 3000)
     weight = rng.gamma(0.5, size=3000) if weighted else np.ones(3000)
     bins = make_bins(7)
-    sums = accumulate(confidence, outcome, weight if weighted else None, bins)
+    sums, _ = accumulate(confidence, outcome, weight if weighted else None, bins)
     cells, weights, deviation, deviation_sq, weight_sq = exact_sums(confidence, outcome, weight, bins)
     np.testing.assert_array_equal(sums.cells, cells)
     np.testing.assert_allclose(sums.weight, weights, rtol=1e-13)
@@ -99,7 +99,7 @@ def test_sums_against_exact_arithmetic(weighted):
 def test_no_row_is_lost_between_chunks(n):
     confidence = np.linspace(0, 1, n)
     outcome = (np.arange(n) % 3 == 0).astype(np.int64)
-    sums = accumulate(confidence, outcome, None, make_bins(15))
+    sums, _ = accumulate(confidence, outcome, None, make_bins(15))
     assert sums.cells.sum() == n
     assert sums.cells[1].sum() == outcome.sum()
     total = (sums.deviation.sum(axis=0) + sums.cells.sum(axis=0) * make_bins(15).midpoints).sum()
@@ -109,7 +109,7 @@ def test_no_row_is_lost_between_chunks(n):
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int16, np.uint64, np.float32, np.float64])
 def test_outcomes_of_any_dtype(dtype):
     """int8 must not wrap: 300 rows of one cell."""
-    sums = accumulate(np.full(300, 0.4), np.ones(300, dtype), None, make_bins(2))
+    sums, _ = accumulate(np.full(300, 0.4), np.ones(300, dtype), None, make_bins(2))
     np.testing.assert_array_equal(sums.cells, [[0, 0], [300, 0]])
 
 
@@ -118,6 +118,6 @@ def test_sums_are_kept_in_double_precision(dtype):
     """17 million rows in one bin: a float32 counter stops at 2^24, a float16 one at 2048; zero strides, no memory."""
     n = 17_000_000
     confidence = np.broadcast_to(dtype(0.625), n)  # exact in every dtype
-    sums = accumulate(confidence, np.broadcast_to(np.int8(1), n), None, make_bins(10))
+    sums, _ = accumulate(confidence, np.broadcast_to(np.int8(1), n), None, make_bins(10))
     assert sums.cells[1, 6] == n
     assert sums.deviation[1, 6] == pytest.approx(n * (0.625 - 0.65), rel=1e-10)

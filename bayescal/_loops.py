@@ -1,0 +1,66 @@
+"""When compiled loops over rows pay: numba takes seconds to compile, once, and most of a second to load."""
+
+import os
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+from numpy.typing import NDArray
+
+#: Seconds that numpy has spent on one kind of loop before it is compiled: about what loading compiled code costs.
+WORTH = 0.25
+#: Rows from which a loop that is ready is taken; below, both are done before one notices.
+FEW_ROWS = 5_000
+#: What a user may set `BAYESCAL_COMPILE` to.
+CHOICES = ("auto", "always", "never")
+
+_spent: dict[tuple[object, ...], float] = {}
+
+
+def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) -> ModuleType | None:
+    """Return the compiled loops if they pay for this call, else None; either way the same numbers come out.
+
+    Parameters
+    ----------
+    name : str
+        The loop.
+    columns : sequence of ndarray or None
+        Its arguments; what is compiled depends on their kinds.
+    seconds : float
+        What numpy needs for this call, roughly.
+
+    Returns
+    -------
+    module or None
+        `bayescal._compiled`.
+
+    Raises
+    ------
+    ValueError
+        If the environment variable BAYESCAL_COMPILE is none of auto, always and never.
+
+    Notes
+    -----
+    With "auto" a loop is compiled once numpy has spent `WORTH` seconds on it in this process, this call included: who
+    counts a thousand rows never waits for a compiler, and who counts a stream does so once.
+    """
+    choice = os.environ.get("BAYESCAL_COMPILE", "auto")
+    if choice not in CHOICES:
+        raise ValueError(f"the environment variable BAYESCAL_COMPILE must be one of {CHOICES}, not {choice!r}.")
+    given = [column for column in columns if column is not None]
+    if choice == "never" or not all(map(_known_to_numba, given)):
+        return None
+    kind = (name, *((column.dtype, column.flags.c_contiguous, column.flags.writeable) for column in given))
+    _spent[kind] = _spent.get(kind, 0.0) + seconds
+    if choice == "auto" and (_spent[kind] < WORTH or len(given[0]) < FEW_ROWS):
+        return None
+    try:
+        from bayescal import _compiled
+    except ImportError:  # numba comes with PyMC; without it numpy does the same
+        return None
+    return _compiled
+
+
+def _known_to_numba(column: NDArray[Any]) -> bool:
+    half_or_long = column.dtype.kind == "f" and column.dtype.itemsize not in (4, 8)
+    return column.dtype.isnative and column.dtype.kind in "biuf" and not half_or_long

@@ -1,0 +1,126 @@
+"""One column: its shape, its type, its values; what messages call it is the caller's."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.data.frames import to_array
+
+Array = NDArray[Any]
+
+#: Sums of squared weights must stay far inside float64, so that batches can be added.
+LARGEST_WEIGHT = 1e140
+
+
+def column(name: str, array: Array) -> Array:
+    """One dimension; a single column of shape (N, 1) counts as one."""
+    if array.ndim == 2 and array.shape[1] == 1:
+        return array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"`{name}` must be one-dimensional (one value a row); its shape is {array.shape}.")
+    return array
+
+
+def numbers(name: str, array: Array) -> Array:
+    """Floats as they are, integers as float64; anything else is not a probability."""
+    if array.dtype.kind == "f":
+        return array if array.dtype.itemsize <= 8 else array.astype(np.float64)
+    if array.dtype.kind in "iu":
+        return array.astype(np.float64)
+    hint = "Hard predictions? `.astype(float)` says so." if array.dtype.kind == "b" else "Convert it to float first."
+    raise TypeError(f"`{name}` must hold numbers (probabilities), not dtype {array.dtype}. {hint}")
+
+
+def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
+    """Labels that are 0 and 1, or one of two `classes`."""
+    if classes is not None:
+        if len(classes) != 2:
+            raise ValueError(f"`classes` must name two labels, the one for 0 and the one for 1, not {len(classes)}.")
+        return class_numbers(name, labels, classes)
+    if labels.dtype.kind == "b":
+        return labels
+    if labels.dtype.kind not in "iuf":
+        raise TypeError(strings_need_classes(name, labels, "`classes=('no', 'yes')`"))
+    _checks.finite(name, labels)
+    if labels.min() >= 0 and labels.max() <= 1 and (labels.dtype.kind != "f" or ((labels == 0) | (labels == 1)).all()):
+        return labels
+    hint = "Other labels need `classes=(label_of_0, label_of_1)`; class numbers need a matrix of probabilities."
+    if labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any():
+        hint = "Fractions look like probabilities: are `y_true` and `y_prob` swapped?"
+    return _checks.refuse(name, "must be binary labels, 0 or 1", (labels != 0) & (labels != 1), labels, hint=hint)
+
+
+def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
+    """Position of each label in `classes`."""
+    known = to_array("classes", list(classes))
+    if len(np.unique(known)) != len(known):
+        raise ValueError(f"`classes` must name each label once; got {known.tolist()!r}.")
+    if (known.dtype.kind in "US") != (labels.dtype.kind in "US"):
+        raise TypeError(
+            f"`{name}` has dtype {labels.dtype} but `classes` holds {type(classes[0]).__name__}: "
+            "labels and classes must be of one type."
+        )
+    order = np.argsort(known)
+    position = np.minimum(np.searchsorted(known[order], labels), len(known) - 1)
+    number = order[position]
+    unknown = known[number] != labels
+    if unknown.any():
+        _checks.refuse(name, f"must be labels from `classes` {known.tolist()[:10]!r}", unknown, labels)
+    return number
+
+
+def strings_need_classes(name: str, labels: Array, example: str) -> str:
+    """What to say of labels that are text."""
+    shown = ", ".join(repr(str(v)) for v in np.unique(labels)[:4])
+    return f"`{name}` holds string labels ({shown}); say what they mean with {example}."
+
+
+def sigmoid(name: str, logit: Array) -> Array:
+    """Probabilities of one event, from log odds."""
+    from scipy.special import expit
+
+    values = numbers(name, logit)
+    _checks.finite(name, values)
+    return np.asarray(expit(values))
+
+
+def softmax(name: str, logit: Array) -> Array:
+    """Probabilities of all classes, from logits."""
+    from scipy.special import softmax
+
+    values = numbers(name, logit)
+    _checks.finite(name, values)
+    return np.asarray(softmax(values, axis=1))
+
+
+def weight_column(weights: Any, length: int, partner: str) -> Array | None:
+    """A column of numbers, as float64."""
+    if weights is None:
+        return None
+    weight = column("weights", to_array("weights", weights))
+    _checks.same_length(("weights", partner), (len(weight), length))
+    if weight.dtype.kind not in "iuf":
+        raise TypeError(f"`weights` must hold numbers, not dtype {weight.dtype}.")
+    return weight.astype(np.float64, copy=False)
+
+
+def allowed_weights(weight: Array) -> Array:
+    """Finite, >= 0, not all zero."""
+    _checks.finite("weights", weight)
+    if weight.min() < 0:
+        _checks.refuse("weights", "must be >= 0", weight < 0, weight)
+    if weight.max() == 0:
+        raise ValueError(
+            f"`weights` are all zero ({len(weight)} of {len(weight)}, first at index 0): nothing is left to count."
+        )
+    return weight
+
+
+def scale_free(weight: Array) -> Array:
+    """Divide weights by a power of two (exactly) where their squares could not be summed."""
+    if 1 / LARGEST_WEIGHT < weight.max() < LARGEST_WEIGHT:
+        return weight
+    return np.ldexp(weight, -int(np.frexp(weight.max())[1]))

@@ -1,0 +1,196 @@
+"""Labels and a matrix of probabilities, one column a class: what `top-label` and `classwise` make of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._loops import compiled
+from bayescal.data.columns import (
+    allowed_weights,
+    class_numbers,
+    column,
+    numbers,
+    scale_free,
+    softmax,
+    strings_need_classes,
+    weight_column,
+)
+from bayescal.data.frames import to_array
+
+Array = NDArray[Any]
+
+#: Entries at a time: they stay in the processor's second-level cache while they are looked at.
+CHUNK = 2**18
+#: Up to here the loop over columns is unrolled by the compiler.
+FEW_CLASSES = 20
+#: What numpy needs for an entry, of many classes and of few, roughly; see `bayescal._loops`.
+SECONDS_AN_ENTRY = (8e-10, 4e-9)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassRows:
+    """Class of each row and the probabilities of all classes; labels are checked, probabilities may not be.
+
+    Parameters
+    ----------
+    label : ndarray of int, shape (n_rows,)
+        Class numbers 0..K-1.
+    matrix : ndarray of float, shape (n_rows, n_classes)
+        Probabilities, perhaps the caller's own memory.
+    weight : ndarray of float, shape (n_rows,), or None
+        Importance weights.
+    """
+
+    label: Array
+    matrix: Array
+    weight: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of columns."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def tolerance(self) -> float:
+        """How far from 1 a row may add up to for no closer look: half of what is allowed, for rounding."""
+        return _checks.row_sum_tolerance(self.matrix.dtype) / 2
+
+    @classmethod
+    def read(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        classes: Sequence[Any] | None = None,
+        logits: bool = False,
+        weights: Any = None,
+    ) -> "ClassRows":
+        """Check shapes, types and labels; parameters as for `Predictions.from_labels`."""
+        columns_in_order(y_prob, classes)
+        probabilities = to_array("y_prob", y_prob)
+        if probabilities.ndim != 2 or probabilities.shape[1] < 2:
+            raise ValueError(f"`y_prob` must have shape (N, K) with K >= 2; its shape is {probabilities.shape}.")
+        label = column("y_true", to_array("y_true", y_true))
+        shapes = f"Their shapes are {label.shape} and {probabilities.shape}."
+        if len(label) == probabilities.shape[1]:
+            shapes += " Is `y_prob` transposed?"
+        _checks.same_length(("y_true", "y_prob"), (len(label), len(probabilities)), shapes)
+        _checks.not_empty("y_true", len(label))
+        matrix = softmax("y_prob", probabilities) if logits else numbers("y_prob", probabilities)
+        label = _multiclass(label, matrix.shape[1], classes)
+        return cls(label=label, matrix=matrix, weight=weight_column(weights, len(label), "y_true"))
+
+    def looked_at(self) -> "ClassRows":
+        """The same rows, every value looked at; raises what `Predictions.from_labels` says."""
+        matrix = _checks.probabilities("y_prob", self.matrix)
+        _checks.rows_sum_to_one("y_prob", matrix)
+        weight = None if self.weight is None else allowed_weights(self.weight)
+        return replace(self, matrix=matrix, weight=weight)
+
+    def scale_free(self) -> "ClassRows":
+        """The same rows with checked weights on a scale on which their squares can be summed."""
+        return self if self.weight is None else replace(self, weight=scale_free(allowed_weights(self.weight)))
+
+    def top_label(self) -> tuple[Array, Array]:
+        """Probability of the most probable class (the first, on ties), and whether it is the label.
+
+        Returns
+        -------
+        (confidence, correct) : tuple of ndarray, shape (n_rows,)
+            In the dtype of the matrix, and booleans.
+
+        Raises
+        ------
+        ValueError
+            If an entry is missing or out of range, or a row does not add up to 1.
+        """
+        found = self._top_label(self.tolerance)
+        if found is None:
+            found = self.looked_at()._top_label(np.inf)
+        if found is None:
+            raise ArithmeticError("rows that were found right are wrong; this is a defect: please report it.")
+        return found
+
+    def _top_label(self, tolerance: float) -> tuple[Array, Array] | None:
+        """In one pass over the matrix; None if a value is not allowed."""
+        confidence, correct = np.empty(len(self), self.matrix.dtype), np.empty(len(self), bool)
+        few = self.n_classes <= FEW_CLASSES
+        seconds = self.matrix.size * SECONDS_AN_ENTRY[few]
+        loops = compiled(f"top of {self.n_classes if few else 'many'}", (self.matrix[:1], self.label), seconds)
+        top_of = _top_of if loops is None else _compiled_top_of(loops, few)
+        step = max(CHUNK // self.n_classes, 1)
+        for start in range(0, len(self), step):
+            rows = slice(start, start + step)
+            block = np.ascontiguousarray(self.matrix[rows])
+            if not top_of(block, self.label[rows], confidence[rows], correct[rows], tolerance):
+                return None
+        return confidence, correct
+
+
+def _compiled_top_of(loops: ModuleType, few: bool) -> Callable[..., bool]:
+    """`_top_of`, compiled."""
+
+    def of_few(block: Array, label: Array, confidence: Array, correct: Array, tolerance: float) -> bool:
+        columns = (0,) * block.shape[1]  # a number of columns that the compiler sees
+        fine: bool = loops.top_label(block, label, confidence, correct, columns, block.dtype.type(tolerance))
+        return fine
+
+    def of_many(block: Array, label: Array, confidence: Array, correct: Array, tolerance: float) -> bool:
+        code = f"u{block.itemsize}"
+        one = np.ones(1, block.dtype).view(code)[0]
+        fine: bool = loops.top_of_many(
+            block, block.view(code), label, confidence.view(code), correct, one, block.dtype.type(tolerance)
+        )
+        return fine
+
+    return of_few if few else of_many
+
+
+def _top_of(block: Array, label: Array, confidence: Array, correct: Array, tolerance: float) -> bool:
+    """Write the top label's confidence and whether it is right; False if an entry is not allowed."""
+    # NaN counts as the largest, and fails the comparisons
+    top = block.argmax(axis=1)
+    confidence[:] = np.take_along_axis(block, top[:, None], axis=1)[:, 0]
+    np.equal(top, label, out=correct)
+    if not (block.min() >= 0 and confidence.max() <= 1):
+        return False
+    sums = block.sum(axis=1, dtype=np.float64 if block.dtype.itemsize < 4 else None)
+    return bool((np.abs(sums - 1) <= tolerance).all())
+
+
+def columns_in_order(y_prob: Any, classes: Sequence[Any] | None) -> None:
+    """Refuse a data frame whose columns are named as the classes but stand in another order."""
+    named = getattr(y_prob, "columns", None)
+    if classes is None or named is None or np.ndim(named) != 1:
+        return
+    columns, wanted = [str(c) for c in named], [str(c) for c in classes]
+    if columns != wanted and sorted(columns) == sorted(wanted):
+        raise ValueError(
+            f"`y_prob` has the columns {columns}, `classes` says {wanted}: the same names in another order. "
+            "Columns are taken by position: use `y_prob[classes]`, or `classes` in the order of the columns."
+        )
+
+
+def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None) -> Array:
+    if classes is not None:
+        if len(classes) != n_classes:
+            raise ValueError(f"`classes` must name the {n_classes} columns of `y_prob`; it has {len(classes)} names.")
+        return class_numbers("y_true", label, classes)
+    if label.dtype.kind not in "biuf":
+        raise TypeError(strings_need_classes("y_true", label, "`classes=[name of column 0, ...]`"))
+    _checks.finite("y_true", label)
+    if label.min() < 0 or label.max() > n_classes - 1:
+        outside = (label < 0) | (label > n_classes - 1)
+        _checks.refuse("y_true", f"must be class numbers 0..{n_classes - 1}, the columns of `y_prob`", outside, label)
+    number = label.astype(np.int64, copy=False)
+    if label.dtype.kind == "f" and (number != label).any():
+        _checks.refuse("y_true", "must be integer class numbers", number != label, label)
+    return number

@@ -1,0 +1,221 @@
+"""Compiled loops against numpy's: the same bits, and the same refusals."""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+from bayescal import _loops
+from bayescal.data.matrix import FEW_CLASSES, ClassRows
+from bayescal.stats._kernel import CHUNK, accumulate, accumulate_classes
+from bayescal.stats.bins import equal_width_edges, make_bins
+
+SUMS = ("cells", "weight", "deviation", "deviation_sq", "weight_sq")
+CUSTOM = [0, 0.111, 0.25, 0.253, 0.7, 1]
+
+
+@pytest.fixture
+def both(monkeypatch):
+    """Call a function with compiled loops, then without."""
+
+    def both(function):
+        found = []
+        for choice in ("always", "never"):
+            monkeypatch.setenv("BAYESCAL_COMPILE", choice)
+            found.append(function())
+        return found
+
+    return both
+
+
+def same_bits(one, other):
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in SUMS)
+
+
+def awkward(n_bins, dtype):
+    """Every edge k/M, its float neighbours, 0, 1, two-digit numbers, random ones; shuffled."""
+    rng = np.random.default_rng(n_bins)
+    edges = equal_width_edges(n_bins, dtype)
+    near = [edges, np.nextafter(edges[1:], dtype(0)), np.nextafter(edges[:-1], dtype(1))]
+    return rng.permutation(
+        np.concatenate([*near, rng.random(40_000).astype(dtype), np.arange(101).astype(dtype) / 100])
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bins", [1, 2, 15, 100, 1000, 100_001, CUSTOM])
+def test_the_same_bits(bins, dtype, both):
+    confidence = awkward(bins if isinstance(bins, int) else 7, dtype)
+    rng = np.random.default_rng(1)
+    outcome, weight = rng.integers(0, 2, len(confidence)), rng.gamma(0.5, size=len(confidence))
+    made = make_bins(bins)
+    for w in (None, weight):
+        (one, heaviest), (other, also) = both(lambda w=w: accumulate(confidence, outcome, w, made))
+        assert same_bits(one, other)
+        assert heaviest == also == (1 if w is None else weight.max())
+    edges = made.edges_as(dtype)
+    plain = np.minimum(np.searchsorted(edges, confidence, side="right") - 1, len(made) - 1)
+    np.testing.assert_array_equal(one.cells.sum(axis=0), np.bincount(plain, minlength=len(made)))
+
+
+@pytest.mark.parametrize("n", [1, 2047, 2049, CHUNK, CHUNK + 1, 2 * CHUNK + 2049])
+def test_no_row_is_lost_between_blocks(n, both):
+    confidence, outcome = np.linspace(0, 1, n), np.arange(n) % 3 == 0
+    one, other = both(lambda: accumulate(confidence, outcome, None, make_bins(15))[0])
+    assert same_bits(one, other)
+    assert one.cells.sum() == n
+    assert one.cells[1].sum() == outcome.sum()
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint64, np.float32])
+def test_outcomes_of_any_dtype(dtype, both):
+    one, other = both(lambda: accumulate(np.full(300, 0.4), np.ones(300, dtype), None, make_bins(2))[0])
+    assert one.cells.tolist() == other.cells.tolist() == [[0, 0], [300, 0]]
+
+
+def test_columns_of_a_matrix_and_arrays_that_cannot_be_written(both):
+    matrix = np.random.default_rng(1).random((5000, 3))
+    matrix.setflags(write=False)
+    outcome = np.arange(5000) % 2
+    one, other = both(lambda: accumulate(matrix[:, 1], outcome[::-1], None, make_bins(15))[0])
+    assert same_bits(one, other)
+
+
+@pytest.mark.parametrize("at", [0, 5000, 20_000])
+@pytest.mark.parametrize(
+    ("column", "bad"),
+    [(0, np.nan), (0, -1e-300), (0, 1 + 2e-16), (0, np.inf), (1, 2), (1, -1), (2, -1.0), (2, np.nan), (2, np.inf)],
+)
+def test_what_is_not_allowed_is_not_counted(column, bad, at, both):
+    columns = [np.full(20_001, 0.5), np.ones(20_001, np.int64), np.ones(20_001)]
+    columns[column][at] = bad
+    assert both(lambda: accumulate(*columns, make_bins(15))) == [None, None]
+
+
+def test_a_fraction_is_no_outcome(both):
+    outcome = np.r_[np.ones(10), 0.5]
+    assert both(lambda: accumulate(np.full(11, 0.5), outcome, None, make_bins(15))) == [None, None]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [2, 3, 10, FEW_CLASSES, FEW_CLASSES + 1, 100])
+def test_top_label(size, dtype, both):
+    """Against numpy's argmax, which takes the first of equals: with many ties, and rows in any layout."""
+    rng = np.random.default_rng(size)
+    matrix = rng.integers(1, 4, (3001, size)).astype(dtype)
+    matrix[::7] = 1  # all equal
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    label = rng.integers(0, size, 3001)
+    top = matrix.argmax(axis=1)
+    for laid_out in (matrix, np.asfortranarray(matrix), np.repeat(matrix, 2, axis=1)[:, ::2]):
+        for confidence, correct in both(lambda m=laid_out: ClassRows.read(label, m).top_label()):
+            np.testing.assert_array_equal(confidence, matrix.max(axis=1))
+            np.testing.assert_array_equal(correct, top == label)
+            assert confidence.dtype == dtype
+
+
+@pytest.mark.parametrize("size", [3, FEW_CLASSES + 1])
+@pytest.mark.parametrize("bad", [np.nan, -0.01, 1.2, np.inf])
+@pytest.mark.parametrize("at", [0, 700, 1000])
+def test_a_matrix_with_one_bad_entry(bad, at, size, both):
+    matrix = np.full((1001, size), 1 / size)
+    matrix[at, size - 1] = bad
+
+    def said():
+        with pytest.raises(ValueError, match=r"`y_prob` must .*first at index") as told:
+            ClassRows.read(np.zeros(1001, int), matrix).top_label()
+        return str(told.value)
+
+    one, other = both(said)
+    assert one == other
+
+
+def test_rounding_in_a_matrix_is_clipped_with_a_warning(both):
+    matrix = np.array([[1 + 5e-7, -5e-7], [0.25, 0.75]])
+
+    def top():
+        with pytest.warns(UserWarning, match="2 of 4 values lie outside"):
+            return ClassRows.read([0, 0], matrix).top_label()
+
+    for confidence, correct in both(top):
+        assert confidence.tolist() == [1.0, 0.75]
+        assert correct.tolist() == [True, False]
+
+
+@pytest.mark.parametrize("bins", [15, CUSTOM])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_classes_in_one_pass(bins, dtype, both):
+    """The same bits, and what each column gives when it is counted by itself."""
+    rng = np.random.default_rng(1)
+    matrix = rng.dirichlet([0.3, 0.5, 1, 2], CHUNK + 500).astype(dtype)
+    label, weight, made = rng.integers(0, 4, len(matrix)), rng.gamma(0.5, size=len(matrix)), make_bins(bins)
+    for w in (None, weight):
+        (one, _), (other, _) = both(lambda w=w: accumulate_classes(matrix, label, w, made, 1e-3))
+        for k, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert same_bits(a, b)
+            alone, _ = accumulate(np.ascontiguousarray(matrix[:, k]), label == k, w, made)
+            np.testing.assert_array_equal(a.cells, alone.cells)
+            for name in SUMS[1:]:
+                np.testing.assert_allclose(getattr(a, name), getattr(alone, name), rtol=1e-12, atol=1e-9)
+
+
+def test_classwise_counts_refuse_as_predictions_do(both):
+    matrix = np.full((10, 4), 0.25)
+    matrix[7, 2] = np.nan
+
+    def said():
+        with pytest.raises(ValueError, match="1 of 40 values is missing") as told:
+            bc.BinnedCounts.classwise(np.zeros(10, int), matrix)
+        return str(told.value)
+
+    assert len(set(both(said))) == 1
+
+
+def test_a_loop_is_compiled_when_numpy_has_worked_long_enough(monkeypatch):
+    monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
+    monkeypatch.setattr(_loops, "_spent", {})
+    column = np.zeros(_loops.FEW_ROWS)
+    asked = [_loops.compiled("a loop", [column, None], 0.4 * _loops.WORTH) is not None for _ in range(4)]
+    assert asked == [False, False, True, True]
+    assert _loops.compiled("a loop", [column[:-1]], 0.0) is None  # too few rows to notice
+    assert _loops.compiled("a loop", [column.astype(np.float16)], 9.0) is None  # numba has no half precision
+    assert _loops.compiled("a loop", [column.astype(">f8")], 9.0) is None
+    assert _loops.compiled("another", [column], 0.0) is None
+
+
+def test_the_environment_variable_is_checked(monkeypatch):
+    monkeypatch.setenv("BAYESCAL_COMPILE", "yes")
+    with pytest.raises(ValueError, match="BAYESCAL_COMPILE must be one of"):
+        bc.plug_in_ece([0, 1], [0.2, 0.7])
+
+
+def test_without_numba_numpy_does_the_same():
+    """In a process in which importing numba fails."""
+    code = """
+import sys
+sys.modules["numba"] = None
+import numpy as np, bayescal as bc
+c = np.random.default_rng(1).random(50_000)
+print(repr(bc.BinnedCounts.from_arrays(c < 0.3, c).deviation.tolist()))
+"""
+    environment = {**os.environ, "BAYESCAL_COMPILE": "always"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    c = np.random.default_rng(1).random(50_000)
+    assert done.stdout.strip() == repr(bc.BinnedCounts.from_arrays(c < 0.3, c).deviation.tolist())
+
+
+def test_one_pass_agrees_however_rows_are_given(both):
+    """from_arrays, checked predictions and evaluate: one set of counts."""
+    rng = np.random.default_rng(2)
+    c = rng.random(6000)
+    z = rng.random(6000) < c
+
+    def three():
+        checked = bc.BinnedCounts.from_predictions(bc.Predictions.from_outcomes(z, c, target="event"))
+        return checked, bc.BinnedCounts.from_arrays(z, c, target="event"), bc.evaluate(z, c, rng=1, draws=10).counts
+
+    assert all(a == b for a, b in itertools.pairwise(sum(both(three), ())))
