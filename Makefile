@@ -1,6 +1,6 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest notebooks docs pictures coverage verify bench references datasets clean
+.PHONY: help demo test lint types pytest notebooks spark docs pictures coverage verify bench references datasets clean
 
 # uv from PATH, else a private one in .tools/
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
@@ -11,6 +11,7 @@ RUN := $(UV) run --no-sync
 help:
 	@echo "make demo       evaluate and compare two real models: tables, sentences, a picture"
 	@echo "make test       everything that continuous integration checks"
+	@echo "make spark      all data-frame engines, Spark among them, on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
 	@echo "make pictures   run the Python of the README; write its output and its picture"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
@@ -36,6 +37,11 @@ pytest: .venv/ready
 
 notebooks: .venv/ready
 	$(RUN) pytest -q --nbmake --nbmake-timeout=300 -W default notebooks
+
+# another group of packages, so that `make test` needs neither pyspark nor Java
+spark: .venv/ready
+	$(UV) sync -q --python "$(PYTHON)" --group spark
+	BAYESCAL_SPARK=1 $(RUN) pytest -q tests/data/test_engines.py
 
 docs: .venv/ready
 	$(UV) sync -q --python "$(PYTHON)" --group docs

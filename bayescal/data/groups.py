@@ -37,7 +37,7 @@ class Groups:
     name: str = UNNAMED
 
     @classmethod
-    def from_column(cls, by: Any, n_rows: int) -> "Groups":
+    def from_column(cls, by: Any, n_rows: int, *, categories: list[Any] | None = None) -> "Groups":
         """Read a column of labels.
 
         Parameters
@@ -47,6 +47,8 @@ class Groups:
             tuple.
         n_rows : int
             How many there must be.
+        categories : list, optional
+            The order of the labels; by default that of an ordered categorical.
 
         Returns
         -------
@@ -74,7 +76,8 @@ class Groups:
             labels, of_row = _factorised(array)
         else:
             labels, of_row = _combined([_factorised(column) for column in array.T])
-        labels, of_row = _as_categories(labels, of_row, ordered_categories(by))
+        known = ordered_categories(by) if categories is None else categories
+        labels, of_row = _as_categories(labels, of_row, known)
         return cls(tuple(labels), of_row, _name(by))
 
     def __len__(self) -> int:
@@ -137,15 +140,15 @@ def _missing(labels: Array) -> NDArray[np.bool_]:
         return np.isnat(labels)
     if labels.dtype.kind != "O":
         return np.zeros(labels.shape, bool)
-    return np.fromiter(map(_is_missing, labels.ravel()), bool, labels.size).reshape(labels.shape)
+    return np.fromiter(map(is_missing, labels.ravel()), bool, labels.size).reshape(labels.shape)
 
 
-def _is_missing(label: Any) -> bool:
-    """None, NaN of any kind, NaT, NA: the last two by name, since who has no pandas cannot have them."""
+def is_missing(label: Any) -> bool:
+    """None, NaN of any kind, NaT, NA? The last two by name, since who has no pandas cannot have them."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(label, tuple):
-        return any(map(_is_missing, label))
+        return any(map(is_missing, label))
     return isinstance(label, float | np.floating | np.datetime64 | np.timedelta64) and bool(label != label)
 
 

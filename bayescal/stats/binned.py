@@ -1,14 +1,18 @@
 """BinnedCounts: all that the posteriors need to know of the rows. Frozen, and anything counted can be added."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
-from bayescal.data.predictions import LARGEST_WEIGHT, TARGETS, Predictions
-from bayescal.stats._kernel import accumulate
+from bayescal.data.columns import LARGEST_WEIGHT
+from bayescal.data.matrix import ClassRows
+from bayescal.data.predictions import TARGETS, Columns, Predictions
+from bayescal.stats._framed import bins_before_rows, framed, sums_of
+from bayescal.stats._kernel import accumulate, accumulate_classes
 from bayescal.stats.bins import Bins, make_bins
 
 Floats = NDArray[np.float64]
@@ -124,18 +128,84 @@ class BinnedCounts:
         >>> BinnedCounts.from_arrays([True, False], [0.9, 0.4], bins=[0, 0.5, 1]).accuracy
         array([0., 1.])
         """
-        predictions = Predictions.from_outcomes(outcome, confidence, weights, target=target)
-        return cls.from_predictions(predictions, bins=bins, binning=binning)
+        return cls.from_predictions(
+            Columns.read(outcome, confidence, weights, target=target), bins=bins, binning=binning
+        )
 
     @classmethod
-    def from_predictions(
-        cls, predictions: Predictions, *, bins: Any = 15, binning: str = "equal-width"
-    ) -> "BinnedCounts":
-        """Count checked rows.
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        outcome: str = "outcome",
+        confidence: str = "confidence",
+        weights: str | None = None,
+        by: str | Sequence[str] | None = None,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        target: str = "confidence",
+    ) -> Any:
+        """Count the rows of a data frame where they are: one query of its own engine, from which only sums come back.
 
         Parameters
         ----------
-        predictions : Predictions
+        frame : data frame
+            pandas, polars (eager or lazy), a pyarrow Table, a duckdb relation, dask or pyspark. It is not changed.
+        outcome : str, default "outcome"
+            Column of 0 and 1, or booleans: what happened.
+        confidence : str, default "confidence"
+            Column of probabilities stated for outcome 1, in [0, 1]. Compared with the edges in its own type, float32 or
+            float64, so that every engine gives the same integers as `from_arrays`.
+        weights : str, optional
+            Column of importance weights >= 0.
+        by : str or sequence of str, optional
+            Columns of labels: the rows of each label (or combination of labels) are counted apart, in the same query.
+        bins : int, array-like or Bins, default 15
+            A number of equal-width bins, or edges that increase from 0 to 1.
+        binning : {"equal-width"}
+            Equal-mass bins need all confidences in order; make their edges from a sample.
+        target : str, default "confidence"
+            What the columns mean.
+
+        Returns
+        -------
+        BinnedCounts, or dict of label to BinnedCounts
+            The counts; with `by` those of each group, sorted (or in the order of an ordered categorical), labelled by
+            tuples where `by` names several columns.
+
+        Raises
+        ------
+        ValueError
+            If a column does not exist; if rows are missing, out of range or not 0 and 1: the message says how many.
+        TypeError
+            If `frame` is not a data frame, or a column has a type that cannot be meant.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> frame = pa.table({"hit": [0, 1, 1], "p": [0.2, 0.7, 0.9], "site": ["a", "b", "a"]})
+        >>> BinnedCounts.from_frame(frame, outcome="hit", confidence="p", bins=2).n
+        array([1, 2])
+        >>> BinnedCounts.from_frame(frame, outcome="hit", confidence="p", by="site", bins=2)["a"].n
+        array([1, 1])
+        """
+        made = bins_before_rows(bins, binning)
+        models = [{"outcome": outcome, "confidence": confidence}]
+        counts = {
+            label: cls(made, **vars(sums_of(rows, 0, len(made))), target=target)
+            for label, rows in framed(frame, models, weights, by, made, target)
+        }
+        return counts[None] if by is None else counts
+
+    @classmethod
+    def from_predictions(
+        cls, predictions: Predictions | Columns, *, bins: Any = 15, binning: str = "equal-width"
+    ) -> "BinnedCounts":
+        """Count rows; those whose values nobody has looked at yet are checked in the same pass.
+
+        Parameters
+        ----------
+        predictions : Predictions or Columns
             The rows.
         bins, binning
             As for `from_arrays`.
@@ -150,19 +220,80 @@ class BinnedCounts:
         ValueError
             If weights are too large or too small for their squares to be summed.
         """
+        if isinstance(predictions, Columns) and binning == "equal-mass":
+            predictions = predictions.checked()  # before its edges are made
         made = make_bins(bins, binning=binning, confidence=predictions.confidence)
-        if predictions.weight is not None:
-            _summable(predictions.weight)
-        sums = accumulate(predictions.confidence, predictions.outcome, predictions.weight, made)
-        return cls(
-            made,
-            sums.cells,
-            sums.weight,
-            sums.deviation,
-            sums.deviation_sq,
-            sums.weight_sq,
-            predictions.target,
-        )
+        counted = accumulate(predictions.confidence, predictions.outcome, predictions.weight, made)
+        if isinstance(predictions, Columns) and (counted is None or counted[1] == 0):
+            # something is not allowed: look again at all of it, to say how much, or to clip what is rounding
+            return cls.from_predictions(predictions.checked(), bins=made)
+        if counted is None:
+            raise ArithmeticError("rows that were found right are wrong; this is a defect: please report it.")
+        sums, heaviest = counted
+        if not 1 / LARGEST_WEIGHT < heaviest < LARGEST_WEIGHT and predictions.weight is not None:
+            _refuse_scale(predictions.weight)
+        return cls(made, **vars(sums), target=predictions.target)
+
+    @classmethod
+    def classwise(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        bins: Any = 15,
+        weights: Any = None,
+        classes: Sequence[Any] | None = None,
+        logits: bool = False,
+    ) -> "tuple[BinnedCounts, ...]":
+        """Count the rows of the problems of all classes, in one pass over the matrix.
+
+        Parameters
+        ----------
+        y_true : array-like, shape (n_rows,)
+            Class numbers, or labels from `classes`.
+        y_prob : array-like of float, shape (n_rows, n_classes)
+            Probability of every class; rows sum to 1.
+        bins : int or array-like, default 15
+            A number of equal-width bins, or edges; the same for all classes.
+        weights : array-like, shape (n_rows,), optional
+            Importance weights >= 0.
+        classes : sequence, optional
+            Labels in the order of the columns.
+        logits : bool, default False
+            Whether `y_prob` holds logits.
+
+        Returns
+        -------
+        tuple of BinnedCounts
+            One a column: is class k as frequent as stated?
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `Predictions.from_labels` with a matrix.
+
+        Examples
+        --------
+        >>> [c.k.tolist() for c in BinnedCounts.classwise([1, 0], [[0.2, 0.8], [0.6, 0.4]], bins=2)]
+        [[0, 1], [0, 1]]
+        """
+        rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights)
+        return cls.of_classes(rows, bins=bins)
+
+    @classmethod
+    def of_classes(cls, rows: ClassRows, *, bins: Any = 15) -> "tuple[BinnedCounts, ...]":
+        """Count the rows of a matrix, as `classwise` does, values being checked in the same pass."""
+        made = make_bins(bins)
+        counted = accumulate_classes(rows.matrix, rows.label, rows.weight, made, rows.tolerance)
+        if counted is None or counted[1] == 0:
+            rows = rows.looked_at()
+            counted = accumulate_classes(rows.matrix, rows.label, rows.weight, made, np.inf)
+        if counted is None:
+            raise ArithmeticError("rows that were found right are wrong; this is a defect: please report it.")
+        sums, heaviest = counted
+        if not 1 / LARGEST_WEIGHT < heaviest < LARGEST_WEIGHT and rows.weight is not None:
+            _refuse_scale(rows.weight)
+        return tuple(cls(made, **vars(s), target="classwise") for s in sums)
 
     def __add__(self, other: object) -> "BinnedCounts":
         if isinstance(other, int) and other == 0:  # what sum() begins with
@@ -328,10 +459,9 @@ def _ratio(top: Floats, bottom: Floats) -> Floats:
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
 
 
-def _summable(weight: Floats) -> None:
-    if not 1 / LARGEST_WEIGHT < weight.max() < LARGEST_WEIGHT:
-        at = int(np.argmax(weight))
-        raise ValueError(
-            f"`weights` must be between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g} at their largest, so that "
-            f"squares can be summed over batches; {weight[at]:g} at index {at} is not. Divide them all by one number."
-        )
+def _refuse_scale(weight: Floats) -> NoReturn:
+    at = int(np.argmax(weight))
+    raise ValueError(
+        f"`weights` must be between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g} at their largest, so that "
+        f"squares can be summed over batches; {weight[at]:g} at index {at} is not. Divide them all by one number."
+    )

@@ -1,5 +1,6 @@
 """PairedCounts: rows counted by what two models said of them together. Frozen, and anything counted can be added."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.data.predictions import Predictions
+from bayescal.stats._framed import bins_before_rows, framed, joint_of, sums_of
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
@@ -120,6 +122,61 @@ class PairedCounts:
         return cls.from_predictions(*pair, *margins)
 
     @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        outcome: str | Sequence[str] = "outcome",
+        first_confidence: str = "first_confidence",
+        second_confidence: str = "second_confidence",
+        weights: str | None = None,
+        by: str | Sequence[str] | None = None,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        target: str = "confidence",
+    ) -> Any:
+        """Count the rows of two models in a data frame of any engine: joint cells and both margins from one query.
+
+        Parameters
+        ----------
+        frame : data frame
+            As for `BinnedCounts.from_frame`.
+        outcome : str or pair of str, default "outcome"
+            Column of what happened; two columns, the first model's and the second's, where each is right or wrong on
+            its own.
+        first_confidence, second_confidence : str
+            Columns of the probability that each model states for its outcome 1, in [0, 1].
+        weights, by, bins, binning, target
+            As for `BinnedCounts.from_frame`.
+
+        Returns
+        -------
+        PairedCounts, or dict of label to PairedCounts
+            The counts; with `by` those of each group.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `BinnedCounts.from_frame`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> frame = pa.table({"rain": [0, 1, 1], "old": [0.2, 0.7, 0.9], "new": [0.4, 0.3, 0.8]})
+        >>> names = {"outcome": "rain", "first_confidence": "old", "second_confidence": "new"}
+        >>> PairedCounts.from_frame(frame, **names, bins=2, target="event").cells.tolist()
+        [[0, 0, 0, 0], [1, 1, 0, 1], [1, 1, 1, 1]]
+        """
+        made = bins_before_rows(bins, binning)
+        models = _two_models(outcome, first_confidence, second_confidence)
+        counts = {}
+        for label, rows in framed(frame, models, weights, by, made, target):
+            first, second = (BinnedCounts(made, **vars(sums_of(rows, i, len(made))), target=target) for i in (0, 1))
+            keys, n, weight, weight_sq = joint_of(rows, len(made))
+            counts[label] = cls(first, second, _unpacked(keys, len(made)), n, weight, weight_sq)
+        return counts[None] if by is None else counts
+
+    @classmethod
     def from_predictions(
         cls, first: Predictions, second: Predictions, first_counts: BinnedCounts, second_counts: BinnedCounts
     ) -> "PairedCounts":
@@ -228,6 +285,20 @@ def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bin
     if weight is None:
         return keys, n, n.astype(np.float64), n.astype(np.float64)
     return keys, n, sums[1], sums[2]
+
+
+def _two_models(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:
+    """Arguments and columns of each model; one outcome serves both."""
+    if isinstance(outcome, str):
+        return [{"outcome": outcome, "first_confidence": first}, {"outcome": outcome, "second_confidence": second}]
+    if not isinstance(outcome, Sequence) or len(outcome) != 2:
+        raise TypeError(
+            f"`outcome` must name one column of `frame`, or two: the first model's and the second's; not {outcome!r}."
+        )
+    return [
+        {"outcome[0]": outcome[0], "first_confidence": first},
+        {"outcome[1]": outcome[1], "second_confidence": second},
+    ]
 
 
 def _packed(cells: Ints, n_others: int) -> Ints:

@@ -1,0 +1,174 @@
+"""Data frames of any engine: open one, look at its columns, fetch a small answer; rows stay where they are."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+
+from bayescal import _checks
+
+#: Rows at a time of a frame in memory (pandas, pyarrow), whose engine would hold every intermediate column in full.
+CHUNK = 262_144
+
+
+def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
+    """See a frame of any engine through narwhals; nothing is computed, the frame is not changed.
+
+    Parameters
+    ----------
+    frame : data frame
+        pandas, polars (eager or lazy), a pyarrow Table or RecordBatch, a duckdb relation, dask, pyspark, or what
+        narwhals made of one.
+
+    Returns
+    -------
+    narwhals.DataFrame or narwhals.LazyFrame
+        The frame; polars is made lazy, for its streaming engine.
+
+    Raises
+    ------
+    TypeError
+        If `frame` is none of these.
+    ValueError
+        If two columns have the same name.
+    """
+    if type(frame).__module__.partition(".")[0] == "pyarrow" and type(frame).__name__ == "RecordBatch":
+        import pyarrow as pa
+
+        frame = pa.Table.from_batches([frame])
+    try:
+        seen: Any = nw.from_native(frame, pass_through=True)
+    except nw.exceptions.DuplicateError as problem:
+        raise ValueError(f"`frame` must have columns of different names. {problem}") from problem
+    if not isinstance(seen, nw.DataFrame | nw.LazyFrame):
+        raise TypeError(
+            "`frame` must be a data frame (pandas, polars, a pyarrow Table, a duckdb relation, dask, pyspark), not "
+            f"{type(frame).__name__}. {_instead(frame)}"
+        )
+    return seen.lazy() if seen.implementation.is_polars() else seen
+
+
+def _instead(frame: Any) -> str:
+    if isinstance(frame, str) or hasattr(frame, "__fspath__"):
+        return "A file? duckdb reads it without loading it: `duckdb.read_parquet(path)`, `duckdb.read_csv(path)`."
+    if type(frame).__module__.startswith("pyarrow"):
+        return 'duckdb reads it batch by batch: `duckdb.sql("select * from name_of_its_variable")`.'
+    return "For arrays and lists there is `from_arrays`."
+
+
+def dtypes_of(frame: Any, columns: dict[str, str]) -> dict[str, Any]:
+    """Types of the columns that arguments name.
+
+    Parameters
+    ----------
+    frame : narwhals.DataFrame or narwhals.LazyFrame
+        The frame.
+    columns : dict of str to str
+        Argument -> the column that it names.
+
+    Returns
+    -------
+    dict of str to narwhals dtype
+        Argument -> type.
+
+    Raises
+    ------
+    TypeError
+        If a name is not a string.
+    ValueError
+        If there is no such column; the message says which there are.
+    """
+    schema = frame.collect_schema()
+    for argument, column in columns.items():
+        if not isinstance(column, str):
+            raise TypeError(
+                f"`{argument}` must be the name of a column of `frame`, not {_shown(column)}. "
+                "For columns themselves there is `from_arrays`."
+            )
+        if column not in schema:
+            there = list(schema)
+            more = f" and {len(there) - 20} more" if len(there) > 20 else ""
+            raise ValueError(
+                f"`{argument}={column!r}`: `frame` has no such column."
+                f"{_checks.did_you_mean(column, there)} It has {there[:20]}{more}."
+            )
+    return {argument: schema[column] for argument, column in columns.items()}
+
+
+def _shown(value: Any) -> str:
+    return repr(value) if isinstance(value, int | float | None) else type(value).__name__
+
+
+def names_of_columns(argument: str, columns: Any) -> list[str]:
+    """One name or several, as a list without repetition."""
+    if columns is None:
+        return []
+    names = [columns] if isinstance(columns, str) or not isinstance(columns, Sequence) else list(columns)
+    if not names:
+        raise ValueError(f"`{argument}` is empty; name at least one column, or leave it out.")
+    twice = [n for i, n in enumerate(names) if n in names[:i]]
+    if twice:
+        raise ValueError(f"`{argument}` names the column {twice[0]!r} twice.")
+    return names
+
+
+def answers_of(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> list[dict[str, list[Any]]]:
+    """Run a query whose answer is small and whose answers on parts of the rows can be added.
+
+    Parameters
+    ----------
+    frame : narwhals.DataFrame or narwhals.LazyFrame
+        The rows.
+    query : callable
+        Frame -> small frame; picklable, for dask's workers.
+    columns : list of str
+        The columns that it reads.
+
+    Returns
+    -------
+    list of dict of str to list
+        Answers: name of each column -> its values as Python objects. One of a lazy engine, which knows best in which
+        pieces to read; of a frame in memory one for every `CHUNK` rows.
+    """
+    if frame.implementation.is_dask():
+        return [_fetched(_by_partition(frame, query, columns))]
+    if isinstance(frame, nw.LazyFrame):
+        return [_fetched(query(frame))]
+    return [_fetched(query(frame[start : start + CHUNK])) for start in range(0, len(frame), CHUNK)]
+
+
+def _by_partition(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> Any:
+    """Partitions of dask are pandas frames: the query of each, by whichever worker holds it."""
+    native = frame.to_native()[list(dict.fromkeys(columns))]
+    partial = _OnPandas(query)
+    answers = native.map_partitions(partial, meta=partial(native._meta), enforce_metadata=False)
+    return nw.from_native(answers.compute(), eager_only=True)
+
+
+@dataclass(frozen=True)
+class _OnPandas:
+    """A query of narwhals' frames as one of pandas' own."""
+
+    query: Callable[[Any], Any]
+
+    def __call__(self, frame: Any) -> Any:
+        return self.query(nw.from_native(frame, eager_only=True)).to_native()
+
+
+def _fetched(frame: Any) -> dict[str, list[Any]]:
+    """Compute a small frame and fetch it with nothing installed but its own engine: duckdb needs no pyarrow."""
+    if isinstance(frame, nw.LazyFrame):
+        native = frame.to_native()
+        engine = frame.implementation
+        if engine.is_duckdb():
+            return _transposed(native.columns, native.fetchall())
+        if engine.is_pyspark() or engine.is_pyspark_connect():
+            return _transposed(native.columns, native.collect())
+        frame = frame.collect(engine="streaming") if engine.is_polars() else frame.collect()
+    return {name: frame[name].to_list() for name in frame.columns}
+
+
+def _transposed(names: list[str], rows: list[Any]) -> dict[str, list[Any]]:
+    columns: Any = zip(*rows, strict=True) if rows else ([] for _ in names)
+    return {name: list(column) for name, column in zip(names, columns, strict=True)}

@@ -1,0 +1,78 @@
+"""The sums that an engine made of its rows -> the sums that counts consist of."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.data.columns import LARGEST_WEIGHT
+from bayescal.data.engines import names_of_columns
+from bayescal.data.predictions import TARGETS
+from bayescal.data.row_sums import RowSums, row_sums
+from bayescal.stats._kernel import Sums
+from bayescal.stats.bins import Bins, make_bins
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def bins_before_rows(bins: Any, binning: str) -> Bins:
+    """Bins that do not depend on the rows."""
+    if binning == "equal-mass":
+        raise ValueError(
+            "`binning='equal-mass'` needs all confidences in order, which no single query gives. Take the edges from a "
+            "sample, `bins=equal_mass_edges(sample, 15)`; or count on a fine grid, `bins=1000`, and `coarsen` it."
+        )
+    return make_bins(bins, binning=binning)
+
+
+def framed(
+    frame: Any, models: Sequence[dict[str, str]], weights: str | None, by: Any, bins: Bins, target: str
+) -> Iterator[tuple[Any, RowSums]]:
+    """Label and sums of each group of a frame's rows; a single None where there are no groups."""
+    _checks.one_of("target", target, TARGETS)
+    for label, rows in row_sums(frame, models, weights, names_of_columns("by", by), bins).split():
+        _require_weight(rows, "" if label is None else f" in group {label!r}")
+        yield label, rows
+
+
+def _require_weight(rows: RowSums, where: str) -> None:
+    if rows.largest_weight is None:
+        return
+    most, n = rows.largest_weight.max(), rows.n.sum()
+    if most == 0:
+        raise ValueError(f"`weights` are all zero{where} ({n} of {n}): nothing is left to count.")
+    if most <= 1 / LARGEST_WEIGHT:
+        raise ValueError(
+            f"`weights` must be above {1 / LARGEST_WEIGHT:g} at their largest{where}, so that squares can be summed "
+            f"over batches; it is {most:g}. Divide them all by one number."
+        )
+
+
+def sums_of(rows: RowSums, model: int, size: int) -> Sums:
+    """One model's sums on `size` bins."""
+    index = rows.index[model]
+    cell = index + size * rows.outcome[model]
+
+    def by_cell(values: Any) -> Floats:
+        return np.bincount(cell, values, 2 * size).reshape(2, size)
+
+    cells = np.rint(by_cell(rows.n)).astype(np.int64)
+    if rows.weight is None or rows.weight_sq is None:
+        weight, weight_sq = cells.astype(np.float64), cells.sum(axis=0).astype(np.float64)
+    else:
+        weight, weight_sq = by_cell(rows.weight), np.bincount(index, rows.weight_sq, size)
+    deviation_sq = np.bincount(index, rows.deviation_sq[model], size)
+    return Sums(cells, weight, by_cell(rows.deviation[model]), deviation_sq, weight_sq)
+
+
+def joint_of(rows: RowSums, size: int) -> tuple[Ints, Ints, Floats, Floats]:
+    """Joint cells of two models that occur, in lexicographic order: their keys, rows, weights and squared weights."""
+    own, other = (2 * rows.index[i] + rows.outcome[i] for i in (0, 1))
+    keys, at = np.unique(own * (2 * size) + other, return_inverse=True)
+    count = np.rint(np.bincount(at, rows.n, len(keys))).astype(np.int64)
+    if rows.weight is None or rows.weight_sq is None:
+        return keys, count, count.astype(np.float64), count.astype(np.float64)
+    return keys, count, np.bincount(at, rows.weight, len(keys)), np.bincount(at, rows.weight_sq, len(keys))
