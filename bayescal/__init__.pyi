@@ -16,6 +16,7 @@ from .estimands.errors import underconfidence as underconfidence
 from .evaluate import evaluate as evaluate
 from .evaluate import evaluate_counts as evaluate_counts
 from .evaluate import plug_in_ece as plug_in_ece
+from .monitor import CalibrationMonitor as CalibrationMonitor
 from .planning import labels_needed as labels_needed
 from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
 from .posterior.shrinkage import shrinkage_posterior as shrinkage_posterior
@@ -31,3 +32,5 @@ from .results.plan import Plan as Plan
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import equal_mass_edges as equal_mass_edges
 from .stats.paired import PairedCounts as PairedCounts
+from .stats.stored import load_counts as load_counts
+from .stats.stored import save_counts as save_counts

@@ -1,6 +1,6 @@
 """READ FIRST. The whole pipeline on one page: rows -> counts -> posterior -> draws -> what is reported."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, overload
 
@@ -9,7 +9,8 @@ import numpy as np
 from bayescal import _checks
 from bayescal._draws import Draws
 from bayescal.data.groups import Groups
-from bayescal.data.predictions import Predictions
+from bayescal.data.matrix import ClassRows
+from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import null_bins, observed_bins
 from bayescal.posterior.contract import Posterior
@@ -139,16 +140,12 @@ def evaluate(
                 "`target='classwise'` is many problems, and `by` needs one: `target='top-label'`, or one class at a "
                 "time as an event."
             )
-        problems = Predictions.classwise(y_true, y_prob, classes=classes, logits=logits, weights=weights)
-        return _evaluate_classes(
-            [p.scale_free() for p in problems], tuple(range(len(problems)) if classes is None else classes), **known
-        )
-    predictions = Predictions.from_labels(
-        y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights
-    )
+        rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights)
+        return _evaluate_classes(rows, tuple(range(rows.n_classes) if classes is None else classes), **known)
+    columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     if by is not None:
-        return _evaluate_groups(predictions, Groups.from_column(by, len(predictions)), **known)
-    return _evaluate_predictions(predictions.scale_free(), **known)
+        return _evaluate_groups(columns.checked(), Groups.from_column(by, len(columns)), **known)
+    return evaluate_counts(_count(columns, bins, binning), model=model, draws=draws, rng=rng, **options)
 
 
 def evaluate_counts(
@@ -239,59 +236,130 @@ def plug_in_ece(
     """
     known = {"classes": classes, "logits": logits, "weights": weights}
     if target == "classwise":
-        problems = Predictions.classwise(y_true, y_prob, **known)
+        counts = _count_classes(ClassRows.read(y_true, y_prob, **known), bins, binning)
     else:
-        problems = [Predictions.from_labels(y_true, y_prob, target=target, **known)]
-    return float(np.mean([ece(observed_bins(_count(p.scale_free(), bins, binning))).values[0] for p in problems]))
+        counts = (_count(read_rows(y_true, y_prob, target=target, **known), bins, binning),)
+    return float(np.mean([ece(observed_bins(c)).values[0] for c in counts]))
 
 
-def _count(predictions: Predictions, bins: Any, binning: str) -> BinnedCounts:
-    return BinnedCounts.from_predictions(predictions, bins=bins, binning=binning)
+def _count(rows: Columns | TopLabels | Predictions, bins: Any, binning: str) -> BinnedCounts:
+    if isinstance(rows, TopLabels):
+        rows = rows.columns()
+    if rows.weight is not None:  # else values are looked at while they are counted
+        rows = (rows.checked() if isinstance(rows, Columns) else rows).scale_free()
+    return BinnedCounts.from_predictions(rows, bins=bins, binning=binning)
 
 
-def _evaluate_predictions(predictions: Predictions, *, bins: Any, binning: str, **known: Any) -> Evaluation:
-    return evaluate_counts(_count(predictions, bins, binning), **known)
+def _count_classes(rows: ClassRows, bins: Any, binning: str) -> tuple[BinnedCounts, ...]:
+    rows = rows.scale_free()
+    if binning == "equal-width":
+        return BinnedCounts.of_classes(rows, bins=bins)
+    return tuple(_count(problem, bins, binning) for problem in Predictions.of_classes(rows))
 
 
-def _evaluate_groups(
-    predictions: Predictions, by: Groups, *, bins: Any, binning: str, rng: Any, draws: int, **known: Any
+def evaluate_groups(
+    labels: Sequence[Any],
+    counts: Iterable[BinnedCounts],
+    overall: BinnedCounts,
+    *,
+    name: str,
+    rng: Any = None,
+    draws: int = 4000,
+    **known: Any,
 ) -> GroupedEvaluation:
-    edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
-    drawn = len(by) * len(edges) * _checks.whole_number("draws", draws, at_least=2)
+    """Posteriors of groups that have no row in common, from their counts.
+
+    Parameters
+    ----------
+    labels : sequence of hashable
+        The groups.
+    counts : iterable of BinnedCounts
+        Theirs, in the same order and on the same bins; nothing is counted before it is known that draws fit.
+    overall : BinnedCounts
+        Counts of all rows.
+    name : str
+        What the groups are groups of.
+    rng, draws, **known
+        As for `evaluate_counts`.
+
+    Returns
+    -------
+    GroupedEvaluation
+        One evaluation a group, beside that of all rows.
+
+    Raises
+    ------
+    ValueError
+        If so many groups would not fit into memory.
+    """
+    drawn = len(labels) * len(overall.bins) * _checks.whole_number("draws", draws, at_least=2)
     if drawn > MOST_DRAWN:
         raise ValueError(
-            f"`by` makes {len(by)} groups of {len(predictions)} rows; {draws} draws of {len(edges)} bins for each are "
-            f"{drawn:.3g}, and at most {MOST_DRAWN:g} fit into memory. A number is cut into ranges before it makes "
-            "groups; if these are meant, ask for fewer draws."
+            f"there are {len(labels)} groups of {overall.n_rows} rows, by {name}; {draws} draws of {len(overall.bins)} "
+            f"bins for each are {drawn:.3g}, and at most {MOST_DRAWN:g} fit into memory. A number is cut into ranges "
+            "before it makes groups; if these are meant, ask for fewer draws."
         )
     rng = _checks.generator(rng)
     known = {"draws": draws, **known}
-    # first, and with the same generator: what the call without `by` gives
-    overall = evaluate_counts(_count(predictions.scale_free(), edges, "equal-width"), rng=rng, **known)
-    order, *seeds = (int(s) for s in rng.integers(2**63, size=len(by) + 1))
+    # first, and with the same generator: what all rows give without groups
+    whole = evaluate_counts(overall, rng=rng, **known)
+    order, *seeds = (int(s) for s in rng.integers(2**63, size=len(labels) + 1))
     return GroupedEvaluation(
         groups={
-            label: evaluate_counts(_count(rows.scale_free(), edges, "equal-width"), rng=seed, **known)
-            for label, rows, seed in zip(by.labels, by.split(predictions), seeds, strict=True)
+            label: evaluate_counts(of_label, rng=seed, **known)
+            for label, of_label, seed in zip(labels, counts, seeds, strict=True)
         },
-        overall=overall,
-        seeds=dict(zip(by.labels, seeds, strict=True)),
-        name=by.name,
+        overall=whole,
+        seeds=dict(zip(labels, seeds, strict=True)),
+        name=name,
         order_seed=order,
     )
 
 
+def _evaluate_groups(
+    predictions: Predictions, by: Groups, *, bins: Any, binning: str, **known: Any
+) -> GroupedEvaluation:
+    edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
+    overall = _count(predictions, edges, "equal-width")
+    counts = (_count(rows, edges, "equal-width") for rows in by.split(predictions))
+    return evaluate_groups(by.labels, counts, overall, name=by.name, **known)
+
+
 def _evaluate_classes(
-    problems: list[Predictions], classes: tuple[Any, ...], *, bins: Any, binning: str, rng: Any, **known: Any
+    rows: ClassRows, classes: tuple[Any, ...], *, bins: Any, binning: str, **known: Any
 ) -> ClasswiseEvaluation:
-    counts = tuple(_count(p, bins, binning) for p in problems)
+    counts = _count_classes(rows, bins, binning)
+    return evaluate_class_counts(counts, error_correlation(rows, counts), classes, **known)
+
+
+def evaluate_class_counts(
+    counts: tuple[BinnedCounts, ...], correlations: tuple[Any, Any], classes: tuple[Any, ...], *, rng: Any, **known: Any
+) -> ClasswiseEvaluation:
+    """Posterior of the mean ECE of all classes, from their counts and from how their errors vary together.
+
+    Parameters
+    ----------
+    counts : tuple of BinnedCounts
+        One a class.
+    correlations : (ndarray, ndarray)
+        What `error_correlation` gives.
+    classes : tuple
+        Their labels.
+    rng, **known
+        As for `evaluate_counts`.
+
+    Returns
+    -------
+    ClasswiseEvaluation
+        All classes.
+    """
     *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=len(counts) + 2))
     # a thousand classes would not fit into memory with all their bins: only the ECE of each is kept
     evaluations = (evaluate_counts(c, rng=seed, **known) for c, seed in zip(counts, seeds, strict=True))
     drawn = [(e.ece.values, e.null.values) for e in evaluations]
     by_class, null = (np.stack(columns, axis=1) for columns in zip(*drawn, strict=True))
     # the classes share their rows, so their errors vary together: the margins stay, their ranks are tied
-    of_errors, of_residuals = error_correlation(problems, counts)
+    of_errors, of_residuals = correlations
     return ClasswiseEvaluation(
         classes=classes,
         counts=counts,

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayescal import _arviz, _checks, _render
 from bayescal._draws import Draws
+from bayescal.data import times
 from bayescal.data.groups import UNNAMED
 from bayescal.estimands import errors
 from bayescal.results import wording
@@ -67,7 +69,7 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The groups in words: a string is its own name, other labels follow the column's, as in ``fold 3``."""
+        """The groups in words: a string or a date is its own name, others follow the column's, as in ``fold 3``."""
         return tuple(_in_words(label, self.name) for label in self.groups)
 
     def draws(self, estimand: Estimand = "ece") -> Draws:
@@ -240,7 +242,7 @@ def _in_words(label: Any, name: str) -> str:
         return label
     if isinstance(label, tuple):
         return ", ".join(map(str, label))
-    return f"{name} {str(label).removesuffix(' 00:00:00')}"
+    return times.in_words(label) if isinstance(label, datetime) else f"{name} {label}"
 
 
 def _coordinates(grouped: GroupedEvaluation) -> list[Any]:

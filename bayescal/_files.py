@@ -1,0 +1,243 @@
+"""Small files that must never be half there: JSON documents, read with care and replaced whole."""
+
+import contextlib
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from bayescal import _checks
+
+#: A draft that nobody has touched for so many seconds belongs to a process that was killed.
+ABANDONED = 3600
+DRAFT = ".draft"
+
+
+def write_atomically(path: str | Path, text: str) -> Path:
+    """Replace a file so that whoever reads it, at any time, finds the old text or the new one, whole.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. A symbolic link is followed: the file it leads to is replaced.
+    text : str
+        What it shall hold, written as UTF-8.
+
+    Returns
+    -------
+    Path
+        The file that was written. When this returns, the text is on the disk.
+
+    Raises
+    ------
+    OSError
+        If the folder is missing or cannot be written to. The old file is then as it was.
+
+    Notes
+    -----
+    The text goes to a draft in the same folder, which takes the file's place in one step. A process that is killed
+    leaves its draft behind: a hidden file with ``.draft`` in its name, never read, and removed by a call an hour later.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(f"'{path}' is a folder; name a file in it.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"'{path}': there is no folder '{target.parent}'; make it first.")
+    with replacing([target]) as (draft,):
+        draft.write_text(text, encoding="utf-8", newline="\n")
+    return target
+
+
+@contextlib.contextmanager
+def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
+    """Files to write to; they take their targets' places, all of them, only when everything went well.
+
+    Parameters
+    ----------
+    targets : sequence of Path
+        Files to be made or replaced, links followed.
+
+    Yields
+    ------
+    list of Path
+        A new name for each in the same folder, with the same suffix. On any exception, also Ctrl-C, they are removed.
+    """
+    drafts = [t.with_name(f".{t.name}-{secrets.token_hex(8)}{DRAFT}{t.suffix}") for t in targets]
+    try:
+        yield drafts
+        for draft, target in zip(drafts, targets, strict=True):
+            _sync(draft, os.O_RDWR)
+            with contextlib.suppress(FileNotFoundError):
+                draft.chmod(target.stat().st_mode & 0o7777)
+            _remove_abandoned(target, beside=draft)
+        for draft, target in zip(drafts, targets, strict=True):
+            os.replace(draft, target)
+    except BaseException:
+        for draft in drafts:
+            draft.unlink(missing_ok=True)
+        raise
+    for folder in {target.parent for target in targets}:
+        with contextlib.suppress(OSError):  # some systems cannot open a folder, and need not
+            _sync(folder, os.O_RDONLY)
+
+
+def _sync(path: Path, access: int) -> None:
+    """Have a file, or the names in a folder, on the disk."""
+    handle = os.open(path, access)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _remove_abandoned(target: Path, beside: Path) -> None:
+    """Remove old drafts of one file; `beside`, written just now, tells the file system's own time."""
+    now = beside.stat().st_mtime
+    prefix = f".{target.name}-"
+    for entry in os.scandir(target.parent):
+        if entry.name.startswith(prefix) and DRAFT in entry.name:
+            # another writer may have removed it, or own it: neither is a reason not to save
+            with contextlib.suppress(OSError):
+                if now - entry.stat(follow_symlinks=False).st_mtime > ABANDONED:
+                    os.unlink(entry.path)
+
+
+def document_text(document: Mapping[str, Any]) -> str:
+    """JSON that people read: one key a line, one row of numbers a line; floats come back bit for bit.
+
+    Parameters
+    ----------
+    document : mapping
+        Of strings, numbers, lists and mappings; no NaN and no infinities.
+
+    Returns
+    -------
+    str
+        Ends with a line break.
+
+    Examples
+    --------
+    >>> print(document_text({"name": "a", "sums": [[1, 0.1], [2, 0.3]]}), end="")
+    {
+      "name": "a",
+      "sums": [
+        [1, 0.1],
+        [2, 0.3]
+      ]
+    }
+    """
+    return _indented(document, "") + "\n"
+
+
+def _indented(value: Any, margin: str) -> str:
+    inner = margin + "  "
+    if isinstance(value, Mapping) and value:
+        lines = [f"{inner}{json.dumps(key)}: {_indented(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
+    if isinstance(value, list) and any(isinstance(item, list | Mapping) for item in value):
+        return "[\n" + ",\n".join(inner + _indented(item, inner) for item in value) + f"\n{margin}]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def read_document(path: str | Path, schema: str) -> dict[str, Any]:
+    """Read a JSON document of a known schema, or say what is wrong with the file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    schema : str
+        What its entry ``schema`` must be: a name, a slash and a version.
+
+    Returns
+    -------
+    dict
+        The document; its entry ``schema`` has been checked.
+
+    Raises
+    ------
+    OSError, ValueError
+        If there is no such file, or it is a folder, is not JSON, ends too early, or has another schema.
+    """
+    path = existing_file(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as problem:
+        if not text.strip():
+            raise ValueError(f"'{path}' is empty; it should hold {schema}.") from problem
+        short = " The file ends too early." if problem.pos >= len(text.rstrip()) else ""
+        raise ValueError(
+            f"'{path}' is not JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}.{short}"
+        ) from problem
+    except (ValueError, RecursionError) as problem:  # bytes that are no text; what the two hooks below refuse
+        raise ValueError(f"'{path}' is not a JSON document that can be read: {problem}") from problem
+    try:
+        return require_schema(document, schema)
+    except ValueError as problem:
+        raise ValueError(f"'{path}': {problem}") from problem
+
+
+def existing_file(path: str | Path) -> Path:
+    """Require a file to read; the message suggests names that are near."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"'{path}' is a folder; name the file in it.")
+    if not path.exists():
+        folder = path.parent
+        near = _checks.did_you_mean(path.name, [p.name for p in folder.iterdir()]) if folder.is_dir() else ""
+        raise FileNotFoundError(f"there is no file '{path}'.{near}")
+    if not path.is_file():
+        raise ValueError(f"'{path}' is a pipe or a device; write it to a file first.")
+    return path
+
+
+def require_schema(document: Any, schema: str) -> dict[str, Any]:
+    """Require a mapping whose entry ``schema`` is the one that is known; a later version is told from another kind."""
+    if not isinstance(document, Mapping):
+        raise ValueError(f"it should hold {schema}, and holds a JSON {_json_kind(document)}.")
+    found = document.get("schema")
+    if found is None:
+        raise ValueError(
+            f"it has no entry 'schema', which would be {schema!r}; its entries are {sorted(document)[:10]}."
+        )
+    name, _, version = schema.rpartition("/")
+    if isinstance(found, str) and found != schema and found.rpartition("/")[0] == name:
+        raise ValueError(f"its schema is {found!r}; this version of bayescal reads {name}/{version}. Update bayescal.")
+    if found != schema:
+        raise ValueError(f"its schema is {found!r}, not {schema!r}: it was written for something else.")
+    return dict(document)
+
+
+def require_entries(document: Any, needed: Iterable[str], optional: Iterable[str] = (), where: str = "") -> None:
+    """Require a mapping with all of `needed` and nothing beside `optional`: no misspelt entry goes unseen."""
+    inside = f" in {where}" if where else ""
+    if not isinstance(document, Mapping):
+        raise ValueError(f"{where or 'the document'} must be a JSON object, not a {_json_kind(document)}.")
+    missing = [key for key in needed if key not in document]
+    known = [*needed, *optional]
+    unknown = [key for key in document if key not in known]
+    if missing:
+        raise ValueError(f"entries {missing} are missing{inside}; there are {list(document)}.")
+    if unknown:
+        near = _checks.did_you_mean(unknown[0], known)
+        raise ValueError(f"entries {unknown} are unknown{inside}.{near}")
+
+
+def _json_kind(value: Any) -> str:
+    kinds = {list: "array", str: "string", bool: "truth value", type(None): "null", dict: "object"}
+    return kinds.get(type(value), "number")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the entry {next(n for n in names if names.count(n) > 1)!r} stands in it twice.")
+    return found
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"it holds {word}, which is no number that counts could have.")

@@ -1,0 +1,255 @@
+"""Times of rows, as numbers or as dates, and windows of one length that they fall into."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+#: What a window is called by: its first moment, or None of a stream without time.
+Start = int | float | datetime | None
+
+MICROSECOND = timedelta(microseconds=1)
+EPOCH = datetime(1970, 1, 1)
+EARLIEST = (datetime.min - EPOCH) // MICROSECOND
+UNITS = {"us": 1, "ms": 1000, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 86400 * 10**6, "w": 604800 * 10**6}
+SPELT = {"second": "s", "sec": "s", "minute": "min", "hour": "h", "day": "d", "week": "w"}
+NAMES = {"w": "week", "d": "day", "h": "hour", "min": "minute", "s": "second", "ms": "millisecond", "us": "microsecond"}
+#: Beyond, neighbouring whole numbers are one float64.
+MOST_WINDOWS = 2**53
+#: How times are told apart: a naive time has no zone and is taken as it is, others are taken to UTC.
+KINDS = {"number": "numbers", "naive": "times without a zone", "utc": "times with a zone"}
+
+
+@dataclass(frozen=True)
+class Window:
+    """The length of all windows; number k begins at k times the length.
+
+    Parameters
+    ----------
+    length : int or float
+        Microseconds, or whatever numbers mean.
+    of_dates : bool
+        Whether the length is a span of time and counted from 1970-01-01T00:00.
+    """
+
+    length: int | float
+    of_dates: bool
+
+    @classmethod
+    def of(cls, window: Any) -> "Window":
+        """Read a length: a timedelta, a string like "1d" or "15 min", or a number."""
+        if isinstance(window, str):
+            return cls(_spelt(window), True)
+        if isinstance(window, np.timedelta64):
+            return cls(_microseconds(window), True)
+        if isinstance(window, timedelta):
+            length, rest = divmod(window, MICROSECOND)
+            return cls(_positive(length, window, bool(rest)), True)
+        if isinstance(window, bool | np.bool_) or not isinstance(window, Real):
+            raise TypeError(
+                "`window` must be None, a timedelta, a string like '1d', '6h' or '15min', or a number; "
+                f"not {window!r} ({type(window).__name__})."
+            )
+        number = int(window) if isinstance(window, Integral) else float(window)
+        return cls(_positive(number, window), False)
+
+    def __str__(self) -> str:
+        if not self.of_dates:
+            return f"{self.length:g}" if isinstance(self.length, float) else str(self.length)
+        unit = next(unit for unit in ("d", "h", "min", "s", "ms", "us") if self.length % UNITS[unit] == 0)
+        number = int(self.length) // UNITS[unit]
+        return f"{number} {NAMES[unit]}{'s' * (number > 1)}"
+
+    @property
+    def given(self) -> timedelta | float:
+        """The length as Python's own: a timedelta or a number."""
+        return timedelta(microseconds=int(self.length)) if self.of_dates else self.length
+
+    def index(self, times: Array) -> Ints:
+        """Which window each time falls into: k with k * length <= time < (k + 1) * length, in the times' arithmetic."""
+        if times.dtype.kind == "i" and isinstance(self.length, int):
+            k = times // self.length
+            early = (k < -(-EARLIEST // self.length)) if self.of_dates else np.zeros(0, bool)
+            if early.any():
+                _checks.refuse("time", f"must lie in a window of {self} that begins in the year 1 or later", early)
+            return k
+        k = np.floor(times / self.length)
+        if k.size and np.abs(k).max() >= MOST_WINDOWS:
+            bad = np.abs(k) >= MOST_WINDOWS
+            _checks.refuse("time", f"must be less than 2^53 windows of {self} from 0", bad, times)
+        # division rounds, and 0.3 is not below 3 * 0.1 though 0.3 / 0.1 is below 3
+        k -= times < k * self.length
+        k += times >= (k + 1) * self.length
+        return k.astype(np.int64)
+
+    def start(self, index: int, kind: str) -> Start:
+        """First moment of a window, as its users write it."""
+        begin = index * self.length
+        if not self.of_dates:
+            return begin
+        moment = EPOCH + int(begin) * MICROSECOND
+        return moment.replace(tzinfo=UTC) if kind == "utc" else moment
+
+
+def _spelt(window: str) -> int:
+    said = re.fullmatch(r"\s*(\d*)\s*([a-zµ]+)\s*", window.lower())
+    unit = said[2] if said else ""
+    unit = SPELT.get(unit.removesuffix("s"), "us" if unit == "µs" else unit)
+    if said is None or unit not in UNITS:
+        hint = ""
+        if unit in ("m", "mo", "month", "months", "y", "year", "years"):
+            hint = " For minutes say 'min'; months and years differ in length, and windows do not."
+        raise ValueError(
+            f"`window` must be a number and a unit, as in '1d', '6h' or '15min', with a unit of {list(UNITS)}; not "
+            f"{window!r}.{hint}"
+        )
+    return int(_positive(int(said[1] or 1) * UNITS[unit], window))
+
+
+def _microseconds(window: np.timedelta64) -> int:
+    unit = np.datetime_data(window.dtype)[0]
+    if np.isnat(window) or unit in ("generic", "Y", "M"):
+        raise ValueError(
+            f"`window` must be a span of one length, as numpy.timedelta64(1, 'D') or '1d'; {window!r} is none."
+        )
+    whole = window.astype("m8[us]")
+    return int(_positive(int(whole.astype(np.int64)), window, bool(whole != window)))
+
+
+def _positive(length: int | float, window: Any, rest: bool = False) -> int | float:
+    if rest:
+        raise ValueError(f"`window` must be whole microseconds, not {window!r}.")
+    if not 0 < length < float("inf"):
+        raise ValueError(f"`window` must be finite and > 0, not {window!r}.")
+    return length
+
+
+def read_moment(name: str, time: Any) -> tuple[str, Array]:
+    """Read one time.
+
+    Parameters
+    ----------
+    name : str
+        The argument, for messages.
+    time : number, datetime, date, datetime64 or str
+        Strings as in ISO 8601, with a zone or without.
+
+    Returns
+    -------
+    (str, ndarray)
+        Kind, of `KINDS`, and the time as an array of shape (1,): a number, or microseconds since 1970.
+    """
+    if type(time).__name__ in ("NAType", "NaTType"):
+        raise ValueError(f"`{name}` is missing ({time!r}).")
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time)
+        except ValueError as problem:
+            raise ValueError(
+                f"`{name}` must be a time like '2026-03-01' or '2026-03-01T06:00+00:00', not {time!r}."
+            ) from problem
+    if isinstance(time, np.datetime64):
+        return "naive", _since_epoch(name, np.asarray([time]))
+    if isinstance(time, date) and not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day)
+    if isinstance(time, datetime):
+        if time.utcoffset() is None:
+            return "naive", np.array([(time.replace(tzinfo=None) - EPOCH) // MICROSECOND])
+        return "utc", np.array([(time - EPOCH.replace(tzinfo=UTC)) // MICROSECOND])
+    if isinstance(time, bool | np.bool_) or not isinstance(time, Real):
+        raise TypeError(f"`{name}` must be a number, a datetime or a string like '2026-03-01', not {time!r}.")
+    return "number", _numbers(name, np.array([time if isinstance(time, Integral) else float(time)]))
+
+
+def read_column(name: str, time: Any) -> tuple[str, Array]:
+    """Read a time for each row.
+
+    Parameters
+    ----------
+    name : str
+        The argument, for messages.
+    time : array-like, shape (n_rows,)
+        Numbers or dates: a list, an array, a column of a data frame.
+
+    Returns
+    -------
+    (str, ndarray)
+        As `read_moment`, with shape (n_rows,).
+    """
+    if isinstance(time, np.ma.MaskedArray):
+        _checks.no_missing(name, np.ma.getmaskarray(time), "masked")
+    dtype = getattr(time, "dtype", None)
+    of_pandas = getattr(dtype, "tz", None)  # whose arrays are objects, unless they are asked for as UTC
+    zone = of_pandas or getattr(dtype, "time_zone", None) or getattr(getattr(time, "type", None), "tz", None)
+    array = np.asarray(time, dtype="M8[us]") if of_pandas else np.asarray(time)
+    if array.ndim != 1:
+        raise ValueError(f"`{name}` must be one time, or a column with one a row; its shape is {array.shape}.")
+    if array.dtype.kind == "M":
+        return ("utc" if zone else "naive"), _since_epoch(name, array)
+    if array.dtype.kind in "iuf":
+        return "number", _numbers(name, array)
+    if array.dtype.kind == "O" and not any(isinstance(t, str) for t in array):
+        return _from_objects(name, array)
+    raise TypeError(
+        f"`{name}` must hold numbers or dates, not dtype {array.dtype}. Strings? Make dates of them first, as with "
+        "`pandas.to_datetime` or `numpy.array(strings, 'datetime64[s]')`."
+    )
+
+
+def _from_objects(name: str, array: Array) -> tuple[str, Array]:
+    """Python's own dates, one object a row."""
+    missing = np.fromiter((t is None or type(t).__name__ in ("NAType", "NaTType") for t in array), bool, len(array))
+    _checks.no_missing(name, missing)
+    read = [read_moment(name, t) for t in array]
+    kinds = {kind for kind, _ in read}
+    if len(kinds) > 1:
+        first = read[0][0]
+        other = np.fromiter((kind != first for kind, _ in read), bool, len(read))
+        _checks.refuse(name, f"must hold times of one kind, {KINDS[first]} like the first", other, array)
+    return kinds.pop() if kinds else "number", np.concatenate([value for _, value in read] or [np.zeros(0)])
+
+
+def _numbers(name: str, array: Array) -> Array:
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise ValueError(f"`{name}` must be below 2^63; its largest is {array.max()}.")
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64)
+    if array.dtype.kind != "f":
+        raise ValueError(f"`{name}` must be numbers that float64 holds, not {array[0]!r}.")
+    array = array.astype(np.float64)
+    _checks.finite(name, array)
+    return array
+
+
+def _since_epoch(name: str, array: Array) -> Ints:
+    _checks.no_missing(name, np.isnat(array))
+    ends = np.array([array.min(), array.max()] if array.size else [], array.dtype)
+    if not _in_calendar(ends).all():
+        _checks.refuse(name, "must lie in the years 1 to 9999", ~_in_calendar(array), array)
+    return array.astype("M8[us]").astype(np.int64)
+
+
+def _in_calendar(array: Array) -> NDArray[np.bool_]:
+    years = array.astype("M8[Y]").astype(np.int64) + 1970
+    return (years >= 1) & (years <= 9999)
+
+
+def in_words(moment: Any) -> str:
+    """A time, short: no midnight, no seconds where there are none, and UTC by its name; a number as it is."""
+    if not isinstance(moment, datetime):
+        return str(moment)
+    if not any((moment.hour, moment.minute, moment.second, moment.microsecond)):
+        said = moment.date().isoformat()
+    else:
+        brief = "auto" if moment.second or moment.microsecond else "minutes"
+        said = moment.replace(tzinfo=None).isoformat(" ", brief)
+    zone = moment.strftime("%z")
+    return said + (" UTC" if zone == "+0000" else f" {zone}" if zone else "")

@@ -1,0 +1,120 @@
+"""What the change between a reference and now holds and how it presents itself."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayescal import _render
+from bayescal._draws import Draws
+from bayescal.results.comparable import Estimand, in_words
+from bayescal.results.comparison import SURE, Comparison
+
+HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Change(Comparison):
+    """The posterior of what has changed between a reference and now: a `Comparison` of two times.
+
+    Made by `CalibrationMonitor.change`. Its names are ``"now"`` and ``"reference"``, in this order, so
+    ``change.difference()`` is now minus reference: positive where the error has grown. It does all that a `Comparison`
+    does, and `plot_comparison` takes it.
+
+    Parameters
+    ----------
+    evaluations : dict of str to Evaluation
+        Now, and the reference.
+    pairs : None
+        Two times have no row in common.
+    rope : float
+        Half-width of what counts as no change, in units of the estimand.
+    order_seed : int
+        Seed of the order of the draws.
+    spans : dict of str to str
+        When now and the reference were, in words.
+    """
+
+    spans: dict[str, str]
+
+    def sentence(self, prob: float = 0.95, *, estimand: Estimand = "ece") -> str:
+        """The result in words, with its direction.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+        estimand : str or callable, default "ece"
+            What may have changed.
+
+        Returns
+        -------
+        str
+            Whether it has, by how much, and how sure that is.
+        """
+        change = self._of_sizes(estimand)
+        low, high = change.interval(prob)
+        decided = self.decide(estimand=estimand)
+        told = f"now minus reference {change.mean():.3f}, {100 * prob:g} % credible interval {low:.3f} to {high:.3f}"
+        shares = "; ".join(f"{said} {_render.probability(decided[key])}" for key, said in self._outcomes().items())
+        return f"{self.verdict(estimand=estimand)} ({told}; {shares})."
+
+    def verdict(self, *, estimand: Estimand = "ece") -> str:
+        """The result in words without its numbers, for a title.
+
+        Parameters
+        ----------
+        estimand : str or callable, default "ece"
+            What may have changed.
+
+        Returns
+        -------
+        str
+            What `sentence` begins with.
+        """
+        what = f"size of the {in_words(estimand)}" if self._signed(estimand) else in_words(estimand)
+        decided = self.decide(estimand=estimand)
+        if decided["p_rope"] >= SURE:
+            return f"The {what} is practically unchanged"
+        by_more = f" by more than {self.rope:g}" if self.rope else ""
+        if decided["p_right"] >= SURE:
+            return f"The {what} has risen{by_more}"
+        if decided["p_left"] >= SURE:
+            return f"The {what} has fallen{by_more}"
+        return f"It is not settled whether the {what} has changed{by_more}"
+
+    @property
+    def spec(self) -> str:
+        """What was compared and how, on one line."""
+        times = ", against ".join(
+            f"{name} {self.spans[name]}, N = {evaluation.counts.n_rows}"
+            for name, evaluation in self.evaluations.items()
+        )
+        now = self.evaluations["now"]
+        return f"{times}: {now.counts.target} ECE, {now.counts.bins}, {now.model} model, rope {self.rope:g}"
+
+    def sheet(self) -> _render.Sheet:
+        """What printing shows, as data."""
+        rows = []
+        for name in reversed(self.names):
+            evaluation = self[name]
+            low, high = evaluation.ece.interval(0.95)
+            numbers = [evaluation.ece.mean(), evaluation.ece.sd(), low, high]
+            of = f"{name} {self.spans[name]}"
+            rows.append([of, str(evaluation.counts.n_rows), *map(_render.number, numbers)])
+        change = self.difference()
+        low, high = change.interval(0.95)
+        rows.append(["now - reference", "", *map(_render.number, [change.mean(), change.sd(), low, high])])
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows)
+
+    def __repr__(self) -> str:
+        return f"Change({self.spec})"
+
+    def _of_sizes(self, estimand: Estimand) -> Draws:
+        """Draws of the change of an estimand's size, which for most is the estimand."""
+        now, reference = np.abs(self.draws(estimand).values).T
+        return Draws(now - reference, "change of size")
+
+    def _outcomes(self) -> dict[str, str]:
+        """What the shares of `decide` are called."""
+        more = f" by more than {self.rope:g}" if self.rope else ""
+        return {"p_right": f"P(risen{more})", "p_rope": f"P(equal within {self.rope:g})", "p_left": f"P(fallen{more})"}

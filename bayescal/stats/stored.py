@@ -1,0 +1,363 @@
+"""Counts as small JSON files: written whole, read with every rule checked that counts obey."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _files
+from bayescal.data.predictions import TARGETS
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import MOST_BINS, Bins, equal_width_edges, make_bins
+from bayescal.stats.paired import PairedCounts, require_paired
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Changes when a reader of the file would have to change.
+SCHEMA = "bayescal.counts/1"
+#: Sums of 1e9 rows one after the other are off by no more than this, relative to the sum of sizes.
+ROUNDING = 1e-6
+#: A float16 confidence lies no further than this (half of its last digit) outside a bin whose edges are float64.
+HALF_DIGIT = 2.0**-12
+TINY = float(np.finfo(np.float64).tiny)
+MOST_ROWS = 2**63 - 1
+LARGEST = float(np.finfo(np.float64).max)
+
+
+def save_counts(counts: BinnedCounts | PairedCounts, path: str | Path) -> Path:
+    """Write counts to a small JSON file, whole or not at all, to be merged or evaluated elsewhere.
+
+    Parameters
+    ----------
+    counts : BinnedCounts or PairedCounts
+        What was counted.
+    path : str or Path
+        The file; one that exists is replaced in one step, so that a reader never finds half of it.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+
+    Raises
+    ------
+    TypeError
+        If `counts` are something else.
+    OSError
+        If the folder is missing or cannot be written to.
+
+    See Also
+    --------
+    load_counts : The way back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> counts = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = save_counts(counts, Path(folder) / "counts.json")
+    ...     load_counts(path) == counts
+    True
+    """
+    return _files.write_atomically(path, _files.document_text(counts_document(counts)))
+
+
+def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
+    """Read counts from a file that `save_counts` wrote; they come back bit for bit.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    BinnedCounts or PairedCounts
+        What was saved. Files of workers merge by ``sum(map(load_counts, paths))``.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError
+        If there is no such file; names that are near are suggested.
+    ValueError
+        If it is not JSON, ends too early, has another schema, or holds numbers that no rows have, as negative counts
+        or a mean confidence outside its bin. The message names the file and the entry.
+
+    See Also
+    --------
+    save_counts : The way there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     workers = [
+    ...         save_counts(BinnedCounts.from_arrays([0, 1], [0.2, c], bins=2), Path(folder) / f"{c}.json")
+    ...         for c in (0.7, 0.9)
+    ...     ]
+    ...     sum(map(load_counts, workers)).n
+    array([2, 2])
+    """
+    document = _files.read_document(path, SCHEMA)
+    try:
+        return counts_from_document(document)
+    except ValueError as problem:
+        raise ValueError(f"'{path}': {problem}") from problem
+
+
+def counts_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
+    """Counts as plain data for JSON, to be put into other documents.
+
+    Parameters
+    ----------
+    counts : BinnedCounts or PairedCounts
+        What was counted.
+
+    Returns
+    -------
+    dict
+        Keys schema, kind ("binned" or "paired") and what that kind holds.
+    """
+    if isinstance(counts, BinnedCounts):
+        about = {"target": counts.target, "bins": bins_document(counts.bins)}
+        return {"schema": SCHEMA, "kind": "binned", **about, **sums_document(counts)}
+    require_paired(counts)
+    return {
+        "schema": SCHEMA,
+        "kind": "paired",
+        "target": counts.first.target,
+        **{
+            name: {"bins": bins_document(margin.bins), **sums_document(margin)}
+            for name, margin in (("first", counts.first), ("second", counts.second))
+        },
+        "cells": counts.cells.tolist(),
+        "n": counts.n.tolist(),
+        **_weights_document(counts),
+    }
+
+
+def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
+    """Counts from plain data.
+
+    Parameters
+    ----------
+    document : mapping
+        As from `counts_document`.
+
+    Returns
+    -------
+    BinnedCounts or PairedCounts
+        Checked counts.
+
+    Raises
+    ------
+    ValueError
+        If anything in it is not what counts of rows can be.
+    """
+    document = _files.require_schema(document, SCHEMA)
+    kind = document.pop("kind", None)
+    _checks.one_of("kind", kind, ["binned", "paired"])
+    del document["schema"]
+    if kind == "paired":
+        return _paired(document)
+    _files.require_entries(document, ["target", "bins", *NEEDED], WEIGHTS)
+    _checks.one_of("target", document["target"], TARGETS)
+    sums = {name: value for name, value in document.items() if name not in ("target", "bins")}
+    return sums_from_document(sums, bins_from_document(document["bins"]), document["target"])
+
+
+def bins_document(bins: Bins) -> dict[str, Any]:
+    """Edges as plain data; of equal width the number says all."""
+    if bins.kind == "equal-width":
+        if not np.array_equal(bins.edges, equal_width_edges(len(bins))):
+            raise ValueError(f"these {bins} do not have the edges k / {len(bins)} that their kind stands for.")
+        return {"kind": bins.kind, "number": len(bins)}
+    return {"kind": bins.kind, "edges": bins.edges.tolist()}
+
+
+def bins_from_document(document: Any) -> Bins:
+    """Edges from plain data, checked."""
+    kind = document.get("kind") if isinstance(document, Mapping) else None
+    if kind == "equal-width":
+        _files.require_entries(document, ["kind", "number"], where="'bins'")
+        number = int(_integers("bins.number", document["number"], ()))
+        if not 1 <= number <= MOST_BINS:
+            raise ValueError(f"`bins.number` must be from 1 to {MOST_BINS}, not {number}.")
+        return make_bins(number)
+    _files.require_entries(document, ["kind", "edges"], where="'bins'")
+    _checks.one_of("bins.kind", kind, ["equal-width", "equal-mass", "custom"])
+    if not isinstance(document["edges"], list) or len(document["edges"]) < 2:
+        raise ValueError("`bins.edges` must be an array of at least two edges.")
+    return Bins(make_bins(_floats("bins.edges", document["edges"], (len(document["edges"]),))).edges, str(kind))
+
+
+NEEDED = ("rows", "cells", "deviation", "deviation_sq")
+WEIGHTS = ("weight", "weight_sq")
+
+
+def sums_document(counts: BinnedCounts) -> dict[str, Any]:
+    """What was summed in each bin, without the bins; weights only where one differs from 1."""
+    return {
+        "rows": counts.n_rows,
+        "cells": counts.cells.tolist(),
+        "deviation": counts.deviation.tolist(),
+        "deviation_sq": counts.deviation_sq.tolist(),
+        **(_weights_document(counts) if counts.weighted else {}),
+    }
+
+
+def _weights_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
+    if isinstance(counts, PairedCounts) and all(np.array_equal(getattr(counts, name), counts.n) for name in WEIGHTS):
+        return {}
+    return {name: getattr(counts, name).tolist() for name in WEIGHTS}
+
+
+def sums_from_document(document: Any, bins: Bins, target: str, where: str = "") -> BinnedCounts:
+    """Counts from what was summed in each of these bins, checked; `where` begins the names in messages."""
+    _files.require_entries(document, NEEDED, WEIGHTS, where.rstrip("."))
+    size = len(bins)
+    cells = _integers(f"{where}cells", document["cells"], (2, size))
+    _total(f"{where}rows", document["rows"], cells)
+    deviation = _floats(f"{where}deviation", document["deviation"], (2, size))
+    deviation_sq = _floats(f"{where}deviation_sq", document["deviation_sq"], (size,))
+    weight, weight_sq = _weights(document, cells, where)
+    _possible_weights(where, cells, weight, weight_sq)
+    reach = bins.widths / 2 + HALF_DIGIT
+    _within(f"{where}deviation", "lie within its bin", np.abs(deviation), weight * reach, deviation)
+    # Cauchy-Schwarz in each bin, with room for the rounding of long sums
+    room = ROUNDING * weight.sum(axis=0) * reach**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = np.where(weight > 0, deviation * (deviation / weight), 0).sum(axis=0)
+    _within(f"{where}deviation_sq", "fit `deviation`", least - room, deviation_sq, deviation_sq)
+    _within(f"{where}deviation_sq", "lie within its bin", deviation_sq, weight.sum(axis=0) * reach**2, deviation_sq)
+    return BinnedCounts(bins, cells, weight, deviation, deviation_sq, weight_sq, target)
+
+
+def _by_bin(values: NDArray[Any]) -> NDArray[Any]:
+    """Both outcomes together; joint cells are what they are."""
+    return values.sum(axis=0) if values.ndim == 2 else values
+
+
+def _weights(document: Mapping[str, Any], rows: Ints, where: str) -> tuple[Floats, Floats]:
+    """Sums of weights and of squared weights: the rows themselves where there are none in the document."""
+    given = [name for name in WEIGHTS if name in document]
+    if not given:
+        return rows.astype(np.float64), _by_bin(rows).astype(np.float64)
+    if len(given) == 1:
+        raise ValueError(f"`{where}{given[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
+    weight = _floats(f"{where}weight", document["weight"], rows.shape)
+    weight_sq = _floats(f"{where}weight_sq", document["weight_sq"], rows.shape[-1:])
+    for name, values in (("weight", weight), ("weight_sq", weight_sq)):
+        if (values < 0).any():
+            _checks.refuse(f"{where}{name}", "must be >= 0", values < 0, values)
+    return weight, weight_sq
+
+
+def _possible_weights(where: str, rows: Ints, weight: Floats, weight_sq: Floats) -> None:
+    """A sum of squares lies between what equal weights have and what one weight alone has."""
+    if rows.any() and not weight.any():
+        raise ValueError(f"`{where}weight` is 0 everywhere, though there are {rows.sum()} rows.")
+    _within(f"{where}weight", "be 0 where there are no rows", np.where(rows == 0, weight, 0), 0 * weight, weight)
+    with np.errstate(over="ignore"):
+        each = weight * (weight / np.maximum(rows, 1))
+    least, total = _by_bin(each), _by_bin(weight)
+    with np.errstate(over="ignore"):
+        most = total**2
+    tiny = TINY * np.maximum(_by_bin(rows), 1)  # squares that float64 does not hold
+    _within(f"{where}weight_sq", "fit `weight`", least * (1 - ROUNDING) - tiny, weight_sq, weight_sq)
+    _within(f"{where}weight_sq", "fit `weight`", weight_sq, most * (1 + ROUNDING) + tiny, weight_sq)
+
+
+def _within(name: str, rule: str, values: Floats, most: Floats, shown: Floats) -> None:
+    bad = values > most * (1 + ROUNDING)
+    if bad.any():
+        _checks.refuse(name, f"must {rule}", bad, shown, hint="These are not sums over rows.")
+
+
+def _paired(document: dict[str, Any]) -> PairedCounts:
+    _files.require_entries(document, ["target", "first", "second", "cells", "n"], WEIGHTS)
+    target = document["target"]
+    _checks.one_of("target", target, TARGETS)
+    first, second = (_margin(document[name], name, target) for name in ("first", "second"))
+    if not isinstance(document["n"], list):
+        raise ValueError("`n` must be an array.")
+    size = len(document["n"])
+    n = _integers("n", document["n"], (size,))
+    cells = _integers("cells", document["cells"], (size, 4))
+    if (n == 0).any():
+        _checks.refuse("n", "must be >= 1: only cells with rows are kept", n == 0, n)
+    top = np.array([len(first.bins), 2, len(second.bins), 2])
+    if (cells >= top).any():
+        rule = f"must be bin, outcome, bin, outcome, each below {top.tolist()}"
+        _checks.refuse("cells", rule, cells >= top, cells)
+    _ascending(cells)
+    weight, weight_sq = _weights(document, n, "")
+    _possible_weights("", n, weight, weight_sq)
+    for columns, name, margin in ((cells[:, :2], "first", first), (cells[:, 2:], "second", second)):
+        place = columns[:, 1] * len(margin.bins) + columns[:, 0]
+        rows, weights = np.zeros(margin.cells.size, np.int64), np.zeros(margin.cells.size)
+        np.add.at(rows, place, n)
+        np.add.at(weights, place, weight)
+        differs = rows.reshape(margin.cells.shape) != margin.cells
+        if differs.any():
+            _checks.refuse(f"{name}.cells", "must be what `cells` and `n` add up to", differs, margin.cells)
+        differs = ~np.isclose(weights.reshape(margin.weight.shape), margin.weight, rtol=ROUNDING, atol=0)
+        if differs.any():
+            _checks.refuse(f"{name}.weight", "must be what `cells` and `weight` add up to", differs, margin.weight)
+    return PairedCounts(first, second, cells, n, weight, weight_sq)
+
+
+def _margin(document: Any, name: str, target: str) -> BinnedCounts:
+    _files.require_entries(document, ["bins", *NEEDED], WEIGHTS, f"'{name}'")
+    sums = {key: value for key, value in document.items() if key != "bins"}
+    return sums_from_document(sums, bins_from_document(document["bins"]), target, f"{name}.")
+
+
+def _ascending(cells: Ints) -> None:
+    """Lexicographic order, each cell once."""
+    steps = np.diff(cells, axis=0)
+    first = np.argmax(steps != 0, axis=1)
+    falls = np.zeros(len(cells), bool)
+    falls[1:] = np.take_along_axis(steps, first[:, None], axis=1)[:, 0] <= 0
+    if falls.any():
+        _checks.refuse("cells", "must be in ascending order, each once", falls)
+
+
+def _total(name: str, stated: Any, cells: Ints) -> None:
+    rows = sum(map(int, cells.ravel()))  # Python's integers: the sum of wrong ones may be larger than int64
+    if rows > MOST_ROWS:
+        raise ValueError(f"`{name}` must be at most {MOST_ROWS}; the cells add up to {rows}.")
+    if int(_integers(name, stated, ())) != rows:
+        raise ValueError(f"`{name}` must be what the cells add up to, {rows}; it is {stated}.")
+
+
+def _integers(name: str, values: Any, shape: tuple[int, ...]) -> Ints:
+    """JSON integers >= 0 of a shape; 1.0 and true are none."""
+    return _array(name, values, shape, (int,), "integers >= 0 below 2^63", lambda v: 0 <= v <= MOST_ROWS).astype(
+        np.int64
+    )
+
+
+def _floats(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+    """Finite JSON numbers of a shape; a number beyond float64 reads as infinite."""
+    return _array(name, values, shape, (int, float), "finite numbers", lambda v: abs(v) <= LARGEST).astype(np.float64)
+
+
+def _array(
+    name: str, values: Any, shape: tuple[int, ...], kinds: tuple[type, ...], rule: str, holds: Any
+) -> NDArray[np.object_]:
+    flat = [values]
+    for length in shape:
+        if not all(isinstance(part, list) and len(part) == length for part in flat):
+            raise ValueError(f"`{name}` must be an array of {rule} of shape {shape}.")
+        flat = [value for part in flat for value in part]
+    for i, value in enumerate(flat):
+        if type(value) not in kinds or not holds(value):
+            at = f" at index {tuple(map(int, np.unravel_index(i, shape)))}" if shape else ""
+            raise ValueError(f"`{name}` must hold {rule}; {value!r}{at} is not.")
+    array = np.empty(len(flat), object)
+    array[:] = flat
+    return array.reshape(shape)

@@ -1,0 +1,300 @@
+"""Counts by window of time: what a stream leaves behind. Frozen, and anything counted can be added."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _files
+from bayescal.data import times
+from bayescal.data.groups import Groups
+from bayescal.data.predictions import TARGETS, Predictions
+from bayescal.data.times import Start, Window
+from bayescal.stats.binned import BinnedCounts, require_counts
+from bayescal.stats.bins import Bins
+from bayescal.stats.stored import bins_document, bins_from_document, sums_document, sums_from_document
+
+Ints = NDArray[np.int64]
+
+#: Changes when a reader of the file would have to change.
+SCHEMA = "bayescal.monitor/1"
+#: A bound may be written 0.3 where windows of 0.1 begin at 0.30000000000000004.
+SAME_BOUND = 1e-9
+#: So many windows have ranks of 16 bits.
+RANKED_BY_TABLE = 2**16
+
+
+@dataclass(frozen=True)
+class WindowedCounts:
+    """Counts of the windows that have rows.
+
+    Parameters
+    ----------
+    bins : Bins
+        The edges.
+    target : str
+        What confidence and outcome mean.
+    window : Window or None
+        Length of the windows; None where there is one total, number 0.
+    kind : str or None
+        What times are, of `times.KINDS`; None before the first.
+    counts : dict of int to BinnedCounts
+        By the number of the window.
+    forgotten : int or None
+        Windows before this number were dropped, and take no more rows.
+    """
+
+    bins: Bins
+    target: str
+    window: Window | None
+    kind: str | None = None
+    counts: dict[int, BinnedCounts] = field(default_factory=dict)
+    forgotten: int | None = None
+
+    def start(self, number: int) -> Start:
+        """First moment of a window."""
+        return None if self.window is None else self.window.start(number, self.kind or "naive")
+
+    def said(self, number: int) -> str:
+        """First moment of a window, in words."""
+        return times.in_words(self.start(number))
+
+    def said_span(self, numbers: Sequence[int]) -> str:
+        """Windows from the first to the last, in words."""
+        return "all rows" if self.window is None else f"[{self.said(numbers[0])}, {self.said(numbers[-1] + 1)})"
+
+    def __str__(self) -> str:
+        n_rows, size = sum(counts.n_rows for counts in self.counts.values()), len(self.counts)
+        told = f"{n_rows} row{'s' * (n_rows != 1)}" if size else "no rows yet"
+        if self.window is None or not size:
+            return told if self.window is None else f"{told}, windows of {self.window}"
+        last = f" to {self.said(max(self.counts))}" if size > 1 else ""
+        return f"{told} in {size} window{'s' * (size > 1)} of {self.window}, {self.said(min(self.counts))}{last}"
+
+    def with_rows(self, predictions: Predictions, time: Any) -> "WindowedCounts":
+        """Rows added, each to the window of its time."""
+        if not isinstance(predictions, Predictions):
+            raise TypeError(
+                f"`predictions` must be Predictions, not {type(predictions).__name__}; `add` takes outcome, confidence."
+            )
+        self._require_target(predictions.target)
+        kind, numbers = self._numbers(time, len(predictions))
+        found, of_row = _ranked(numbers)
+        same = replace(self, kind=kind)
+        parts: Iterable[Predictions] = [predictions]
+        if len(found) > 1:
+            parts = Groups(tuple(map(same.said, found.tolist())), of_row, "window").split(predictions)
+        counted = (BinnedCounts.from_predictions(part, bins=self.bins) for part in parts)
+        return self._with(kind, dict(zip(found.tolist(), counted, strict=True)))
+
+    def with_counts(self, counts: BinnedCounts, time: Any) -> "WindowedCounts":
+        """Counts added to one window."""
+        require_counts(counts)
+        kind, numbers = self._numbers(time, None)
+        return self._with(kind, {int(numbers[0]): BinnedCounts.empty(self.bins, target=self.target) + counts})
+
+    def without(self, before: Any) -> "WindowedCounts":
+        """Windows before a bound dropped."""
+        kind, bound = self._bound("before", before)
+        forgotten = bound if self.forgotten is None else max(bound, self.forgotten)
+        kept = {k: counts for k, counts in self.counts.items() if k >= bound}
+        return replace(self, kind=kind, counts=kept, forgotten=forgotten)
+
+    def between(self, start: Any = None, end: Any = None) -> list[int]:
+        """Numbers of the windows with rows in [start, end), in order."""
+        chosen = sorted(self.counts)
+        low = None if start is None else self._bound("start", start)[1]
+        high = None if end is None else self._bound("end", end)[1]
+        if low is not None and high is not None and high <= low:
+            raise ValueError(f"`end` must be after `start`; they are {end} and {start}. The end is not included.")
+        if low is not None and self.forgotten is not None and low < self.forgotten:
+            raise ValueError(f"`start` must not be before {self.said(self.forgotten)}: what was before is forgotten.")
+        return [k for k in chosen if (low is None or k >= low) and (high is None or k < high)]
+
+    def total(self, numbers: Iterable[int]) -> BinnedCounts:
+        """Sum over windows."""
+        return sum((self.counts[k] for k in numbers), BinnedCounts.empty(self.bins, target=self.target))
+
+    def total_of_rows(self, chosen: list[int], what: str) -> BinnedCounts:
+        """Sum over windows that must have rows: an evaluation of none would be the prior."""
+        counts = self.total(chosen)
+        if not counts.n_rows:
+            raise ValueError(
+                f"there are no rows in {what}; the monitor holds {self}. (For the prior, "
+                "`evaluate_counts(BinnedCounts.empty(bins))`.)"
+            )
+        return counts
+
+    def span(self, name: str, span: Any) -> list[int]:
+        """Numbers of the windows with rows between a pair of bounds."""
+        if not isinstance(span, tuple | list) or len(span) != 2:
+            also = ", or BinnedCounts" if name == "reference" else ""
+            raise TypeError(f"`{name}` must be a pair of bounds (start, end), either of them None{also}; not {span!r}.")
+        try:
+            return self.between(*span)
+        except (ValueError, TypeError) as problem:
+            raise type(problem)(f"`{name}`: {problem}") from problem
+
+    def __add__(self, other: "WindowedCounts") -> "WindowedCounts":
+        for what in ("bins", "target", "window"):
+            own, others = getattr(self, what), getattr(other, what)
+            if own != others:
+                raise ValueError(f"monitors can be added only with the same {what}; these have {own} and {others}.")
+        if None not in (self.kind, other.kind) and self.kind != other.kind:
+            raise ValueError(
+                f"monitors can be added only with times of one kind; these have {times.KINDS[str(self.kind)]} and "
+                f"{times.KINDS[str(other.kind)]}."
+            )
+        marks = [m for m in (self.forgotten, other.forgotten) if m is not None]
+        for one in (self, other):
+            if marks and min(one.counts, default=max(marks)) < max(marks):
+                bound = replace(one, forgotten=None).said(max(marks))
+                raise ValueError(
+                    f"one monitor has forgotten what was before {bound}, and the other has rows of that time: their "
+                    "sum would be of a part. `forget` the same in both first."
+                )
+        merged = replace(self, kind=self.kind or other.kind, forgotten=max(marks) if marks else None)
+        return merged._with(merged.kind, other.counts)
+
+    def _with(self, kind: str | None, more: Mapping[int, BinnedCounts]) -> "WindowedCounts":
+        more = {k: counts for k, counts in more.items() if counts.n_rows}
+        if self.forgotten is not None and min(more, default=self.forgotten) < self.forgotten:
+            raise ValueError(
+                f"`time` must not be before {self.said(self.forgotten)}: the windows before it are forgotten, and rows "
+                f"came for {replace(self, kind=kind).said(min(more))}. Take these rows out."
+            )
+        summed = {k: self.counts[k] + counts if k in self.counts else counts for k, counts in more.items()}
+        return replace(self, kind=kind, counts=self.counts | summed)
+
+    def _require_target(self, target: str) -> None:
+        if target != self.target:
+            raise ValueError(
+                f"rows of target {target!r} do not belong to this monitor, whose target is {self.target!r}: they "
+                "answer different questions."
+            )
+
+    def _numbers(self, time: Any, n_rows: int | None) -> tuple[str | None, Ints]:
+        """Kind of the times, and the window of each row; of one time for all rows, one number."""
+        if self.window is None:
+            if time is not None:
+                raise ValueError(
+                    "`time` is of no use to a monitor without windows; make it with `window=`, as in '1d'."
+                )
+            return None, np.zeros(1, np.int64)
+        if time is None:
+            raise TypeError(f"`time` is needed, one or a column: rows are counted in windows of {self.window}.")
+        if n_rows is None or np.ndim(time) == 0:
+            kind, read = times.read_moment("time", time)
+        else:
+            kind, read = times.read_column("time", time)
+            _checks.same_length(("time", "outcome"), (len(read), n_rows))
+        self._require_kind("time", kind)
+        return kind, self.window.index(read)
+
+    def _require_kind(self, name: str, kind: str) -> None:
+        if self.window is not None and self.window.of_dates == (kind == "number"):
+            wanted = "a date" if self.window.of_dates else "a number"
+            raise TypeError(
+                f"`{name}` must be {wanted}, since windows have the length {self.window}; not {times.KINDS[kind]}."
+            )
+        if self.kind is not None and kind != self.kind:
+            hint = " In UTC: '2026-03-01T00:00+00:00'." if self.kind == "utc" else ""
+            raise TypeError(
+                f"`{name}` must be of the kind that came before, {times.KINDS[self.kind]}; not "
+                f"{times.KINDS[kind]}.{hint}"
+            )
+
+    def _bound(self, name: str, moment: Any) -> tuple[str, int]:
+        """Number of the window that begins at a moment."""
+        if self.window is None:
+            raise ValueError(f"`{name}` is of no use to a monitor without windows; make it with `window=`, as in '1d'.")
+        kind, (read,) = times.read_moment(name, moment)
+        self._require_kind(name, kind)
+        number = int(self.window.index(np.array([read]))[0])
+        length = self.window.length
+        for k in (number, number + 1):
+            if read == k * length or (isinstance(length, float) and abs(read - k * length) < SAME_BOUND * length):
+                return kind, k
+        near = " and ".join(replace(self, kind=kind).said(k) for k in (number, number + 1))
+        raise ValueError(
+            f"`{name}` must be where a window of {self.window} begins, since rows within it are told apart no more; "
+            f"{moment} is not. The nearest are {near}."
+        )
+
+    def document(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        window = None
+        if self.window is not None:
+            window = {"microseconds" if self.window.of_dates else "number": self.window.length}
+        return {
+            "schema": SCHEMA,
+            "target": self.target,
+            "bins": bins_document(self.bins),
+            "window": window,
+            "time": self.kind,
+            "forgotten_before": None if self.forgotten is None else self._written(self.forgotten),
+            "windows": [{"start": self._written(k)} | sums_document(self.counts[k]) for k in sorted(self.counts)],
+        }
+
+    def _written(self, number: int) -> Any:
+        start = self.start(number)
+        return start if start is None or isinstance(start, int | float) else start.isoformat()
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> "WindowedCounts":
+        """Checked counts from plain data."""
+        names = ["schema", "target", "bins", "window", "time", "forgotten_before", "windows"]
+        _files.require_entries(document, names)
+        _checks.one_of("target", document["target"], TARGETS)
+        _checks.one_of("time", document["time"], [None, *times.KINDS])
+        if not isinstance(document["windows"], list):
+            raise ValueError("`windows` must be an array.")
+        bins, window = bins_from_document(document["bins"]), _window(document["window"])
+        empty = cls(bins, document["target"], window, document["time"])
+        mark = document["forgotten_before"]
+        read = replace(empty, forgotten=None if mark is None else empty._read("forgotten_before", mark))
+        last = None
+        for i, entry in enumerate(document["windows"]):
+            where = f"windows[{i}]."
+            if not isinstance(entry, dict) or "start" not in entry:
+                raise ValueError(f"`windows[{i}]` must be an object with an entry 'start'.")
+            number = read._read(f"{where}start", entry["start"])
+            if last is not None and number <= last:
+                raise ValueError(f"`{where}start` must be after that of the window before it.")
+            sums = {name: value for name, value in entry.items() if name != "start"}
+            counts = sums_from_document(sums, bins, read.target, where)
+            read, last = read._with(read.kind, {number: counts}), number
+        return read
+
+    def _read(self, name: str, written: Any) -> int:
+        if (self.window is None) != (written is None) or (self.window is not None and self.kind is None):
+            raise ValueError(f"`{name}` is {written!r}, which does not fit 'window' and 'time'.")
+        if self.window is None:
+            return 0
+        return self._bound(name, written)[1]
+
+
+def _ranked(numbers: Ints) -> tuple[Ints, NDArray[Any]]:
+    """The numbers that occur, in order, and the rank of each; rows are sorted only where no table of ranks will do."""
+    low = int(numbers.min())
+    size = int(numbers.max()) - low + 1
+    if size > RANKED_BY_TABLE:
+        return np.unique(numbers, return_inverse=True)
+    there = np.bincount(numbers - low, minlength=size) > 0
+    # numpy sorts what has 16 bits by counting: the rows of each window are then found ten times faster
+    rank = (np.cumsum(there) - 1).astype(np.uint16)
+    return np.flatnonzero(there) + low, rank[numbers - low]
+
+
+def _window(document: Any) -> Window | None:
+    if document is None:
+        return None
+    _files.require_entries(document, [], ["microseconds", "number"], "'window'")
+    if len(document) != 1:
+        raise ValueError("`window` must have one length, 'microseconds' or 'number'.")
+    ((unit, length),) = document.items()
+    if unit == "microseconds" and type(length) is not int:
+        raise ValueError(f"`window.microseconds` must be an integer, not {length!r}.")
+    return replace(Window.of(length), of_dates=unit == "microseconds")

@@ -1,0 +1,214 @@
+"""Times of rows and the windows they fall into; Python's own calendar and fractions are the oracle."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from bayescal.data.times import Window, in_words, read_column, read_moment
+
+BERLIN_WINTER = timezone(timedelta(hours=1))
+
+
+@pytest.mark.parametrize(
+    ("window", "expected", "said"),
+    [
+        ("1d", timedelta(days=1), "1 day"),
+        ("d", timedelta(days=1), "1 day"),
+        ("2 Days", timedelta(days=2), "2 days"),
+        ("6H", timedelta(hours=6), "6 hours"),
+        ("36h", timedelta(hours=36), "36 hours"),
+        ("15min", timedelta(minutes=15), "15 minutes"),
+        ("90 s", timedelta(seconds=90), "90 seconds"),
+        ("1w", timedelta(weeks=1), "7 days"),
+        ("250ms", timedelta(milliseconds=250), "250 milliseconds"),
+        ("5µs", timedelta(microseconds=5), "5 microseconds"),
+        (timedelta(hours=1), timedelta(hours=1), "1 hour"),
+        (np.timedelta64(1, "D"), timedelta(days=1), "1 day"),
+        (np.timedelta64(3600, "s"), timedelta(hours=1), "1 hour"),
+        (pd.Timedelta("1D"), timedelta(days=1), "1 day"),
+        (100, 100, "100"),
+        (np.int32(100), 100, "100"),
+        (0.25, 0.25, "0.25"),
+    ],
+)
+def test_lengths(window, expected, said):
+    made = Window.of(window)
+    assert made.given == expected
+    assert type(made.given) is type(expected)
+    assert str(made) == said
+    assert Window.of(made.given) == made
+
+
+@pytest.mark.parametrize(
+    ("window", "error", "said"),
+    [
+        ("1 month", ValueError, "months and years differ"),
+        ("5m", ValueError, "For minutes say 'min'"),
+        ("", ValueError, "a number and a unit"),
+        ("-1d", ValueError, "a number and a unit"),
+        ("0d", ValueError, "> 0"),
+        (np.timedelta64(1, "M"), ValueError, "one length"),
+        (np.timedelta64("NaT", "s"), ValueError, "one length"),
+        (np.timedelta64(1500, "ns"), ValueError, "whole microseconds"),
+        (timedelta(0), ValueError, "> 0"),
+        (timedelta(-1), ValueError, "> 0"),
+        (0, ValueError, "> 0"),
+        (float("inf"), ValueError, "finite"),
+        (float("nan"), ValueError, "finite"),
+        (True, TypeError, "'1d'"),
+        ([1], TypeError, "'1d'"),
+    ],
+)
+def test_what_is_no_length(window, error, said):
+    with pytest.raises(error, match=said):
+        Window.of(window)
+
+
+def test_dates_fall_into_the_window_that_python_finds():
+    rng = np.random.default_rng(1)
+    moments = [datetime(1, 1, 8) + timedelta(seconds=int(s), microseconds=7) for s in rng.integers(0, 3 * 10**11, 300)]
+    moments += [datetime(1970, 1, 1) + timedelta(days=d, microseconds=m) for d in (-1, 0, 1) for m in (-1, 0, 1)]
+    kind, read = read_column("time", moments)
+    assert kind == "naive"
+    for length in (timedelta(days=1), timedelta(hours=7), timedelta(weeks=1), timedelta(microseconds=3)):
+        window = Window.of(length)
+        for moment, k in zip(moments, window.index(read).tolist(), strict=True):
+            start = window.start(k, kind)
+            assert start <= moment < start + length
+            assert (start - datetime(1970, 1, 1)) % length == timedelta(0)
+
+
+@pytest.mark.parametrize("length", [0.1, 0.3, 1 / 3, 7.0, 1e-9, 12345.678])
+def test_numbers_fall_into_the_window_whose_float_bounds_hold_them(length):
+    k = np.arange(-50, 50)
+    edges = k * length
+    near = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
+    found = Window.of(length).index(near)
+    assert ((found * length <= near) & (near < (found + 1) * length)).all()
+    np.testing.assert_array_equal(found[: len(k)], k)  # a bound belongs to the window that it begins
+
+
+def test_integers_are_exact_beyond_the_digits_of_floats():
+    times = np.array([-(2**62) - 1, 2**62 - 1, 2**62, 2**62 + 1])
+    found = Window.of(3).index(times)
+    assert [int(Fraction(int(t), 3).__floor__()) for t in times] == found.tolist()
+    with pytest.raises(ValueError, match=r"2\^53 windows"):
+        Window.of(0.5).index(np.array([1.0, 1e17]))
+
+
+UTC_TIMES = [datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, 12, tzinfo=UTC)]
+MICROSECONDS = [1767225600 * 10**6, 1782907200 * 10**6]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        UTC_TIMES,
+        [datetime(2026, 1, 1, 1, tzinfo=BERLIN_WINTER), UTC_TIMES[1]],
+        pd.Series(UTC_TIMES),
+        pd.Series(UTC_TIMES).dt.tz_convert("Europe/Berlin"),
+        pd.DatetimeIndex(UTC_TIMES).tz_convert("America/New_York"),
+        pd.Series(UTC_TIMES).astype("timestamp[us, tz=UTC][pyarrow]"),
+        pl.Series(UTC_TIMES).dt.convert_time_zone("Europe/Berlin"),
+        pa.chunked_array([pa.array(UTC_TIMES)]),
+        pa.array(UTC_TIMES, pa.timestamp("ns", "Europe/Berlin")),
+    ],
+    ids=range(9),
+)
+def test_columns_with_a_zone_are_taken_to_utc(column):
+    kind, read = read_column("time", column)
+    assert kind == "utc"
+    assert read.tolist() == MICROSECONDS
+
+
+NAIVE = [t.replace(tzinfo=None) for t in UTC_TIMES]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        NAIVE,
+        [date(2026, 1, 1), NAIVE[1]],
+        np.array(NAIVE, "M8[s]"),
+        np.array(NAIVE, "M8[ns]"),
+        pd.Series(NAIVE),
+        pl.Series(NAIVE),
+        pa.array(NAIVE),
+    ],
+    ids=range(7),
+)
+def test_columns_without_a_zone_are_taken_as_they_are(column):
+    kind, read = read_column("time", column)
+    assert kind == "naive"
+    assert read.tolist() == MICROSECONDS
+
+
+@pytest.mark.parametrize(
+    ("moment", "kind", "value"),
+    [
+        ("2026-01-01", "naive", MICROSECONDS[0]),
+        ("2026-01-01T01:00+01:00", "utc", MICROSECONDS[0]),
+        ("2026-01-01T00:00Z", "utc", MICROSECONDS[0]),
+        (date(2026, 1, 1), "naive", MICROSECONDS[0]),
+        (pd.Timestamp("2026-01-01"), "naive", MICROSECONDS[0]),
+        (pd.Timestamp("2026-01-01", tz="UTC"), "utc", MICROSECONDS[0]),
+        (np.datetime64("2026-01-01"), "naive", MICROSECONDS[0]),
+        (np.datetime64("1969-12-31T23:59:59.999999999", "ns"), "naive", -1),
+        (3, "number", 3),
+        (np.float32(0.5), "number", 0.5),
+    ],
+)
+def test_moments(moment, kind, value):
+    found, read = read_moment("time", moment)
+    assert (found, read.tolist()) == (kind, [value])
+
+
+@pytest.mark.parametrize(
+    ("column", "error", "said"),
+    [
+        ([datetime(2026, 1, 1), None], ValueError, "first at index 1"),
+        ([datetime(2026, 1, 1), pd.NaT], ValueError, "first at index 1"),
+        (np.array(["NaT", "2026-01-01"], "M8[s]"), ValueError, "first at index 0"),
+        (pl.Series([None, datetime(2026, 1, 1)]), ValueError, "first at index 0"),
+        (pd.Series([UTC_TIMES[0], None]), ValueError, "first at index 1"),
+        (np.ma.MaskedArray([1, 2], [False, True]), ValueError, "masked, first at index 1"),
+        ([1.0, float("nan")], ValueError, "first at index 1"),
+        ([1.0, float("inf")], ValueError, "finite"),
+        ([UTC_TIMES[0], NAIVE[0]], ValueError, "of one kind.*first at index 1"),
+        (["2026-01-01", "2026-01-02"], TypeError, "Strings"),
+        (np.array([True, False]), TypeError, "numbers or dates"),
+        (np.zeros((2, 2)), ValueError, r"\(2, 2\)"),
+        (np.array([2**64 - 1], np.uint64), ValueError, "2\\^63"),
+        (np.array([20000], "M8[Y]"), ValueError, "years 1 to 9999"),
+        ([2**70, 1], ValueError, "float64|numbers"),
+    ],
+    ids=range(15),
+)
+def test_what_is_no_column_of_times(column, error, said):
+    with pytest.raises(error, match=said):
+        read_column("time", column)
+
+
+@pytest.mark.parametrize(
+    ("moment", "said"), [("today", "like '2026"), (pd.NaT, "missing"), (True, "a number"), ([], "a")]
+)
+def test_what_is_no_time(moment, said):
+    with pytest.raises((ValueError, TypeError), match=f"`start`.*{said}"):
+        read_moment("start", moment)
+
+
+def test_dates_in_words():
+    words = {
+        datetime(2026, 3, 1): "2026-03-01",
+        datetime(2026, 3, 1, tzinfo=UTC): "2026-03-01 UTC",
+        datetime(2026, 3, 1, 6, tzinfo=UTC): "2026-03-01 06:00 UTC",
+        datetime(2026, 3, 1, 6, 0, 5): "2026-03-01 06:00:05",
+        datetime(2026, 3, 1, 6, 0, 0, 5): "2026-03-01 06:00:00.000005",
+        7: "7",
+    }
+    assert {moment: in_words(moment) for moment in words} == words

@@ -1,0 +1,289 @@
+"""Files that are replaced whole: whatever happens to the writer, the reader finds the old text or the new one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from bayescal import BinnedCounts, CalibrationMonitor, _files
+from bayescal._files import document_text, read_document, write_atomically
+
+KILLS = 50
+#: Children of one process that has imported everything: each goes on where the last one was killed.
+WRITER = """
+import os, sys
+from bayescal import BinnedCounts, CalibrationMonitor
+
+def write(path):
+    monitor = CalibrationMonitor.load(path)
+    while True:
+        i = monitor.n_rows
+        monitor.add_counts(BinnedCounts.from_arrays([i % 2], [1 / (i + 1)]), time=i % 7)
+        monitor.save(path)
+        os.write(1, b"%d\\n" % (i + 1))
+
+for path in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        write(path.strip())
+    os.write(1, b"pid %d\\n" % child)
+    os.waitpid(child, 0)
+    os.write(1, b"dead\\n")
+"""
+
+
+def batches():
+    """The states that are written, one after the other: one more row in each."""
+    monitor = CalibrationMonitor(window=1)
+    while True:
+        yield monitor
+        i = monitor.n_rows
+        monitor.add_counts(BinnedCounts.from_arrays([i % 2], [1 / (i + 1)]), time=i % 7)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
+def test_kill_at_random_moments_never_leaves_a_broken_state(tmp_path):
+    path, rng, expected = tmp_path / "state.json", np.random.default_rng(1), batches()
+    state = next(expected)
+    state.save(path)
+    acknowledged, drafts_seen = 0, 0
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        [sys.executable, "-W", "error::UserWarning", "-c", WRITER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as zygote:
+        for kill in range(KILLS):
+            zygote.stdin.write(f"{path}\n")
+            zygote.stdin.flush()
+            lines = [zygote.stdout.readline()]
+            # every other one is killed at once, perhaps before it has read the state; the others have written something
+            while not any(line.startswith("pid") for line in lines) or (kill % 2 and len(lines) < 2):
+                lines.append(zygote.stdout.readline())
+            time.sleep(rng.uniform(0, 0.03))
+            os.kill(next(int(line.split()[1]) for line in lines if line.startswith("pid")), signal.SIGKILL)
+            while lines[-1] != "dead\n":
+                lines.append(zygote.stdout.readline())
+            told = [int(line) for line in lines if line[0].isdigit()]
+            acknowledged = max(told, default=acknowledged)
+            drafts = list(tmp_path.glob(".state.json-*.draft.json"))
+            drafts_seen += bool(drafts)
+            for draft in drafts:
+                draft.unlink()
+            found = CalibrationMonitor.load(path)
+            # one that was being written may have been finished without its writer living to say so
+            assert found.n_rows in (acknowledged, acknowledged + 1)
+            while state.n_rows < found.n_rows:
+                state = next(expected)
+            assert found == state
+            acknowledged = found.n_rows
+        zygote.stdin.close()
+    assert acknowledged >= KILLS // 2
+    assert drafts_seen > 5, drafts_seen  # killed within a write, and not always between two
+
+
+def test_twenty_processes_count_and_their_files_add_up(tmp_path):
+    """Disjoint slices of one array, counted by 20 processes that were all alive at once, merged from their files."""
+    from bayescal import load_counts
+
+    rng = np.random.default_rng(2)
+    confidence = np.concatenate([rng.random(9000), np.arange(1001) / 1000]).astype(np.float32)
+    outcome = (rng.random(len(confidence)) < confidence).astype(np.int8)
+    np.save(tmp_path / "confidence.npy", confidence)
+    np.save(tmp_path / "outcome.npy", outcome)
+    code = f"""
+import os, sys
+import numpy as np
+from pathlib import Path
+from bayescal import BinnedCounts, save_counts
+folder, ready = Path({str(tmp_path)!r}), os.pipe()
+children = []
+for worker in range(20):
+    if (child := os.fork()) == 0:
+        os.close(ready[1])
+        os.read(ready[0], 1)  # until all are there
+        c, z = (np.load(folder / f"{{name}}.npy", mmap_mode="r")[worker::20] for name in ("confidence", "outcome"))
+        save_counts(BinnedCounts.from_arrays(z, c, bins=20, target="event"), folder / f"part-{{worker}}.json")
+        os._exit(0)
+    children.append(child)
+os.close(ready[1])
+sys.exit(any(os.waitpid(child, 0)[1] for child in children))
+"""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    paths = sorted(tmp_path.glob("part-*.json"))
+    assert len(paths) == 20
+    merged = sum(map(load_counts, paths))
+    whole = BinnedCounts.from_arrays(outcome, confidence, bins=20, target="event")
+    np.testing.assert_array_equal(merged.cells, whole.cells)
+    np.testing.assert_allclose(merged.deviation, whole.deviation, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(merged.deviation_sq, whole.deviation_sq, rtol=1e-12)
+    assert merged.target == "event"
+    assert not merged.weighted
+
+
+def test_text_arrives_and_nothing_else_is_left(tmp_path):
+    path = tmp_path / "a.json"
+    assert write_atomically(path, "one ü\n") == path
+    write_atomically(str(path), "two\n")
+    assert path.read_bytes() == b"two\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_permissions_and_links_stay(tmp_path):
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    write_atomically(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.parametrize("fails", ["fsync", "replace"])
+@pytest.mark.parametrize("error", [OSError("no space"), KeyboardInterrupt()])
+def test_what_fails_leaves_the_old_file_and_no_draft(tmp_path, monkeypatch, fails, error):
+    path = write_atomically(tmp_path / "a.json", "old")
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(_files.os, fails, fail)
+    with pytest.raises(type(error)):
+        write_atomically(path, "new")
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_the_disk_has_the_text_before_the_name_and_the_name_before_the_return(tmp_path, monkeypatch):
+    done = []
+    for name in ("fsync", "replace"):
+        real = getattr(os, name)
+        monkeypatch.setattr(_files.os, name, lambda *a, name=name, real=real: (done.append(name), real(*a))[1])
+    write_atomically(tmp_path / "a.json", "text")
+    assert done == ["fsync", "replace", "fsync"]
+
+
+def test_abandoned_drafts_go_and_those_of_other_writers_stay(tmp_path):
+    path = write_atomically(tmp_path / "a.json", "old")
+    names = {
+        name: tmp_path / name
+        for name in (".a.json-00.draft.json", ".a.json-11.draft.json", ".b.json-22.draft.json", ".a.json-x.json")
+    }
+    for draft in names.values():
+        draft.write_text("half")
+    for name in (".a.json-00.draft.json", ".b.json-22.draft.json", ".a.json-x.json"):
+        os.utime(names[name], (time.time() - 7200,) * 2)
+    write_atomically(path, "new")
+    assert {p.name for p in tmp_path.iterdir()} == {"a.json", *names} - {".a.json-00.draft.json"}
+
+
+def test_several_files_are_replaced_together_or_not_at_all(tmp_path):
+    paths = [tmp_path / "a.json", tmp_path / "b.png"]
+
+    def half():
+        with _files.replacing(paths) as drafts:
+            assert [d.suffix for d in drafts] == [".json", ".png"]
+            drafts[0].write_text("half")
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        half()
+    assert list(tmp_path.iterdir()) == []
+    with _files.replacing(paths) as drafts:
+        for draft in drafts:
+            draft.write_text("whole")
+    assert sorted(tmp_path.iterdir()) == paths
+
+
+def test_folders_are_refused(tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        write_atomically(tmp_path, "text")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        write_atomically(tmp_path / "no" / "a.json", "text")
+
+
+# --- documents
+
+
+def test_floats_come_back_bit_for_bit():
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 2**63, 2000, dtype=np.uint64).view(np.float64)
+    values = np.concatenate([values[np.isfinite(values)], [-0.0, 5e-324, 1.7976931348623157e308, 0.1, 1 / 3]])
+    again = np.array(json.loads(document_text({"values": values.tolist()}))["values"])
+    np.testing.assert_array_equal(again.view(np.int64), values.view(np.int64))
+
+
+def test_a_document_is_what_json_would_have_written():
+    document = {"a": [], "b": {}, "c": [[1, 2.5], []], "d": {"e": [{"f": None}, True]}, "ü": "\n"}
+    assert json.loads(document_text(document)) == document
+    with pytest.raises(ValueError, match="JSON"):
+        document_text({"a": float("nan")})
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty"),
+        (b" \n", "is empty"),
+        (b"PAR1\xff\xfe\x00", "not a JSON document that can be read"),
+        (b'{"schema": "x.y/1", "a": [1, 2', "ends too early"),
+        (b'{"schema": "x.y/1"} {}', "not JSON"),
+        (b'{"schema": "x.y/1", "a": NaN}', "NaN"),
+        (b'{"schema": "x.y/1", "a": 1, "a": 2}', "'a' stands in it twice"),
+        (b"[1]", "JSON array"),
+        (b"3", "JSON number"),
+        (b'{"a": 1}', "no entry 'schema'"),
+        (b'{"schema": "x.y/2"}', r"is 'x.y/2'; this version of bayescal reads x.y/1"),
+        (b'{"schema": "x.z/1"}', "written for something else"),
+        (b'{"schema": 1}', "written for something else"),
+        (b"[" * 100_000, "not a JSON document that can be read"),
+        (b'{"schema": "x.y/1", "a": ' + b"9" * 5000 + b"}", "not a JSON document that can be read"),
+    ],
+    ids=range(15),
+)
+def test_what_is_no_document_is_refused_with_its_name(tmp_path, content, said):
+    path = tmp_path / "file.json"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=said) as raised:
+        read_document(path, "x.y/1")
+    assert str(raised.value).startswith(f"'{path}'")
+
+
+def test_every_way_of_cutting_a_document_short_is_refused(tmp_path):
+    path = tmp_path / "file.json"
+    text = document_text({"schema": "x.y/1", "numbers": [[1, 25], [3, 4]]})
+    for end in range(len(text.rstrip())):
+        path.write_text(text[:end])
+        with pytest.raises(ValueError, match=r"file\.json"):
+            read_document(path, "x.y/1")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    (tmp_path / "counts.json").write_text("{}")
+    with pytest.raises(FileNotFoundError, match=r"Did you mean 'counts\.json'"):
+        read_document(tmp_path / "count.json", "x.y/1")
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        read_document(tmp_path, "x.y/1")
+    with pytest.raises(ValueError, match="pipe or a device"):
+        read_document(os.devnull, "x.y/1")
+
+
+def test_several_writers_of_one_file(tmp_path):
+    """The last one wins; none fails, and none takes another's draft."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    path = tmp_path / "a.json"
+    texts = [f"{i} " * 2000 for i in range(60)]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda text: write_atomically(path, text), texts))
+    assert path.read_text() in texts
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
