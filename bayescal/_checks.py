@@ -4,7 +4,8 @@ A message names the argument, the rule, how many values break it, the first inde
 hints at the repair. Checks are made once, at the door; what lies behind trusts its input.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, NoReturn
@@ -49,13 +50,69 @@ def refuse(
         What one bad value does, and what several do.
     """
     bad = np.asarray(bad)
-    count = int(np.count_nonzero(bad))
     first = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    where = str(int(first[0])) if len(first) == 1 else str(tuple(int(i) for i in first))
-    quoted = "" if values is None else f": {_quote(values[first])}"
-    values_do = f"{count} of {bad.size} values {verb[count > 1]}"
-    message = f"`{name}` {rule}; {values_do}, first at index {where}{quoted}."
-    raise error(f"{message} {hint}".rstrip())
+    found = Finding(
+        said="`{name}` {rule}; {count} of {size} values {do}, first at index {where}{quoted}. {hint}",
+        words={
+            "name": name,
+            "rule": rule,
+            "quoted": "" if values is None else f": {_quote(values[first])}",
+            "hint": hint,
+        },
+        verb=verb,
+        count=int(np.count_nonzero(bad)),
+        size=bad.size,
+        first=tuple(int(i) for i in first),
+    )
+    problem = error(str(found))
+    problem.finding = found  # type: ignore[attr-defined]
+    raise problem
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found wrong with the values of an argument: to be told, or to be added to what other batches bring.
+
+    Parameters
+    ----------
+    said : str
+        The message, with gaps.
+    words : mapping
+        What fills them, but for the numbers below.
+    verb : (str, str)
+        What one such value does, and what several do.
+    count, size : int
+        Such values, and all values.
+    first : tuple of int
+        Index of the first one.
+    most : float
+        The worst of them, where that is told.
+    """
+
+    said: str
+    words: Mapping[str, str]
+    verb: tuple[str, str]
+    count: int
+    size: int
+    first: tuple[int, ...]
+    most: float = 0.0
+
+    def __str__(self) -> str:
+        where = str(self.first[0]) if len(self.first) == 1 else str(self.first)
+        numbers = {"count": self.count, "size": self.size, "where": where, "most": f"{self.most:.2g}"}
+        return self.said.format(do=self.verb[self.count > 1], **self.words, **numbers).rstrip()
+
+    def is_like(self, other: object) -> bool:
+        """Whether both break the same rule for the same argument."""
+        return isinstance(other, Finding) and all(self.words.get(w) == other.words.get(w) for w in ("name", "rule"))
+
+
+class RoundingWarning(UserWarning):
+    """Values outside [0, 1] by so little that they were clipped; `finding` says how many."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(str(finding))
+        self.finding = finding
 
 
 def _quote(value: Any) -> str:
@@ -123,23 +180,27 @@ def probabilities(name: str, values: Array) -> Array:
         return values
     outside = (values < 0) | (values > 1)
     if low < -OVERSHOOT or high > 1 + OVERSHOOT:
-        refuse(name, "must lie in [0, 1]", outside, values, hint=_scale_hint(low, high))
+        refuse(name, "must lie in [0, 1]", outside, values, hint=scale_hint(low, high))
     import warnings
 
-    count, first = int(outside.sum()), np.unravel_index(int(np.argmax(outside)), outside.shape)
-    where = int(first[0]) if len(first) == 1 else tuple(int(i) for i in first)
-    warnings.warn(
-        f"`{name}`: {count} of {values.size} values lie outside [0, 1] by at most {max(-low, high - 1):.2g} "
-        f"(first at index {where}); taken as rounding and clipped.",
-        UserWarning,
-        stacklevel=2,
+    found = Finding(
+        said="`{name}`: {count} of {size} values {do} outside [0, 1] by at most {most} (first at index {where}); "
+        "taken as rounding and clipped.",
+        words={"name": name, "rule": "rounding"},
+        verb=("lie", "lie"),
+        count=int(outside.sum()),
+        size=outside.size,
+        first=tuple(int(i) for i in np.unravel_index(int(np.argmax(outside)), outside.shape)),
+        most=max(-low, high - 1),
     )
+    warnings.warn(RoundingWarning(found), stacklevel=2)
     return np.clip(values, 0, 1)
 
 
-def _scale_hint(low: float, high: float) -> str:
+def scale_hint(low: float, high: float, logits: str = "Logits? Pass `logits=True`.") -> str:
+    """What numbers outside [0, 1] may be; `logits` is what to do with log odds."""
     if low < 0:
-        return "Logits? Pass `logits=True`."
+        return logits
     if 1.5 < high <= 100:
         return "Percentages? Divide by 100."
     if high <= 1.5:
@@ -147,10 +208,15 @@ def _scale_hint(low: float, high: float) -> str:
     return "Scores are not probabilities: calibrate them first."
 
 
+def row_sum_tolerance(dtype: Any) -> float:
+    """How far from 1 the row of a probability matrix of this dtype may add up to."""
+    return ROW_SUM_TOLERANCE.get(np.dtype(dtype).itemsize, 1e-3)
+
+
 def rows_sum_to_one(name: str, matrix: Array) -> None:
     """Require that the rows of an (N, K) matrix of probabilities sum to one."""
     sums = matrix.sum(axis=1, dtype=np.float64)
-    off = np.abs(sums - 1) > ROW_SUM_TOLERANCE.get(matrix.dtype.itemsize, 1e-3)
+    off = np.abs(sums - 1) > row_sum_tolerance(matrix.dtype)
     if off.any():
         refuse(
             name,

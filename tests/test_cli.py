@@ -400,7 +400,7 @@ def test_options_that_do_not_exist_or_do_not_parse(tiny, arguments):
 def test_files_that_are_none(tmp_path, tiny):
     assert "there is no file" in refused(tmp_path / "tony.csv", *TINY)
     assert "Did you mean 'tiny.csv'?" in refused(tmp_path / "tony.csv", *TINY)
-    assert "is a directory" in refused(tmp_path, *TINY)
+    assert "is a folder" in refused(tmp_path, *TINY)
     (tmp_path / "empty").touch()
     assert "is empty" in refused(tmp_path / "empty", *TINY)
     (tmp_path / "x").write_bytes(bytes(range(256)))

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import __version__
+from bayescal._files import replacing
 from bayescal.cli import outputs
 from bayescal.cli.report import Request, evaluate_file
 from bayescal.cli.words import console
@@ -49,7 +50,7 @@ def run(request: Request, draws: int | None, json: Path | None) -> int:
         )
     console(stderr=True).print("The same model in PyMC: compiling takes some tens of seconds, then it is sampled.")
     found = agreement(evaluation.posterior, draws=draws or DRAWS, rng=request.seed, progress=True)
-    with outputs.replacing(list(to_save.values())) as drafts:
+    with replacing(list(to_save.values())) as drafts:
         for draft in drafts:
             outputs.save_json(draft, document(found, evaluation, {**parameters, "draws": found.reference.draws}))
     screen = console()

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
+from bayescal._files import replacing
 from bayescal.cli import outputs
 from bayescal.cli.options import defaults_of
 from bayescal.cli.report import bins_asked
 from bayescal.cli.words import called_columns, console, warnings_as_notes
 from bayescal.compare import compare
 from bayescal.data.files import ModelColumns, Rows, read_models
-from bayescal.data.formats import Source, open_source
+from bayescal.data.formats import open_source
 from bayescal.data.predictions import Predictions
+from bayescal.data.source import Source
 from bayescal.results.comparable import NAMED
 from bayescal.results.comparison import Comparison
 
@@ -84,7 +86,7 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     _checks.one_of("estimand", estimand, NAMED)
     to_save = outputs.check(wanted, besides=request.files)
     comparison, parameters = compare_files(request)
-    with outputs.replacing(list(to_save.values())) as drafts:
+    with replacing(list(to_save.values())) as drafts:
         for kind, draft in zip(to_save, drafts, strict=True):
             if kind == "json":
                 outputs.save_json(

@@ -5,6 +5,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bayescal._files import replacing
 from bayescal.cli import outputs
 from bayescal.cli.compare import show_differences
 from bayescal.cli.report import show
@@ -51,7 +52,7 @@ def run() -> None:
         evaluations[name] = found
     probabilities = {name: digits.y_prob[model] for model, name in SHOWN.items()}
     comparison = compare(digits.y_true, probabilities, rng=SEED)
-    with outputs.replacing([target]) as (draft,):
+    with replacing([target]) as (draft,):
         outputs.save_figure(draft, outputs.picture(evaluations))
 
     screen = console()

@@ -2,9 +2,7 @@
 
 import json
 import os
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,30 +65,6 @@ def check(outputs: Mapping[str, Path | None], besides: Path | Sequence[Path] = (
             raise ValueError(f"--{kind} would overwrite {taken[place]}: '{path}'.")
         taken[place] = f"--{kind}"
     return {kind: path.resolve() for kind, path in wanted.items()}
-
-
-@contextmanager
-def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
-    """Files to write to; they take their targets' places, all of them, only when everything went well.
-
-    Parameters
-    ----------
-    targets : sequence of Path
-        Files to be made or replaced.
-
-    Yields
-    ------
-    list of Path
-        A new name for each in the same folder, with the same suffix. On any exception, also Ctrl-C, they are removed.
-    """
-    drafts = [t.with_name(f".{t.stem}-{secrets.token_hex(4)}{t.suffix}") for t in targets]
-    try:
-        yield drafts
-        for draft, target in zip(drafts, targets, strict=True):
-            os.replace(draft, target)
-    finally:
-        for draft in drafts:
-            draft.unlink(missing_ok=True)
 
 
 def save_json(path: Path, document: Mapping[str, Any]) -> None:

@@ -6,27 +6,41 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescal import _render
+from bayescal import _checks, _render
+from bayescal._files import replacing
 from bayescal.cli import outputs
+from bayescal.cli.counting import Question, count_stream, count_stream_of_classes
 from bayescal.cli.options import defaults_of
 from bayescal.cli.words import console, warnings_as_notes
-from bayescal.data.files import Rows, read_predictions
-from bayescal.evaluate import evaluate
+from bayescal.data.files import RowStream, open_predictions
+from bayescal.evaluate import evaluate, evaluate_class_counts, evaluate_counts
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
+from bayescal.stats.bins import BINNINGS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 @dataclass(frozen=True)
-class _Columns:
+class Columns:
     """Columns of a file that hold what `evaluate` takes, and the target if the options imply one."""
 
     label: str
     prob: str | None
     prob_prefix: str | None
     target: str | None
+
+    def open(self, file: Path, request: "Request") -> RowStream:
+        """Open a file to read these columns of it."""
+        return open_predictions(
+            file,
+            label=self.label,
+            prob=self.prob,
+            prob_prefix=self.prob_prefix,
+            weights=request.weights,
+            classes=None if request.classes is None else next(csv.reader([request.classes])),
+        )
 
     def called(self, weights: str | None) -> dict[str, str]:
         """What messages call the arguments of `evaluate` that hold rows."""
@@ -90,21 +104,30 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
 
 def evaluate_file(request: Request) -> tuple[Evaluation | ClasswiseEvaluation, dict[str, Any]]:
     """Read and evaluate; also what would have to be typed to get the same result."""
-    columns = _columns(request)
+    columns = columns_of(request)
     asked = {**defaults_of(evaluate), **{k: v for k, v in request.asked.items() if v is not None}}
     asked |= {"bins": bins_asked(asked["bins"]), "target": asked["target"] or columns.target}
-    rows = read_predictions(
-        request.file,
-        label=columns.label,
-        prob=columns.prob,
-        prob_prefix=columns.prob_prefix,
-        weights=request.weights,
-        classes=None if request.classes is None else next(csv.reader([request.classes])),
-    )
-    asked |= {"classes": rows.classes, "weights": rows.weights, "rng": request.seed}
-    with warnings_as_notes(rows, columns.called(request.weights)):
-        evaluation = evaluate(rows.y_true, rows.y_prob, **asked)
-    return evaluation, _parameters(request, columns, rows, evaluation, asked)
+    stream = columns.open(request.file, request)
+    with warnings_as_notes(stream, columns.called(request.weights)):
+        evaluation = _evaluate(stream, asked, request.seed)
+    return evaluation, _parameters(request, columns, stream, evaluation, asked)
+
+
+def _evaluate(stream: RowStream, asked: Mapping[str, Any], seed: int) -> Evaluation | ClasswiseEvaluation:
+    """What `bayescal.evaluate` says of all rows."""
+    known = {"model": asked["model"], "draws": asked["draws"], "rng": seed}
+    _checks.one_of("binning", asked["binning"], BINNINGS)
+    question = Question(asked["target"], asked["bins"], asked["binning"], asked["logits"])
+    if asked["target"] != "classwise":
+        return evaluate_counts(count_stream(stream, question), **known)
+    if stream.one_column or asked["binning"] != "equal-width":  # edges for every class need all rows at once
+        rows = stream.read()
+        return evaluate(
+            rows.y_true, rows.y_prob, **{**asked, "classes": rows.classes, "weights": rows.weights, **known}
+        )
+    counts, correlations = count_stream_of_classes(stream, question)
+    classes = tuple(range(len(counts))) if stream.classes is None else stream.classes
+    return evaluate_class_counts(counts, correlations, classes, **known)
 
 
 def show(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> None:
@@ -120,14 +143,14 @@ def show(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> Non
     screen.print(sheet.spec + "\n", soft_wrap=True)  # one line, to be copied
 
 
-def _columns(request: Request) -> _Columns:
+def columns_of(request: Request) -> Columns:
     """Which of the three ways to name the columns was taken."""
     if request.correct is not None or request.confidence is not None:
         if request.correct is None or request.confidence is None:
             raise ValueError("--correct and --confidence go together: was the prediction right, and how sure was it?")
         if any(c is not None for c in (request.label, request.prob, request.prob_prefix)):
             raise ValueError("--correct and --confidence take the place of --label, --prob and --prob-prefix.")
-        return _Columns(request.correct, request.confidence, None, "confidence")
+        return Columns(request.correct, request.confidence, None, "confidence")
     if (request.prob is None) == (request.prob_prefix is None):
         raise ValueError(
             "say where the probabilities are: --prob COLUMN (one column), --prob-prefix PREFIX (one column a "
@@ -135,7 +158,7 @@ def _columns(request: Request) -> _Columns:
         )
     if request.label is None:
         raise ValueError("say where the true labels are: --label COLUMN.")
-    return _Columns(request.label, request.prob, request.prob_prefix, None)
+    return Columns(request.label, request.prob, request.prob_prefix, None)
 
 
 def bins_asked(text: Any) -> Any:
@@ -150,8 +173,8 @@ def bins_asked(text: Any) -> Any:
 
 def _parameters(
     request: Request,
-    columns: _Columns,
-    rows: Rows,
+    columns: Columns,
+    rows: RowStream,
     evaluation: Evaluation | ClasswiseEvaluation,
     asked: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -177,7 +200,7 @@ def _parameters(
 def _save(
     to_save: Mapping[str, Path], evaluation: Evaluation | ClasswiseEvaluation, parameters: Mapping[str, Any]
 ) -> None:
-    with outputs.replacing(list(to_save.values())) as drafts:
+    with replacing(list(to_save.values())) as drafts:
         for kind, draft in zip(to_save, drafts, strict=True):
             if kind == "json":
                 outputs.save_json(draft, outputs.document(evaluation, parameters))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bayescal.data.files import Rows
+    from bayescal.data.files import Rows, RowStream
 
 #: Arguments of the library whose option has another name.
 OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE"}
@@ -61,7 +61,7 @@ def called_columns(label: str, prob: str | None, prob_prefix: str | None, weight
 
 
 @contextmanager
-def warnings_as_notes(rows: "Rows", called: dict[str, str]) -> Iterator[None]:
+def warnings_as_notes(rows: "Rows | RowStream", called: dict[str, str]) -> Iterator[None]:
     """Show what the library warns of as notes on stderr, and its errors, in the words of the command line."""
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -73,7 +73,7 @@ def warnings_as_notes(rows: "Rows", called: dict[str, str]) -> Iterator[None]:
         _say("Note", "yellow", translated(str(warning.message), rows, called))
 
 
-def translated(message: str, rows: "Rows | None" = None, called: dict[str, str] | None = None) -> str:
+def translated(message: str, rows: "Rows | RowStream | None" = None, called: dict[str, str] | None = None) -> str:
     """Say `message` in the words of the command line.
 
     Parameters
@@ -98,7 +98,7 @@ def translated(message: str, rows: "Rows | None" = None, called: dict[str, str] 
     return re.sub(rf"`({'|'.join(OPTIONS)})(?:=([^`]*))?`", _option, message)
 
 
-def _line_of(rows: "Rows") -> Callable[[re.Match[str]], str]:
+def _line_of(rows: "Rows | RowStream") -> Callable[[re.Match[str]], str]:
     def said(found: re.Match[str]) -> str:
         if found[2] is None:
             return f"first in {rows.place(int(found[1]))}"

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal.data.formats import Kind, Source, listed, open_source
+from bayescal.data.formats import open_source
+from bayescal.data.source import Kind, Source, listed
 
 Array = NDArray[Any]
 
@@ -122,8 +123,84 @@ def read_predictions(
     >>> rows.y_prob.shape, rows.classes
     ((178, 3), (0, 1, 2))
     """
-    asked = {"": ModelColumns(open_source(path), label, prob, prob_prefix)}
-    return read_models(asked, weights=weights, classes=classes)[""]
+    return open_predictions(
+        path, label=label, prob=prob, prob_prefix=prob_prefix, weights=weights, classes=classes
+    ).read()
+
+
+@dataclass(frozen=True, eq=False)
+class RowStream:
+    """Predictions of one model in a file that may be larger than memory.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    columns : tuple of str
+        The column or columns of probabilities.
+    classes : tuple of int, tuple of str, or None
+        Label of each of them; None where labels are 0 and 1.
+    """
+
+    source: Source
+    columns: tuple[str, ...]
+    classes: tuple[Any, ...] | None
+    asked: ModelColumns
+    places: "_Places"
+
+    def blocks(self) -> Iterator[Rows]:
+        """The rows, in the order of the file, a block at a time; raises what `read_predictions` does.
+
+        Yields
+        ------
+        Rows
+            At most some 100 MB; where a row stands is asked of the stream.
+        """
+        wanted = list(dict.fromkeys(self.places.wanted))
+        for read in self.source.blocks(wanted):
+            yield _rows(self.asked, self.places, dict(zip(wanted, read, strict=True)))
+
+    def read(self) -> Rows:
+        """All rows at once."""
+        wanted = list(dict.fromkeys(self.places.wanted))
+        return _rows(self.asked, self.places, dict(zip(wanted, self.source.read(wanted), strict=True)))
+
+    @property
+    def one_column(self) -> bool:
+        """Whether probabilities are a column and not a matrix."""
+        return self.asked.prob_prefix is None
+
+    def place(self, row: int) -> str:
+        """Where row number `row` (from 0) was read, in words."""
+        return self.source.place(row)
+
+
+def open_predictions(
+    path: str | Path,
+    *,
+    label: str,
+    prob: str | None = None,
+    prob_prefix: str | None = None,
+    weights: str | None = None,
+    classes: Sequence[str] | None = None,
+) -> RowStream:
+    """Open a file of labels and probabilities to be read in blocks; parameters as for `read_predictions`.
+
+    Returns
+    -------
+    RowStream
+        No row is read yet.
+
+    Examples
+    --------
+    >>> import bayescal.datasets
+    >>> stream = open_predictions(bayescal.datasets.path("wine"), label="label", prob_prefix="random_forest_")
+    >>> [rows.y_prob.shape for rows in stream.blocks()]
+    [(178, 3)]
+    """
+    asked = ModelColumns(open_source(path), label, prob, prob_prefix)
+    places = _place_of(asked, (weights, None), classes)
+    return RowStream(asked.source, tuple(c for c, _ in places.probs), places.classes, asked, places)
 
 
 def read_models(

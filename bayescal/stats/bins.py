@@ -12,6 +12,8 @@ from bayescal.data.frames import to_array
 Floats = NDArray[np.float64]
 #: Above this, the last of a float32's digits no longer tell neighbouring edges apart.
 MOST_BINS = 1_000_000
+#: How a number of bins becomes edges.
+BINNINGS = ("equal-width", "equal-mass")
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +171,7 @@ def make_bins(bins: Any = 15, *, binning: str = "equal-width", confidence: Array
     >>> print(make_bins(10))
     10 equal-width bins [a, b)
     """
-    _checks.one_of("binning", binning, ["equal-width", "equal-mass"])
+    _checks.one_of("binning", binning, BINNINGS)
     given = isinstance(bins, Bins) or np.ndim(bins) > 0
     if given and binning != "equal-width":
         raise ValueError(

@@ -277,7 +277,7 @@ def test_a_file_that_is_not_there_brings_the_nearest_names(tmp_path):
     write(tmp_path / "games.csv", "x")
     with pytest.raises(FileNotFoundError, match=r"Did you mean 'games.csv'\?"):
         open_source(tmp_path / "game.csv")
-    with pytest.raises(IsADirectoryError, match="is a directory"):
+    with pytest.raises(IsADirectoryError, match="is a folder"):
         open_source(tmp_path)
 
 

@@ -1,0 +1,229 @@
+"""The rows of a file, a block at a time -> counts: memory does not grow with the file."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal._checks import Finding, RoundingWarning
+from bayescal.cli.words import console
+from bayescal.data.files import Rows, RowStream
+from bayescal.data.matrix import ClassRows
+from bayescal.data.predictions import Columns, TopLabels, read_rows
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.dependence import ErrorMoments
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of each row.
+
+    Parameters
+    ----------
+    target : str or None
+        As for `evaluate`.
+    bins : int, list of float or Bins
+        As for `evaluate`.
+    binning : str
+        As for `evaluate`.
+    logits : bool
+        Whether probabilities are logits.
+    """
+
+    target: str | None
+    bins: Any
+    binning: str
+    logits: bool
+
+
+def count_stream(stream: RowStream, asked: Question, *, progress: bool = True) -> BinnedCounts:
+    """Count all rows of a file; what is wrong with values is said of all rows, as if they had been read at once.
+
+    Parameters
+    ----------
+    stream : RowStream
+        The file.
+    asked : Question
+        Target, bins and binning.
+    progress : bool, default True
+        Whether a bar is shown on stderr, if that is a terminal and the file has several blocks.
+
+    Returns
+    -------
+    BinnedCounts
+        The counts. Equal-mass bins take a pass of their own, and the memory of all confidences.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `evaluate` of all rows.
+    """
+    bins = make_bins(asked.bins) if asked.binning == "equal-width" else _equal_mass(stream, asked, progress)
+    found = _AllRows()
+    total = BinnedCounts.empty(bins, target=_target(stream, asked))
+    for rows in _shown(stream, "Counting", progress):
+        with found.block(len(rows.y_true)):
+            total = total + _count(_columns(rows, asked), bins)
+    found.tell()
+    _require_weight(total)
+    return total
+
+
+def count_stream_of_classes(
+    stream: RowStream, asked: Question, *, progress: bool = True
+) -> tuple[tuple[BinnedCounts, ...], tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Count all rows for every class, then read them again for how the errors of the classes vary together.
+
+    Parameters
+    ----------
+    stream, asked, progress
+        As for `count_stream`; bins of equal width.
+
+    Returns
+    -------
+    (counts, correlations) : tuple
+        What `evaluate_class_counts` takes.
+    """
+    bins = make_bins(asked.bins)
+    found = _AllRows()
+    counts = [BinnedCounts.empty(bins, target="classwise") for _ in stream.columns]
+    for rows in _shown(stream, "Counting", progress):
+        with found.block(len(rows.y_true)):
+            counts = [a + b for a, b in zip(counts, _count_classes(_class_rows(rows, asked), bins), strict=True)]
+    found.tell()
+    _require_weight(counts[0])
+    moments = ErrorMoments(counts)
+    for rows in _shown(stream, "How the classes vary together", progress):
+        moments.add(_class_rows(rows, asked))
+    return tuple(counts), moments.correlations()
+
+
+class _AllRows:
+    """What is found in blocks, said once, as if all rows had been looked at together."""
+
+    def __init__(self) -> None:
+        self._rows: list[int] = []
+        self._problems: list[Finding | None] = []
+        self._rounding: list[Finding | None] = []
+        self._kind: type[Exception] = ValueError
+
+    @contextmanager
+    def block(self, rows: int) -> Iterator[None]:
+        """What is wrong with the values of so many further rows is kept for the end."""
+        problem = rounding = None
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield
+            except (ValueError, TypeError) as refused:
+                problem = getattr(refused, "finding", None)
+                if problem is None:
+                    raise
+                if not any(self._problems):
+                    self._kind = type(refused)
+        for warning in caught:
+            if not isinstance(warning.message, RoundingWarning):
+                warnings.warn(warning.message, warning.category, stacklevel=3)
+            else:
+                rounding = warning.message.finding
+        self._rows.append(rows)
+        self._problems.append(problem)
+        self._rounding.append(rounding)
+
+    def tell(self) -> None:
+        """Raise, or warn of, what was found."""
+        problem, rounding = self._together(self._problems), self._together(self._rounding)
+        if problem is not None:
+            raise self._kind(str(problem))
+        if rounding is not None:
+            warnings.warn(RoundingWarning(rounding), stacklevel=2)
+
+    def _together(self, findings: list[Finding | None]) -> Finding | None:
+        at = next((i for i, finding in enumerate(findings) if finding is not None), None)
+        first = None if at is None else findings[at]
+        if at is None or first is None:
+            return None
+        alike = [finding for finding in findings if finding is not None and finding.is_like(first)]
+        return replace(
+            first,
+            count=sum(finding.count for finding in alike),
+            size=sum(self._rows) * (first.size // self._rows[at]),
+            first=(first.first[0] + sum(self._rows[:at]), *first.first[1:]),
+            most=max(finding.most for finding in alike),
+        )
+
+
+def _target(stream: RowStream, asked: Question) -> str:
+    return asked.target or ("event" if stream.one_column else "top-label")
+
+
+def _columns(rows: Rows, asked: Question) -> Columns:
+    read = read_rows(
+        rows.y_true, rows.y_prob, target=asked.target, classes=rows.classes, logits=asked.logits, weights=rows.weights
+    )
+    return read.columns() if isinstance(read, TopLabels) else read
+
+
+def _class_rows(rows: Rows, asked: Question) -> ClassRows:
+    return ClassRows.read(rows.y_true, rows.y_prob, classes=rows.classes, logits=asked.logits, weights=rows.weights)
+
+
+def _count(columns: Columns, bins: Bins) -> BinnedCounts:
+    if columns.weight is None or columns.weight.any():
+        return BinnedCounts.from_predictions(columns, bins=bins)
+    return _weightless(BinnedCounts.from_predictions(replace(columns, weight=None), bins=bins))
+
+
+def _count_classes(rows: ClassRows, bins: Bins) -> tuple[BinnedCounts, ...]:
+    if rows.weight is None or rows.weight.any():
+        return BinnedCounts.of_classes(rows, bins=bins)
+    return tuple(map(_weightless, BinnedCounts.of_classes(replace(rows, weight=None), bins=bins)))
+
+
+def _weightless(counts: BinnedCounts) -> BinnedCounts:
+    """The same rows with weights of zero: a block may have no other, all rows together may not."""
+    cell = np.zeros(counts.cells.shape)
+    row = cell[0]
+    return replace(counts, weight=cell, deviation=cell, deviation_sq=row, weight_sq=row)
+
+
+def _require_weight(total: BinnedCounts) -> None:
+    if not total.occupied.any():
+        n = total.n_rows
+        raise ValueError(f"`weights` are all zero ({n} of {n}, first at index 0): nothing is left to count.")
+
+
+def _equal_mass(stream: RowStream, asked: Question, progress: bool) -> Bins:
+    found = _AllRows()
+    parts = []
+    for rows in _shown(stream, "Edges of equal mass", progress):
+        with found.block(len(rows.y_true)):
+            parts.append(_columns(rows, asked).checked().confidence)
+    found.tell()
+    return make_bins(asked.bins, binning=asked.binning, confidence=np.concatenate(parts))
+
+
+def _shown(stream: RowStream, doing: str, progress: bool) -> Iterator[Rows]:
+    """The blocks of a file, with a bar on stderr if that is a terminal and there is more than one."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    screen = console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("million rows"))
+    about = stream.source.rows_about()
+    bar = Progress(*columns, TimeRemainingColumn(), console=screen, transient=True, disable=not screen.is_terminal)
+    done = 0
+    try:
+        task = bar.add_task(f"{doing} '{stream.source.path.name}'", total=None if about is None else about / 1e6)
+        for rows in stream.blocks():
+            yield rows
+            done += len(rows.y_true)
+            if progress and (about is None or done < about):
+                bar.start()
+            bar.update(task, completed=done / 1e6)
+    finally:
+        bar.stop()

@@ -1,0 +1,293 @@
+"""A file of rows: its columns, how they are read with an engine's SQL, and where in the file a row stands."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+
+Array = NDArray[Any]
+
+#: How a column is read: numbers; class numbers or true/false; labels as they are written.
+Kind = Literal["number", "label", "text"]
+
+NAMES_SHOWN = 12
+#: Values of a block, roughly.
+BLOCK = 2**21
+#: A block has a multiple of so many rows, the chunk in which rows are summed: reading in blocks or at once then gives
+#: the same bits.
+ROWS = 16_384
+#: Rows that the engine has together.
+ENGINE_ROWS = 2048
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, quoted, and how many more there are."""
+    more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+    return ", ".join(repr(name) for name in names[:NAMES_SHOWN]) + more
+
+
+class Source(ABC):
+    """One file: its columns, how to read them, and where in the file a row stands.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    columns : tuple of str
+        Names of its columns, as written.
+    """
+
+    columns: tuple[str, ...]
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r}, {len(self.columns)} columns)"
+
+    @property
+    @abstractmethod
+    def _scan(self) -> str:
+        """SQL of the table, in the file's order."""
+
+    @abstractmethod
+    def _text(self, column: str) -> str:
+        """SQL of a column as it is written."""
+
+    @abstractmethod
+    def _number(self, column: str) -> str:
+        """SQL of a column as numbers: NULL where it is none."""
+
+    @abstractmethod
+    def _label(self, column: str) -> str:
+        """SQL of a column as class numbers or booleans: NULL where it is neither."""
+
+    @abstractmethod
+    def place(self, row: int) -> str:
+        """Where row number `row` (from 0) stands in the file, in words."""
+
+    @abstractmethod
+    def _malformed(self, problem: Exception | None = None) -> NoReturn:
+        """Raise what is wrong with a file that cannot be read."""
+
+    @abstractmethod
+    def rows_about(self) -> int | None:
+        """Number of rows, perhaps only roughly, from a look at the file; None if that says nothing."""
+
+    def read(self, wanted: Sequence[tuple[str, Kind]]) -> list[Array]:
+        """Read columns whole.
+
+        Parameters
+        ----------
+        wanted : sequence of (str, {"number", "label", "text"})
+            Columns, and how each is to be read.
+
+        Returns
+        -------
+        list of ndarray
+            One a column, complete: no missing values.
+
+        Raises
+        ------
+        ValueError
+            If a column does not exist or is not complete; the message says how many rows and names the first.
+        """
+        parts = list(self.blocks(wanted))
+        return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+    def blocks(self, wanted: Sequence[tuple[str, Kind]]) -> Iterator[list[Array]]:
+        """Read columns in one pass over the file, a block of rows at a time.
+
+        Parameters
+        ----------
+        wanted : sequence of (str, {"number", "label", "text"})
+            Columns, and how each is to be read.
+
+        Yields
+        ------
+        list of ndarray
+            One a column, complete. Blocks have the same number of rows, but for the last; it depends on the number of
+            columns only, so that sums over blocks do not depend on the machine.
+
+        Raises
+        ------
+        ValueError
+            As `read`; the message is about all rows of the file.
+        """
+        for column, _ in wanted:
+            self._require(column)
+        rows = max(1, BLOCK // (len(wanted) * ROWS)) * ROWS
+        expressions = [self._sql(column, kind) for column, kind in wanted]
+        empty = True
+        for fetched in self._fetch_blocks(expressions, rows):
+            empty = False
+            yield [self._complete(*asked, values) for asked, values in zip(wanted, fetched, strict=True)]
+        if empty:
+            raise ValueError(f"'{self.path.name}' has columns but no rows.")
+
+    def _sql(self, column: str, kind: Kind) -> str:
+        return {"number": self._number, "label": self._label, "text": self._text}[kind](column)
+
+    @property
+    def columns_said(self) -> str:
+        """The columns, in a sentence."""
+        return f"The columns are {listed(self.columns)}."
+
+    def _require(self, column: str) -> None:
+        times = self.columns.count(column)
+        if times == 0:
+            near = _checks.did_you_mean(column, self.columns)
+            raise ValueError(f"'{self.path.name}' has no column {column!r}.{near} {self.columns_said}")
+        if times > 1:
+            raise ValueError(f"'{self.path.name}' has {times} columns called {column!r}; rename them.")
+
+    def _fetch_blocks(self, expressions: Sequence[str], rows: int) -> Iterator[list[Array]]:
+        """The one place where rows are read: blocks of exactly so many rows, then the rest."""
+        aliased = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(expressions))
+        about = self.rows_about()
+        with self._engine() as engine:
+            found = engine.execute(f"SELECT {aliased} FROM {self._scan}")
+            if about is not None and about <= rows:  # without pandas, which takes long to load
+                whole = found.fetchnumpy()
+                chunks = iter([[whole[f"c{i}"] for i in range(len(expressions))]])
+            else:
+                chunks = _chunks(found, max(1, rows // ENGINE_ROWS))
+            yield from _of_equal_length(chunks, rows)
+
+    def _ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """Rows of a small answer about the file."""
+        with self._engine() as engine:
+            answer: list[tuple[Any, ...]] = engine.execute(sql).fetchall()
+        return answer
+
+    @contextmanager
+    def _engine(self) -> Iterator[Any]:
+        """A database in memory; what it finds wrong with the file, at once or on the way, is told in our words."""
+        import duckdb
+
+        # nothing is ever fetched from the network for a file: what is needed is inside the wheel
+        offline: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+        try:
+            with duckdb.connect(":memory:", config=offline) as engine:
+                yield engine
+        except duckdb.Error as problem:
+            self._malformed(problem)
+
+    def _complete(self, column: str, kind: Kind, values: Any) -> Array:
+        missing = np.ma.getmaskarray(values)
+        values = np.ma.getdata(values)
+        if values.dtype.kind == "f":
+            missing = missing | np.isnan(values)
+        if missing.any():
+            self._refuse(column, kind)
+        return values.astype(np.str_) if kind == "text" else values
+
+    def _refuse(self, column: str, kind: Kind) -> NoReturn:
+        """Say what stands where a value should be, in how many rows of the file, and where first."""
+        value, text = self._sql(column, kind), self._text(column)
+        not_a_number = "" if kind == "text" else f" OR isnan(CAST({value} AS DOUBLE))"
+        rows = (
+            f"(SELECT row_number() OVER () - 1 AS row, {text} AS text, ({value}) IS NULL{not_a_number} AS bad "
+            f"FROM {self._scan})"
+        )
+        ((n, count, empty, first, commas),) = self._ask(
+            "SELECT count(*), count(*) FILTER (bad), count(*) FILTER (bad AND text IS NULL), "
+            "min(row) FILTER (bad), "
+            r"bool_and(regexp_full_match(text, '\s*\d*,\d+\s*')) FILTER (bad AND text IS NOT NULL) "
+            f"FROM {rows}"
+        )
+        words = self._ask(f"SELECT DISTINCT text FROM {rows} WHERE bad AND text IS NOT NULL ORDER BY text LIMIT 4")
+        repair = "Rows are never dropped for you: remove or repair them first."
+        if empty == count:
+            raise ValueError(
+                f"column {column!r} must be complete; it has no value in {count} of {n} rows, "
+                f"first in {self.place(first)}. {repair}"
+            )
+        ((shown,),) = self._ask(f"SELECT text FROM {rows} WHERE row = {first}")
+        rule = "numbers" if kind == "number" else "numbers or true/false"
+        also = f" ({empty} of them empty)" if empty else ""
+        if kind == "label" and count == n:
+            labels = ", ".join(repr(word) for (word,) in words)
+            repair = f"String labels ({labels}) need `classes=` to say what they mean."
+        elif kind == "number" and commas:
+            repair = "Decimal commas? Write a point."
+        raise ValueError(
+            f"column {column!r} must hold {rule}; {count} of {n} rows {do_or_does(count)} not{also}, "
+            f"first in {self.place(first)}: {'no value' if shown is None else repr(shown)}. {repair}"
+        )
+
+
+def _chunks(found: Any, vectors: int) -> Iterator[list[Any]]:
+    """What the engine finds, as it finds it."""
+    while len(frame := found.fetch_df_chunk(vectors)):
+        yield [_masked(frame[name]) for name in frame.columns]
+
+
+def _of_equal_length(chunks: Iterable[list[Any]], rows: int) -> Iterator[list[Any]]:
+    """Columns cut anew into blocks of so many rows, but for the last."""
+    pending: list[list[Any]] = []
+    for chunk in chunks:
+        pending.append(chunk)
+        count = sum(len(columns[0]) for columns in pending)
+        if count >= rows:
+            whole = [np.ma.concatenate(column) for column in zip(*pending, strict=True)]
+            for start in range(0, count - rows + 1, rows):
+                yield [column[start : start + rows] for column in whole]
+            pending = [[column[count - count % rows :] for column in whole]] if count % rows else []
+    if pending and len(pending[0][0]):
+        yield [np.ma.concatenate(column) for column in zip(*pending, strict=True)]
+
+
+def _masked(column: Any) -> Any:
+    """A column of the engine's chunk: what is missing is masked, whatever stands there."""
+    missing = column.isna().to_numpy()
+    values = column.to_numpy()
+    if values.dtype.kind == "O" and not missing.all():
+        first = values[~missing][0]
+        if isinstance(first, bool):  # booleans with gaps
+            values = np.where(missing, False, values).astype(bool)
+    return np.ma.MaskedArray(values, missing if missing.any() else np.ma.nomask)
+
+
+def do_or_does(count: int) -> str:
+    """The verb for so many."""
+    return "do" if count > 1 else "does"
+
+
+def is_or_are(count: int) -> str:
+    """The verb for so many."""
+    return "are" if count > 1 else "is"
+
+
+def text_to_number(text: str) -> str:
+    """SQL of the number that a text says, NULL where it says none."""
+    # the engine reads 1_000 as a thousand; here it is a value to be looked at
+    return f"TRY_CAST(replace({text}, '_', '?') AS DOUBLE)"
+
+
+def text_to_label(text: str) -> str:
+    """SQL of the number, or of true and false as 1 and 0."""
+    return f"COALESCE({text_to_number(text)}, CASE lower(trim({text})) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END)"
+
+
+def literal(text: str) -> str:
+    """SQL of a text."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """SQL of a name."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def first_line(problem: Exception | None) -> str:
+    """What an engine says of a problem, without its kind and its advice."""
+    said = str(problem).strip().splitlines()[0] if str(problem).strip() else "unknown problem"
+    return re.sub(r"^(\w+ )+Error: ", "", said).rstrip(".")
