@@ -1,5 +1,6 @@
 """One table of numbers, as plain text, for a terminal and as HTML."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -46,9 +47,14 @@ _PAGE = """<div>
 </div>"""
 
 
-def number(value: float) -> str:
+def number(value: float, decimals: int = 4) -> str:
     """Four decimals, with a true minus sign's place kept; an undefined number is a dash."""
-    return "-" if value != value else f"{value:.4f}"
+    return "-" if value != value else f"{value:.{decimals}f}"
+
+
+def decimals(width: float, least: int = 3) -> int:
+    """Decimals that show an interval of this width to its first digit: a hundred million rows need more than three."""
+    return least if not 0 < width < 10.0**-least else min(least + 9, math.ceil(-math.log10(width)))
 
 
 def probability(value: float) -> str:

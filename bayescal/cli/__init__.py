@@ -1,4 +1,4 @@
-"""The command line: ``demo``, ``report``, ``compare`` and ``verify``. Each command's page of help is its signature."""
+"""The command line. Each command's page of help is its signature."""
 
 from typing import Annotated
 
@@ -22,6 +22,8 @@ REPORT_EXAMPLES = """\b
       --classes paid,default
 [dim]was the answer right, and how sure was the model of it?[/]
   bayescal report answers.jsonl --correct correct --confidence confidence
+[dim]rows that were counted before, perhaps elsewhere[/]
+  bayescal report counts.json
 """
 COMPARE_EXAMPLES = """\b
 [bold]Examples[/]
@@ -38,6 +40,17 @@ COMPARE_EXAMPLES = """\b
 [dim]two assistants answered the same questions: who knows better when to be sure?[/]
   bayescal compare a.jsonl b.jsonl --key question --correct right \\
       --confidence score
+"""
+COUNT_EXAMPLES = """\b
+[bold]Examples[/]
+[dim]on each machine, or for each day[/]
+  bayescal count monday.parquet --label won --prob probability -o mon.json
+[dim]then one report of all[/]
+  bayescal merge mon.json tue.json wed.json -o week.json
+  bayescal report week.json
+[dim]many files at once; fine bins, of which a report takes fewer[/]
+  bayescal count part-*.parquet --label won --prob p --bins 300 -o all.json
+  bayescal report all.json --bins 15
 """
 VERIFY_EXAMPLES = """\b
 [bold]Examples[/]
@@ -94,7 +107,7 @@ def demo() -> None:
 
 @app.command(cls=DefaultsOfEvaluate, no_args_is_help=True, epilog=REPORT_EXAMPLES)
 def report(
-    file: options.File,
+    file: options.FileOrCounts,
     label: options.Label = None,
     prob: options.Prob = None,
     prob_prefix: options.ProbPrefix = None,
@@ -118,9 +131,12 @@ def report(
     Prints a sentence to quote, a table with 95 % credible intervals, and the specification to put beside the number.
 
     Say what the columns hold: --label with --prob or --prob-prefix, or --correct with --confidence.
+
+    The file is read in parts and may be larger than memory.
     """
     with one_clear_message():
-        from bayescal.cli.report import Request, run
+        from bayescal.cli.report import run
+        from bayescal.cli.request import Request
 
         asked = {"target": target, "bins": bins, "binning": binning, "model": model, "draws": draws, "logits": logits}
         columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
@@ -166,6 +182,48 @@ def compare(
             Request(files, *columns, seed, estimand, {**asked, "rope": rope}),
             {"json": json, "plot": plot, "netcdf": netcdf},
         )
+
+
+@app.command(no_args_is_help=True, epilog=COUNT_EXAMPLES)
+def count(
+    files: options.RowFiles,
+    output: options.Output,
+    label: options.Label = None,
+    prob: options.Prob = None,
+    prob_prefix: options.ProbPrefix = None,
+    correct: options.Correct = None,
+    confidence: options.Confidence = None,
+    weights: options.Weights = None,
+    classes: options.Classes = None,
+    logits: options.Logits = False,
+    target: options.TargetOfCounts = None,
+    bins: options.BinsOfCounts = None,
+) -> None:
+    """Count the rows of files by bin and outcome: a small file, to be added to others and reported.
+
+    Count on each machine or each day, add with [bold]bayescal merge[/], evaluate with [bold]bayescal report[/].
+
+    The sum is, integer for integer, what one pass over all rows would give.
+    """
+    with one_clear_message():
+        from bayescal.cli import counted
+        from bayescal.cli.request import Request
+
+        asked = {"target": target, "bins": bins, "logits": logits}
+        columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
+        counted.count([Request(file, *columns, 0, asked) for file in files], output)
+
+
+@app.command(no_args_is_help=True)
+def merge(files: options.CountFiles, output: options.Output) -> None:
+    """Add counts that were saved by bayescal count, perhaps on many machines.
+
+    All must have been counted on the same bins and for the same target.
+    """
+    with one_clear_message():
+        from bayescal.cli import counted
+
+        counted.merge(files, output)
 
 
 @app.command(no_args_is_help=True, epilog=VERIFY_EXAMPLES)
@@ -228,7 +286,7 @@ def verify(
                 raise ValueError("FILE and --coverage are two checks; ask for one at a time.")
             options.refuse("go with --coverage, not with FILE", of_study)
             from bayescal.cli import agreement
-            from bayescal.cli.report import Request
+            from bayescal.cli.request import Request
 
             columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
             asked = {"target": target, "bins": bins, "binning": binning, "model": model, "logits": logits}

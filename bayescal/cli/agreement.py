@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from bayescal import __version__
 from bayescal._files import replacing
 from bayescal.cli import outputs
-from bayescal.cli.report import Request, evaluate_file
+from bayescal.cli.report import evaluate_file
+from bayescal.cli.request import Request
 from bayescal.cli.words import console
 from bayescal.results.evaluation import Evaluation
 from bayescal.verify.agreement import LARGEST_Z, Agreement, agreement

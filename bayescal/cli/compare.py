@@ -11,7 +11,7 @@ from bayescal import _checks, _render
 from bayescal._files import replacing
 from bayescal.cli import outputs
 from bayescal.cli.options import defaults_of
-from bayescal.cli.report import bins_asked
+from bayescal.cli.request import bins_asked
 from bayescal.cli.words import called_columns, console, warnings_as_notes
 from bayescal.compare import compare
 from bayescal.data.files import ModelColumns, Rows, read_models

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bayescal import __version__, _checks
 from bayescal._files import replacing
 from bayescal.cli import outputs
-from bayescal.cli.report import bins_asked
+from bayescal.cli.request import bins_asked
 from bayescal.cli.words import console
 from bayescal.data.simulate import CURVES, POPULATIONS
 from bayescal.verify.coverage import METHODS, STUDY_CURVES, CoverageStudy, coverage_study

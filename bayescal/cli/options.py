@@ -82,6 +82,16 @@ def _about(panel: str, metavar: str, help_text: str, **rules: Any) -> Any:
 
 _FILE = "Predictions, one row each: Parquet, CSV, TSV or JSON lines, whatever its name; text may be gzipped."
 File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=_FILE)]
+FileOrCounts = Annotated[
+    Path, typer.Argument(metavar="FILE", show_default=False, help=f"{_FILE} Or what `bayescal count` saved.")
+]
+RowFiles = Annotated[
+    list[Path],
+    typer.Argument(metavar="FILE", show_default=False, help=f"{_FILE} Several files are parts of one set of rows."),
+]
+CountFiles = Annotated[
+    list[Path], typer.Argument(metavar="COUNTS.json", show_default=False, help="What `bayescal count` saved.")
+]
 OptionalFile = Annotated[Path | None, typer.Argument(metavar="FILE", show_default=False, help=_FILE)]
 Files = Annotated[
     list[Path],
@@ -175,6 +185,23 @@ Rope = Annotated[
 ]
 _BINS = "How many bins, or their edges: 0,0.5,0.9,1. The ECE depends on them."
 Bins = Annotated[str | None, _about(QUESTION, "NUMBER or EDGES", _BINS)]
+BinsOfCounts = Annotated[
+    str | None,
+    _about(
+        QUESTION,
+        "NUMBER or EDGES",
+        "How many bins, or their edges; 100 can become 10 or 20 later. [dim]\\[default: 15][/]",
+    ),
+]
+TargetOfCounts = Annotated[
+    str | None,
+    _about(
+        QUESTION,
+        "NAME",
+        "[bold]event[/]: is 1 as frequent as stated (what --prob asks). "
+        "[bold]top-label[/]: is the most probable class right as often as stated (what --prob-prefix asks).",
+    ),
+]
 Binning = Annotated[str | None, _about(QUESTION, "NAME", "How a number becomes edges: equal-width or equal-mass.")]
 Model = Annotated[str | None, _about(MODEL, "NAME", "The posterior.")]
 ModelOfFile = Annotated[
@@ -184,6 +211,17 @@ Draws = Annotated[int | None, _about(MODEL, "NUMBER", "Independent posterior dra
 Seed = Annotated[int, _about(MODEL, "NUMBER", "Of all random numbers; the same seed gives the same numbers.", min=0)]
 
 Json = Annotated[Path | None, _about(FILES, "OUT.json", "All numbers; same input and seed, same bytes.")]
+Output = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="OUT.json",
+        rich_help_panel=FILES,
+        show_default=False,
+        help="The counts: a few numbers for each bin.",
+    ),
+]
 Plot = Annotated[Path | None, _about(FILES, "OUT.png", "Reliability diagram and posterior; also .pdf or .svg.")]
 PlotOfComparison = Annotated[
     Path | None, _about(FILES, "OUT.png", "The models and their differences; also .pdf or .svg.")

@@ -18,7 +18,7 @@ from bayescal.results.wording import SMALL_ECE
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SUFFIXES = {"json": (".json",), "plot": (".png", ".pdf", ".svg"), "netcdf": (".nc", ".netcdf")}
+SUFFIXES = {"json": (".json",), "output": (".json",), "plot": (".png", ".pdf", ".svg"), "netcdf": (".nc", ".netcdf")}
 #: Changes when a reader of the file would have to change.
 SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/1"
 PROB = 0.95
@@ -35,7 +35,7 @@ def check(outputs: Mapping[str, Path | None], besides: Path | Sequence[Path] = (
     Parameters
     ----------
     outputs : mapping of str to Path or None
-        Option ("json", "plot", "netcdf") and file; None where it was not asked for.
+        Option ("json", "output", "plot", "netcdf") and file; None where it was not asked for.
     besides : Path or sequence of Path, optional
         The input, which must not be overwritten.
 

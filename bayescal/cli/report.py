@@ -1,18 +1,18 @@
 """``bayescal report``: a file in, an evaluation shown and saved."""
 
-import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
 from bayescal._files import replacing
 from bayescal.cli import outputs
+from bayescal.cli.counted import holds_counts, read_counts
 from bayescal.cli.counting import Question, count_stream, count_stream_of_classes
-from bayescal.cli.options import defaults_of
+from bayescal.cli.options import defaults_of, refuse
+from bayescal.cli.request import Columns, Request, bins_asked, columns_of
 from bayescal.cli.words import console, warnings_as_notes
-from bayescal.data.files import RowStream, open_predictions
+from bayescal.data.files import RowStream
 from bayescal.evaluate import evaluate, evaluate_class_counts, evaluate_counts
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
@@ -20,62 +20,6 @@ from bayescal.stats.bins import BINNINGS
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Columns of a file that hold what `evaluate` takes, and the target if the options imply one."""
-
-    label: str
-    prob: str | None
-    prob_prefix: str | None
-    target: str | None
-
-    def open(self, file: Path, request: "Request") -> RowStream:
-        """Open a file to read these columns of it."""
-        return open_predictions(
-            file,
-            label=self.label,
-            prob=self.prob,
-            prob_prefix=self.prob_prefix,
-            weights=request.weights,
-            classes=None if request.classes is None else next(csv.reader([request.classes])),
-        )
-
-    def called(self, weights: str | None) -> dict[str, str]:
-        """What messages call the arguments of `evaluate` that hold rows."""
-        prob = f"column {self.prob!r}" if self.prob is not None else f"the matrix of columns '{self.prob_prefix}*'"
-        return {"y_true": f"column {self.label!r}", "y_prob": prob, "weights": f"column {weights!r}"}
-
-
-@dataclass(frozen=True)
-class Request:
-    """What was typed.
-
-    Parameters
-    ----------
-    file : Path
-        The file of predictions.
-    label, prob, prob_prefix, correct, confidence, weights : str or None
-        Columns.
-    classes : str or None
-        Labels, separated by commas.
-    seed : int
-        Seed of the draws.
-    asked : mapping
-        Keywords of `evaluate`; None where its default is meant.
-    """
-
-    file: Path
-    label: str | None
-    prob: str | None
-    prob_prefix: str | None
-    correct: str | None
-    confidence: str | None
-    weights: str | None
-    classes: str | None
-    seed: int
-    asked: Mapping[str, Any]
 
 
 def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
@@ -104,6 +48,8 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
 
 def evaluate_file(request: Request) -> tuple[Evaluation | ClasswiseEvaluation, dict[str, Any]]:
     """Read and evaluate; also what would have to be typed to get the same result."""
+    if holds_counts(request.file):
+        return _evaluate_counted(request)
     columns = columns_of(request)
     asked = {**defaults_of(evaluate), **{k: v for k, v in request.asked.items() if v is not None}}
     asked |= {"bins": bins_asked(asked["bins"]), "target": asked["target"] or columns.target}
@@ -111,6 +57,25 @@ def evaluate_file(request: Request) -> tuple[Evaluation | ClasswiseEvaluation, d
     with warnings_as_notes(stream, columns.called(request.weights)):
         evaluation = _evaluate(stream, asked, request.seed)
     return evaluation, _parameters(request, columns, stream, evaluation, asked)
+
+
+def _evaluate_counted(request: Request) -> tuple[Evaluation, dict[str, Any]]:
+    """What the posterior says of rows that have been counted."""
+    of_rows = {**request.columns, **{k: request.asked.get(k) for k in ("target", "binning", "logits")}}
+    refuse("go with rows, and this file holds counts of them", of_rows)
+    known = {k: v for k, v in request.asked.items() if v is not None and k in ("model", "draws")}
+    counts = read_counts(request.file, bins_asked(request.asked.get("bins")))
+    evaluation = evaluate_counts(counts, **known, rng=request.seed)
+    return evaluation, {
+        "file": request.file.name,
+        "rows": counts.n_rows,
+        "target": counts.target,
+        "bins": len(counts.bins),
+        "binning": counts.bins.kind,
+        "model": evaluation.model,
+        "draws": evaluation.ece.values.size,
+        "seed": request.seed,
+    }
 
 
 def _evaluate(stream: RowStream, asked: Mapping[str, Any], seed: int) -> Evaluation | ClasswiseEvaluation:
@@ -141,34 +106,6 @@ def show(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> Non
     if sheet.remarks:
         screen.print()
     screen.print(sheet.spec + "\n", soft_wrap=True)  # one line, to be copied
-
-
-def columns_of(request: Request) -> Columns:
-    """Which of the three ways to name the columns was taken."""
-    if request.correct is not None or request.confidence is not None:
-        if request.correct is None or request.confidence is None:
-            raise ValueError("--correct and --confidence go together: was the prediction right, and how sure was it?")
-        if any(c is not None for c in (request.label, request.prob, request.prob_prefix)):
-            raise ValueError("--correct and --confidence take the place of --label, --prob and --prob-prefix.")
-        return Columns(request.correct, request.confidence, None, "confidence")
-    if (request.prob is None) == (request.prob_prefix is None):
-        raise ValueError(
-            "say where the probabilities are: --prob COLUMN (one column), --prob-prefix PREFIX (one column a "
-            "class), or --confidence COLUMN with --correct COLUMN" + ("." if request.prob is None else "; not two.")
-        )
-    if request.label is None:
-        raise ValueError("say where the true labels are: --label COLUMN.")
-    return Columns(request.label, request.prob, request.prob_prefix, None)
-
-
-def bins_asked(text: Any) -> Any:
-    """A number of bins, or edges separated by commas."""
-    if not isinstance(text, str):
-        return text
-    try:
-        return [float(edge) for edge in text.split(",")] if "," in text else int(text)
-    except ValueError:
-        raise ValueError(f"`bins` must be a whole number, or edges like 0,0.25,0.5,1; not {text!r}.") from None
 
 
 def _parameters(

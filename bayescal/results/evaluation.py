@@ -266,17 +266,19 @@ class Evaluation:
 
     def sheet(self) -> _render.Sheet:
         """What printing shows, as data."""
-        rows = [[row["quantity"], *(_render.number(v) for v in list(row.values())[1:])] for row in self.table()]
+        d = wording.decimals(self.ece)
+        rows = [[row["quantity"], *(_render.number(v, d) for v in list(row.values())[1:])] for row in self.table()]
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self._remarks())
 
     def _remarks(self) -> list[str]:
         """Beside the shrinkage model: what the reference model, the plug-in value and its null reference say."""
         if not isinstance(self.posterior, ShrinkagePosterior) or self.null_bins is None:
             return []
+        d = wording.decimals(self.ece)
         return [
-            f"Reference model: {wording.with_interval(self.reference)}. Biased upwards, most of all near 0.",
-            f"Plug-in: {_render.number(self.plug_in)}. Biased upwards as well.",
-            f"Plug-in if exactly calibrated: {wording.with_interval(self.null)}.",
+            f"Reference model: {wording.with_interval(self.reference, d)}. Biased upwards, most of all near 0.",
+            f"Plug-in: {_render.number(self.plug_in, d)}. Biased upwards as well.",
+            f"Plug-in if exactly calibrated: {wording.with_interval(self.null, d)}.",
             wording.calibration(self.p_calibrated, self.posterior),
             wording.sub_models(self.sub_models),
         ]

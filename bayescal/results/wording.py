@@ -32,9 +32,11 @@ def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: f
 def specification(question: str, ece: Draws, null: Draws | None) -> str:
     """The line to put beside a reported number."""
     low, high = ece.interval(0.95)
-    chance = "" if null is None else f"null {null.mean():.3f}, "
+    d = _render.decimals(high - low)
+    chance = "" if null is None else f"null {null.mean():.{d}f}, "
     small = _render.probability(ece.pr(lambda e: e < SMALL_ECE))
-    return f"{question}: {ece.mean():.3f}, 95 % interval [{low:.3f}, {high:.3f}], {chance}P(< {SMALL_ECE:g}) {small}"
+    interval = f"{ece.mean():.{d}f}, 95 % interval [{low:.{d}f}, {high:.{d}f}]"
+    return f"{question}: {interval}, {chance}P(< {SMALL_ECE:g}) {small}"
 
 
 def question(asked: str, counts: Sequence[BinnedCounts], model: str, prior: str) -> str:
@@ -58,19 +60,26 @@ def _bins(counts: Sequence[BinnedCounts]) -> str:
 def sentence(name: str, ece: Draws, prob: float, plug_in: float, null: Draws | None) -> str:
     """The result in words."""
     low, high = ece.interval(prob)
-    said = f"The {name} is {ece.mean():.3f} ({100 * prob:g} % credible interval {low:.3f} to {high:.3f})"
+    d = _render.decimals(high - low)
+    said = f"The {name} is {ece.mean():.{d}f} ({100 * prob:g} % credible interval {low:.{d}f} to {high:.{d}f})"
     if null is None:
         return f"{said} before any row is seen: this is the prior."
     return (
-        f"{said}; the plug-in value is {plug_in:.3f}, "
-        f"and a perfectly calibrated model would show {null.mean():.3f} by chance."
+        f"{said}; the plug-in value is {plug_in:.{d}f}, "
+        f"and a perfectly calibrated model would show {null.mean():.{d}f} by chance."
     )
 
 
-def with_interval(draws: Draws) -> str:
-    """Mean and 95 % interval."""
-    low, high = (_render.number(v) for v in draws.interval(0.95))
-    return f"{_render.number(draws.mean())}, 95 % interval [{low}, {high}]"
+def decimals(ece: Draws) -> int:
+    """How many a table of this ECE's size wants: four, or one more than its interval shows."""
+    low, high = ece.interval(0.95)
+    return max(4, _render.decimals(high - low) + 1)
+
+
+def with_interval(draws: Draws, d: int) -> str:
+    """Mean and 95 % interval, with so many decimals."""
+    low, high = (_render.number(v, d) for v in draws.interval(0.95))
+    return f"{_render.number(draws.mean(), d)}, 95 % interval [{low}, {high}]"
 
 
 def calibration(p_calibrated: float, posterior: ShrinkagePosterior) -> str:

@@ -397,13 +397,13 @@ class BinnedCounts:
         squares = float(self.weight_sq.sum())
         return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
 
-    def coarsen(self, edges: ArrayLike) -> "BinnedCounts":
+    def coarsen(self, edges: ArrayLike | Bins) -> "BinnedCounts":
         """Merge bins: the counts on a subset of the edges, without another pass over the rows.
 
         Parameters
         ----------
-        edges : array-like
-            Edges, each of which is among the present ones.
+        edges : array-like, int or Bins
+            Edges, each of which is among the present ones; a number means that many bins of equal width.
 
         Returns
         -------

@@ -369,6 +369,25 @@ def test_bad_rows_are_counted_and_refused(engine, column, value, message):
             bc.BinnedCounts.from_frame(engine(pa.table(rows)), weights="w", by="site")
 
 
+@pytest.mark.parametrize("column", ["z", "c", "w"])
+@pytest.mark.parametrize("written_by", ["pyarrow", "polars", "duckdb"])
+@pytest.mark.parametrize("scan", [duckdb.read_parquet, pl.scan_parquet], ids=["duckdb", "polars"])
+def test_nan_in_a_file_whose_statistics_leave_it_out(scan, written_by, column, tmp_path):
+    """From a largest value of 1, duckdb concludes that `is_nan` is false and `<= 1` true in every row."""
+    n = 5000
+    table = {"z": np.arange(n) % 2.0, "c": np.linspace(0, 1, n), "w": np.ones(n)}
+    table[column][[17, 4000]] = NAN
+    path = str(tmp_path / "rows.parquet")
+    if written_by == "polars":
+        pl.DataFrame(table).write_parquet(path)
+    elif written_by == "pyarrow":
+        pq.write_table(pa.table(table), path)
+    else:
+        duckdb.from_arrow(pa.table(table)).write_parquet(path)
+    with pytest.raises(ValueError, match=r"must be complete; 2 of 5000 values are missing"):
+        bc.BinnedCounts.from_frame(scan(path), outcome="z", confidence="c", weights="w")
+
+
 def test_kinds_are_counted_apart(engine):
     """A row that is bad in two columns counts in both; each column has its own number."""
     table = pa.table({"outcome": [1.0, NAN, 2.0, 0.0], "confidence": [None, NAN, 0.5, 7.0], "w": [1.0, -1.0, NAN, 1.0]})

@@ -1,0 +1,99 @@
+"""What was typed: which columns of a file hold what, and what is asked of them."""
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bayescal.data.files import RowStream, open_predictions
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a file that hold what `evaluate` takes, and the target if the options imply one."""
+
+    label: str
+    prob: str | None
+    prob_prefix: str | None
+    target: str | None
+
+    def open(self, file: Path, request: "Request") -> RowStream:
+        """Open a file to read these columns of it."""
+        return open_predictions(
+            file,
+            label=self.label,
+            prob=self.prob,
+            prob_prefix=self.prob_prefix,
+            weights=request.weights,
+            classes=None if request.classes is None else next(csv.reader([request.classes])),
+        )
+
+    def called(self, weights: str | None) -> dict[str, str]:
+        """What messages call the arguments of `evaluate` that hold rows."""
+        prob = f"column {self.prob!r}" if self.prob is not None else f"the matrix of columns '{self.prob_prefix}*'"
+        return {"y_true": f"column {self.label!r}", "y_prob": prob, "weights": f"column {weights!r}"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was typed.
+
+    Parameters
+    ----------
+    file : Path
+        The file of predictions.
+    label, prob, prob_prefix, correct, confidence, weights : str or None
+        Columns.
+    classes : str or None
+        Labels, separated by commas.
+    seed : int
+        Seed of the draws.
+    asked : mapping
+        Keywords of `evaluate`; None where its default is meant.
+    """
+
+    file: Path
+    label: str | None
+    prob: str | None
+    prob_prefix: str | None
+    correct: str | None
+    confidence: str | None
+    weights: str | None
+    classes: str | None
+    seed: int
+    asked: Mapping[str, Any]
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """The options that name columns of rows."""
+        names = ("label", "prob", "prob_prefix", "correct", "confidence", "weights", "classes")
+        return {name.replace("_", "-"): getattr(self, name) for name in names}
+
+
+def columns_of(request: Request) -> Columns:
+    """Which of the three ways to name the columns was taken."""
+    if request.correct is not None or request.confidence is not None:
+        if request.correct is None or request.confidence is None:
+            raise ValueError("--correct and --confidence go together: was the prediction right, and how sure was it?")
+        if any(c is not None for c in (request.label, request.prob, request.prob_prefix)):
+            raise ValueError("--correct and --confidence take the place of --label, --prob and --prob-prefix.")
+        return Columns(request.correct, request.confidence, None, "confidence")
+    if (request.prob is None) == (request.prob_prefix is None):
+        raise ValueError(
+            "say where the probabilities are: --prob COLUMN (one column), --prob-prefix PREFIX (one column a "
+            "class), or --confidence COLUMN with --correct COLUMN" + ("." if request.prob is None else "; not two.")
+        )
+    if request.label is None:
+        raise ValueError("say where the true labels are: --label COLUMN.")
+    return Columns(request.label, request.prob, request.prob_prefix, None)
+
+
+def bins_asked(text: Any) -> Any:
+    """A number of bins, or edges separated by commas."""
+    if not isinstance(text, str):
+        return text
+    try:
+        return [float(edge) for edge in text.split(",")] if "," in text else int(text)
+    except ValueError:
+        raise ValueError(f"`bins` must be a whole number, or edges like 0,0.25,0.5,1; not {text!r}.") from None
