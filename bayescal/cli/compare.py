@@ -14,8 +14,9 @@ from bayescal.cli.options import defaults_of
 from bayescal.cli.request import bins_asked
 from bayescal.cli.words import called_columns, console, warnings_as_notes
 from bayescal.compare import compare
-from bayescal.data.files import ModelColumns, Rows, read_models
+from bayescal.data.files import ModelColumns, Rows
 from bayescal.data.formats import open_source
+from bayescal.data.matching import read_models
 from bayescal.data.predictions import Predictions
 from bayescal.data.source import Source
 from bayescal.results.comparable import NAMED

@@ -26,7 +26,8 @@ def _is_number(x: nw.Expr) -> nw.Expr:
     """Neither NaN nor infinite, found by subtraction.
 
     What an engine knows of a column it need not compute: duckdb takes the largest value from the end of a Parquet
-    file, where most writers leave NaN out, and then answers `x.is_nan()` and `x <= 1` without a look at the rows.
+    file, where most writers leave NaN out, and then answers `x.is_nan()`, `x <= 1` and even `x - x != 0` without a look
+    at the rows. That `x - x == 0` is true of all rows it does not conclude.
     """
     return (x - x) == 0
 

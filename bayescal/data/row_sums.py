@@ -273,6 +273,8 @@ def _read(table: dict[str, list[Any]], query: _Query, names: dict[str, str], cat
         index.insert(0, np.clip(place, 0, size - 1))
         outcome.insert(0, own % 2)
     deviation, deviation_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in "mq")
+    if not all(np.isfinite(sums).all() for sums in [*deviation, *deviation_sq]):
+        raise ValueError("`frame` has NaN that its engine did not find when it was asked; remove or repair these rows.")
     return RowSums(
         n, index, outcome, deviation, deviation_sq, floats.get("v"), floats.get("vv"), floats.get("most"), groups
     )

@@ -168,7 +168,7 @@ def load_wine() -> PredictionSet:
 
 
 def _load(name: str, about: str, source: str) -> PredictionSet:
-    from bayescal.data.files import class_columns
+    from bayescal.data.class_columns import class_columns
     from bayescal.data.formats import open_source
 
     file = open_source(path(name))

@@ -372,10 +372,13 @@ def test_bad_rows_are_counted_and_refused(engine, column, value, message):
 @pytest.mark.parametrize("column", ["z", "c", "w"])
 @pytest.mark.parametrize("written_by", ["pyarrow", "polars", "duckdb"])
 @pytest.mark.parametrize("scan", [duckdb.read_parquet, pl.scan_parquet], ids=["duckdb", "polars"])
-def test_nan_in_a_file_whose_statistics_leave_it_out(scan, written_by, column, tmp_path):
+@pytest.mark.parametrize("constant", [False, True])
+def test_nan_in_a_file_whose_statistics_leave_it_out(constant, scan, written_by, column, tmp_path):
     """From a largest value of 1, duckdb concludes that `is_nan` is false and `<= 1` true in every row."""
     n = 5000
-    table = {"z": np.arange(n) % 2.0, "c": np.linspace(0, 1, n), "w": np.ones(n)}
+    table = {"z": np.arange(n) % 2.0, "c": np.linspace(0, 1, n), "w": np.arange(1.0, n + 1)}
+    if constant:
+        table = {name: np.ones(n) for name in table}
     table[column][[17, 4000]] = NAN
     path = str(tmp_path / "rows.parquet")
     if written_by == "polars":
