@@ -1,6 +1,6 @@
 """READ FIRST. The whole pipeline on one page: rows -> counts -> posterior -> draws -> what is reported."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, overload
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._draws import Draws
-from bayescal.data.groups import Groups
+from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.estimands.errors import ece
@@ -148,29 +148,57 @@ def evaluate(
     return evaluate_counts(_count(columns, bins, binning), model=model, draws=draws, rng=rng, **options)
 
 
+@overload
 def evaluate_counts(
     counts: BinnedCounts, *, model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, **options: Any
-) -> Evaluation:
+) -> Evaluation: ...
+@overload
+def evaluate_counts(counts: Mapping[Any, BinnedCounts], **known: Any) -> GroupedEvaluation: ...
+def evaluate_counts(
+    counts: BinnedCounts | Mapping[Any, BinnedCounts],
+    *,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    **options: Any,
+) -> Evaluation | GroupedEvaluation:
     """Posterior of the Expected Calibration Error, from counts; costs the same for a thousand rows and a billion.
 
     Parameters
     ----------
-    counts : BinnedCounts
-        Counts; empty counts give the prior.
+    counts : BinnedCounts, or mapping of label to BinnedCounts
+        Counts; empty counts give the prior. A mapping, as ``BinnedCounts.from_frame(..., by=...)`` gives, holds groups
+        that have no row in common, on the same bins.
     model, draws, rng, **options
         As for `evaluate`.
 
     Returns
     -------
     Evaluation
-        The posterior with its reference points.
+        The posterior with its reference points; of a mapping, a `GroupedEvaluation`, which holds that of all rows too.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `counts` are something else, or groups were counted on different bins; for options as `evaluate`.
 
     Examples
     --------
     >>> counts = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.6, 0.9], bins=5)
     >>> evaluate_counts(counts, model="dirichlet", alpha="jeffreys", rng=1).plug_in
     0.233
+    >>> list(evaluate_counts({"north": counts, "south": counts}, rng=1))
+    ['north', 'south']
     """
+    if isinstance(counts, Mapping):
+        for label, of_group in counts.items():
+            require_counts(of_group, f"counts[{label!r}]")
+        if not counts:
+            raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
+        first, *others = counts.values()
+        overall = sum(others, start=first)
+        known = {"model": model, "draws": draws, "rng": rng, **options}
+        return evaluate_groups(list(counts), list(counts.values()), overall, name=UNNAMED, **known)
     require_counts(counts)
     _checks.one_of("model", model, MODELS)
     _checks.known_keywords(f"`model={model!r}`", options, MODELS[model])

@@ -311,3 +311,28 @@ def test_the_sentence_is_not_of_the_smallest_group():
     assert low < 0.2 < high
     decided = grouped.compare(rope=0.05).decide("good", "bad")
     assert decided["p_left"] > 0.99
+
+
+def test_groups_that_were_counted_elsewhere():
+    """Counts of groups from one query of a data frame: what `by=` gives of the rows."""
+    rng = np.random.default_rng(5)
+    p, site = rng.random(600), rng.choice(["north", "south", "west"], 600)
+    y = rng.random(600) < p**1.3
+    counted = bc.BinnedCounts.from_frame(
+        pl.DataFrame({"y": y, "p": p, "site": site}), outcome="y", confidence="p", by="site", target="event"
+    )
+    found, expected = bc.evaluate_counts(counted, rng=1, draws=200), bc.evaluate(y, p, by=site, rng=1, draws=200)
+    assert list(found) == list(expected) == ["north", "south", "west"]
+    for label in found:
+        np.testing.assert_allclose(found[label].ece.values, expected[label].ece.values, rtol=1e-9)
+    np.testing.assert_allclose(found.overall.ece.values, expected.overall.ece.values, rtol=1e-9)
+
+
+def test_counts_of_groups_are_checked():
+    one = bc.BinnedCounts.from_arrays([0, 1], [0.2, 0.7])
+    with pytest.raises(TypeError, match=r"`counts\['b'\]` must be BinnedCounts, not int"):
+        bc.evaluate_counts({"a": one, "b": 7})
+    with pytest.raises(ValueError, match="`counts` is an empty mapping"):
+        bc.evaluate_counts({})
+    with pytest.raises(ValueError, match="counts can be added only on the same edges"):
+        bc.evaluate_counts({"a": one, "b": bc.BinnedCounts.from_arrays([0, 1], [0.2, 0.7], bins=3)})

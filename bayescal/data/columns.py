@@ -1,7 +1,7 @@
 """One column: its shape, its type, its values; what messages call it is the caller's."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,3 +124,12 @@ def scale_free(weight: Array) -> Array:
     if 1 / LARGEST_WEIGHT < weight.max() < LARGEST_WEIGHT:
         return weight
     return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
+
+
+def refuse_scale(weight: Array) -> NoReturn:
+    """Refuse weights whose squares could not be summed."""
+    at = int(np.argmax(weight))
+    raise ValueError(
+        f"`weights` must be between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g} at their largest, so that "
+        f"squares can be summed over batches; {weight[at]:g} at index {at} is not. Divide them all by one number."
+    )

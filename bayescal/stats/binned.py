@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
-from bayescal.data.columns import LARGEST_WEIGHT
+from bayescal.data.columns import LARGEST_WEIGHT, refuse_scale
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.stats._framed import bins_before_rows, framed, sums_of
@@ -231,7 +231,7 @@ class BinnedCounts:
             raise ArithmeticError("rows that were found right are wrong; this is a defect: please report it.")
         sums, heaviest = counted
         if not 1 / LARGEST_WEIGHT < heaviest < LARGEST_WEIGHT and predictions.weight is not None:
-            _refuse_scale(predictions.weight)
+            refuse_scale(predictions.weight)
         return cls(made, **vars(sums), target=predictions.target)
 
     @classmethod
@@ -292,7 +292,7 @@ class BinnedCounts:
             raise ArithmeticError("rows that were found right are wrong; this is a defect: please report it.")
         sums, heaviest = counted
         if not 1 / LARGEST_WEIGHT < heaviest < LARGEST_WEIGHT and rows.weight is not None:
-            _refuse_scale(rows.weight)
+            refuse_scale(rows.weight)
         return tuple(cls(made, **vars(s), target="classwise") for s in sums)
 
     def __add__(self, other: object) -> "BinnedCounts":
@@ -445,11 +445,11 @@ class BinnedCounts:
         )
 
 
-def require_counts(counts: Any) -> None:
+def require_counts(counts: Any, name: str = "counts") -> None:
     """Refuse what is not `BinnedCounts`, with a hint at how to make them."""
     if not isinstance(counts, BinnedCounts):
         raise TypeError(
-            f"`counts` must be BinnedCounts, not {type(counts).__name__}; "
+            f"`{name}` must be BinnedCounts, not {type(counts).__name__}; "
             "make them with `BinnedCounts.from_arrays(outcome, confidence)`, or use `evaluate`."
         )
 
@@ -457,11 +457,3 @@ def require_counts(counts: Any) -> None:
 def _ratio(top: Floats, bottom: Floats) -> Floats:
     """Divide, with NaN where there is nothing to divide by."""
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
-
-
-def _refuse_scale(weight: Floats) -> NoReturn:
-    at = int(np.argmax(weight))
-    raise ValueError(
-        f"`weights` must be between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g} at their largest, so that "
-        f"squares can be summed over batches; {weight[at]:g} at index {at} is not. Divide them all by one number."
-    )
