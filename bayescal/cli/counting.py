@@ -210,20 +210,26 @@ def _equal_mass(stream: RowStream, asked: Question, progress: bool) -> Bins:
 
 def _shown(stream: RowStream, doing: str, progress: bool) -> Iterator[Rows]:
     """The blocks of a file, with a bar on stderr if that is a terminal and there is more than one."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     screen = console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("million rows"))
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[so_far]}"),
+        TimeRemainingColumn(),
+    )
     about = stream.source.rows_about()
-    bar = Progress(*columns, TimeRemainingColumn(), console=screen, transient=True, disable=not screen.is_terminal)
+    of_all = "" if about is None else f" of {about:,}"
+    bar = Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
     done = 0
     try:
-        task = bar.add_task(f"{doing} '{stream.source.path.name}'", total=None if about is None else about / 1e6)
+        task = bar.add_task(f"{doing} '{stream.source.path.name}'", total=about, so_far="")
         for rows in stream.blocks():
             yield rows
             done += len(rows.y_true)
             if progress and (about is None or done < about):
                 bar.start()
-            bar.update(task, completed=done / 1e6)
+            bar.update(task, completed=done, so_far=f"{done:,}{of_all} rows")
     finally:
         bar.stop()
