@@ -16,7 +16,7 @@ help:
 	@echo "make pictures   run the Python of the README; write its output and its picture"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
-	@echo "make bench      speed, as ratios within one run"
+	@echo "make bench      speed beside other programs, as ratios within one run; for the docs; a quarter of an hour"
 	@echo "make references sample the stored reference posteriors anew, with PyMC"
 	@echo "make datasets   build the shipped prediction sets anew"
 
@@ -58,8 +58,11 @@ coverage: .venv/ready
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py
 
+# another group of packages, since netcal and torchmetrics bring PyTorch
 bench: .venv/ready
+	$(UV) sync -q --python "$(PYTHON)" --group bench
 	$(RUN) pytest -q tests/benchmarks --override-ini addopts= --benchmark-group-by=group --benchmark-columns=min,median,rounds
+	$(RUN) python docs/make/performance.py
 
 references: .venv/ready
 	$(RUN) python tests/make_reference_posteriors.py

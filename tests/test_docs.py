@@ -235,3 +235,33 @@ def test_how_we_know_shows_the_numbers_of_its_json_and_nothing_failed():
     said = page.read_text(encoding="utf-8")
     assert stored["date"] in said
     assert f"pymc {stored['versions']['pymc']}" in said
+
+
+def as_seconds(said):
+    number, unit = said.split()
+    return float(number) * {"µs": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}[unit]
+
+
+def test_the_performance_page_shows_the_numbers_of_its_json():
+    """Two digits are shown; the largest relative difference from them is that of 0.95 and 1.0."""
+    stored = json.loads((DOCS / "_static" / "performance.json").read_text(encoding="utf-8"))
+    rows = [row for row in stored["rows"] if row["n_rows"] == 10**8]
+    page = DOCS / "performance.md"
+    answer, by_size, targets, *_ = markdown_tables(page)
+    ours, read = (next(r for r in rows if r["way"] == "bayescal")[name] for name in ("seconds", "read"))
+    expected = sorted([read, *(row["seconds"] for row in rows)])
+    assert [as_seconds(line[1]) for line in answer[2:]] == pytest.approx(expected, rel=0.051)
+    reads = [float(line[2].removesuffix(" ×").replace(",", "")) for line in answer[2:]]
+    assert reads == pytest.approx([seconds / read for seconds in expected], rel=0.051)
+    assert len(by_size) == 2 + len({row["n_rows"] for row in stored["rows"]})
+    assert sum(cell != "" for line in by_size[2:] for cell in line[2:]) == len(stored["rows"])
+    kept = {line[0]: (line[2], line[3]) for line in targets[2:]}
+    assert float(kept["100 million rows, in reads"][0].removesuffix(" ×")) == pytest.approx(ours / read, rel=0.051)
+    for name in ("scikit-learn", "torchmetrics"):
+        faster = next(row["seconds"] for row in rows if row["way"] == name) / ours
+        found, said = kept[f"faster than {name}"]
+        assert float(found.removesuffix(" ×")) == pytest.approx(faster, rel=0.051)
+        assert said == ("yes" if faster >= 40 else "**no**")
+    said = page.read_text(encoding="utf-8")
+    assert all(day in said for day in stored["dates"].values())
+    assert f"torchmetrics {stored['versions']['torchmetrics']}" in said

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,47 @@ def save_rows(path: Path, numbers: Mapping[str, Any]) -> None:
 def rows_again(numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The stored rows as what the study returned."""
     return [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+
+
+def save_parts(path: Path, numbers: Mapping[str, Any]) -> None:
+    """The same for several lists of rows, each under its name."""
+    parts = []
+    for key, value in numbers.items():
+        rows = ",\n".join(json.dumps(row) for row in value) if isinstance(value, list) else ""
+        parts.append(f'"{key}": ' + (f"[\n{rows}\n]" if rows else json.dumps(value)))
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+
+
+def versions_of(programs: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Versions of what took part."""
+    for name in programs:
+        try:
+            yield name, version(name)
+        except PackageNotFoundError:  # some are optional
+            continue
+
+
+def rounded(value: Any) -> Any:
+    """Four digits are enough to read, and small to store."""
+    if isinstance(value, dict):
+        return {key: rounded(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [rounded(entry) for entry in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def table(head: str, rows: Iterable[Iterable[Any]]) -> str:
+    """A Markdown table; a column whose title ends in a colon holds numbers."""
+    titles = head.split(" | ")
+    rule = "|".join("--:" if title.endswith(":") else "---" for title in titles)
+    lines = [" | ".join(title.rstrip(":") for title in titles), rule, *(" | ".join(map(str, row)) for row in rows)]
+    return "".join(f"|{line}|\n" if line == rule else f"| {line} |\n" for line in lines)
+
+
+def cells(rows: Iterable[Mapping[str, Any]], form: str) -> Iterator[list[str]]:
+    """Each row as the words between the bars of a format."""
+    for row in rows:
+        yield [word.format(**row) for word in form.split("|")]
 
 
 def fill(page: Path, command: str, made: Mapping[str, str]) -> None:

@@ -11,16 +11,15 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pages import fill
+from pages import cells, fill, rounded, save_parts, table, versions_of
 from rich.console import Console
 
 import bayescal as bc
@@ -426,7 +425,7 @@ def measure(settings: Settings) -> dict[str, Any]:
     console.rule("what such checks can see")
     numbers = {
         "date": date.today().isoformat(),
-        "versions": {"python": platform.python_version(), **dict(installed())},
+        "versions": {"python": platform.python_version(), **dict(versions_of(PROGRAMS))},
         "settings": {
             "seed": SEED,
             "largest_z": LARGEST_Z,
@@ -449,24 +448,6 @@ def measure(settings: Settings) -> dict[str, Any]:
     return rounded(numbers)
 
 
-def installed() -> Iterator[tuple[str, str]]:
-    """Versions of what took part."""
-    for name in PROGRAMS:
-        try:
-            yield name, version(name)
-        except PackageNotFoundError:  # nutpie is optional
-            continue
-
-
-def rounded(value: Any) -> Any:
-    """Four digits are enough to read, and small to store."""
-    if isinstance(value, dict):
-        return {key: rounded(entry) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [rounded(entry) for entry in value]
-    return float(f"{value:.4g}") if isinstance(value, float) else value
-
-
 def failures(numbers: dict[str, Any]) -> list[str]:
     """What speaks against the package, in words."""
     return [
@@ -477,35 +458,12 @@ def failures(numbers: dict[str, Any]) -> list[str]:
     ]
 
 
-def save(numbers: dict[str, Any]) -> None:
-    """One row a line, so that a change can be read."""
-    parts = []
-    for key, value in numbers.items():
-        rows = ",\n".join(json.dumps(row) for row in value) if isinstance(value, list) else ""
-        parts.append(f'"{key}": ' + (f"[\n{rows}\n]" if rows else json.dumps(value)))
-    NUMBERS.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-
-
 # --- the page
-
-
-def table(head: str, rows: Iterable[Iterable[Any]]) -> str:
-    """A Markdown table; a column whose title ends in a colon holds numbers."""
-    titles = head.split(" | ")
-    rule = "|".join("--:" if title.endswith(":") else "---" for title in titles)
-    lines = [" | ".join(title.rstrip(":") for title in titles), rule, *(" | ".join(map(str, row)) for row in rows)]
-    return "".join(f"|{line}|\n" if line == rule else f"| {line} |\n" for line in lines)
 
 
 def percent(share: float) -> str:
     """As in 5 %."""
     return f"{100 * share:.0f} %"
-
-
-def cells(rows: list[Row], form: str) -> Iterator[list[str]]:
-    """Each row as the words between the bars of a format."""
-    for row in rows:
-        yield [word.format(**row) for word in form.split("|")]
 
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
@@ -611,7 +569,7 @@ def main() -> int:
     numbers = json.loads(NUMBERS.read_text(encoding="utf-8")) if asked.redraw else measure(settings)
     if not asked.quick:
         if not asked.redraw:
-            save(numbers)
+            save_parts(NUMBERS, numbers)
         write_page(numbers)
         draw(numbers)
     found = failures(numbers)

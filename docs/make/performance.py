@@ -1,0 +1,376 @@
+"""Measure what counting costs, bayescal beside others on the same arrays; write the numbers, the picture and the tables
+of docs/performance.md: a part of `make bench`, some minutes. With --out-of-core a file of a billion rows is counted as
+well: nine gigabytes of disk and some minutes more; without it the last numbers of that part stay. With --redraw nothing
+is measured.
+"""
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pages import rounded, save_parts, versions_of
+from performance_page import draw, write_page
+from rich.console import Console
+
+DOCS = Path(__file__).resolve().parents[1]
+NUMBERS = DOCS / "_static" / "performance.json"
+BENCHMARKS = DOCS.parent / "tests" / "benchmarks"
+PROGRAMS = ("bayescal", "numpy", "numba", "scikit-learn", "torchmetrics", "torch", "netcal")
+PROGRAMS += ("polars", "duckdb", "pyarrow", "pandas", "dask")
+SEED, BINS = 6, 15
+#: Rows, and bins for the last but one of these.
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
+MANY_BINS = (10, 100, 1000, 10_000)
+#: Name, rows, classes and type of each matrix.
+MATRICES = (("many", 50_000, 1000, "f4"), ("few", 1_000_000, 10, "f4"), ("few_f8", 1_000_000, 10, "f8"))
+#: Seconds of one call, from those of fewer rows, beyond which no more rows are tried.
+LIMIT = 60.0
+#: Largest difference of two ECE of the same rows. torchmetrics turns top labels into float32 and sums in it, as others
+#: may with float32: an error of about sqrt(n) roundings.
+SAME = 1e-12
+#: Rows of the file that is larger than memory should be: so many row groups of so many rows.
+GROUPS, GROUP_ROWS = 100, 10_000_000
+READ_FILE = "reading the file, no more"
+#: Counts files that are added to measure what adding costs, and numbers of bins for their size.
+MERGED, STORED_BINS = 100, (15, 100, 1000)
+
+Row = dict[str, Any]
+console = Console(stderr=True, highlight=False)
+
+
+class Workshop:
+    """A folder for arrays and compiled code, and processes that work in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = os.environ | {
+            "NUMBA_CACHE_DIR": str(folder / "compiled"),
+            "PYTHONWARNINGS": "ignore",
+        }
+
+    def start(self, job: Row, **environment: str) -> subprocess.Popen[str]:
+        """Begin a job."""
+        command = [sys.executable, str(BENCHMARKS / "measuring.py"), json.dumps({"folder": str(self.folder), **job})]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=self.environment | environment)
+
+    def result(self, process: subprocess.Popen[str], said: str = "") -> list[Row]:
+        """Wait for it."""
+        printed, _ = process.communicate(said)
+        if process.returncode:
+            raise RuntimeError(f"a measurement failed: {process.args}")
+        rows: list[Row] = json.loads(printed.splitlines()[-1])
+        return rows
+
+    def run(self, job: Row, **environment: str) -> list[Row]:
+        """One job from beginning to end."""
+        return self.result(self.start(job, **environment))
+
+    def side_by_side(
+        self, of: str, shapes: Iterable[tuple[int, int]], only: tuple[str, ...] = (), **job: Any
+    ) -> list[Row]:
+        """Every way that is installed, each in a process of its own; the read is the shortest that any of them saw."""
+        rows: list[Row] = []
+        one_thread = {} if of == "frames" else {"OMP_NUM_THREADS": "1"}  # pyarrow's threads, too, follow this
+        for way in ways()[of]:
+            if way.missing or (only and way.name not in only):
+                continue
+            begin = time.perf_counter()
+            rows += self.run({"of": of, "way": way.name, "shapes": list(shapes), "limit": LIMIT, **job}, **one_thread)
+            console.print(f"{of}: {way.name} [dim]{time.perf_counter() - begin:.0f} s[/]", soft_wrap=True)
+        shortest: dict[tuple[int, int], float] = {}
+        for row in rows:
+            key = row["n_rows"], row["read_bytes"]
+            shortest[key] = min(row.pop("read_here"), shortest.get(key, np.inf))
+        agreeing(rows)
+        return [row | {"read": shortest[row["n_rows"], row["read_bytes"]]} for row in rows]
+
+
+def ways() -> dict[str, Any]:
+    """Of tests/benchmarks, which makes the same calls one by one."""
+    if str(BENCHMARKS) not in sys.path:
+        sys.path.append(str(BENCHMARKS))
+    from ways import WAYS
+
+    return WAYS
+
+
+def agreeing(rows: list[Row]) -> None:
+    """Refuse to compare ways that say different things of the same rows."""
+    said: dict[tuple[int, int], Row] = {}
+    for row in rows:
+        if row["value"] is None:
+            continue
+        one = said.setdefault((row["n_rows"], row["bins"]), row)
+        in_single = row["dtype"] == "float32" or (row["way"] == "torchmetrics" and "label" in row["of_arrays"])
+        allowed = np.finfo(np.float32).eps * np.sqrt(row["n_rows"]) if in_single else SAME
+        if abs(row["value"] - one["value"]) > allowed:
+            raise RuntimeError(f"{row['way']} says {row['value']}, {one['way']} says {one['value']}: {row}")
+
+
+# --- data
+
+
+def make_rows(folder: Path) -> None:
+    """A column of probabilities, outcomes that are too rare for them, and the same in Parquet files."""
+    import pyarrow
+    import pyarrow.parquet
+
+    n_rows = SIZES[-1]
+    rng = np.random.default_rng(SEED)
+    p, y = np.empty(n_rows), np.empty(n_rows, np.int8)
+    for start in range(0, n_rows, GROUP_ROWS):
+        part = slice(start, start + GROUP_ROWS)
+        p[part] = rng.random(len(p[part]))
+        y[part] = rng.random(len(p[part])) < p[part] ** 2
+    np.save(folder / "p.npy", p)
+    np.save(folder / "y.npy", y)
+    for i, part in enumerate((slice(0, n_rows // 2), slice(n_rows // 2, None))):
+        np.save(folder / f"p{i}.npy", p[part])
+        np.save(folder / f"y{i}.npy", y[part])
+    for few in (1000, SIZES[-2]):  # 1000: what the first call, which is not timed, is given
+        pyarrow.parquet.write_table(pyarrow.table({"y": y[:few], "p": p[:few]}), folder / f"{few}.parquet")
+
+
+def make_matrices(folder: Path) -> None:
+    """Random points of a simplex, labels drawn from them by their running sums."""
+    rng = np.random.default_rng(SEED)
+    for name, n_rows, classes, dtype in MATRICES:
+        matrix = rng.standard_exponential((n_rows, classes))
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        label = (matrix.cumsum(axis=1) < rng.random((n_rows, 1))).sum(axis=1).clip(max=classes - 1)
+        np.save(folder / f"{name}.npy", matrix.astype(dtype))
+        np.save(folder / f"{name}_label.npy", label)
+
+
+# --- parts
+
+
+ROWS = {"arrays": {"y": "y", "p": "p"}, "read": ["y", "p"]}
+
+
+def of_rows(shop: Workshop) -> list[Row]:
+    """Time against rows."""
+    return shop.side_by_side("rows", [(n_rows, BINS) for n_rows in SIZES], **ROWS)
+
+
+def of_bins(shop: Workshop) -> list[Row]:
+    """Time against bins."""
+    from ways import COMPILED, NUMPY, SKLEARN, TORCH
+
+    shapes = [(SIZES[-2], bins) for bins in MANY_BINS]
+    return shop.side_by_side("rows", shapes, only=(COMPILED, NUMPY, SKLEARN, TORCH), **ROWS)
+
+
+def of_frames(shop: Workshop) -> list[Row]:
+    """Other engines."""
+    return shop.side_by_side("frames", [(SIZES[-2], BINS)], **ROWS)
+
+
+def of_labels(shop: Workshop) -> list[Row]:
+    """Labels and matrices."""
+    rows: list[Row] = []
+    for name, n_rows, classes, dtype in MATRICES:
+        job = {"arrays": {"label": f"{name}_label", "matrix": name}, "read": ["matrix"]}
+        for of in ("top_label", "top_label_ece", "classwise"):
+            found = shop.side_by_side(of, [(n_rows, BINS)], **job)
+            rows += [row | {"of": of, "classes": classes, "dtype": np.dtype(dtype).name} for row in found]
+    return rows
+
+
+def first_calls(shop: Workshop) -> list[Row]:
+    """What a process pays once: numpy's way, compiled code from its cache, and compiling."""
+    cold = {"NUMBA_CACHE_DIR": str(shop.folder / "cold")}
+    asked: tuple[tuple[str, dict[str, str]], ...] = (
+        ("numpy", {"BAYESCAL_COMPILE": "never"}),
+        ("compiling", {"BAYESCAL_COMPILE": "always", **cold}),
+        ("compiled before", {"BAYESCAL_COMPILE": "always", **cold}),
+    )
+    job = {"do": "first_call", "n_rows": 1000}
+    shop.run(job, BAYESCAL_COMPILE="never")  # files of the package come from the disk once
+    return [{"what": what, "n_rows": 1000, **shop.run(job, **environment)[0]} for what, environment in asked]
+
+
+def in_parallel(shop: Workshop) -> list[Row]:
+    """Files counted by one process, and by two at the same time: from the word go until counts are merged."""
+    from bayescal import load_counts
+
+    rows = []
+    for parts in ([[0, 1]], [[0], [1]]):
+        best = np.inf
+        for _ in range(5):
+            saved = [str(shop.folder / f"part-{i}.json") for i in range(len(parts))]
+            jobs = [{"do": "count_files", "parts": part, "to": to} for part, to in zip(parts, saved, strict=True)]
+            processes = [shop.start(job, BAYESCAL_COMPILE="always") for job in jobs]
+            for process in processes:
+                process.stdout.readline()  # type: ignore[union-attr]
+            begin = time.perf_counter()
+            for process in processes:
+                process.stdin.write("go\n")  # type: ignore[union-attr]
+                process.stdin.flush()  # type: ignore[union-attr]
+            while not all(Path(to).exists() for to in saved):
+                time.sleep(0.0005)
+            merged = sum(load_counts(to) for to in saved)
+            best = min(best, time.perf_counter() - begin)
+            for process, to in zip(processes, saved, strict=True):
+                shop.result(process)
+                Path(to).unlink()
+            assert merged.n_rows == SIZES[-1]
+        rows.append({"processes": len(parts), "n_rows": SIZES[-1], "seconds": best})
+    return rows
+
+
+def of_stored(shop: Workshop) -> list[Row]:
+    """Size of a counts file, and seconds to read one and add it."""
+    from bayescal import BinnedCounts, load_counts, save_counts
+
+    y, p = (np.load(shop.folder / f"{name}.npy", mmap_mode="r")[:GROUP_ROWS] for name in "yp")
+    rows = []
+    for bins in STORED_BINS:
+        path = save_counts(BinnedCounts.from_arrays(y, p, bins=bins), shop.folder / f"counts-{bins}.json")
+        begin = time.perf_counter()
+        sum(load_counts(path) for _ in range(MERGED))
+        merging = (time.perf_counter() - begin) / MERGED
+        rows.append({"bins": bins, "bytes": path.stat().st_size, "merge_seconds": merging})
+    return rows
+
+
+# --- larger than memory
+
+
+def make_billion(folder: Path) -> None:
+    """A Parquet file of a billion rows: the same ones again and again."""
+    import pyarrow
+    import pyarrow.parquet
+
+    need = 1.2 * GROUPS * GROUP_ROWS * 9
+    if shutil.disk_usage(folder).free < need:
+        raise OSError(f"{need / 1e9:.0f} GB of disk are needed in {folder}; TMPDIR says where else.")
+    rows = pyarrow.table({name: np.load(folder / f"{name}.npy", mmap_mode="r")[:GROUP_ROWS] for name in "yp"})
+    with pyarrow.parquet.ParquetWriter(folder / "billion.parquet", rows.schema) as writer:
+        for _ in range(GROUPS):
+            writer.write_table(rows)
+
+
+def out_of_core(shop: Workshop) -> list[Row]:
+    """The command line on that file, and on the counts that it saved."""
+    path, counts = shop.folder / "billion.parquet", shop.folder / "billion.json"
+    columns = ["--label", "y", "--prob", "p"]
+    commands = {
+        "`bayescal count`": ["count", str(path), *columns, "-o", str(counts)],
+        "`bayescal report`, of the saved counts": ["report", str(counts)],
+        "`bayescal report`, of the file": ["report", str(path), *columns],
+    }
+    about = {"n_rows": GROUPS * GROUP_ROWS, "file_bytes": path.stat().st_size}
+    rows = [{"what": READ_FILE, **about, "seconds": read_file(path), "peak_mb": None}]
+    for name, arguments in commands.items():
+        rows.append({"what": name, **about, **command_line(arguments, shop.environment)})
+        console.print(f"{name} [dim]{rows[-1]['seconds']:.0f} s, {rows[-1]['peak_mb']:.0f} MB[/]", soft_wrap=True)
+    path.unlink()
+    return rows
+
+
+def read_file(path: Path) -> float:
+    """Seconds to read the bytes of a file, from the disk or from what the system has kept of it."""
+    begin = time.perf_counter()
+    with path.open("rb", buffering=0) as file:
+        block = bytearray(2**24)
+        while file.readinto(block):
+            pass
+    return time.perf_counter() - begin
+
+
+def command_line(arguments: list[str], environment: dict[str, str]) -> Row:
+    """Seconds and largest memory of one command; this process is small, or its memory would count."""
+    begin = time.perf_counter()
+    command = [sys.executable, "-m", "bayescal", *arguments]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if status:
+        raise RuntimeError(f"a command failed: {command}")
+    unit = 1 if sys.platform == "darwin" else 1024
+    return {"seconds": time.perf_counter() - begin, "peak_mb": used.ru_maxrss * unit / 1e6}
+
+
+# --- all of it
+
+
+PARTS = {
+    "out_of_core": out_of_core,
+    "first_call": first_calls,
+    "rows": of_rows,
+    "bins": of_bins,
+    "frames": of_frames,
+    "labels": of_labels,
+    "parallel": in_parallel,
+    "stored": of_stored,
+}
+
+
+def measure(parts: list[str]) -> None:
+    """Run parts, and save each as soon as it is measured beside what is known of the others."""
+    ways()
+    with tempfile.TemporaryDirectory() as folder:
+        # in a process of its own: Linux counts the memory of who starts a command as that of the command
+        subprocess.run([sys.executable, __file__, "--make-data", folder, "--only", *parts], check=True)
+        shop = Workshop(Path(folder))
+        for part in (name for name in PARTS if name in parts):
+            begin = time.perf_counter()
+            found = PARTS[part](shop)
+            known = json.loads(NUMBERS.read_text(encoding="utf-8")) if NUMBERS.exists() else {}
+            measured = {name: known.get(name, []) for name in PARTS} | {part: found}
+            dates = known.get("dates", {}) | {part: date.today().isoformat()}
+            save_parts(NUMBERS, rounded({**about(), "dates": dates, **measured}))
+            console.print(f"[green]{part}[/] [dim]{time.perf_counter() - begin:.0f} s[/]")
+
+
+def about() -> Row:
+    """Where and with what."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
+    return {
+        "versions": {"python": platform.python_version(), **dict(versions_of(PROGRAMS))},
+        "machine": {"cores": os.cpu_count(), "memory_gb": memory},
+        "settings": {"seed": SEED, "bins": BINS, "limit": LIMIT, "merged": MERGED},
+    }
+
+
+def main() -> None:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out-of-core", action="store_true", help="a billion rows as well; 9 GB of disk")
+    parser.add_argument(
+        "--redraw", action="store_true", help="measure nothing; page and picture from the stored numbers"
+    )
+    parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--make-data", metavar="FOLDER", type=Path, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    parts = asked.only or [part for part in PARTS if asked.out_of_core or part != "out_of_core"]
+    # else numba takes the script coverage.py beside this one for the package of that name
+    sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]
+    if asked.make_data:
+        make_rows(asked.make_data)
+        make_matrices(asked.make_data)
+        if "out_of_core" in parts:
+            make_billion(asked.make_data)
+        return
+    if not asked.redraw:
+        measure(parts)
+    numbers = json.loads(NUMBERS.read_text(encoding="utf-8"))
+    write_page(numbers)
+    draw(numbers)
+
+
+if __name__ == "__main__":
+    main()
