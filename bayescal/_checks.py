@@ -87,6 +87,8 @@ class Finding:
         Index of the first one.
     most : float
         The worst of them, where that is told.
+    at_least : bool
+        Whether there may be more, hidden behind what is wrong with another argument.
     """
 
     said: str
@@ -96,10 +98,12 @@ class Finding:
     size: int
     first: tuple[int, ...]
     most: float = 0.0
+    at_least: bool = False
 
     def __str__(self) -> str:
         where = str(self.first[0]) if len(self.first) == 1 else str(self.first)
-        numbers = {"count": self.count, "size": self.size, "where": where, "most": f"{self.most:.2g}"}
+        count = f"at least {self.count}" if self.at_least else self.count
+        numbers = {"count": count, "size": self.size, "where": where, "most": f"{self.most:.2g}"}
         return self.said.format(do=self.verb[self.count > 1], **self.words, **numbers).rstrip()
 
     def is_like(self, other: object) -> bool:
@@ -180,7 +184,8 @@ def probabilities(name: str, values: Array) -> Array:
         return values
     outside = (values < 0) | (values > 1)
     if low < -OVERSHOOT or high > 1 + OVERSHOOT:
-        refuse(name, "must lie in [0, 1]", outside, values, hint=scale_hint(low, high))
+        beyond = (values < -OVERSHOOT) | (values > 1 + OVERSHOOT)
+        refuse(name, "must lie in [0, 1]", beyond, values, hint=scale_hint(low, high))
     import warnings
 
     found = Finding(

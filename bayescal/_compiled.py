@@ -4,6 +4,7 @@ Every sum is taken in the order in which the numpy loops take it, so that both g
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numba
@@ -13,6 +14,8 @@ import numpy as np
 BLOCK = 2048
 #: Rows of a matrix that are turned into columns at a time.
 TILE = 256
+#: Rows, w d, w d^2, w, w^2.
+FIELDS = 5
 
 
 def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -21,55 +24,86 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def compiled(function: Callable[..., Any]) -> Any:
         known = {"error_model": "numpy", "nogil": True, **options}
         try:
-            return numba.njit(cache=True, **known)(function)
+            made = numba.njit(cache=True, **known)(function)
         except RuntimeError:  # no folder for the cache can be written to
             return numba.njit(**known)(function)
+        made._cache.save_overload = _if_there_is_room(made._cache.save_overload)
+        return made
 
     return compiled
+
+
+def _if_there_is_room(save: Callable[..., None]) -> Callable[..., None]:
+    """A full disk is no reason not to count: the next process compiles again."""
+
+    def kept(*arguments: Any) -> None:
+        with suppress(OSError):
+            save(*arguments)
+
+    return kept
 
 
 @_compiled()
 def _in_range(confidence):
     """NaN fails both comparisons. No early return: that would stop vector instructions."""
-    bad = 0
+    bad = False
     for j in range(len(confidence)):
-        bad |= np.int64(not (confidence[j] >= 0)) | np.int64(not (confidence[j] <= 1))
-    return bad == 0
+        bad |= not (confidence[j] >= 0) or not (confidence[j] <= 1)
+    return not bad
 
 
 @_compiled()
 def _binary(outcome):
-    bad = 0
+    bad = False
     for j in range(len(outcome)):
-        bad |= np.int64((outcome[j] != 0) & (outcome[j] != 1))
-    return bad == 0
+        bad |= (outcome[j] != 0) & (outcome[j] != 1)
+    return not bad
 
 
 @_compiled()
-def _equal_width(confidence, index, edges, size, near_edge):
-    """floor(c M), which is the bin but for rounding: blocks with a confidence near an edge are compared with edges.
+def _by_product(confidence, index, deviation, scale, sure):
+    """floor(c M), which is the bin but for rounding, and how far c M is from its middle.
 
-    The edges 0 and 1, where confidences pile up, have a bin on one side only and nothing to compare.
+    True unless a confidence is within rounding of an edge, out of range, NaN or 1: one comparison for all of these.
     """
-    scale, last = np.float64(size), np.int32(size - 1)
-    near = 0
+    unsure = False
+    for j in range(len(confidence)):
+        scaled = np.float64(confidence[j]) * scale
+        i = np.int32(scaled)
+        d = scaled - i - 0.5
+        unsure |= not (abs(d) <= sure) or not (scaled < scale)
+        index[j], deviation[j] = i, d
+    return not unsure
+
+
+@_compiled()
+def _by_product_at_the_ends(confidence, index, deviation, scale, sure):
+    """The same with care for 0 and 1, where confidences pile up: these edges have a bin on one side only."""
+    last = np.int32(scale) - np.int32(1)
+    unsure = False
     for j in range(len(confidence)):
         scaled = np.float64(confidence[j]) * scale
         i = min(np.int32(scaled), last)
-        rest = scaled - i
-        near |= np.int64((rest < near_edge) & (i > 0)) | np.int64((rest > 1 - near_edge) & (i < last))
-        index[j] = i
-    if near:
-        for j in range(len(confidence)):
-            i = np.int64(index[j])
-            c = confidence[j]
-            i -= np.int64(c < edges[i])
-            i += np.int64(c >= edges[i + 1])
-            index[j] = min(i, size - 1)
+        d = scaled - i - 0.5
+        unsure |= (d < -sure and i > 0) or (d > sure and i < last)
+        index[j], deviation[j] = i, d
+    return not unsure
 
 
 @_compiled()
-def _by_table(confidence, index, edges, table):
+def _by_comparison(confidence, index, deviation, edges, scale):
+    """The same, compared with the nearest edge."""
+    last = np.int64(scale) - 1
+    for j in range(len(confidence)):
+        c = confidence[j]
+        scaled = np.float64(c) * scale
+        nearest = np.int64(scaled + 0.5)
+        i = min(nearest - np.int64(c < edges[nearest]), last)
+        index[j], deviation[j] = i, scaled - i - 0.5
+
+
+@_compiled()
+def _by_table(confidence, index, deviation, edges, middle, table):
     """Edges of any kind: a grid of 2^g cells says between which bins to search; c 2^g is exact."""
     cells = np.float64(len(table) - 2)
     for j in range(len(confidence)):
@@ -77,57 +111,67 @@ def _by_table(confidence, index, edges, table):
         g = np.int64(np.float64(c) * cells)
         low, high = np.int64(table[g]), np.int64(table[g + 1])
         while low < high:
-            middle = (low + high + 1) >> 1
-            if c >= edges[middle]:
-                low = middle
+            half = (low + high + 1) >> 1
+            if c >= edges[half]:
+                low = half
             else:
-                high = middle - 1
-        index[j] = low
+                high = half - 1
+        index[j], deviation[j] = low, np.float64(c) - middle[low]
 
 
 @_compiled()
-def _find(confidence, index, edges, size, near_edge, table):
-    if near_edge >= 0:
-        _equal_width(confidence, index, edges, size, near_edge)
-    else:
-        _by_table(confidence, index, edges, table)
+def _place(confidence, index, deviation, edges, middle, scale, sure, table):
+    """Bin of each confidence and its distance from the middle; False if a confidence is not in [0, 1]."""
+    if scale > 0:
+        if _by_product(confidence, index, deviation, scale, sure):
+            return True
+        if not _in_range(confidence):
+            return False
+        if not _by_product_at_the_ends(confidence, index, deviation, scale, sure):
+            _by_comparison(confidence, index, deviation, edges, scale)
+        return True
+    if not _in_range(confidence):
+        return False
+    _by_table(confidence, index, deviation, edges, middle, table)
+    return True
 
 
 @_compiled()
-def _add(confidence, outcome, index, middle, sums, lanes):
-    """Add a block of unweighted rows to `sums`, which holds 3 numbers for each lane and cell."""
-    size = np.uint64(len(middle))
-    lane_size, mask = np.uint64(6) * size, np.uint64(lanes - 1)
-    for j in range(len(confidence)):
-        b = np.uint64(index[j])  # unsigned: a negative index would have to be looked for
-        d = np.float64(confidence[j]) - middle[b]
-        k = (b + size * np.uint64(outcome[j])) * np.uint64(3) + (np.uint64(j) & mask) * lane_size
+def _add(cell, deviation, sums):
+    """Add a block of unweighted rows to `sums`."""
+    for j in range(len(deviation)):
+        k = np.uint64(cell[j])  # unsigned: a negative index would have to be looked for
+        d = deviation[j]
         sums[k] += 1.0
         sums[k + np.uint64(1)] += d
         sums[k + np.uint64(2)] += d * d
 
 
 @_compiled()
-def _add_weighted(confidence, outcome, weight, index, middle, sums, lanes):
-    """Add a block of weighted rows to `sums`, which holds 5 numbers for each lane and cell; the largest weight."""
-    size = np.uint64(len(middle))
-    lane_size, mask = np.uint64(10) * size, np.uint64(lanes - 1)
+def _add_weighted(cell, deviation, weight, sums):
+    """Add a block of weighted rows to `sums`; the largest weight, or NaN if one is not allowed."""
     heaviest = 0.0
-    for j in range(len(confidence)):
-        w = weight[j]
+    for j in range(len(deviation)):
+        w = np.float64(weight[j])
         if not (0.0 <= w < np.inf):
             return np.nan
         heaviest = max(heaviest, w)
-        b = np.uint64(index[j])
-        d = np.float64(confidence[j]) - middle[b]
+        k = np.uint64(cell[j])
+        d = deviation[j]
         moment = w * d
-        k = (b + size * np.uint64(outcome[j])) * np.uint64(5) + (np.uint64(j) & mask) * lane_size
         sums[k] += 1.0
         sums[k + np.uint64(1)] += moment
         sums[k + np.uint64(2)] += moment * d
         sums[k + np.uint64(3)] += w
         sums[k + np.uint64(4)] += w * w
     return heaviest
+
+
+@_compiled()
+def _cells(outcome, index, lane, size, fields):
+    """Where in the sums each row belongs."""
+    for j in range(len(outcome)):
+        index[j] = (index[j] + size * np.int32(outcome[j])) * fields + lane[j]
 
 
 @_compiled()
@@ -142,16 +186,17 @@ def _collect(sums, total, lanes, fields):
 
 
 @_compiled()
-def add_rows(confidence, outcome, weight, edges, middle, near_edge, table, lanes, chunk):
+def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lanes, chunk):
     """Sums over rows, shape (2 M, 5): rows, w d, w d^2, w, w^2 by outcome and bin; and the largest weight.
 
     Neighbouring rows are added in different lanes: additions to one number wait for one another. The largest weight
     is NaN if any value is not allowed; then the sums mean nothing. Without weights the last two sums are 0.
     """
     size = len(middle)
-    fields = 3 if weight is None else 5
-    total = np.zeros((2 * size, 5))
-    index = np.empty(BLOCK, np.int32)
+    total = np.zeros((2 * size, FIELDS))
+    index, deviation = np.empty(BLOCK, np.int32), np.empty(BLOCK)
+    fields = 3 if weight is None else FIELDS
+    lane = (np.arange(BLOCK) % lanes * (2 * size * fields)).astype(np.int32)
     sums = np.empty(2 * size * lanes * fields)
     heaviest = 1.0 if weight is None else 0.0
     for start in range(0, len(outcome), chunk):
@@ -160,13 +205,14 @@ def add_rows(confidence, outcome, weight, edges, middle, near_edge, table, lanes
         for begin in range(start, end, BLOCK):
             rows = slice(begin, min(begin + BLOCK, end))
             c, z = confidence[rows], outcome[rows]
-            if not (_in_range(c) and _binary(z)):
+            cell, d = index[: len(c)], deviation[: len(c)]
+            if not (_place(c, cell, d, edges, middle, scale, sure, table) and _binary(z)):
                 return total, np.nan
-            _find(c, index, edges, size, near_edge, table)
+            _cells(z, cell, lane, np.int32(size), np.int32(fields))
             if weight is None:
-                _add(c, z, index, middle, sums, lanes)
+                _add(cell, d, sums)
             else:
-                largest = _add_weighted(c, z, weight[rows], index, middle, sums, lanes)
+                largest = _add_weighted(cell, d, weight[rows], sums)
                 if not largest >= 0:
                     return total, np.nan
                 heaviest = max(heaviest, largest)
@@ -255,33 +301,57 @@ def _sum(values):
 
 
 @_compiled()
-def add_classes(matrix, label, weight, edges, middle, near_edge, table, chunk, tolerance):
-    """Sums over rows for every column, shape (K, 2 M, 5) as in `add_rows`; the second value is NaN as there."""
+def _add_to_classes(label, weight, index, deviation, sums):
+    """Add a block of rows to `sums`, shape (K, 2, M, 5); the largest weight, or NaN if something is not allowed."""
+    classes, _, size, _ = sums.shape
+    flat = sums.reshape(sums.size)
+    heaviest = 0.0
+    for r in range(len(label)):
+        z = np.int64(label[r])
+        w = 1.0 if weight is None else np.float64(weight[r])
+        if not (0.0 <= w < np.inf) or z < 0 or z >= classes:
+            return np.nan
+        heaviest = max(heaviest, w)
+        for k in range(classes):
+            d = deviation[r * classes + k]
+            cell = (2 * k + np.int64(k == z)) * size + np.int64(index[r * classes + k])
+            at = np.uint64(cell) * np.uint64(FIELDS)
+            moment = w * d
+            flat[at] += 1.0
+            flat[at + np.uint64(1)] += moment
+            flat[at + np.uint64(2)] += moment * d
+            if weight is not None:
+                flat[at + np.uint64(3)] += w
+                flat[at + np.uint64(4)] += w * w
+    return heaviest
+
+
+@_compiled()
+def add_classes(matrix, label, weight, edges, middle, scale, sure, table, chunk, tolerance):
+    """Sums over rows for every column of a matrix in C order, shape (K, 2 M, 5); the second value as in `add_rows`."""
     rows, classes = matrix.shape
     size = len(middle)
-    total = np.zeros((classes, 2 * size, 5))
-    sums = np.empty((classes, 2 * size, 5))
-    index = np.empty(classes, np.int32)
-    heaviest = 1.0 if weight is None else 0.0
+    flat = matrix.reshape(matrix.size)
+    total, sums = np.zeros((classes, 2, size, FIELDS)), np.empty((classes, 2, size, FIELDS))
+    step = max(BLOCK // classes, 1)
+    index, deviation = np.empty(step * classes, np.int32), np.empty(step * classes)
+    heaviest = 0.0
     for start in range(0, rows, chunk):
+        end = min(start + chunk, rows)
         sums[:] = 0.0
-        for i in range(start, min(start + chunk, rows)):
-            c, z = matrix[i], np.int64(label[i])
-            if z < 0 or z >= classes or not _in_range(c) or not abs(_sum(c) - 1) <= tolerance:
-                return total, np.nan
-            w = 1.0 if weight is None else np.float64(weight[i])
-            if not (0.0 <= w < np.inf):
-                return total, np.nan
-            heaviest = max(heaviest, w)
-            _find(c, index, edges, size, near_edge, table)
-            for k in range(classes):
-                b = np.int64(index[k])
-                d = np.float64(c[k]) - middle[b]
-                cell = sums[k, b + size if k == z else b]
-                cell[0] += 1.0
-                cell[1] += w * d
-                cell[2] += w * d * d
-                cell[3] += w
-                cell[4] += w * w
+        for begin in range(start, end, step):
+            stop = min(begin + step, end)
+            c = flat[begin * classes : stop * classes]
+            b, d = index[: len(c)], deviation[: len(c)]
+            if not _place(c, b, d, edges, middle, scale, sure, table):
+                return total.reshape(classes, 2 * size, FIELDS), np.nan
+            for r in range(begin, stop):
+                if not abs(_sum(matrix[r]) - 1) <= tolerance:
+                    return total.reshape(classes, 2 * size, FIELDS), np.nan
+            w = None if weight is None else weight[begin:stop]
+            largest = _add_to_classes(label[begin:stop], w, b, d, sums)
+            if not largest >= 0:
+                return total.reshape(classes, 2 * size, FIELDS), np.nan
+            heaviest = max(heaviest, largest)
         total += sums
-    return total, heaviest
+    return total.reshape(classes, 2 * size, FIELDS), heaviest

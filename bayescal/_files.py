@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,7 +34,8 @@ def write_atomically(path: str | Path, text: str) -> Path:
     Raises
     ------
     OSError
-        If the folder is missing or cannot be written to. The old file is then as it was.
+        If the folder is missing or cannot be written to, or the file is a pipe or a device. What was there is then as
+        it was.
 
     Notes
     -----
@@ -45,6 +47,8 @@ def write_atomically(path: str | Path, text: str) -> Path:
         raise IsADirectoryError(f"'{path}' is a folder; name a file in it.")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"'{path}': there is no folder '{target.parent}'; make it first.")
+    if target.exists() and not target.is_file():  # os.replace would put a file in the place of /dev/null
+        raise OSError(f"'{path}' is a pipe or a device, which a file cannot take the place of; name a file.")
     with replacing([target]) as (draft,):
         draft.write_text(text, encoding="utf-8", newline="\n")
     return target
@@ -95,13 +99,14 @@ def _sync(path: Path, access: int) -> None:
 def _remove_abandoned(target: Path, beside: Path) -> None:
     """Remove old drafts of one file; `beside`, written just now, tells the file system's own time."""
     now = beside.stat().st_mtime
-    prefix = f".{target.name}-"
-    for entry in os.scandir(target.parent):
-        if entry.name.startswith(prefix) and DRAFT in entry.name:
-            # another writer may have removed it, or own it: neither is a reason not to save
-            with contextlib.suppress(OSError):
-                if now - entry.stat(follow_symlinks=False).st_mtime > ABANDONED:
-                    os.unlink(entry.path)
+    name = re.compile(re.escape(f".{target.name}-") + "[0-9a-f]+" + re.escape(DRAFT + target.suffix))
+    with contextlib.suppress(OSError):  # a folder that cannot be listed is no reason not to save
+        for entry in os.scandir(target.parent):
+            if name.fullmatch(entry.name):
+                # another writer may have removed it, or own it
+                with contextlib.suppress(OSError):
+                    if now - entry.stat(follow_symlinks=False).st_mtime > ABANDONED:
+                        os.unlink(entry.path)
 
 
 def document_text(document: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """When compiled loops over rows pay: numba takes seconds to compile, once, and most of a second to load."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -25,7 +25,7 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
     name : str
         The loop.
     columns : sequence of ndarray or None
-        Its arguments; what is compiled depends on their kinds.
+        Its arguments, the first of them with an entry a row; what is compiled depends on their kinds.
     seconds : float
         What numpy needs for this call, roughly.
 
@@ -58,9 +58,42 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
         from bayescal import _compiled
     except ImportError:  # numba comes with PyMC; without it numpy does the same
         return None
-    return _compiled
+    # a debugger's switch: what is not compiled then would be a Python loop over rows
+    return None if getattr(_compiled.numba.config, "DISABLE_JIT", False) else _compiled
 
 
 def _known_to_numba(column: NDArray[Any]) -> bool:
     half_or_long = column.dtype.kind == "f" and column.dtype.itemsize not in (4, 8)
     return column.dtype.isnative and column.dtype.kind in "biuf" and not half_or_long
+
+
+def in_threads[T](work: Callable[[int], T], parts: Iterable[int]) -> Iterator[T]:
+    """Results of work on parts, in the order of the parts; one thread, unless BAYESCAL_THREADS asks for more.
+
+    Parameters
+    ----------
+    work : callable
+        What is done with a part; it lets other threads run.
+    parts : iterable of int
+        The parts.
+
+    Returns
+    -------
+    iterator
+        The results; the same with any number of threads.
+
+    Raises
+    ------
+    ValueError
+        If the environment variable BAYESCAL_THREADS is not a whole number above 0.
+    """
+    asked = os.environ.get("BAYESCAL_THREADS", "1")
+    if not (asked.isdecimal() and int(asked) > 0):
+        raise ValueError(f"the environment variable BAYESCAL_THREADS must be a whole number above 0, not {asked!r}.")
+    parts = list(parts)
+    if int(asked) == 1 or len(parts) < 2:
+        return map(work, parts)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(int(asked)) as pool:
+        return iter(list(pool.map(work, parts)))

@@ -12,6 +12,8 @@ import time
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -95,6 +97,26 @@ def test_blocks_are_the_rows_in_order(file, rows, small_blocks):
         np.testing.assert_array_equal(np.concatenate([getattr(b, name) for b in blocks]), values)
 
 
+@pytest.mark.parametrize("together", [777, 3000])
+def test_blocks_of_a_file_whose_row_groups_are_no_blocks(together, rows, tmp_path, small_blocks):
+    """The engine then gives fewer rows than a block has, or a block and a part of the next."""
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table(rows), path, row_group_size=together)
+    blocks = list(open_predictions(path, label="y", prob="p").blocks())
+    assert [len(b.y_true) for b in blocks] == [2048] * 4 + [N - 4 * 2048]
+    np.testing.assert_array_equal(np.concatenate([b.y_prob for b in blocks]), rows["p"])
+
+
+@pytest.mark.parametrize("lengths", [[5, 5, 2], [1] * 12, [12], [3, 9], [4, 4, 4], [7, 1, 4]])
+def test_chunks_of_any_length_become_blocks_of_one(lengths):
+    values = np.arange(12)
+    chunks = [[c, -c] for c in np.split(values, np.cumsum(lengths)[:-1])]
+    blocks = list(source._of_equal_length(iter(chunks), 4))
+    assert [[column.tolist() for column in block] for block in blocks] == [
+        [[i, i + 1, i + 2, i + 3], [-i, -i - 1, -i - 2, -i - 3]] for i in (0, 4, 8)
+    ]
+
+
 CASES = {
     "event": (ROW, {}),
     "weights": ([*ROW, "--weights", "w"], {"weights": "w"}),
@@ -137,7 +159,7 @@ BAD = {
         ["--label", "label", "--prob-prefix", "q", "--target", "classwise"],
     ),
     "class numbers": ({"label": {8998: 3}}, ["--label", "label", "--prob-prefix", "q"]),
-    "overshoot": ({"p": {2100: 1 + 2e-9, 8999: 1 + 1e-9}}, ROW),
+    "overshoot": ({"p": {2100: 1 + 1e-9, 8999: 1 + 2e-9}}, ROW),
 }
 
 
@@ -161,6 +183,62 @@ def test_messages_are_about_all_rows(case, suffix, rows, tmp_path, monkeypatch):
     assert said[0] == said[1]
     assert said[0].startswith("Note: " if case == "overshoot" else "Error: ")
     assert f"of {N}" in said[0] or f"of {3 * N}" in said[0]
+
+
+def in_blocks_and_at_once(monkeypatch, *arguments):
+    """What is said of a file of one block, then of several."""
+    said = []
+    for block in (2**21, 2048):
+        monkeypatch.setattr(source, "ROWS", min(block, 16_384))
+        monkeypatch.setattr(source, "BLOCK", block)
+        result = run(*arguments)
+        said.append(result.stdout + result.stderr)
+    return said
+
+
+# a block may weigh nothing, or (weights that decay with time) less than what can be squared
+@pytest.mark.parametrize("early", [0.0, 1e-150, 5e-324])
+@pytest.mark.parametrize(
+    "arguments",
+    [ROW, [*ROW, "--binning", "equal-mass"], ["--label", "label", "--prob-prefix", "q", "--target", "classwise"]],
+)
+def test_a_block_may_weigh_next_to_nothing(arguments, early, rows, tmp_path, monkeypatch):
+    w = np.where(np.arange(N) < 4096, early, rows["w"])
+    path = write({**rows, "w": w}, tmp_path / "rows.parquet")
+    one, other = in_blocks_and_at_once(monkeypatch, "report", path, *arguments, "--weights", "w", "--draws", 200)
+    assert one == other
+    assert one.lstrip().startswith("The ")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({5000: 1e200}, "column 'w' must be below 1e+140, .*; 1 of 9000 values does not, first in row 5001: 1e+200"),
+        (dict.fromkeys(range(N), 1e-150), "column 'w' must be above 1e-140 at their largest"),
+    ],
+)
+def test_weights_whose_squares_cannot_be_summed(change, message, rows, tmp_path, small_blocks):
+    w = rows["w"].copy()
+    w[list(change)] = list(change.values())
+    path = write({**rows, "w": w}, tmp_path / "rows.parquet")
+    assert re.search(message.replace("+", r"\+"), refused("report", path, *ROW, "--weights", "w"))
+
+
+def test_of_two_problems_one_may_hide_behind_the_other(rows, tmp_path, small_blocks):
+    """Of row 3001 it is not asked whether its weight is allowed: its confidence is not."""
+    p, w = rows["p"].copy(), np.ones(N)
+    w[[5, 3000]], p[3000] = -1, 7
+    path = write({**rows, "p": p, "w": w}, tmp_path / "rows.parquet")
+    told = refused("report", path, *ROW, "--weights", "w")
+    assert "column 'w' must be >= 0; at least 1 of 9000 values does not, first in row 6: -1" in told
+
+
+def test_what_is_rounding_is_not_counted_with_what_is_wrong(rows, tmp_path, monkeypatch):
+    p = rows["p"].copy()
+    p[[5, 3000]] = 1 + 1e-9, 2
+    path = write({**rows, "p": p}, tmp_path / "rows.parquet")
+    for told in in_blocks_and_at_once(monkeypatch, "report", path, *ROW):
+        assert "column 'p' must lie in [0, 1]; 1 of 9000 values does not, first in row 3001: 2." in told
 
 
 def test_text_and_no_value_in_a_late_block(tmp_path, small_blocks):
@@ -198,7 +276,7 @@ def test_fine_counts_are_reported_on_fewer_bins(rows, tmp_path):
     done("count", path, *ROW, "--bins", 300, "-o", tmp_path / "fine.json")
     assert done("report", tmp_path / "fine.json", "--bins", 15) == done("report", path, *ROW)
     told = refused("report", tmp_path / "fine.json", "--bins", 7)
-    assert "--bins must be among the edges that were counted; 6 of 8 values do not" in told
+    assert "--bins must be among the edges that were counted; 6 of 8 values are not" in told
     assert "'fine.json' has 300 equal-width bins" in told
 
 
@@ -220,12 +298,30 @@ def test_counts_refuse_what_is_about_rows(counted):
     assert "--label, --prob, --logits go with rows, and this file holds counts of them" in told
 
 
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda document: json.dumps(document, separators=(",", ":")),
+        lambda document: json.dumps(document, sort_keys=True, indent=4),
+        lambda document: "\ufeff" + json.dumps(document),
+    ],
+    ids=["compact", "sorted", "byte order mark"],
+)
+def test_counts_are_counts_however_their_json_is_laid_out(counted, layout):
+    expected = done("report", counted)
+    counted.write_text(layout(json.loads(counted.read_text(encoding="utf-8"))), encoding="utf-8")
+    assert done("report", counted) == expected
+
+
 def test_what_cannot_be_counted_or_added(counted, rows, tmp_path):
     path = tmp_path / "rows.parquet"
     classwise = ["--label", "label", "--prob-prefix", "q", "--target", "classwise"]
     assert "one class at a time" in refused("count", path, *classwise, "-o", tmp_path / "x.json")
     assert "named twice" in refused("count", path, path, *ROW, "-o", tmp_path / "x.json")
     assert "named twice" in refused("merge", counted, counted, "-o", tmp_path / "x.json")
+    assert "Did you mean 'c.json'" in refused("report", tmp_path / "cc.json")
+    lines = write(rows, tmp_path / "lines.jsonl").rename(tmp_path / "lines.json")
+    assert "would overwrite FILE" in refused("count", lines, *ROW, "-o", lines)
     assert "writes .json files" in refused("count", path, *ROW, "-o", tmp_path / "x.csv")
     done("count", path, *ROW, "--bins", 10, "-o", tmp_path / "ten.json")
     told = refused("merge", counted, tmp_path / "ten.json", "-o", tmp_path / "x.json")

@@ -176,11 +176,17 @@ def test_abandoned_drafts_go_and_those_of_other_writers_stay(tmp_path):
     path = write_atomically(tmp_path / "a.json", "old")
     names = {
         name: tmp_path / name
-        for name in (".a.json-00.draft.json", ".a.json-11.draft.json", ".b.json-22.draft.json", ".a.json-x.json")
+        for name in (
+            ".a.json-00.draft.json",
+            ".a.json-11.draft.json",
+            ".b.json-22.draft.json",
+            ".a.json-x.json",
+            ".a.json-my.draft.txt",
+        )
     }
     for draft in names.values():
         draft.write_text("half")
-    for name in (".a.json-00.draft.json", ".b.json-22.draft.json", ".a.json-x.json"):
+    for name in names.keys() - {".a.json-11.draft.json"}:
         os.utime(names[name], (time.time() - 7200,) * 2)
     write_atomically(path, "new")
     assert {p.name for p in tmp_path.iterdir()} == {"a.json", *names} - {".a.json-00.draft.json"}
@@ -202,6 +208,24 @@ def test_several_files_are_replaced_together_or_not_at_all(tmp_path):
         for draft in drafts:
             draft.write_text("whole")
     assert sorted(tmp_path.iterdir()) == paths
+
+
+def test_a_folder_that_cannot_be_listed_takes_a_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(_files.os, "scandir", lambda _: (_ for _ in ()).throw(PermissionError("no")))
+    assert write_atomically(tmp_path / "a.json", "text").read_text() == "text"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_and_devices_are_refused(tmp_path):
+    # a pipe, and not os.devnull: should this ever fail, it would replace the machine's
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(OSError, match="pipe or a device"):
+            write_atomically(path, "text")
+    assert pipe.is_fifo()
+    assert sorted(tmp_path.iterdir()) == [link, pipe]
 
 
 def test_folders_are_refused(tmp_path):

@@ -80,8 +80,29 @@ def test_numbers_as_times():
     assert monitor.counts(86400, 3 * 86400).n_rows == ((seconds >= 86400) & (seconds < 3 * 86400)).sum()
     tenths = CalibrationMonitor(window=0.1)
     tenths.add([0, 1], [0.2, 0.7], time=[0.05, 0.35])
-    assert [round(start, 12) for start in tenths.windows] == [0, 0.3]
-    assert tenths.counts(0.3).n_rows == 1  # as one writes it, though 3 * 0.1 is another float
+    tenths.add([0, 1, 1], [0.2, 0.7, 0.9], time=[0.3, 0.6, 0.7])
+    assert list(tenths.windows) == [0, 0.3, 0.6, 0.7]  # as one writes it, though 3 * 0.1 is another float
+    assert tenths.counts(0.3, 0.4).n_rows == 2
+    assert tenths.counts(0.1 + 0.2, 0.6).n_rows == 2
+    assert tenths.counts(0.7).n_rows == tenths.counts(0.6, 0.7).n_rows == 1
+    with pytest.raises(ValueError, match=r"nearest are 0\.3 and 0\.4"):
+        tenths.counts(0.33)
+
+
+def test_a_batch_of_many_windows():
+    """More windows than ranks of 8 and of 16 bits tell apart, close together and far apart."""
+    from bayescal.stats.windowed import _ranked
+
+    times = np.random.default_rng(5).permutation(np.arange(600) // 2)
+    monitor = CalibrationMonitor(window=1)
+    monitor.add(times % 2, np.full(600, 0.5), time=times)
+    assert [(start, counts.n_rows, counts.k.sum()) for start, counts in monitor.windows.items()] == [
+        (k, 2, 2 * (k % 2)) for k in range(300)
+    ]
+    for numbers in (np.arange(70_000), np.arange(5) * 10**15 - 10**9, np.arange(65_536) - 40_000):
+        found, ranks = _ranked(numbers[::-1])
+        np.testing.assert_array_equal(found, numbers)
+        np.testing.assert_array_equal(ranks, np.arange(len(numbers))[::-1])
 
 
 def test_one_total_without_windows():
@@ -223,6 +244,9 @@ def test_forgetting_drops_old_windows_and_takes_no_more_rows_of_them():
     other = filled(seed=2)
     other.forget(DAYS[2])
     other.forget(DAYS[5])
+    other.forget(DAYS[2])  # what is forgotten stays so
+    with pytest.raises(ValueError, match="2026-03-06: the windows before it are forgotten"):
+        other.add([1], [0.5], time=DAYS[3])
     monitor.forget(DAYS[5])
     assert list((monitor + other).windows) == DAYS[5:]
     early, late = CalibrationMonitor(window="1d"), CalibrationMonitor(window="1d")
@@ -341,6 +365,14 @@ def test_a_wrong_state_is_refused_with_its_name(tmp_path, path, value, said):
     assert str(raised.value).startswith(f"'{file}'")
 
 
+@pytest.mark.parametrize(("window", "time"), [(None, "naive"), ("1d", "number"), (1, "utc")])
+def test_a_state_without_rows_must_fit_too(tmp_path, window, time):
+    file = CalibrationMonitor(window=window).save(tmp_path / "state.json")
+    file.write_text(file.read_text().replace('"time": null', f'"time": "{time}"'))
+    with pytest.raises(ValueError, match="`time`"):
+        CalibrationMonitor.load(file)
+
+
 # --- what is asked
 
 
@@ -395,6 +427,8 @@ def test_a_change_is_now_minus_reference():
     np.testing.assert_allclose(back.difference().mean(), -change.difference().mean(), atol=0.005)
     same = monitor.change((4, 6), (3, 4), rng=1, rope=0.1)
     assert same.verdict() == "The ECE is practically unchanged"
+    likely = float(np.quantile(np.abs(same.difference().values), 0.8))  # equal within it with probability 0.8
+    assert "not settled" in monitor.change((4, 6), (3, 4), rng=1, rope=likely).verdict()
     unsure = monitor.change((4, 6), (3, 4), rng=1, rope=0.0)
     assert unsure.verdict() == "It is not settled whether the ECE has changed"
     assert "by more than" not in unsure.sentence()

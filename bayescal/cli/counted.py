@@ -1,15 +1,18 @@
 """``bayescal count`` and ``bayescal merge``: files of rows -> a file of counts; files of counts -> one."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from bayescal._files import existing_file
 from bayescal.cli import outputs
 from bayescal.cli.counting import Question, count_stream
 from bayescal.cli.options import defaults_of
 from bayescal.cli.request import Request, bins_asked, columns_of
 from bayescal.cli.words import console, warnings_as_notes
+from bayescal.data.formats import BOM
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.paired import PairedCounts
@@ -17,17 +20,15 @@ from bayescal.stats.stored import load_counts, save_counts
 
 type Counts = BinnedCounts | PairedCounts
 
-#: How a document of this package begins, and how far to look for it.
-MARK, HEAD_BYTES = b'"schema": "bayescal.', 200
+#: What a document of this package says it is, however JSON is laid out, and how far to look for it.
+MARK, HEAD_BYTES = re.compile(rb'"schema"\s*:\s*"bayescal\.'), 2**20
 
 
 def holds_counts(path: Path) -> bool:
     """Whether a file is a document that this package wrote, and not rows."""
-    if not path.is_file():
-        return False  # whoever opens it says so
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES)
-    return head.lstrip().startswith(b"{") and MARK in head
+    with existing_file(path).open("rb") as file:
+        head = file.read(HEAD_BYTES).removeprefix(BOM)
+    return head.lstrip().startswith(b"{") and MARK.search(head) is not None
 
 
 def read_counts(path: Path, bins: Any = None) -> BinnedCounts:
@@ -112,9 +113,11 @@ def merge(files: Sequence[Path], output: Path) -> None:
 
 
 def _each_once(files: Sequence[Path]) -> None:
-    again = [file for i, file in enumerate(files) if file.resolve() in {f.resolve() for f in files[:i]}]
-    if again:
-        raise ValueError(f"FILE '{again[0]}' is named twice: the same rows counted again would look like new ones.")
+    seen: set[Path] = set()
+    for file in files:
+        if file.resolve() in seen:
+            raise ValueError(f"FILE '{file}' is named twice: the same rows counted again would look like new ones.")
+        seen.add(file.resolve())
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayescal._checks import Finding, RoundingWarning
 from bayescal.cli.words import console
+from bayescal.data.columns import LARGEST_WEIGHT
 from bayescal.data.files import Rows, RowStream
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, TopLabels, read_rows
@@ -61,7 +62,7 @@ def count_stream(stream: RowStream, asked: Question, *, progress: bool = True) -
     Raises
     ------
     ValueError, TypeError
-        As `evaluate` of all rows.
+        As `evaluate` of all rows; and for weights whose squares cannot be summed, which `evaluate` divides by a number.
     """
     bins = make_bins(asked.bins) if asked.binning == "equal-width" else _equal_mass(stream, asked, progress)
     found = _AllRows()
@@ -110,7 +111,6 @@ class _AllRows:
         self._rows: list[int] = []
         self._problems: list[Finding | None] = []
         self._rounding: list[Finding | None] = []
-        self._kind: type[Exception] = ValueError
 
     @contextmanager
     def block(self, rows: int) -> Iterator[None]:
@@ -120,12 +120,10 @@ class _AllRows:
             warnings.simplefilter("always")
             try:
                 yield
-            except (ValueError, TypeError) as refused:
+            except ValueError as refused:
                 problem = getattr(refused, "finding", None)
                 if problem is None:
                     raise
-                if not any(self._problems):
-                    self._kind = type(refused)
         for warning in caught:
             if not isinstance(warning.message, RoundingWarning):
                 warnings.warn(warning.message, warning.category, stacklevel=3)
@@ -139,7 +137,7 @@ class _AllRows:
         """Raise, or warn of, what was found."""
         problem, rounding = self._together(self._problems), self._together(self._rounding)
         if problem is not None:
-            raise self._kind(str(problem))
+            raise ValueError(str(problem))
         if rounding is not None:
             warnings.warn(RoundingWarning(rounding), stacklevel=2)
 
@@ -155,6 +153,8 @@ class _AllRows:
             size=sum(self._rows) * (first.size // self._rows[at]),
             first=(first.first[0] + sum(self._rows[:at]), *first.first[1:]),
             most=max(finding.most for finding in alike),
+            # of a block with something else wrong this may not have been asked
+            at_least=len(alike) < sum(finding is not None for finding in findings),
         )
 
 
@@ -174,28 +174,47 @@ def _class_rows(rows: Rows, asked: Question) -> ClassRows:
 
 
 def _count(columns: Columns, bins: Bins) -> BinnedCounts:
-    if columns.weight is None or columns.weight.any():
-        return BinnedCounts.from_predictions(columns, bins=bins)
-    return _weightless(BinnedCounts.from_predictions(replace(columns, weight=None), bins=bins))
+    weight, factor = _weighable(columns.weight)
+    return _times(BinnedCounts.from_predictions(replace(columns, weight=weight), bins=bins), factor)
 
 
 def _count_classes(rows: ClassRows, bins: Bins) -> tuple[BinnedCounts, ...]:
-    if rows.weight is None or rows.weight.any():
-        return BinnedCounts.of_classes(rows, bins=bins)
-    return tuple(map(_weightless, BinnedCounts.of_classes(replace(rows, weight=None), bins=bins)))
+    weight, factor = _weighable(rows.weight)
+    return tuple(_times(counts, factor) for counts in BinnedCounts.of_classes(replace(rows, weight=weight), bins=bins))
 
 
-def _weightless(counts: BinnedCounts) -> BinnedCounts:
-    """The same rows with weights of zero: a block may have no other, all rows together may not."""
-    cell = np.zeros(counts.cells.shape)
-    row = cell[0]
-    return replace(counts, weight=cell, deviation=cell, deviation_sq=row, weight_sq=row)
+def _weighable(weight: NDArray[np.float64] | None) -> tuple[NDArray[np.float64] | None, float]:
+    """Weights that can be counted alone, and what to multiply their sums by.
+
+    A block may weigh nothing, or too little for squares; all rows together may not. The factor is 0 or a power of two.
+    """
+    if weight is None:
+        return None, 1.0
+    if not weight.any():
+        return None, 0.0
+    if weight.min() >= 0 and weight.max() <= 1 / LARGEST_WEIGHT:
+        exponent = int(np.frexp(weight.max())[1])
+        return np.ldexp(weight, -exponent), float(np.ldexp(1.0, exponent))
+    return weight, 1.0
+
+
+def _times(counts: BinnedCounts, factor: float) -> BinnedCounts:
+    """The same rows with all weights multiplied."""
+    if factor == 1:
+        return counts
+    sums = {name: factor * getattr(counts, name) for name in ("weight", "deviation", "deviation_sq")}
+    return replace(counts, **sums, weight_sq=factor * (factor * counts.weight_sq))
 
 
 def _require_weight(total: BinnedCounts) -> None:
+    n = total.n_rows
     if not total.occupied.any():
-        n = total.n_rows
         raise ValueError(f"`weights` are all zero ({n} of {n}, first at index 0): nothing is left to count.")
+    if np.sqrt(total.weight_sq.sum()) <= 1 / LARGEST_WEIGHT:
+        raise ValueError(
+            f"`weights` must be above {1 / LARGEST_WEIGHT:g} at their largest, so that squares can be summed over "
+            "batches. Divide them all by one number."
+        )
 
 
 def _equal_mass(stream: RowStream, asked: Question, progress: bool) -> Bins:
@@ -203,7 +222,9 @@ def _equal_mass(stream: RowStream, asked: Question, progress: bool) -> Bins:
     parts = []
     for rows in _shown(stream, "Edges of equal mass", progress):
         with found.block(len(rows.y_true)):
-            parts.append(_columns(rows, asked).checked().confidence)
+            columns = _columns(rows, asked)
+            weight, _ = _weighable(columns.weight)
+            parts.append(replace(columns, weight=weight).checked().confidence)
     found.tell()
     return make_bins(asked.bins, binning=asked.binning, confidence=np.concatenate(parts))
 

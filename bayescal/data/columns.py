@@ -128,8 +128,10 @@ def scale_free(weight: Array) -> Array:
 
 def refuse_scale(weight: Array) -> NoReturn:
     """Refuse weights whose squares could not be summed."""
-    at = int(np.argmax(weight))
+    why, hint = "so that squares can be summed over batches", "Divide them all by one number."
+    too_large = weight >= LARGEST_WEIGHT
+    if too_large.any():
+        _checks.refuse("weights", f"must be below {LARGEST_WEIGHT:g}, {why}", too_large, weight, hint=hint)
     raise ValueError(
-        f"`weights` must be between {1 / LARGEST_WEIGHT:g} and {LARGEST_WEIGHT:g} at their largest, so that "
-        f"squares can be summed over batches; {weight[at]:g} at index {at} is not. Divide them all by one number."
+        f"`weights` must be above {1 / LARGEST_WEIGHT:g} at their largest, {why}; it is {weight.max():g}. {hint}"
     )

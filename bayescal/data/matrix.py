@@ -124,7 +124,9 @@ class ClassRows:
         confidence, correct = np.empty(len(self), self.matrix.dtype), np.empty(len(self), bool)
         few = self.n_classes <= FEW_CLASSES
         seconds = self.matrix.size * SECONDS_AN_ENTRY[few]
-        loops = compiled(f"top of {self.n_classes if few else 'many'}", (self.matrix[:1], self.label), seconds)
+        kind = f"top of {self.n_classes if few else 'many'}"
+        # what compiled loops leave to who looks again, as -0.0, they would leave again
+        loops = None if np.isinf(tolerance) else compiled(kind, (self.label, self.matrix[:1]), seconds)
         top_of = _top_of if loops is None else _compiled_top_of(loops, few)
         step = max(CHUNK // self.n_classes, 1)
         for start in range(0, len(self), step):

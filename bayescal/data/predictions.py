@@ -51,11 +51,13 @@ class Predictions:
                 f"`confidence`, `outcome` must be columns of one length; their shapes are {np.shape(self.confidence)} "
                 f"and {shape}."
             )
-        c, z = np.asarray(self.confidence), np.asarray(self.outcome)
-        if not len(z) or not (
-            c.min() >= 0 and c.max() <= 1 and z.dtype.kind in "biuf" and z.min() >= 0 and z.max() <= 1
-        ):
-            raise ValueError("`confidence` must lie in [0, 1] and `outcome` be 0 or 1; make them with `from_outcomes`.")
+        # compiled loops trust the length of every column, and sums of weights are taken in float64
+        object.__setattr__(self, "weight", weight_column(self.weight, shape[0], "outcome"))
+        if not _possible(self.confidence, self.outcome, self.weight):
+            raise ValueError(
+                "`confidence` must be an array of floats in [0, 1], `outcome` an array of 0 and 1 and `weight` finite "
+                "and >= 0; make them with `from_outcomes`."
+            )
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -205,6 +207,17 @@ class Predictions:
             cls(confidence=rows.matrix[:, k], outcome=rows.label == k, weight=rows.weight, target="classwise")
             for k in range(rows.n_classes)
         ]
+
+
+def _possible(confidence: Any, outcome: Any, weight: Array | None) -> bool:
+    """Comparisons that NaN fails."""
+    c, z = confidence, outcome
+    if not (isinstance(c, np.ndarray) and c.dtype.kind == "f" and isinstance(z, np.ndarray) and len(z)):
+        return False
+    binary = z.dtype.kind == "b" or (z.dtype.kind in "iuf" and z.min() >= 0 and z.max() <= 1)
+    whole = z.dtype.kind != "f" or ((z == 0) | (z == 1)).all()
+    fine = weight is None or (weight.min() >= 0 and weight.max() < np.inf)
+    return bool(binary and whole and fine and c.min() >= 0 and c.max() <= 1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -20,8 +20,8 @@ Kind = Literal["number", "label", "text"]
 NAMES_SHOWN = 12
 #: Values of a block, roughly.
 BLOCK = 2**21
-#: A block has a multiple of so many rows, the chunk in which rows are summed: reading in blocks or at once then gives
-#: the same bits.
+#: A block has a multiple of so many rows, the chunk in which rows are summed, so that a block is summed as it would be
+#: among all rows.
 ROWS = 16_384
 #: Rows that the engine has together.
 ENGINE_ROWS = 2048

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,19 +19,20 @@ Start = int | float | datetime | None
 
 MICROSECOND = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1)
-EARLIEST = (datetime.min - EPOCH) // MICROSECOND
+EARLIEST, LATEST = ((end - EPOCH) // MICROSECOND for end in (datetime.min, datetime.max))
 UNITS = {"us": 1, "ms": 1000, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, "d": 86400 * 10**6, "w": 604800 * 10**6}
 SPELT = {"second": "s", "sec": "s", "minute": "min", "hour": "h", "day": "d", "week": "w"}
 NAMES = {"w": "week", "d": "day", "h": "hour", "min": "minute", "s": "second", "ms": "millisecond", "us": "microsecond"}
+MOST = 2**63 - 1
 #: Beyond, neighbouring whole numbers are one float64.
-MOST_WINDOWS = 2**53
+EXACT = MOST_WINDOWS = 2**53
 #: How times are told apart: a naive time has no zone and is taken as it is, others are taken to UTC.
 KINDS = {"number": "numbers", "naive": "times without a zone", "utc": "times with a zone"}
 
 
 @dataclass(frozen=True)
 class Window:
-    """The length of all windows; number k begins at k times the length.
+    """The length of all windows; number k begins at k times the length, as one writes it: 3 windows of 0.1 end at 0.3.
 
     Parameters
     ----------
@@ -73,26 +75,36 @@ class Window:
         """The length as Python's own: a timedelta or a number."""
         return timedelta(microseconds=int(self.length)) if self.of_dates else self.length
 
-    def index(self, times: Array) -> Ints:
-        """Which window each time falls into: k with k * length <= time < (k + 1) * length, in the times' arithmetic."""
+    def begin(self, index: Any) -> Any:
+        """Where windows begin, from their numbers."""
+        if isinstance(self.length, int):
+            return index * self.length
+        # 3 * 0.1 is not 0.3, and 3 / 10 is: the float nearest to three times what was written
+        top, bottom = Fraction(repr(self.length)).as_integer_ratio()
+        return index * top / bottom if max(top, bottom) < EXACT else index * self.length
+
+    def index(self, times: Array, name: str = "time") -> Ints:
+        """Which window each time falls into: k with begin(k) <= time < begin(k + 1)."""
         if times.dtype.kind == "i" and isinstance(self.length, int):
             k = times // self.length
-            early = (k < -(-EARLIEST // self.length)) if self.of_dates else np.zeros(0, bool)
-            if early.any():
-                _checks.refuse("time", f"must lie in a window of {self} that begins in the year 1 or later", early)
+            first, after = -(-EARLIEST // self.length), LATEST // self.length
+            outside = ((k < first) | (k >= after)) if self.of_dates else np.zeros(0, bool)
+            if outside.any():
+                rule = f"must lie in a window of {self} that begins in the year 1 or later, and ends in 9999 or before"
+                _checks.refuse(name, rule, outside)
             return k
         k = np.floor(times / self.length)
         if k.size and np.abs(k).max() >= MOST_WINDOWS:
             bad = np.abs(k) >= MOST_WINDOWS
-            _checks.refuse("time", f"must be less than 2^53 windows of {self} from 0", bad, times)
-        # division rounds, and 0.3 is not below 3 * 0.1 though 0.3 / 0.1 is below 3
-        k -= times < k * self.length
-        k += times >= (k + 1) * self.length
+            _checks.refuse(name, f"must be less than 2^53 windows of {self} from 0", bad, times)
+        # division rounds: 0.3 / 0.1 is below 3
+        k -= times < self.begin(k)
+        k += times >= self.begin(k + 1)
         return k.astype(np.int64)
 
     def start(self, index: int, kind: str) -> Start:
         """First moment of a window, as its users write it."""
-        begin = index * self.length
+        begin = self.begin(index)
         if not self.of_dates:
             return begin
         moment = EPOCH + int(begin) * MICROSECOND
@@ -129,6 +141,8 @@ def _positive(length: int | float, window: Any, rest: bool = False) -> int | flo
         raise ValueError(f"`window` must be whole microseconds, not {window!r}.")
     if not 0 < length < float("inf"):
         raise ValueError(f"`window` must be finite and > 0, not {window!r}.")
+    if isinstance(length, int) and length > MOST:
+        raise ValueError(f"`window` must be below 2^63 (of spans of time, in microseconds), not {window!r}.")
     return length
 
 
@@ -149,6 +163,8 @@ def read_moment(name: str, time: Any) -> tuple[str, Array]:
     """
     if type(time).__name__ in ("NAType", "NaTType"):
         raise ValueError(f"`{name}` is missing ({time!r}).")
+    if isinstance(time, np.ndarray) and time.ndim == 0:
+        time = time[()]
     if isinstance(time, str):
         try:
             time = datetime.fromisoformat(time)
@@ -238,6 +254,8 @@ def _since_epoch(name: str, array: Array) -> Ints:
 
 
 def _in_calendar(array: Array) -> NDArray[np.bool_]:
+    if np.datetime_data(array.dtype)[0] in ("ps", "fs", "as"):
+        return np.ones(array.shape, bool)  # 2^63 of them are less than a year
     years = array.astype("M8[Y]").astype(np.int64) + 1970
     return (years >= 1) & (years <= 9999)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._loops import compiled
+from bayescal._loops import compiled, in_threads
 from bayescal.stats.bins import Bins
 
 Array = NDArray[Any]
@@ -17,14 +17,18 @@ Floats = NDArray[np.float64]
 CHUNK = 16_384
 #: Up to here floor(c * M) is off by at most one in float32, which the comparison with the edges repairs.
 FAST_INDEX_BINS = 100_000
+#: Rows that a thread takes at a time. Sums over spans are added in their order, so no thread changes a digit.
+SPAN = 64 * CHUNK
+#: Up to here distances from the middle are taken from the product c M, whose rounding is then below 1e-12 of a bin.
+FEW_BINS = 4096
 #: Neighbouring rows are added in lanes of their own until there are so many sums: additions to one number wait for
 #: one another, and few bins would make a queue. A power of two, as lanes are.
 SUMS_AT_ONCE = 2048
-#: Cells of the grid that finds bins of any kind.
+#: Cells of the grid that finds bins of any kind, at least; four for each bin.
 GRID = 4096
 #: What numpy needs for a row, roughly; see `bayescal._loops`.
 SECONDS_A_ROW = 8e-9
-#: Rows, w, w d, w d^2, w^2.
+#: Rows, w d, w d^2, w, w^2.
 FIELDS = 5
 
 
@@ -85,12 +89,23 @@ def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bi
         an outcome neither 0 nor 1, a weight negative or not finite: who can say more of it must look again.
     """
     loops = compiled("rows", (confidence, outcome, weight), len(outcome) * SECONDS_A_ROW)
-    if loops is None:
-        total, heaviest = _with_numpy(confidence, outcome, weight, bins)
-    else:
-        search = _search(bins, confidence.dtype)
-        total, heaviest = loops.add_rows(confidence, outcome, weight, *search, _lanes(len(bins)), CHUNK)
-    return None if np.isnan(heaviest) else (_named(total, weight is not None), heaviest)
+    search = _Search.of(bins, confidence.dtype)
+
+    def sums_of(start: int) -> tuple[Floats, float]:
+        rows = slice(start, start + SPAN)
+        columns = confidence[rows], outcome[rows], None if weight is None else weight[rows]
+        if loops is None:
+            return _with_numpy(*columns, search)
+        return loops.add_rows(*columns, *search.arguments, search.lanes, search.chunk)
+
+    spans = range(0, len(outcome), SPAN)
+    total, heaviest = np.zeros((2 * len(bins), FIELDS)), 0.0
+    for part, largest in in_threads(sums_of, spans) if loops else map(sums_of, spans):
+        if np.isnan(largest):
+            return None
+        total += part
+        heaviest = max(heaviest, largest)
+    return search.named(total, weight is not None), heaviest
 
 
 def accumulate_classes(
@@ -117,76 +132,128 @@ def accumulate_classes(
         One a class, and the largest weight. None if any value is not allowed, as in `accumulate`.
     """
     loops = compiled("classes", (matrix, label, weight), matrix.size * SECONDS_A_ROW)
-    if loops is None:
-        total, heaviest = _classes_with_numpy(matrix, label, weight, bins, tolerance)
-    else:
-        total, heaviest = loops.add_classes(matrix, label, weight, *_search(bins, matrix.dtype), CHUNK, tolerance)
-    if np.isnan(heaviest):
-        return None
-    return [_named(of_class, weight is not None) for of_class in total], heaviest
-
-
-def _lanes(size: int) -> int:
-    return 2 ** max(0, int(np.log2(SUMS_AT_ONCE / (2 * size))))
-
-
-def _search(bins: Bins, dtype: Any) -> tuple[Floats, Floats, float, NDArray[np.int32]]:
-    """Edges as the dtype has them, midpoints, and how compiled loops find a bin.
-
-    Either the distance from an edge, in bins, within which floor(c M) is not trusted; or -1 and, for each cell of a
-    grid, the bin of its lower end.
-    """
-    edges = bins.edges_as(dtype).astype(np.float64)
-    if bins.kind == "equal-width":
-        # c M and the edge k / M are each rounded once: together they are off by M ulp(1) at most; four times that
-        near_edge = 4 * len(bins) * float(np.finfo(dtype).eps)
-        return edges, bins.midpoints, near_edge, np.zeros(0, np.int32)
-    ends = np.arange(GRID + 2) / GRID
-    table = np.minimum(np.searchsorted(edges, ends, side="right") - 1, len(bins) - 1).astype(np.int32)
-    return edges, bins.midpoints, -1.0, table
-
-
-def _with_numpy(confidence: Array, outcome: Array, weight: Array | None, bins: Bins) -> tuple[Floats, float]:
-    size, lanes = len(bins), _lanes(len(bins))
-    edges, equal_width, mid = bins.edges_as(confidence.dtype), bins.kind == "equal-width", bins.midpoints
-    total = np.zeros((2 * size, FIELDS))
-    lane = np.arange(CHUNK) % lanes * (2 * size)
-    heaviest = 1.0 if weight is None else 0.0
-    for start in range(0, len(outcome), CHUNK):
+    search = _Search.of(bins, matrix.dtype)
+    total, heaviest = np.zeros((matrix.shape[1], 2 * len(bins), FIELDS)), 0.0
+    for start in range(0, len(label), CHUNK):
         rows = slice(start, start + CHUNK)
+        columns = np.ascontiguousarray(matrix[rows]), label[rows], None if weight is None else weight[rows]
+        if loops is None:
+            part, largest = _classes_with_numpy(*columns, search, tolerance)
+        else:
+            part, largest = loops.add_classes(*columns, *search.arguments, CHUNK, tolerance)
+        if np.isnan(largest):
+            return None
+        total += part
+        heaviest = max(heaviest, largest)
+    return [search.named(of_class, weight is not None) for of_class in total], heaviest
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """How the bin of a confidence is found, and its distance from the bin's middle.
+
+    Parameters
+    ----------
+    edges : ndarray, shape (M + 1,)
+        As the confidences' dtype has them.
+    middle : ndarray of float64, shape (M,)
+        Middles of the bins.
+    scale : float
+        M, where bins of equal width are found by the product c M; distances are then taken in bins, from that
+        product. Else 0.
+    sure : float
+        Up to this distance, in bins, rounding cannot put the product into a wrong bin.
+    table : ndarray of int32
+        Where `scale` is 0: for each cell of a grid, the bin of its lower end.
+    """
+
+    edges: Array
+    middle: Floats
+    scale: float
+    sure: float
+    table: NDArray[np.int32]
+    equal_width: bool
+
+    @classmethod
+    def of(cls, bins: Bins, dtype: Any) -> "_Search":
+        edges, equal_width = bins.edges_as(dtype), bins.kind == "equal-width"
+        if equal_width and len(bins) <= FEW_BINS:
+            # c M and the edge k / M are each rounded once: together they are off by M ulp(1) at most; four times that
+            sure = 0.5 - 4 * len(bins) * float(np.finfo(dtype).eps)
+            return cls(edges, bins.midpoints, float(len(bins)), sure, np.zeros(0, np.int32), True)
+        grid = max(GRID, 2 ** int(np.ceil(np.log2(4 * len(bins)))))
+        ends = np.arange(grid + 2) / grid
+        table = np.minimum(np.searchsorted(edges.astype(np.float64), ends, side="right") - 1, len(bins) - 1)
+        return cls(edges, bins.midpoints, 0.0, 0.0, table.astype(np.int32), equal_width)
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What compiled loops take."""
+        return self.edges.astype(np.float64), self.middle, self.scale, self.sure, self.table
+
+    @property
+    def lanes(self) -> int:
+        """In how many sums of their own neighbouring rows are added."""
+        return int(2 ** max(0, int(np.log2(SUMS_AT_ONCE / (2 * len(self.middle))))))
+
+    @property
+    def chunk(self) -> int:
+        """Rows that are summed before sums are added to the total, which takes a while where bins are many."""
+        return int(min(SPAN, CHUNK * 2 ** max(0, int(np.ceil(np.log2(4 * len(self.middle) / CHUNK))))))
+
+    def place(self, confidence: Array) -> tuple[NDArray[np.intp], Floats]:
+        """Bin and distance from its middle, in bins or as it is."""
+        index = _index(confidence, self.edges, self.equal_width)
+        if not self.scale:
+            return index, confidence - self.middle[index]
+        deviation = confidence * np.float64(self.scale)
+        deviation -= index
+        deviation -= 0.5
+        return index, deviation
+
+    def named(self, total: Floats, weighted: bool) -> Sums:
+        """From shape (2 M, FIELDS); rows are exact in float64 up to 2^53 of them."""
+        rows, deviation, deviation_sq, weight, weight_sq = np.moveaxis(total.reshape(2, -1, FIELDS), -1, 0).copy()
+        if not weighted:
+            weight, weight_sq = rows, rows
+        unit = self.scale or 1.0
+        squares = deviation_sq.sum(axis=0) / unit**2
+        return Sums(rows.astype(np.int64), weight, deviation / unit, squares, weight_sq.sum(axis=0))
+
+
+def _with_numpy(confidence: Array, outcome: Array, weight: Array | None, search: _Search) -> tuple[Floats, float]:
+    size, lanes = len(search.middle), search.lanes
+    total = np.zeros((2 * size, FIELDS))
+    lane = np.arange(search.chunk) % lanes * (2 * size)
+    heaviest = 1.0 if weight is None else 0.0
+    for start in range(0, len(outcome), search.chunk):
+        rows = slice(start, start + search.chunk)
         c, z = confidence[rows], outcome[rows]
         w = None if weight is None else weight[rows].astype(np.float64, copy=False)
         if not _allowed(c, z, w):
             return total, np.nan
-        index = _index(c, edges, equal_width)
+        index, deviation = search.place(c)
         cell = index + size * z.astype(np.intp)
         cell += lane[: len(cell)]
-        parts = _chunk_sums(cell, c - mid[index], w, 2 * size * lanes)
+        parts = _chunk_sums(cell, deviation, w, 2 * size * lanes)
         total += parts.reshape(lanes, 2 * size, FIELDS).sum(axis=0)
         heaviest = heaviest if w is None else max(heaviest, float(w.max()))
     return total, heaviest
 
 
 def _classes_with_numpy(
-    matrix: Array, label: Array, weight: Array | None, bins: Bins, tolerance: float
+    matrix: Array, label: Array, weight: Array | None, search: _Search, tolerance: float
 ) -> tuple[Floats, float]:
-    size, classes = len(bins), matrix.shape[1]
-    edges, equal_width, mid = bins.edges_as(matrix.dtype), bins.kind == "equal-width", bins.midpoints
+    size, classes = len(search.middle), matrix.shape[1]
     total = np.zeros((classes, 2 * size, FIELDS))
-    heaviest = 1.0 if weight is None else 0.0
-    for start in range(0, len(label), CHUNK):
-        rows = slice(start, start + CHUNK)
-        block, z = matrix[rows], label[rows]
-        w = None if weight is None else weight[rows].astype(np.float64, copy=False)
-        sums = block.sum(axis=1, dtype=np.float64)
-        fine = z.min() >= 0 and z.max() < classes and bool((np.abs(sums - 1) <= tolerance).all())
-        if not (fine and _allowed(block, z[:0], w)):
-            return total, np.nan
-        for k in range(classes):
-            index = _index(block[:, k], edges, equal_width)
-            total[k] += _chunk_sums(index + size * (z == k), block[:, k] - mid[index], w, 2 * size)
-        heaviest = heaviest if w is None else max(heaviest, float(w.max()))
-    return total, heaviest
+    w = None if weight is None else weight.astype(np.float64, copy=False)
+    fine = label.min() >= 0 and label.max() < classes and _allowed(matrix, label[:0], w)
+    if not (fine and bool((np.abs(matrix.sum(axis=1, dtype=np.float64) - 1) <= tolerance).all())):
+        return total, np.nan
+    for k in range(classes):
+        index, deviation = search.place(matrix[:, k])
+        total[k] = _chunk_sums(index + size * (label == k), deviation, w, 2 * size)
+    return total, 1.0 if w is None else float(w.max())
 
 
 def _allowed(confidence: Array, outcome: Array, weight: Array | None) -> bool:
@@ -211,11 +278,3 @@ def _chunk_sums(cell: NDArray[np.intp], deviation: Floats, weight: Array | None,
         sums[:, 3] = np.bincount(cell, weight, size)
         sums[:, 4] = np.bincount(cell, weight * weight, size)
     return sums
-
-
-def _named(total: Floats, weighted: bool) -> Sums:
-    """From shape (2 M, FIELDS); rows are exact in float64 up to 2^53 of them."""
-    rows, deviation, deviation_sq, weight, weight_sq = np.moveaxis(total.reshape(2, -1, FIELDS), -1, 0).copy()
-    if not weighted:
-        weight, weight_sq = rows, rows
-    return Sums(rows.astype(np.int64), weight, deviation, deviation_sq.sum(axis=0), weight_sq.sum(axis=0))

@@ -425,7 +425,8 @@ class BinnedCounts:
         start = np.searchsorted(self.bins.edges, merged.edges)
         missing = self.bins.edges[np.minimum(start, len(self.bins))] != merged.edges
         if missing.any():
-            _checks.refuse("edges", "must be among the edges that were counted", missing, merged.edges)
+            rule, verb = "must be among the edges that were counted", ("is not", "are not")
+            _checks.refuse("edges", rule, missing, merged.edges, verb=verb)
         to = np.repeat(np.arange(len(merged)), np.diff(start))
         shift = self.bins.midpoints - merged.midpoints[to]
         total = self.deviation.sum(axis=0)

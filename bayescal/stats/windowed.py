@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 #: Changes when a reader of the file would have to change.
 SCHEMA = "bayescal.monitor/1"
-#: A bound may be written 0.3 where windows of 0.1 begin at 0.30000000000000004.
+#: A bound may be reckoned, as 0.1 + 0.2, which is 0.30000000000000004.
 SAME_BOUND = 1e-9
 #: So many windows have ranks of 16 bits.
 RANKED_BY_TABLE = 2**16
@@ -212,10 +212,11 @@ class WindowedCounts:
             raise ValueError(f"`{name}` is of no use to a monitor without windows; make it with `window=`, as in '1d'.")
         kind, (read,) = times.read_moment(name, moment)
         self._require_kind(name, kind)
-        number = int(self.window.index(np.array([read]))[0])
+        number = int(self.window.index(np.array([read]), name)[0])
         length = self.window.length
         for k in (number, number + 1):
-            if read == k * length or (isinstance(length, float) and abs(read - k * length) < SAME_BOUND * length):
+            begin = self.window.begin(k)
+            if read == begin or (isinstance(length, float) and abs(read - begin) < SAME_BOUND * length):
                 return kind, k
         near = " and ".join(replace(self, kind=kind).said(k) for k in (number, number + 1))
         raise ValueError(
@@ -253,6 +254,10 @@ class WindowedCounts:
             raise ValueError("`windows` must be an array.")
         bins, window = bins_from_document(document["bins"]), _window(document["window"])
         empty = cls(bins, document["target"], window, document["time"])
+        if empty.kind is not None:
+            if window is None:
+                raise ValueError(f"`time` is {empty.kind!r}, which does not fit 'window'.")
+            empty._require_kind("time", empty.kind)
         mark = document["forgotten_before"]
         read = replace(empty, forgotten=None if mark is None else empty._read("forgotten_before", mark))
         last = None

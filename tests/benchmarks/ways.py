@@ -57,11 +57,11 @@ def plug_in(counts: Any) -> float:
 # --- a column of outcomes and a column of probabilities
 
 
-def _bayescal(loops: str) -> Callable[[Arrays, int], Call]:
+def _bayescal(loops: str, threads: int = 1) -> Callable[[Arrays, int], Call]:
     def prepare(arrays: Arrays, bins: int) -> Call:
         from bayescal import BinnedCounts
 
-        os.environ["BAYESCAL_COMPILE"] = loops
+        os.environ |= {"BAYESCAL_COMPILE": loops, "BAYESCAL_THREADS": str(threads)}
         return lambda: plug_in(BinnedCounts.from_arrays(arrays["y"], arrays["p"], bins=bins))
 
     return prepare
@@ -120,11 +120,12 @@ def _bootstrap(arrays: Arrays, bins: int) -> Call:
     return call
 
 
-COMPILED, NUMPY = "bayescal", "bayescal, numpy"
+COMPILED, NUMPY, TWO = "bayescal", "bayescal, numpy", "bayescal, two threads"
 SKLEARN, TORCH, NETCAL, BOOTSTRAP = "scikit-learn", "torchmetrics", "netcal", "row bootstrap"
 
 OF_ROWS = [
     Way(COMPILED, _bayescal("always"), ("numba",)),
+    Way(TWO, _bayescal("always", threads=2), ("numba",), threads="two"),
     Way(NUMPY, _bayescal("never")),
     Way(SKLEARN, _scikit_learn, ("sklearn",)),
     Way(TORCH, _torchmetrics, ("torchmetrics",)),

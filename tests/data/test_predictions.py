@@ -8,6 +8,31 @@ from bayescal import Predictions
 P = np.array([[0.2, 0.8, 0.0], [0.5, 0.1, 0.4], [0.3, 0.3, 0.4]])
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"confidence": np.array([0.5, 1.5])},
+        {"confidence": np.array([0.5, np.nan])},
+        {"confidence": np.array([0, 1])},
+        {"confidence": [0.5, 0.5]},
+        {"confidence": np.array([0.5])},
+        {"outcome": np.array([0.5, 1])},
+        {"outcome": np.array([2, 1])},
+        {"outcome": np.array(["0", "1"])},
+        {"outcome": [0, 1]},
+        {"weight": np.array([1.0])},  # what follows it in memory would be taken for weights
+        {"weight": np.array([1.0, -1.0])},
+        {"weight": np.array([1.0, np.inf])},
+        {"weight": np.array([1.0, np.nan])},
+    ],
+)
+def test_columns_put_together_by_hand_are_looked_at(changed):
+    columns = {"confidence": np.array([0.5, 0.25]), "outcome": np.array([0, 1]), "weight": np.ones(2)}
+    assert len(Predictions(**columns)) == 2
+    with pytest.raises(ValueError, match=r"`(confidence|outcome|weights)`"):
+        Predictions(**columns | changed)
+
+
 def test_event():
     made = Predictions.from_labels([0, 1, 1], [0.2, 0.7, 0.9])
     assert made.target == "event"

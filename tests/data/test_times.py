@@ -1,6 +1,7 @@
 """Times of rows and the windows they fall into; Python's own calendar and fractions are the oracle."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -60,6 +61,9 @@ def test_lengths(window, expected, said):
         (0, ValueError, "> 0"),
         (float("inf"), ValueError, "finite"),
         (float("nan"), ValueError, "finite"),
+        (2**63, ValueError, r"2\^63"),
+        ("1000000000d", ValueError, r"2\^63"),
+        (timedelta.max, ValueError, r"2\^63"),
         (True, TypeError, "'1d'"),
         ([1], TypeError, "'1d'"),
     ],
@@ -83,14 +87,43 @@ def test_dates_fall_into_the_window_that_python_finds():
             assert (start - datetime(1970, 1, 1)) % length == timedelta(0)
 
 
-@pytest.mark.parametrize("length", [0.1, 0.3, 1 / 3, 7.0, 1e-9, 12345.678])
-def test_numbers_fall_into_the_window_whose_float_bounds_hold_them(length):
-    k = np.arange(-50, 50)
-    edges = k * length
-    near = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
-    found = Window.of(length).index(near)
-    assert ((found * length <= near) & (near < (found + 1) * length)).all()
-    np.testing.assert_array_equal(found[: len(k)], k)  # a bound belongs to the window that it begins
+@pytest.mark.parametrize("length", [0.1, 0.3, 7.0, 1e-9, 12345.678, 2.5])
+@pytest.mark.parametrize("offset", [0, 10**8])
+def test_numbers_fall_into_the_window_whose_bounds_as_one_writes_them_hold_them(length, offset):
+    """Decimal is the oracle: the third window of 0.1 ends at 0.3, and a row at 0.3 is in the fourth."""
+    k = np.arange(-50, 51) + offset
+    edges = np.array([float(Decimal(repr(length)) * i) for i in k.tolist()])
+    window = Window.of(length)
+    np.testing.assert_array_equal(window.index(edges), k)
+    np.testing.assert_array_equal(window.index(np.nextafter(edges, np.inf)), k)
+    np.testing.assert_array_equal(window.index(np.nextafter(edges, -np.inf)), k - 1)
+    assert [window.start(i, "number") for i in k.tolist()] == edges.tolist()
+
+
+@pytest.mark.parametrize("length", [1 / 3, 1e300, 5e-324, 0.1234567890123456789])
+def test_numbers_in_windows_of_many_digits(length):
+    """Bounds that no one writes: they are what the window says, and hold their rows."""
+    window, k = Window.of(length), np.arange(-50, 51)
+    edges = window.begin(k)
+    np.testing.assert_allclose(edges, k * length, rtol=1e-15)
+    near = np.concatenate([edges, np.nextafter(edges, np.inf), np.nextafter(edges, -np.inf)])
+    found = window.index(near)
+    assert ((window.begin(found) <= near) & (near < window.begin(found + 1))).all()
+    np.testing.assert_array_equal(found[: len(k)], k)
+
+
+@pytest.mark.parametrize(("moment", "fits"), [("0001-01-01", True), ("9999-12-30", True), ("9999-12-31", False)])
+def test_windows_lie_in_the_calendar_with_both_ends(moment, fits):
+    window, (_, read) = Window.of("1d"), read_moment("end", moment)
+    if fits:
+        k = int(window.index(read)[0])
+        assert window.start(k, "naive") + timedelta(days=1) == window.start(k + 1, "utc").replace(tzinfo=None)
+    else:
+        with pytest.raises(ValueError, match=r"`end` must lie in a window .* ends in 9999 or before"):
+            window.index(read, "end")
+    with pytest.raises(ValueError, match="`time` must lie in a window of 7 days that begins in the year 1"):
+        Window.of("1w").index(read_moment("time", "0001-01-03")[1])  # a Wednesday; windows begin on Thursdays
+    assert Window.of("1w").start(int(Window.of("1w").index(read_moment("time", "0001-01-04")[1])[0]), "naive").day == 4
 
 
 def test_integers_are_exact_beyond_the_digits_of_floats():
@@ -159,7 +192,10 @@ def test_columns_without_a_zone_are_taken_as_they_are(column):
         (pd.Timestamp("2026-01-01", tz="UTC"), "utc", MICROSECONDS[0]),
         (np.datetime64("2026-01-01"), "naive", MICROSECONDS[0]),
         (np.datetime64("1969-12-31T23:59:59.999999999", "ns"), "naive", -1),
+        (np.datetime64("1969-12-31T23:59:59.999999999999", "ps"), "naive", -1),
+        (np.array("2026-01-01", "M8[s]"), "naive", MICROSECONDS[0]),
         (3, "number", 3),
+        (np.array(3), "number", 3),
         (np.float32(0.5), "number", 0.5),
     ],
 )

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from bayescal import BinnedCounts, PairedCounts, equal_mass_edges, load_counts, save_counts
+from bayescal.stats.bins import Bins
 from bayescal.stats.stored import counts_document, counts_from_document
 
 
@@ -309,6 +310,9 @@ def test_one_changed_integer_is_always_noticed(name):
 def test_what_is_no_counts_is_not_written(tmp_path):
     with pytest.raises(TypeError, match="PairedCounts"):
         save_counts({"cells": []}, tmp_path / "a.json")
+    other_edges = BinnedCounts.empty(Bins(np.array([0, 0.3, 1]), "equal-width"))  # would come back as 0, 0.5, 1
+    with pytest.raises(ValueError, match="do not have the edges k / 2"):
+        save_counts(other_edges, tmp_path / "a.json")
     assert list(tmp_path.iterdir()) == []
 
 
