@@ -14,9 +14,9 @@ READING = "reading the bytes, no more"
 #: Colour, marker and name of each line of the picture; points by which its name is moved up where two would meet.
 LINES = {
     "row bootstrap": ("#CC79A7", "v", "row bootstrap, 1000 resamples", 0),
-    "netcal": ("#E69F00", "D", "netcal", 6),
-    "torchmetrics": ("#56B4E9", "^", "torchmetrics", 0),
-    "scikit-learn": ("#009E73", "s", "scikit-learn", -6),
+    "netcal": ("#E69F00", "D", "netcal", 10),
+    "torchmetrics": ("#56B4E9", "^", "torchmetrics", 4),
+    "scikit-learn": ("#009E73", "s", "scikit-learn", -9),
     NUMPY: ("#0072B2", "o", "bayescal without numba", 0),
     COMPILED: ("#0072B2", "o", "bayescal", 0),
     TWO: ("#0072B2", "x", "bayescal, two threads", 0),
