@@ -352,6 +352,16 @@ def test_a_sum_may_replace_one_of_its_parts(counted, rows, tmp_path):
     assert bc.load_counts(counted).n_rows == 2 * N
 
 
+def test_a_copy_is_noticed(counted, tmp_path):
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(counted.read_bytes())
+    result = run("merge", counted, copy, "-o", tmp_path / "x.json")
+    assert (result.exit_code, result.stderr.count("\n")) == (0, 1)
+    assert result.stderr.startswith("Note: 'copy.json' has the sums of 'c.json' to the last digit")
+    bc.save_counts(bc.BinnedCounts.empty(15, target="event"), copy)
+    assert run("merge", counted, copy, "-o", tmp_path / "x.json").stderr == ""
+
+
 def test_a_broken_file_of_counts(counted):
     counted.write_text(counted.read_text()[:200])
     assert "'" in refused("report", counted)

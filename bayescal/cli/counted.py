@@ -11,7 +11,7 @@ from bayescal.cli import outputs
 from bayescal.cli.counting import Question, count_stream
 from bayescal.cli.options import defaults_of
 from bayescal.cli.request import Request, bins_asked, columns_of
-from bayescal.cli.words import console, warnings_as_notes
+from bayescal.cli.words import console, say, warnings_as_notes
 from bayescal.data.formats import BOM
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
@@ -145,6 +145,18 @@ def _count(request: Request) -> BinnedCounts:
         return count_stream(stream, Question(target, bins_asked(asked["bins"]), "equal-width", asked["logits"]))
 
 
+def _note_copies(parts: Sequence[Counts], files: Sequence[Path]) -> None:
+    """Another name is no other file: where sums are equal to the last digit, rows are likely the same."""
+    seen: dict[bytes, Path] = {}
+    for counts, file in zip(parts, files, strict=True):
+        one = counts if isinstance(counts, BinnedCounts) else counts.first
+        sums = one.deviation.tobytes() + one.cells.tobytes()
+        if counts.n_rows and sums in seen:
+            told = f"'{file.name}' has the sums of '{seen[sums].name}' to the last digit: are its rows counted twice?"
+            say("Note", "yellow", told)
+        seen.setdefault(sums, file)
+
+
 def _save(first: Counts, others: Sequence[Counts], files: Sequence[Path], output: Path) -> None:
     total: Any = first
     for file, counts in zip(files[1:], others, strict=True):
@@ -153,6 +165,7 @@ def _save(first: Counts, others: Sequence[Counts], files: Sequence[Path], output
                 raise ValueError("counts of one model and of two cannot be added.")
             total = total + counts
     save_counts(total, output)
+    _note_copies([first, *others], files)
     one = total if isinstance(total, BinnedCounts) else total.first
     screen = console()
     screen.print(

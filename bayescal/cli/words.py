@@ -35,7 +35,7 @@ def one_clear_message() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OSError) as problem:
-        _say("Error", "bold red", translated(_told(problem)))
+        say("Error", "bold red", translated(_told(problem)))
         raise typer.Exit(2) from None
 
 
@@ -47,7 +47,8 @@ def _told(problem: Exception) -> str:
     return str(problem)
 
 
-def _say(kind: str, style: str, message: str) -> None:
+def say(kind: str, style: str, message: str) -> None:
+    """One message on stderr."""
     from rich.text import Text
 
     # one line however narrow the terminal, so that it can be searched and copied
@@ -70,7 +71,7 @@ def warnings_as_notes(rows: "Rows | RowStream", called: dict[str, str]) -> Itera
     except (ValueError, TypeError) as problem:
         raise type(problem)(translated(str(problem), rows, called)) from problem
     for warning in caught:
-        _say("Note", "yellow", translated(str(warning.message), rows, called))
+        say("Note", "yellow", translated(str(warning.message), rows, called))
 
 
 def translated(message: str, rows: "Rows | RowStream | None" = None, called: dict[str, str] | None = None) -> str:

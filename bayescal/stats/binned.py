@@ -128,9 +128,8 @@ class BinnedCounts:
         >>> BinnedCounts.from_arrays([True, False], [0.9, 0.4], bins=[0, 0.5, 1]).accuracy
         array([0., 1.])
         """
-        return cls.from_predictions(
-            Columns.read(outcome, confidence, weights, target=target), bins=bins, binning=binning
-        )
+        columns = Columns.read(outcome, confidence, weights, target=target)
+        return cls.from_predictions(columns, bins=bins, binning=binning)
 
     @classmethod
     def from_frame(
@@ -227,12 +226,7 @@ class BinnedCounts:
         if isinstance(predictions, Columns) and (counted is None or counted[1] == 0):
             # something is not allowed: look again at all of it, to say how much, or to clip what is rounding
             return cls.from_predictions(predictions.checked(), bins=made)
-        if counted is None:
-            raise ArithmeticError("rows that were found right are wrong; this is a defect: please report it.")
-        sums, heaviest = counted
-        if not 1 / LARGEST_WEIGHT < heaviest < LARGEST_WEIGHT and predictions.weight is not None:
-            refuse_scale(predictions.weight)
-        return cls(made, **vars(sums), target=predictions.target)
+        return cls(made, **vars(_usable(counted, predictions.weight)), target=predictions.target)
 
     @classmethod
     def classwise(
@@ -288,12 +282,7 @@ class BinnedCounts:
         if counted is None or counted[1] == 0:
             rows = rows.looked_at()
             counted = accumulate_classes(rows.matrix, rows.label, rows.weight, made, np.inf)
-        if counted is None:
-            raise ArithmeticError("rows that were found right are wrong; this is a defect: please report it.")
-        sums, heaviest = counted
-        if not 1 / LARGEST_WEIGHT < heaviest < LARGEST_WEIGHT and rows.weight is not None:
-            refuse_scale(rows.weight)
-        return tuple(cls(made, **vars(s), target="classwise") for s in sums)
+        return tuple(cls(made, **vars(sums), target="classwise") for sums in _usable(counted, rows.weight))
 
     def __add__(self, other: object) -> "BinnedCounts":
         if isinstance(other, int) and other == 0:  # what sum() begins with
@@ -458,3 +447,13 @@ def require_counts(counts: Any, name: str = "counts") -> None:
 def _ratio(top: Floats, bottom: Floats) -> Floats:
     """Divide, with NaN where there is nothing to divide by."""
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
+
+
+def _usable[T](counted: tuple[T, float] | None, weight: Floats | None) -> T:
+    """The sums, of rows that have been found right."""
+    if counted is None:
+        raise ArithmeticError("rows that were found right are wrong; this is a defect: please report it.")
+    sums, heaviest = counted
+    if weight is not None and not 1 / LARGEST_WEIGHT < heaviest < LARGEST_WEIGHT:
+        refuse_scale(weight)
+    return sums
