@@ -65,7 +65,7 @@ def refuse(
         first=tuple(int(i) for i in first),
     )
     problem = error(str(found))
-    problem.finding = found  # type: ignore[attr-defined]
+    problem.finding = found  # type: ignore[attr-defined]  # for who adds what blocks of a file are found to hold
     raise problem
 
 

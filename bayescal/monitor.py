@@ -342,7 +342,7 @@ class CalibrationMonitor:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CalibrationMonitor) and self._held == other._held
 
-    __hash__ = None  # type: ignore[assignment]  # it changes
+    __hash__ = None  # type: ignore[assignment]  # equality is by content, and content changes
 
     def save(self, path: str | Path) -> Path:
         """Write the state to a small JSON file, whole or not at all; also a process that is killed leaves no half file.

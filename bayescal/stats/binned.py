@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
-from bayescal.data.columns import LARGEST_WEIGHT, refuse_scale
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.stats._framed import bins_before_rows, framed, sums_of
-from bayescal.stats._kernel import accumulate, accumulate_classes
+from bayescal.stats._looked_at import sums_of_classes, sums_of_rows
 from bayescal.stats.bins import Bins, make_bins
 
 Floats = NDArray[np.float64]
@@ -222,11 +221,7 @@ class BinnedCounts:
         if isinstance(predictions, Columns) and binning == "equal-mass":
             predictions = predictions.checked()  # before its edges are made
         made = make_bins(bins, binning=binning, confidence=predictions.confidence)
-        counted = accumulate(predictions.confidence, predictions.outcome, predictions.weight, made)
-        if isinstance(predictions, Columns) and (counted is None or counted[1] == 0):
-            # something is not allowed: look again at all of it, to say how much, or to clip what is rounding
-            return cls.from_predictions(predictions.checked(), bins=made)
-        return cls(made, **vars(_usable(counted, predictions.weight)), target=predictions.target)
+        return cls(made, **vars(sums_of_rows(predictions, made)), target=predictions.target)
 
     @classmethod
     def classwise(
@@ -278,11 +273,7 @@ class BinnedCounts:
     def of_classes(cls, rows: ClassRows, *, bins: Any = 15) -> "tuple[BinnedCounts, ...]":
         """Count the rows of a matrix, as `classwise` does, values being checked in the same pass."""
         made = make_bins(bins)
-        counted = accumulate_classes(rows.matrix, rows.label, rows.weight, made, rows.tolerance)
-        if counted is None or counted[1] == 0:
-            rows = rows.looked_at()
-            counted = accumulate_classes(rows.matrix, rows.label, rows.weight, made, np.inf)
-        return tuple(cls(made, **vars(sums), target="classwise") for sums in _usable(counted, rows.weight))
+        return tuple(cls(made, **vars(sums), target="classwise") for sums in sums_of_classes(rows, made))
 
     def __add__(self, other: object) -> "BinnedCounts":
         if isinstance(other, int) and other == 0:  # what sum() begins with
@@ -447,13 +438,3 @@ def require_counts(counts: Any, name: str = "counts") -> None:
 def _ratio(top: Floats, bottom: Floats) -> Floats:
     """Divide, with NaN where there is nothing to divide by."""
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)
-
-
-def _usable[T](counted: tuple[T, float] | None, weight: Floats | None) -> T:
-    """The sums, of rows that have been found right."""
-    if counted is None:
-        raise ArithmeticError("rows that were found right are wrong; this is a defect: please report it.")
-    sums, heaviest = counted
-    if weight is not None and not 1 / LARGEST_WEIGHT < heaviest < LARGEST_WEIGHT:
-        refuse_scale(weight)
-    return sums
