@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import __version__
-from bayescal._files import replacing
 from bayescal.cli import outputs
 from bayescal.cli.report import evaluate_file
 from bayescal.cli.request import Request
@@ -51,9 +50,7 @@ def run(request: Request, draws: int | None, json: Path | None) -> int:
         )
     console(stderr=True).print("The same model in PyMC: compiling takes some tens of seconds, then it is sampled.")
     found = agreement(evaluation.posterior, draws=draws or DRAWS, rng=request.seed, progress=True)
-    with replacing(list(to_save.values())) as drafts:
-        for draft in drafts:
-            outputs.save_json(draft, document(found, evaluation, {**parameters, "draws": found.reference.draws}))
+    outputs.save(to_save, json=lambda: document(found, evaluation, {**parameters, "draws": found.reference.draws}))
     screen = console()
     screen.print(f"\n{evaluation.question}: closed form against PyMC\n")
     screen.print(table(found))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
-from bayescal._files import replacing
 from bayescal.cli import outputs
 from bayescal.cli.options import defaults_of
 from bayescal.cli.request import bins_asked
@@ -87,16 +86,12 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     _checks.one_of("estimand", estimand, NAMED)
     to_save = outputs.check(wanted, besides=request.files)
     comparison, parameters = compare_files(request)
-    with replacing(list(to_save.values())) as drafts:
-        for kind, draft in zip(to_save, drafts, strict=True):
-            if kind == "json":
-                outputs.save_json(
-                    draft, outputs.comparison_document(comparison, estimand, {**parameters, "estimand": estimand})
-                )
-            elif kind == "plot":
-                outputs.save_figure(draft, outputs.comparison_picture(comparison, estimand))
-            else:
-                comparison.to_datatree().to_netcdf(draft)
+    outputs.save(
+        to_save,
+        json=lambda: outputs.comparison_document(comparison, estimand, {**parameters, "estimand": estimand}),
+        plot=lambda: outputs.comparison_picture(comparison, estimand),
+        netcdf=comparison.to_datatree,
+    )
     screen = console()
     show(screen, comparison, estimand)
     for kind in to_save:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import __version__, _checks
-from bayescal._files import replacing
 from bayescal.cli import outputs
 from bayescal.cli.request import bins_asked
 from bayescal.cli.words import console
@@ -62,9 +61,7 @@ def run(request: Request, json: Path | None) -> None:
     to_save = outputs.check({"json": json})
     asked = _asked(request)
     study = coverage_study(**asked, rng=request.seed, progress=True)
-    with replacing(list(to_save.values())) as drafts:
-        for draft in drafts:
-            outputs.save_json(draft, document(study, request))
+    outputs.save(to_save, json=lambda: document(study, request))
     screen = console()
     screen.print()
     screen.print(

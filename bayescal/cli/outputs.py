@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from bayescal import __version__
 from bayescal._draws import Draws
+from bayescal._files import replacing
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
@@ -65,6 +66,33 @@ def check(outputs: Mapping[str, Path | None], besides: Path | Sequence[Path] = (
             raise ValueError(f"--{kind} would overwrite {taken[place]}: '{path}'.")
         taken[place] = f"--{kind}"
     return {kind: path.resolve() for kind, path in wanted.items()}
+
+
+def save(to_save: Mapping[str, Path], **made: Callable[[], Any]) -> None:
+    """Write all outputs, or none of them.
+
+    Parameters
+    ----------
+    to_save : mapping of str to Path
+        What `check` gave.
+    **made : callable
+        For each kind of output what makes it, called only if it is wanted: data for ``json``, a figure for ``plot``, a
+        DataTree for ``netcdf``.
+
+    Raises
+    ------
+    OSError
+        If one cannot be written; the others are then as they were, too.
+    """
+    with replacing(list(to_save.values())) as drafts:
+        for kind, draft in zip(to_save, drafts, strict=True):
+            content = made[kind]()
+            if kind == "json":
+                save_json(draft, content)
+            elif kind == "plot":
+                save_figure(draft, content)
+            else:
+                content.to_netcdf(draft)
 
 
 def save_json(path: Path, document: Mapping[str, Any]) -> None:

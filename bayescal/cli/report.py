@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
-from bayescal._files import replacing
 from bayescal.cli import outputs
 from bayescal.cli.counted import holds_counts, read_counts
 from bayescal.cli.counting import Question, count_stream, count_stream_of_classes
@@ -39,7 +38,12 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     """
     to_save = outputs.check(wanted, besides=request.file)
     evaluation, parameters = evaluate_file(request)
-    _save(to_save, evaluation, parameters)
+    outputs.save(
+        to_save,
+        json=lambda: outputs.document(evaluation, parameters),
+        plot=lambda: outputs.picture({"": evaluation}),
+        netcdf=evaluation.to_datatree,
+    )
     screen = console()
     show(screen, evaluation)
     for kind in to_save:
@@ -132,16 +136,3 @@ def _parameters(
         "draws": asked["draws"],
         "seed": request.seed,
     }
-
-
-def _save(
-    to_save: Mapping[str, Path], evaluation: Evaluation | ClasswiseEvaluation, parameters: Mapping[str, Any]
-) -> None:
-    with replacing(list(to_save.values())) as drafts:
-        for kind, draft in zip(to_save, drafts, strict=True):
-            if kind == "json":
-                outputs.save_json(draft, outputs.document(evaluation, parameters))
-            elif kind == "plot":
-                outputs.save_figure(draft, outputs.picture({"": evaluation}))
-            else:
-                evaluation.to_datatree().to_netcdf(draft)

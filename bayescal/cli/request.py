@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bayescal.cli.words import called_columns
 from bayescal.data.files import RowStream, open_predictions
 
 
@@ -31,8 +32,7 @@ class Columns:
 
     def called(self, weights: str | None) -> dict[str, str]:
         """What messages call the arguments of `evaluate` that hold rows."""
-        prob = f"column {self.prob!r}" if self.prob is not None else f"the matrix of columns '{self.prob_prefix}*'"
-        return {"y_true": f"column {self.label!r}", "y_prob": prob, "weights": f"column {weights!r}"}
+        return called_columns(self.label, self.prob, self.prob_prefix, weights)
 
 
 @dataclass(frozen=True)
