@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal import _render
 
 QUANTITIES = ["ece", "l2_error", "max_error", "signed_error", "overconfidence", "underconfidence"]
 ODD_NAMES = ["<b>bold</b>", "a & b", "[red] [/x]"]
@@ -309,3 +310,19 @@ def test_arviz_can_use_it(ev):
     ends = az.hdi(tree["posterior"]["ece"], prob=0.9)
     assert ends.to_numpy() == pytest.approx(ev.ece.interval(0.9, kind="hdi"))
     assert az.hdi(tree["posterior"]["accuracy"], prob=0.9).sizes["bin"] == 5
+
+
+def test_narrow_intervals_have_more_decimals():
+    """An interval as wide as 6e-5 is seen in the fifth decimal; sentence and table show it."""
+    assert [_render.decimals(w) for w in (0.5, 0.01, 0.001, 0.0009, 6e-5, 0.0)] == [3, 3, 3, 4, 5, 3]
+    p = np.linspace(0.01, 0.99, 1000)
+    counts = bc.BinnedCounts.from_arrays(np.arange(1000) % 3 == 0, p)
+    for _ in range(20):
+        counts = counts + counts
+    ev = bc.evaluate_counts(counts, rng=1)
+    low, high = ev.ece.interval(0.95)
+    d = _render.decimals(high - low)
+    assert d >= 4
+    assert f"{low:.{d}f} to {high:.{d}f}" in ev.sentence()
+    assert f"{low:.{d}f}" != f"{high:.{d}f}"
+    assert f"{low:.{d + 1}f}" in str(ev)
