@@ -150,6 +150,29 @@ def test_two_names_of_one_model_are_one():
         assert between([values, values.copy()], [drawn, drawn], pair) == 1.0
 
 
+def test_where_nothing_varies_one_model_is_still_one_and_another_is_not():
+    """Gaps of exactly 0 and masses that never change: there is no cosine, so the cells decide."""
+    c, z = np.tile([0.2, 0.2, 0.8, 0.8], 5), np.tile([0, 1, 0, 1], 5)
+    mass = np.tile([0.5, 0.5], (100, 1))
+    still = BinDraws(mass, np.tile([0.2, 0.8], (100, 1)), np.array([[0.2, 0.8]]), np.array([True, True]), mass)
+    values = list(np.random.default_rng(1).standard_normal((2, 100)))
+    own = PairedCounts.from_arrays(z, c, z, c, bins=2)
+    assert between(values, [still, still], own) == pytest.approx(1)
+    others = [
+        PairedCounts.from_arrays(z, c, 1 - z, c, bins=2),  # the same bins, other outcomes
+        PairedCounts.from_arrays(z, c, z, 1 - c, bins=2),  # other bins, the same outcomes
+    ]
+    for other in others:
+        assert between(values, [still, still], other) == 0
+
+
+def test_without_rows_there_is_nothing_to_go_by():
+    pair = PairedCounts.empty(2)
+    bins = posteriors(pair, 50)
+    found = correlation([ece(d).values for d in bins], bins, {(0, 1): pair})
+    assert np.isfinite(found).all()
+
+
 def test_models_that_are_nearly_one_are_nearly_one():
     found = {}
     for noise in (2.0, 0.01, 0.0):
