@@ -19,7 +19,7 @@ def verdicts(met, missed):
 
 @pytest.fixture(scope="module")
 def points():
-    """(x, s, weight) of FUTURES at p = 0.8, x from -0.5 to log(5000) + 3: the likelihood as it stands in the docstring."""
+    """(x, s, weight) of FUTURES at p = 0.8, x from -0.5 to log(5000) + 3, from the formula in the docstring."""
     return posterior(FUTURES, 0.8, 5000)
 
 
@@ -79,8 +79,8 @@ def test_without_futures_rows_are_uniform_on_the_log_scale_and_widths_too():
 
 
 def test_a_goal_that_is_never_met_needs_more_than_the_largest_number():
-    assert fitted({n: (0, 50) for n in (10, 100, 1000)}, largest=1000).quantile(0.05) > math.log(1000)
-    assert fitted({n: (50, 0) for n in (10, 100, 1000)}, largest=1000).quantile(0.95) < math.log(10)
+    assert fitted(dict.fromkeys((10, 100, 1000), (0, 50)), largest=1000).quantile(0.05) > math.log(1000)
+    assert fitted(dict.fromkeys((10, 100, 1000), (50, 0)), largest=1000).quantile(0.95) < math.log(10)
 
 
 def test_sizes_more_than_ten_times_away_are_left_out():

@@ -147,6 +147,18 @@ def test_evidence_and_parameters(references, case, name):
         assert means[parameter] == pytest.approx(getattr(expected, parameter), abs=2e-5, nan_ok=True), parameter
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if DRIFTING[name]])
+def test_evidence_where_intercept_and_slope_are_tied(name):
+    """One bin at 0.999 fixes 6.9 exp(s) + a, so the posterior is a ridge along which s is as wide as its prior."""
+    case = [30_000], [29_970], [0.999]
+    expected = Reference(case, name)
+    posterior = shrinkage_posterior(counts_of(*case))
+    assert posterior.log_evidence[name] == pytest.approx(expected.log_evidence, abs=1e-4)
+    means = posterior.parameter_means()[name]
+    assert means["intercept"] == pytest.approx(expected.intercept, abs=1e-3)
+    assert means["slope"] == pytest.approx(expected.slope, abs=1e-3)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_drawn_parameters(references, name, close_to, mcse):
     """Means of intercept, slope, tau, rho: 14 comparisons with false alarms in 1.7 million each.
