@@ -24,8 +24,8 @@ from pages import cells, fill, save_parts, table, versions_of
 SCOPE = ("bayescal/posterior", "bayescal/estimands", "bayescal/stats", "bayescal/_checks.py")
 #: Tests of the whole pipeline, which mirror all layers of the core.
 PIPELINE = ("tests/test_evaluate.py", "tests/test_contract.py", "tests/test_properties.py")
-#: Modules whose tests are those of the one module that uses them.
-ELSEWHERE = {"bayescal/stats/windowed.py": "tests/test_monitor.py"}
+#: More tests of a module: those of the one class that it was written for.
+FURTHER = {"bayescal/stats/windowed.py": "tests/test_monitor.py"}
 #: The tests of the compiled loops, which are not mutated.
 LEFT_OUT = "--ignore=tests/stats/test_compiled.py"
 EQUIVALENT = ROOT / "tests" / "equivalent_mutants.toml"
@@ -60,7 +60,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         copy = Copy(Path(folder).resolve(), known)
         # a short run has no time for all tests without a mutant: it runs those that killed one, at the end
-        failed = "" if asked.quick else copy.learn([LEFT_OUT, *files, *sorted(set(map(mirror, files))), *PIPELINE])
+        failed = (
+            "" if asked.quick else copy.learn([*files, *sorted({test for f in files for test in mirror(f)}), *PIPELINE])
+        )
         rows = [] if failed else tested(copy, drawn)
         if killers := sorted({row["killed_by"].removesuffix(" (time)") for row in rows} - {""}):
             failed = copy.run([LEFT_OUT, *killers])
@@ -86,10 +88,14 @@ def modules(paths: Iterable[str]) -> set[str]:
     return {str(file.relative_to(ROOT)) for file in found if file.name != "__init__.py"}
 
 
-def mirror(file: str) -> str:
+def mirror(file: str) -> list[str]:
     """The tests of a module's layer."""
     layer = Path(file).parent.name
-    return ELSEWHERE.get(file, "tests/test_checks.py" if layer == "bayescal" else f"tests/{layer}")
+    return [
+        LEFT_OUT,
+        "tests/test_checks.py" if layer == "bayescal" else f"tests/{layer}",
+        *filter(None, [FURTHER.get(file)]),
+    ]
 
 
 def equivalents() -> list[dict[str, str]]:
@@ -103,7 +109,7 @@ def tested(copy: Copy, drawn: Sequence[Mutant]) -> list[dict[str, Any]]:
     for i, mutant in enumerate(drawn):
         began = time.monotonic()
         known = any(all(getattr(mutant, name) == entry[name] for name in entry.keys() - {"reason"}) for entry in listed)
-        killed_by = "" if known else copy.test(mutant, [LEFT_OUT, mutant.file, mirror(mutant.file), *PIPELINE])
+        killed_by = "" if known else copy.test(mutant, [mutant.file, *mirror(mutant.file), *PIPELINE])
         outcome = "equivalent" if known else "killed" if killed_by else "survived"
         about = {name: getattr(mutant, name) for name in ("file", "function", "line", "operator", "was", "now")}
         rows.append({**about, "outcome": outcome, "killed_by": killed_by})
