@@ -165,7 +165,16 @@ def test_exact_zeros_and_ones_are_no_overshoot():
     ) as caught:
         np.testing.assert_array_equal(_checks.probabilities("p", values), [0, 1, 1, 0, 0, 1])
     assert caught[0].message.finding.count == 2
-    assert caught[0].filename == __file__  # the line of whoever passed them
+    assert caught[0].filename == __file__
+
+
+def test_the_warning_names_the_line_of_the_caller_however_deep_the_check():
+    """Python shows that line, and shows a warning once per line."""
+    from bayescal import BinnedCounts
+
+    with pytest.warns(_checks.RoundingWarning) as caught:
+        BinnedCounts.from_arrays([0, 1], [0.5, 1 + 1e-9])
+    assert [warning.filename for warning in caught] == [__file__]
 
 
 def test_exact_zeros_and_ones_are_not_counted_beside_bad_values():

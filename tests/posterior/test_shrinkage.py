@@ -14,7 +14,7 @@ import pytest
 from scipy import integrate
 from scipy.special import betaln, expit, logit
 
-from bayescal import BinnedCounts, ece
+from bayescal import BinnedCounts, ece, evaluate_counts
 from bayescal.posterior import _cells, _moments, shrinkage
 from bayescal.posterior._sub_models import COARSE, FINE
 from bayescal.posterior.shrinkage import SamplerWarning, ShrinkagePosterior, ShrinkagePrior, shrinkage_posterior
@@ -328,8 +328,20 @@ def test_what_cannot_be_sampled_well_is_told(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(_cells, "MOST_CELLS", 20)
     stopped = only(simulated(2000), NAMES[4])
-    with pytest.warns(SamplerWarning, match=r"'smooth drift, a few bins off' .* of its mass not resolved"):
+    with pytest.warns(SamplerWarning, match=r"'smooth drift, a few bins off' .* of its mass not resolved") as caught:
         stopped.sample(10, rng=1)
+        stopped.sample_all(10, rng=1)
+        evaluate_counts(stopped.counts, draws=10, rng=1, sub_model_weights=(0, 0, 0, 0, 1))
+    assert [warning.filename for warning in caught] == 3 * [__file__]  # the line that asked for draws
+
+
+def test_too_few_draws_say_nothing_about_an_importance_sample(monkeypatch):
+    """Fifty draws are judged, forty-nine are not."""
+    monkeypatch.setattr(shrinkage, "POOR_SHARE", 1.0)
+    posterior = only(simulated(2000), NAMES[3])
+    posterior.sample(49, rng=1)
+    with pytest.warns(SamplerWarning, match=r"effective size \d+ of 50 draws"):
+        posterior.sample(50, rng=1)
 
 
 def test_needles_that_no_node_has_seen_are_told():
@@ -560,6 +572,23 @@ def test_the_defaults_are_those_of_the_design():
     assert prior.sub_model_weights == (1, 1, 1, 1, 1)
     assert prior.prior_odds == 1
     assert prior.mass_alpha is None
+
+
+def test_options_at_the_ends_of_their_ranges():
+    empty = BinnedCounts.empty(2)
+    assert shrinkage_posterior(empty, sparse_shape=0.05).prior_options.sparse_shape == 0.05
+    assert shrinkage_posterior(empty, rho=0.5).prior_options.rho == (0.5,)
+    assert shrinkage_posterior(empty, mass_alpha=2).prior_options.mass_alpha == 2.0
+    assert shrinkage_posterior(empty, sub_model_weights=(0, 0, 0, 0, 1)).probabilities[NAMES[4]] == 1
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="`sub_model_weights` must be finite and >= 0; 1 of 5"):
+            shrinkage_posterior(empty, sub_model_weights=(1, 1, bad, 1, 1))
+
+
+def test_the_default_number_of_draws():
+    posterior = shrinkage_posterior(BinnedCounts.from_arrays([0, 1], [0.2, 0.7], bins=2))
+    assert posterior.sample(rng=1).mass.shape == (4000, 2)
+    assert posterior.sample_all(rng=1).tau.shape == (4000,)
 
 
 def test_the_prior_in_words():
