@@ -69,7 +69,7 @@ def test_what_is_forgotten_cannot_be_asked_for_and_takes_no_rows():
         counts.between(0)
     more = counts.with_rows(Predictions.from_outcomes([1], [0.75]), 10)
     assert more.counts[1].n_rows == 2
-    with pytest.raises(ValueError, match="`time` must not be before 10: .* rows came for 0"):
+    with pytest.raises(ValueError, match=r"`time` must not be before 10: .* rows came for 0"):
         counts.with_rows(Predictions.from_outcomes([1], [0.75]), 9)
 
 
