@@ -98,3 +98,9 @@ def test_with_no_size_near_the_answer_all_are_kept():
     alone = {5: (0, 500), 10: (0, 500)}
     near = curve_near_answer({n: verdicts(*counts) for n, counts in alone.items()}, 0.8, 100_000)
     assert near.sizes == [5, 10]
+
+
+def test_a_size_exactly_ten_times_away_is_near():
+    """Never met: the answer is taken as the largest number, 100 rows, and 10 rows are a tenth of it."""
+    near = curve_near_answer({n: verdicts(0, 500) for n in (5, 10)}, 0.8, 100)
+    assert near.sizes == [10]

@@ -222,6 +222,16 @@ def test_pairs_that_contradict_each_other_give_the_matrix_with_negative_eigenval
     np.testing.assert_array_equal(_nearest(np.eye(3)), np.eye(3))
 
 
+def test_two_names_of_one_model_stay_one_where_others_contradict_each_other():
+    """Rows 0 and 1 are the same, so cutting eigenvalues leaves them the same: a correlation of exactly 1."""
+    from bayescal.estimands.joint import _nearest
+
+    for c in (0.9, 0.7, 0.8123):
+        contradictory = np.array([[1, 1, c, c], [1, 1, c, c], [c, c, 1, -c], [c, c, -c, 1]])
+        assert np.linalg.eigvalsh(contradictory)[0] < -0.1
+        assert _nearest(contradictory)[0, 1] == 1.0
+
+
 def test_values_that_do_not_vary_break_nothing():
     pair, _ = two_models()
     bins = posteriors(pair)

@@ -96,6 +96,17 @@ def test_fewer_draws_than_bins_with_an_empty_one():
     np.testing.assert_allclose(brier_score(bins, counts).values, expected, rtol=1e-12)
 
 
+def test_many_bins_most_of_them_empty():
+    """Rows 0.2 and 0.6, one each in two of 300 bins: nothing varies within them, and the others have no mass."""
+    counts = BinnedCounts.from_arrays([0, 1], [0.2, 0.6], bins=300)
+    occupied = counts.occupied
+    mass, accuracy, confidence = (np.where(occupied, value, 0.0)[None] for value in (0.5, 0.7, 0.0))
+    confidence[0, occupied] = [0.2, 0.6]
+    bins = BinDraws(mass, accuracy, confidence, occupied, mass)
+    expected = 0.5 * (0.21 + 0.5**2) + 0.5 * (0.21 + 0.1**2)
+    np.testing.assert_allclose(brier_score(bins, counts).values, [expected], rtol=1e-12)
+
+
 def test_an_evaluation_has_it(close_to):
     """20 000 rows: the posterior is around the mean squared error, as wide as the error of that mean or less."""
     rng = np.random.default_rng(5)
