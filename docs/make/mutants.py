@@ -40,6 +40,8 @@ LOADED = ("numpy.testing", "scipy.integrate", "scipy.stats", "hypothesis.extra.n
 LOADED += ("pyarrow", "sklearn.metrics", "sklearn.isotonic", "arviz", "xarray", "rich.console", "narwhals")
 #: Processor seconds of one test, plus five times its known duration; seconds of all tests of a mutant; bytes.
 ONE_TEST, ALL_TESTS, MEMORY = 10, 300, 8 * 2**30
+#: Stands for a test where the process ended without one that failed.
+ENDED = "(the process ended)"
 
 type Place = tuple[int, int]
 
@@ -247,7 +249,7 @@ class Copy:
         for test, called in note.get("calls", {}).items():
             for function in called:
                 self.callers.setdefault(function, set()).add(test)
-        return "" if passed else note.get("failed") or "(the process ended)"
+        return "" if passed else note.get("failed") or ENDED
 
     def test(self, mutant: Mutant, tests: Sequence[str]) -> str:
         """Return the first test that fails, or ""; if known, only tests that call the function are run."""
@@ -264,13 +266,12 @@ class Copy:
     def run(self, tests: Sequence[str], only: Container[str] = ()) -> str:
         """Return the first test that fails, or ""."""
         passed, note = self._fork(tests, lambda: Watch(self.path, self.slow, only))
-        return "" if passed else note.get("failed") or "(the process ended)"
+        return "" if passed else note.get("failed") or ENDED
 
     @staticmethod
     def _put(path: Path, source: str) -> None:
-        Path(importlib.util.cache_from_source(str(path))).unlink(
-            missing_ok=True
-        )  # bytecode knows the second it was made
+        # Python takes bytecode as current if the source has the same length and second
+        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
         path.write_text(source, encoding="utf-8")
 
     def _fork(self, arguments: Sequence[str], plugin: Callable[[], Watch]) -> tuple[bool, dict[str, Any]]:
@@ -279,14 +280,16 @@ class Copy:
         note.unlink(missing_ok=True)
         sys.stdout.flush()
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", DeprecationWarning
-            )  # packages have started threads; none of them is at work
+            # some packages have started threads, which are idle
+            warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if not child:
             self._child(arguments, plugin)
         code = _wait(child, ALL_TESTS)
-        return code == 0, json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+        # without any test left, nothing failed
+        return code in (0, pytest.ExitCode.NO_TESTS_COLLECTED), json.loads(
+            note.read_text(encoding="utf-8")
+        ) if note.exists() else {}
 
     def _child(self, arguments: Sequence[str], plugin: Callable[[], Watch]) -> None:
         code = 99

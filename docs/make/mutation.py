@@ -18,7 +18,7 @@ from pathlib import Path
 from platform import python_version
 from typing import Any
 
-from mutants import ROOT, Copy, Mutant, places, sample
+from mutants import ENDED, ROOT, Copy, Mutant, places, sample
 from pages import cells, fill, save_parts, table, versions_of
 
 SCOPE = ("bayescal/posterior", "bayescal/estimands", "bayescal/stats", "bayescal/_checks.py")
@@ -48,36 +48,57 @@ def arguments() -> argparse.Namespace:
         "--paths", nargs="+", default=SCOPE, help="folders and modules to mutate; then nothing is written"
     )
     parser.add_argument("--quick", action="store_true", help="a small sample; nothing is written")
+    parser.add_argument("--redraw", action="store_true", help="judge the last survivors anew, without another run")
     return parser.parse_args()
 
 
 def main() -> int:
     """Return 0 if enough mutants are killed, 2 if the tests fail without any."""
     asked = arguments()
-    files = sorted(modules(asked.paths))
-    drawn = sample(files, asked.sample or (QUICK_SAMPLE if asked.quick else SAMPLE), asked.seed)
-    known = json.loads(NUMBERS.read_text(encoding="utf-8"))["slow_tests"] if NUMBERS.exists() else {}
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Copy(Path(folder).resolve(), known)
-        # a short run has no time for all tests without a mutant: it runs those that killed one, at the end
-        failed = (
-            "" if asked.quick else copy.learn([*files, *sorted({test for f in files for test in mirror(f)}), *PIPELINE])
-        )
-        rows = [] if failed else tested(copy, drawn)
-        if killers := sorted({row["killed_by"].removesuffix(" (time)") for row in rows} - {""}):
-            failed = copy.run([LEFT_OUT, *killers])
-    if failed:
-        print(f"This test fails without a mutant, so nothing can be said: {failed}")
+    numbers = judged_again(stored()) if asked.redraw else measure(asked)
+    if numbers is None:
         return 2
-    numbers = numbers_of(files, rows, asked.seed, copy.slow)
-    share = killed_share(numbers["modules"])
     for row in numbers["survivors"]:
         print("SURVIVED  {file}:{line} {function} {operator}\n    {was}\n    {now}".format(**row))
+    share = killed_share(numbers["modules"])
     print(", ".join(f"{sum(m[o] for m in numbers['modules'])} {o}" for o in OUTCOMES), f"-> {share:.1%} killed")
     if not asked.quick and tuple(asked.paths) == SCOPE:
         save_parts(NUMBERS, numbers)
         fill(PAGE, "make mutation", sections(numbers))
     return 0 if share >= ENOUGH else 1
+
+
+def measure(asked: argparse.Namespace) -> dict[str, Any] | None:
+    """Draw mutants and test them; None if a test fails without a mutant."""
+    files = sorted(modules(asked.paths))
+    drawn = sample(files, asked.sample or (QUICK_SAMPLE if asked.quick else SAMPLE), asked.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Copy(Path(folder).resolve(), stored()["slow_tests"])
+        tests = [*files, *sorted({test for file in files for test in mirror(file)}), *PIPELINE]
+        # a short run has no time for all tests without a mutant: it runs those that killed one, at the end
+        failed = "" if asked.quick else copy.learn(tests)
+        rows = [] if failed else tested(copy, drawn)
+        if killers := sorted({row["killed_by"].removesuffix(" (time)") for row in rows} - {"", ENDED}):
+            failed = copy.run([LEFT_OUT, *killers])
+    if failed:
+        print(f"This test fails without a mutant, so nothing can be said: {failed}")
+        return None
+    return numbers_of(files, rows, asked.seed, copy.slow)
+
+
+def stored() -> dict[str, Any]:
+    """The numbers of the last full run."""
+    return json.loads(NUMBERS.read_text(encoding="utf-8")) if NUMBERS.exists() else {"slow_tests": {}}
+
+
+def judged_again(numbers: dict[str, Any]) -> dict[str, Any]:
+    """Count survivors that have been listed since as equivalent."""
+    listed, modules = equivalents(), {row["file"]: row for row in numbers["modules"]}
+    for row in [row for row in numbers["survivors"] if is_listed(row, listed)]:
+        numbers["survivors"].remove(row)
+        modules[row["file"]]["survived"] -= 1
+        modules[row["file"]]["equivalent"] += 1
+    return numbers
 
 
 def modules(paths: Iterable[str]) -> set[str]:
@@ -103,15 +124,20 @@ def equivalents() -> list[dict[str, str]]:
     return tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["mutant"]
 
 
+def is_listed(about: Mapping[str, Any], listed: Iterable[Mapping[str, str]]) -> bool:
+    """Whether a mutant is among the equivalent ones."""
+    return any(all(about[name] == entry[name] for name in entry.keys() - {"reason"}) for entry in listed)
+
+
 def tested(copy: Copy, drawn: Sequence[Mutant]) -> list[dict[str, Any]]:
-    """What became of each mutant."""
+    """Test each mutant, unless it is listed as equivalent."""
     listed, rows = equivalents(), []
     for i, mutant in enumerate(drawn):
         began = time.monotonic()
-        known = any(all(getattr(mutant, name) == entry[name] for name in entry.keys() - {"reason"}) for entry in listed)
+        about = {name: getattr(mutant, name) for name in ("file", "function", "line", "operator", "was", "now")}
+        known = is_listed(about, listed)
         killed_by = "" if known else copy.test(mutant, [mutant.file, *mirror(mutant.file), *PIPELINE])
         outcome = "equivalent" if known else "killed" if killed_by else "survived"
-        about = {name: getattr(mutant, name) for name in ("file", "function", "line", "operator", "was", "now")}
         rows.append({**about, "outcome": outcome, "killed_by": killed_by})
         print(f"{i + 1:3} {outcome:10} {time.monotonic() - began:5.1f} s  {mutant.file}:{mutant.line}  {mutant.now}")
         print(f"{'':26}{killed_by}", flush=True)
@@ -133,7 +159,9 @@ def numbers_of(
             for f in files
         ],
         "survivors": [
-            {k: v for k, v in row.items() if k != "killed_by"} for row in rows if row["outcome"] == "survived"
+            {k: v for k, v in row.items() if k not in ("outcome", "killed_by")}
+            for row in rows
+            if row["outcome"] == "survived"
         ],
         "slow_tests": {test: round(s, 1) for test, s in sorted(seconds.items()) if s >= SLOW},
     }
