@@ -294,6 +294,16 @@ def test_draws_against_moments(n_rows, name, close_to, mcse):
     close_to(drawn.std(ddof=1), posterior.ece_sd(), 1.1 * mcse.sd(drawn), "sd")
 
 
+@pytest.mark.parametrize("n_rows", [0, 300, 20_000])
+def test_points_of_no_weight_are_left_out(n_rows):
+    """Points below exp(-25) of the heaviest would cost time and memory, and change no digit that is shown."""
+    posterior = shrinkage_posterior(simulated(n_rows) if n_rows else BinnedCounts.empty(15))
+    for name in ("smooth drift", NAMES[3], NAMES[4]):
+        log_mass = posterior._coarse[1][name].nodes.log_mass
+        assert np.ptp(log_mass) < 28  # 1e-12 in a lattice, exp(-25) in cells
+        assert len(log_mass) > 50
+
+
 def test_drawn_bins_that_are_off(close_to):
     """One bin of 0.3 off among fifteen; each bin's share of draws against its probability."""
     k = np.round(2000 * np.where(np.arange(15) == 12, MIDDLE - 0.3, MIDDLE))
