@@ -3,13 +3,16 @@
 A new posterior joins `POSTERIORS`; a claim that it cannot make is left out there, with its reason.
 """
 
+import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+import bayescal
 from bayescal import (
     BinDraws,
     BinnedCounts,
@@ -247,3 +250,19 @@ def test_arguments_have_names_and_options_are_given_by_name_only(name):
     function(**arguments, **options)
     with pytest.raises(TypeError, match="positional argument"):
         function(*arguments.values(), *options.values())
+
+
+def records():
+    """Every dataclass of the layers of the core."""
+    for layer in ("posterior", "estimands", "stats"):
+        folder = Path(bayescal.__file__).parent / layer
+        for file in sorted(folder.glob("*.py")):
+            module = importlib.import_module(f"bayescal.{layer}.{file.stem}")
+            yield from (thing for thing in vars(module).values() if is_dataclass(thing) and isinstance(thing, type))
+
+
+def test_records_are_frozen():
+    """What was counted, and what is believed of it, cannot change under those who hold it."""
+    found = {record.__name__: record.__dataclass_params__.frozen for record in records()}
+    assert {"BinnedCounts", "PairedCounts", "WindowedCounts", "ShrinkagePosterior", "DriftingBins"} <= set(found)
+    assert [name for name, frozen in found.items() if not frozen] == []

@@ -16,6 +16,9 @@ from scipy.special import betaln, expit, gammaln, logit
 
 from bayescal import BinnedCounts, ece, evaluate_counts
 from bayescal.posterior import _cells, _moments, shrinkage
+from bayescal.posterior._beta_binomial import absolute_gap
+from bayescal.posterior._drift import DriftingBins
+from bayescal.posterior._prior import SUB_MODELS
 from bayescal.posterior._sub_models import COARSE, FINE
 from bayescal.posterior.shrinkage import SamplerWarning, ShrinkagePosterior, ShrinkagePrior, shrinkage_posterior
 
@@ -238,6 +241,47 @@ def test_evidence_far_from_where_the_search_begins():
     total /= integrate.quad(lambda tau: np.exp(-0.5 * (tau / 0.2) ** 2), 0, 1)[0]
     posterior = shrinkage_posterior(counts_of([n], [0], [c]))
     assert posterior.log_evidence["smooth drift, many bins off"] == pytest.approx(np.log(total), abs=1e-4)
+
+
+def test_sub_models_are_what_they_are_called():
+    """With or without drift, and which residual: of the integrated sub-models and of the table that names them."""
+    expected = dict(
+        zip(
+            NAMES, [(True, "none"), (False, "dense"), (False, "sparse"), (True, "dense"), (True, "sparse")], strict=True
+        )
+    )
+    models = shrinkage_posterior(BinnedCounts.empty(2))._coarse[1]
+    assert {name: (model.drift, model.residual) for name, model in models.items()} == expected
+    assert expected == SUB_MODELS
+
+
+@pytest.mark.parametrize("n_bins", [1, 3])
+def test_moments_of_the_ece_by_another_integrator(n_bins):
+    """No rows, many bins off: given tau the gaps are independent, and masses are Dirichlet(2 / M, ..., 2 / M).
+
+    E[m_b m_c] = a_b (a_c + [b = c]) / (T (T + 1)) with T = 2; E gap^2 = c (1 - c) tau^2.
+    """
+    c, a = (np.arange(n_bins) + 0.5) / n_bins, 2 / n_bins
+    products = a * (a + np.eye(n_bins)) / (2 * 3)
+
+    def at(tau):
+        kappa = 1 / tau**2 - 1
+        first = absolute_gap(c, kappa * c, kappa * (1 - c))
+        both = np.outer(first, first)
+        np.fill_diagonal(both, c * (1 - c) * tau**2)
+        return np.exp(-0.5 * (tau / 0.2) ** 2) * np.array([1.0, first.mean(), (products * both).sum()])
+
+    (total, mean, square), _ = integrate.quad_vec(at, 1e-6, 1 - 1e-9, epsrel=1e-9)
+    posterior = only(BinnedCounts.empty(n_bins), "many bins off")
+    assert posterior.ece_mean() == pytest.approx(mean / total, rel=2e-4)
+    assert posterior.ece_sd() == pytest.approx(np.sqrt(square / total - (mean / total) ** 2), rel=2e-4)
+
+
+def test_how_far_a_centre_can_be():
+    """|logit c| + (exp(6 sd_s) - 1) |x| + 6 sd_a at its largest: here of the first bin, by hand."""
+    bins = DriftingBins(np.array([5.0, 5.0]), np.array([1.0, 2.0]), np.array([0.1, 0.6]), 0.3, 0.2)
+    x = np.log(9)
+    assert bins.farthest_logit == pytest.approx(x + (np.exp(1.2) - 1) * x + 1.8, rel=1e-12)
 
 
 def test_exact_calibration_and_the_bayes_factor():
