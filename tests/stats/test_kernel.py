@@ -40,7 +40,7 @@ def test_the_fast_index_is_searchsorted(m, dtype):
 
 @pytest.mark.parametrize("m", [2048, 5000, 60_000])
 def test_half_precision_in_more_bins_than_it_has_numbers(m):
-    """c M in float16 would be off by many bins, and infinite from 65 520 on: every number is compared with the edges."""
+    """c M in float16 would be off by many bins, and is infinite from 65 520 on: each number is compared with edges."""
     values = np.arange(2**15, dtype=np.uint16).view(np.float16)
     values = values[values <= 1]
     edges = [float(np.float16(k / m)) for k in range(m + 1)]
