@@ -251,15 +251,16 @@ class Copy:
                 self.callers.setdefault(function, set()).add(test)
         return "" if passed else note.get("failed") or ENDED
 
-    def test(self, mutant: Mutant, tests: Sequence[str]) -> str:
+    def test(self, mutant: Mutant, stages: Sequence[Sequence[str]]) -> str:
         """Return the first test that fails, or ""; if known, only tests that call the function are run."""
         only = self.callers.get(f"{mutant.file}:{mutant.function}", set())
-        files = sorted({test.split("::")[0] for test in only}, key=lambda f: f != mutant.file) or tests
+        if only:
+            stages = [sorted({test.split("::")[0] for test in only}, key=lambda f: f != mutant.file)]
         path = self.path / mutant.file
         original = path.read_text(encoding="utf-8")
         self._put(path, mutant.source)
         try:
-            return self.run(["-x", *files], only)
+            return next(filter(None, (self.run(["-x", *tests], only) for tests in stages)), "")
         finally:
             self._put(path, original)
 

@@ -78,7 +78,7 @@ def measure(asked: argparse.Namespace) -> dict[str, Any] | None:
     drawn = sample(files, size, seed)
     with tempfile.TemporaryDirectory() as folder:
         copy = Copy(Path(folder).resolve(), stored()["slow_tests"])
-        tests = [*files, *sorted({test for file in files for test in mirror(file)}), *PIPELINE]
+        tests = sorted({test for file in files for stage in mirror(file) for test in stage})
         # a short run has no time for all tests without a mutant: it runs those that killed one, at the end
         failed = "" if asked.quick else copy.learn(tests)
         rows = [] if failed else tested(copy, drawn)
@@ -113,14 +113,13 @@ def modules(paths: Iterable[str]) -> set[str]:
     return {str(file.relative_to(ROOT)) for file in found if file.name != "__init__.py"}
 
 
-def mirror(file: str) -> list[str]:
-    """The tests of a module's layer."""
-    layer = Path(file).parent.name
-    return [
-        LEFT_OUT,
-        "tests/test_checks.py" if layer == "bayescal" else f"tests/{layer}",
-        *filter(None, [FURTHER.get(file)]),
-    ]
+def mirror(file: str) -> list[list[str]]:
+    """The tests of a module, in stages: its own and its doctests, those of its layer, those of the pipeline."""
+    layer, name = Path(file).parent.name, Path(file).stem.strip("_")
+    folder = "tests" if layer == "bayescal" else f"tests/{layer}"
+    own = [test for test in (f"{folder}/test_{name}.py", FURTHER.get(file, "")) if (ROOT / test).is_file()]
+    stages = [[file, *own], [LEFT_OUT, folder], [*PIPELINE]]
+    return [stage for stage in stages if "tests" not in stage]  # `_checks.py` belongs to no layer
 
 
 def equivalents() -> list[dict[str, str]]:
@@ -140,7 +139,7 @@ def tested(copy: Copy, drawn: Sequence[Mutant]) -> list[dict[str, Any]]:
         began = time.monotonic()
         about = {name: getattr(mutant, name) for name in ("file", "function", "line", "operator", "was", "now")}
         known = is_listed(about, listed)
-        killed_by = "" if known else copy.test(mutant, [mutant.file, *mirror(mutant.file), *PIPELINE])
+        killed_by = "" if known else copy.test(mutant, mirror(mutant.file))
         outcome = "equivalent" if known else "killed" if killed_by else "survived"
         rows.append({**about, "outcome": outcome, "killed_by": killed_by})
         print(f"{i + 1:3} {outcome:10} {time.monotonic() - began:5.1f} s  {mutant.file}:{mutant.line}  {mutant.now}")
