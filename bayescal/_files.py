@@ -1,6 +1,7 @@
 """Small files that must never be half there: JSON documents, read with care and replaced whole."""
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -14,6 +15,8 @@ from bayescal import _checks
 #: A draft that nobody has touched for so many seconds belongs to a process that was killed.
 ABANDONED = 3600
 DRAFT = ".draft"
+#: Bytes of a target's name, and of its suffix, beyond which a draft does not repeat it.
+LONG_NAME, LONG_SUFFIX = 120, 32
 
 
 def write_atomically(path: str | Path, text: str) -> Path:
@@ -66,9 +69,10 @@ def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
     Yields
     ------
     list of Path
-        A new name for each in the same folder, with the same suffix. On any exception, also Ctrl-C, they are removed.
+        A new name for each in the same folder, with the same suffix unless that is very long. On any exception, also
+        Ctrl-C, they are removed.
     """
-    drafts = [t.with_name(f".{t.name}-{secrets.token_hex(8)}{DRAFT}{t.suffix}") for t in targets]
+    drafts = [t.with_name(_draft_name(t, secrets.token_hex(8))) for t in targets]
     try:
         yield drafts
         for draft, target in zip(drafts, targets, strict=True):
@@ -87,6 +91,15 @@ def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
             _sync(folder, os.O_RDONLY)
 
 
+def _draft_name(target: Path, token: str) -> str:
+    """Name of a draft: that of its target is in it, by a digest where it is long, since systems allow 255 bytes."""
+    name = target.name
+    if len(os.fsencode(name)) > LONG_NAME:
+        name = f"{name[:16]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+    suffix = target.suffix if len(os.fsencode(target.suffix)) <= LONG_SUFFIX else ""
+    return f".{name}-{token}{DRAFT}{suffix}"
+
+
 def _sync(path: Path, access: int) -> None:
     """Have a file, or the names in a folder, on the disk."""
     handle = os.open(path, access)
@@ -99,7 +112,8 @@ def _sync(path: Path, access: int) -> None:
 def _remove_abandoned(target: Path, beside: Path) -> None:
     """Remove old drafts of one file; `beside`, written just now, tells the file system's own time."""
     now = beside.stat().st_mtime
-    name = re.compile(re.escape(f".{target.name}-") + "[0-9a-f]+" + re.escape(DRAFT + target.suffix))
+    before, after = _draft_name(target, "/").split("/")  # no name of a file has a slash in it
+    name = re.compile(re.escape(before) + "[0-9a-f]+" + re.escape(after))
     with contextlib.suppress(OSError):  # a folder that cannot be listed is no reason not to save
         for entry in os.scandir(target.parent):
             if name.fullmatch(entry.name):

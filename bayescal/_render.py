@@ -1,17 +1,94 @@
-"""One table of numbers, as plain text, for a terminal and as HTML."""
+"""One table of numbers, as plain text, for a terminal and as HTML; and names as people may see them."""
 
 import math
+import re
+import sys
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
+#: Characters that are not printable by Python's rules and are shown nevertheless: joiners of letters and of emoji.
+JOINERS = "\u200c\u200d"
+#: A name, and a whole message, are cut in the middle beyond so many characters.
+LONGEST_NAME, LONGEST_MESSAGE = 100, 2000
+#: Names in a table get so many columns of the narrowest terminal.
+LEAST_ROOM = 12
+#: The only character of a printed table that is not ASCII.
+RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
+
+
+def visible(text: object) -> str:
+    r"""Text with every control character written as Python's ``repr`` writes it.
+
+    Names of columns, classes, groups, models and files come from outside. An escape code in one of them would recolour
+    or rewrite a terminal, a line break would end a line of a table, and a bidirectional override would turn the rest of
+    a line around.
+
+    Parameters
+    ----------
+    text : object
+        A name, or a sentence with names in it.
+
+    Returns
+    -------
+    str
+        The same text without control characters, line separators, bidirectional controls and lone surrogates.
+
+    Examples
+    --------
+    >>> print(visible("red: \x1b[31m, two\nlines, Grün"))
+    red: \x1b[31m, two\nlines, Grün
+    """
+    text = str(text)
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    keep = character.isprintable() or character in JOINERS or unicodedata.category(character) == "Zs"
+    return character if keep else repr(character)[1:-1]
+
+
+def cut(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """Long text without its middle, since names that begin alike often differ at their ends.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    longest : int, default 2000
+        Characters to keep, the dots included.
+
+    Returns
+    -------
+    str
+        `text` itself where it is short enough.
+
+    Examples
+    --------
+    >>> cut("resnet50_imagenet_epoch_10", 16)
+    'resnet50_...h_10'
+    """
+    if len(text) <= longest:
+        return text
+    end = (longest - 3) // 3
+    return f"{text[: longest - 3 - end]}...{text[len(text) - end :]}"
+
+
+def name(text: object) -> str:
+    """A name from outside as sentences, tables and pictures show it: without control characters, and not too long."""
+    return cut(visible(cut(str(text), LONGEST_NAME)), LONGEST_NAME)
+
+
 @dataclass(frozen=True)
 class Sheet:
     """What is shown of a result: a sentence, its specification, a table, remarks.
+
+    Control characters in any of them are written out; see `visible`.
 
     Parameters
     ----------
@@ -32,6 +109,17 @@ class Sheet:
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     remarks: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        shown = {
+            "sentence": visible(self.sentence),
+            "spec": visible(self.spec),
+            "header": tuple(map(visible, self.header)),
+            "rows": tuple(tuple(map(visible, row)) for row in self.rows),
+            "remarks": tuple(map(visible, self.remarks)),
+        }
+        for field, value in shown.items():
+            object.__setattr__(self, field, value)
 
 
 _PAGE = """<div>
@@ -66,17 +154,70 @@ def probability(value: float) -> str:
     return f"= {value:.2f}"
 
 
-def table(sheet: Sheet) -> "Table":
-    """The table of a sheet for a terminal, as a `rich` table."""
+def wrapped(text: str, width: int) -> str:
+    r"""A name on as many lines as it needs, broken after spaces and signs; a longer word loses its middle.
+
+    Parameters
+    ----------
+    text : str
+        The name.
+    width : int
+        Characters of a line; at least 6 are taken.
+
+    Returns
+    -------
+    str
+        Lines.
+
+    Examples
+    --------
+    >>> wrapped("logistic_regression_l2 calibrated", 12).split("\n")
+    ['logistic_', 'regression_', 'l2', 'calibrated']
+    >>> wrapped("electroencephalography", 12)
+    'electr...phy'
+    """
+    width, lines = max(width, 6), [""]
+    for part in re.findall(r"[^\s_/-]*[\s_/-]*", text):
+        word = part if len(part.rstrip()) <= width else cut(part.rstrip(), width)
+        if lines[-1] and len(lines[-1]) + len(word.rstrip()) > width:
+            lines.append("")
+        lines[-1] += word
+    return "\n".join(line.strip() for line in lines)
+
+
+def table(sheet: Sheet, width: int = 100) -> "Table":
+    """The table of a sheet for a terminal, as a `rich` table.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        The sheet.
+    width : int, default 100
+        Columns of the terminal. Long names are broken to fit; numbers are never cut.
+
+    Returns
+    -------
+    rich.table.Table
+        The table.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    widths = [max(map(len, column)) for column in zip(sheet.header, *sheet.rows, strict=True)]
     for i, title in enumerate(sheet.header):
-        drawn.add_column(title, justify="right" if i else "left", no_wrap=True)
-    for row in sheet.rows:
-        drawn.add_row(*(Text(cell) for cell in row))  # as it is: a class may be called [red]
+        drawn.add_column(
+            Text(title),
+            justify="right" if i else "left",
+            no_wrap=i > 0,
+            overflow="fold",
+            min_width=widths[i] if i else None,
+        )
+    room = max(width - sum(widths[1:]) - 2 * len(widths), LEAST_ROOM)
+    for first, *others in sheet.rows:
+        # as it is: a class may be called [red]
+        drawn.add_row(Text(wrapped(first, room) if len(first) > room else first), *map(Text, others))
     return drawn
 
 
@@ -88,12 +229,29 @@ def text(sheet: Sheet, width: int = 100) -> str:
     from rich.console import Console
 
     buffer = io.StringIO()
-    console = Console(file=buffer, width=width, color_system=None, force_terminal=False, legacy_windows=False)
-    console.print(table(sheet))
+    plain: dict[str, Any] = {
+        "color_system": None,
+        "force_terminal": False,
+        "force_jupyter": False,
+        "legacy_windows": False,
+    }
+    console = Console(file=buffer, width=width, **plain)
+    console.print(table(sheet, width), crop=False)
     grid = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n")
+    if not _stdout_has(RULE):
+        grid = grid.replace(RULE, "-")
     remarks = "\n".join(textwrap.fill(remark, width, break_on_hyphens=False) for remark in sheet.remarks)
     parts = [textwrap.fill(sheet.sentence, width, break_on_hyphens=False), grid, remarks, sheet.spec]
     return "\n\n".join(part for part in parts if part)
+
+
+def _stdout_has(character: str) -> bool:
+    """Whether printing a character is possible: the standard output of a script on Windows may be cp1252."""
+    try:
+        character.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def html(sheet: Sheet) -> str:

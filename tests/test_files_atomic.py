@@ -311,3 +311,26 @@ def test_several_writers_of_one_file(tmp_path):
         list(pool.map(lambda text: write_atomically(path, text), texts))
     assert path.read_text() in texts
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["x" * 250 + ".json", "x" * 245 + "\n.json", "\N{SNOWMAN}" * 83 + ".json", "x." + "y" * 253],
+    ids=["255 bytes", "line break", "three bytes a character", "long suffix"],
+)
+def test_names_as_long_as_a_system_allows(tmp_path, name):
+    path = tmp_path / name
+    path.write_text("old")  # the system allows it
+    # a draft of this file that was left an hour and more ago, and one that belongs to a file of nearly this name
+    with _files.replacing([path]) as (own,):
+        own.write_text("new")
+    with _files.replacing([path.with_name(name[:-1] + "z")]) as (others,):
+        others.write_text("other")
+    for draft in (own, others):
+        assert len(os.fsencode(draft.name)) <= 255
+        draft.write_text("left behind")
+        os.utime(draft, (0, 0))
+    write_atomically(path, "newer")
+    assert path.read_text() == "newer"
+    assert not own.exists()
+    assert others.exists()

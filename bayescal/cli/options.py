@@ -1,16 +1,44 @@
 """Every option of the command line: its type, its words, and the panel of the help page it stands in."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from bayescal import _render
 
 COLUMNS, QUESTION, MODEL, FILES = "Columns of FILE", "What is asked", "What is believed", "What is saved"
 STUDY = "With --coverage: every size with every population and every curve"
 EITHER = "With both"
+#: What typer raises about the command line; of click, or of a copy of it, depending on typer's version.
+UsageError: Any = typer.BadParameter.__base__
+
+
+class Commands(TyperGroup):
+    """All commands. A message about what was typed is cut, and shows control characters instead of sending them."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """As typer does."""
+        with _visible_usage_errors():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """As typer does."""
+        with _visible_usage_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except UsageError as problem:
+        problem.message = _render.visible(_render.cut(problem.message))
+        raise
 
 
 class DefaultsOfEvaluate(TyperCommand):
