@@ -28,6 +28,7 @@ def datatree(
     along: str,
     coords: Mapping[str, Any],
     attrs: Mapping[str, Any],
+    sample_stats: Mapping[str, Any] | None = None,
 ) -> "xr.DataTree":
     """Build an ArviZ DataTree of scalars and of vectors along one dimension.
 
@@ -43,23 +44,29 @@ def datatree(
         Coordinates along it, its own under its name, attached to every group.
     attrs : mapping
         Attributes of the root.
+    sample_stats : mapping of str to array, optional
+        What is known of each draw and is no parameter, as an index; shape (n_draws,). Plots and tables of a posterior
+        leave it out.
 
     Returns
     -------
     xarray.DataTree
-        Groups posterior, observed_data and constant_data; netCDF keeps all of it.
+        Groups posterior, observed_data and constant_data, and sample_stats if there are any; netCDF keeps all of it.
     """
     import arviz as az
 
     draws = {name: chains(values) for name, values in posterior.items()}
     vectors = [name for name, values in draws.items() if values.ndim == 3] + [*observed, *constant]
+    groups = {"posterior": draws, "observed_data": dict(observed), "constant_data": dict(constant)}
+    if sample_stats:
+        groups["sample_stats"] = {name: chains(values) for name, values in sample_stats.items()}
     tree = az.from_dict(
-        {"posterior": draws, "observed_data": dict(observed), "constant_data": dict(constant)},
+        groups,
         dims={name: [along] for name in vectors},
         coords={along: coords[along]},
     )
     beside = {name: (along, np.asarray(values)) for name, values in coords.items() if name != along}
-    for group in list(tree.children):
+    for group in ("posterior", "observed_data", "constant_data"):
         tree[group] = tree[group].to_dataset().assign_coords(beside)
     tree.attrs.update(attrs)
     return tree

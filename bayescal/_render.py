@@ -1,10 +1,11 @@
 """One table of numbers, as plain text, for a terminal and as HTML; and names as people may see them."""
 
+import functools
 import math
 import re
 import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 JOINERS = "\u200c\u200d"
 #: A name, and a whole message, are cut in the middle beyond so many characters.
 LONGEST_NAME, LONGEST_MESSAGE = 100, 2000
+#: A cell may hold two names and a sign.
+LONGEST_CELL = 2 * LONGEST_NAME + 3
 #: Names in a table get so many columns of the narrowest terminal.
 LEAST_ROOM = 12
 #: The only character of a printed table that is not ASCII.
@@ -79,16 +82,31 @@ def cut(text: str, longest: int = LONGEST_MESSAGE) -> str:
     return f"{text[: longest - 3 - end]}...{text[len(text) - end :]}"
 
 
+def printed(text: object, longest: int = LONGEST_MESSAGE) -> str:
+    """Text without control characters and, beyond so many characters, without its middle."""
+    return cut(visible(cut(str(text), longest)), longest)
+
+
 def name(text: object) -> str:
     """A name from outside as sentences, tables and pictures show it: without control characters, and not too long."""
-    return cut(visible(cut(str(text), LONGEST_NAME)), LONGEST_NAME)
+    return printed(text, LONGEST_NAME)
+
+
+def printable[**P](sentence: Callable[P, str]) -> Callable[P, str]:
+    """Decorate what returns a sentence with names in it: control characters are written out, and it has an end."""
+
+    @functools.wraps(sentence)
+    def shown(*args: P.args, **kwargs: P.kwargs) -> str:
+        return printed(sentence(*args, **kwargs))
+
+    return shown
 
 
 @dataclass(frozen=True)
 class Sheet:
     """What is shown of a result: a sentence, its specification, a table, remarks.
 
-    Control characters in any of them are written out; see `visible`.
+    Control characters in any of them are written out, and very long ones are cut; see `visible` and `cut`.
 
     Parameters
     ----------
@@ -112,11 +130,11 @@ class Sheet:
 
     def __post_init__(self) -> None:
         shown = {
-            "sentence": visible(self.sentence),
-            "spec": visible(self.spec),
-            "header": tuple(map(visible, self.header)),
-            "rows": tuple(tuple(map(visible, row)) for row in self.rows),
-            "remarks": tuple(map(visible, self.remarks)),
+            "sentence": printed(self.sentence),
+            "spec": printed(self.spec),
+            "header": tuple(map(name, self.header)),
+            "rows": tuple(tuple(printed(cell, LONGEST_CELL) for cell in row) for row in self.rows),
+            "remarks": tuple(map(printed, self.remarks)),
         }
         for field, value in shown.items():
             object.__setattr__(self, field, value)
@@ -177,7 +195,7 @@ def wrapped(text: str, width: int) -> str:
     'electr...phy'
     """
     width, lines = max(width, 6), [""]
-    for part in re.findall(r"[^\s_/-]*[\s_/-]*", text):
+    for part in re.findall(r"\([^()]{,14}\)\s*|[^\s_/-]*[\s_/-]*", text):
         word = part if len(part.rstrip()) <= width else cut(part.rstrip(), width)
         if lines[-1] and len(lines[-1]) + len(word.rstrip()) > width:
             lines.append("")

@@ -37,7 +37,7 @@ def _visible_usage_errors() -> Iterator[None]:
     try:
         yield
     except UsageError as problem:
-        problem.message = _render.visible(_render.cut(problem.message))
+        problem.message = _render.printed(problem.message)
         raise
 
 

@@ -79,7 +79,7 @@ def say(kind: str, style: str, message: str) -> None:
     from rich.text import Text
 
     # one line however narrow the terminal, so that it can be searched and copied
-    shown = _render.visible(_render.cut(message))
+    shown = _render.printed(message)
     console(stderr=True).print(Text.assemble((f"{kind}: ", style), shown), soft_wrap=True)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _render
+from bayescal.report.room import TINY, characters
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 
@@ -44,27 +45,54 @@ def axes_or_new(ax: Any, figsize: tuple[float, float]) -> "Axes":
     return ax
 
 
-def headline(ax: "Axes", evaluation: Evaluation | ClasswiseEvaluation, prob: float, above: float) -> None:
-    """The answer as the title and, smaller, the question under it; `above` points are left free over the axes."""
+def headline(
+    ax: "Axes",
+    evaluation: Evaluation | ClasswiseEvaluation,
+    prob: float,
+    *,
+    above: float,
+    note: str = "",
+    small: bool = False,
+) -> None:
+    """The answer as the title and, smaller, the question under it; in small axes the answer alone.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        The axes.
+    evaluation : Evaluation or ClasswiseEvaluation
+        The result.
+    prob : float
+        Probability of the interval.
+    above : float
+        Points that are left free over the axes.
+    note : str, optional
+        What has to be explained of this picture, under the question.
+    small : bool, default False
+        Whether the axes are small.
+    """
     import textwrap
 
     low, high = evaluation.ece.interval(prob)
     mean, low, high = (_render.number(v) for v in (evaluation.ece.mean(), low, high))
-    points = ax.bbox.width * 72 / ax.figure.dpi
-    lines = textwrap.wrap(evaluation.question, max(20, int(points / (0.52 * SMALLER))))
+    size = TINY - 0.5 if small else SMALLER
+    paragraphs = [note] if small else [evaluation.question, note]
+    lines = [line for words in paragraphs for line in textwrap.wrap(_render.visible(words), characters(ax, size))]
     ax.annotate(
         "\n".join(lines),
         (0, 1),
         xycoords="axes fraction",
         xytext=(0, above),
         textcoords="offset points",
-        fontsize=SMALLER,
+        fontsize=size,
         va="bottom",
         alpha=0.7,
+        parse_math=False,
     )
+    of = "" if small else f", {100 * prob:g} % interval"
     ax.set_title(
-        f"ECE {mean}, {100 * prob:g} % interval [{low}, {high}]",
+        f"ECE {mean}{of} [{low}, {high}]",
         loc="left",
-        fontsize=SMALL + 1,
-        pad=above + 1.25 * SMALLER * len(lines) + 3,
+        fontsize=TINY + 1 if small else SMALL + 1,
+        pad=above + 1.25 * size * len(lines) + 3,
     )

@@ -297,6 +297,7 @@ class Comparison:
             attrs={"spec": self.spec, "rope": self.rope, "same_rows": int(self.pairs is not None)},
         )
 
+    @_render.printable
     def sentence(self, prob: float = 0.95, *, estimand: Estimand = "ece") -> str:
         """The result in words, with its direction: of two models, or the best of several against the next.
 
@@ -337,6 +338,7 @@ class Comparison:
             f"{_render.probability(decided['p_right'])}, {equal})."
         )
 
+    @_render.printable
     def verdict(self, *, estimand: Estimand = "ece") -> str:
         """The result in words without its numbers, for a title.
 

@@ -227,8 +227,10 @@ class Evaluation:
         -------
         xarray.DataTree
             Groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``, NaN where a
-            bin is left out; under the shrinkage model also intercept, slope and the index of the sub-model),
-            ``observed_data`` (rows, positives, effective rows per bin) and ``constant_data`` (edges, observed means).
+            bin is left out; under the shrinkage model also intercept and slope), ``observed_data`` (rows, positives,
+            effective rows per bin) and ``constant_data`` (edges, observed means). Under the shrinkage model
+            ``sample_stats`` holds the sub-model of each draw: ``sub_model``, an index into the attribute
+            ``sub_models``. It is not in ``posterior``, where plots and tables would take it for a number.
             Along ``bin`` run the coordinates bin_low, bin_high, n and mean_confidence. ``.to_netcdf`` and
             `arviz.from_netcdf` keep all of it.
         """
@@ -241,9 +243,11 @@ class Evaluation:
             posterior[name] = drawn if name == "mass" else np.where(left_out, np.nan, drawn)
         attrs = {"spec": self.spec, "model": self.model, "target": counts.target, "plug_in_ece": self.plug_in}
         attrs |= {"prior": self.posterior.prior, "bins": str(counts.bins), "n_rows": counts.n_rows}
+        sample_stats = {}
         if isinstance(self.posterior, ShrinkagePosterior):
-            for name in ("intercept", "slope", "sub_model"):
+            for name in ("intercept", "slope"):
                 posterior[name] = getattr(self.parameters, name)
+            sample_stats["sub_model"] = self.parameters.sub_model
             attrs |= {"p_calibrated": self.p_calibrated, "sub_models": list(self.sub_models)}
         edges = {"bin_low": counts.bins.edges[:-1], "bin_high": counts.bins.edges[1:]}
         observed_means = {"mean_confidence": counts.mean_confidence, "observed_accuracy": counts.accuracy}
@@ -262,6 +266,7 @@ class Evaluation:
                 "mean_confidence": counts.mean_confidence,
             },
             attrs=attrs,
+            sample_stats=sample_stats,
         )
 
     def sheet(self) -> _render.Sheet:

@@ -171,6 +171,7 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
             attrs={"spec": self.spec, "by": self.name, "overall": self.overall.spec},
         )
 
+    @_render.printable
     def sentence(self, prob: float = 0.95) -> str:
         """The result in words: whose interval begins highest, so not the group that is large only because it is small.
 
@@ -198,6 +199,7 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         return f"Of {len(self)} groups, the ECE of {of} lies highest: {found}; P(largest) {largest}; {everybody}."
 
     @property
+    @_render.printable
     def spec(self) -> str:
         """What was evaluated and how, on one line."""
         sizes = sorted(evaluation.counts.n_rows for evaluation in self.groups.values())

@@ -11,8 +11,9 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import bayescal as bc
+from bayescal._render import wrapped
 from bayescal.report.comparison import comparison_shapes, plot_comparison
-from bayescal.report.forest import forest, plot_forest, wrapped
+from bayescal.report.forest import forest, plot_forest
 
 LONG = [f"resnet50_imagenet_finetuned_epoch_{k}0 with temperature" for k in range(1, 9)]
 
@@ -311,8 +312,10 @@ def test_forest_of_a_mapping():
     [
         ("short", ["short"]),
         ("logistic_regression_l2", ["logistic_", "regression_", "l2"]),
-        ("abcdefghijklmnopqrstuvwxyz", ["abcdefghijkl", "mnopqrstuvwx", "yz"]),
+        ("abcdefghijklmnopqrstuvwxyz", ["abcdef...xyz"]),
         ("two words and more", ["two words", "and more"]),
+        ("electroencephalography_unspecified lead", ["electr...hy_", "unspecified", "lead"]),
+        ("site 3 (n = 167)", ["site 3", "(n = 167)"]),
         ("", [""]),
     ],
 )
