@@ -20,7 +20,7 @@ LONGEST_NAME, LONGEST_MESSAGE = 100, 2000
 #: A cell may hold two names and a sign.
 LONGEST_CELL = 2 * LONGEST_NAME + 3
 #: Names in a table get so many columns of the narrowest terminal.
-LEAST_ROOM = 12
+LEAST_ROOM = 16
 #: The only character of a printed table that is not ASCII.
 RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
 
@@ -219,23 +219,22 @@ def table(sheet: Sheet, width: int = 100) -> "Table":
         The table.
     """
     from rich import box
+    from rich.console import Console
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     widths = [max(map(len, column)) for column in zip(sheet.header, *sheet.rows, strict=True)]
-    for i, title in enumerate(sheet.header):
-        drawn.add_column(
-            Text(title),
-            justify="right" if i else "left",
-            no_wrap=i > 0,
-            overflow="fold",
-            min_width=widths[i] if i else None,
-        )
     room = max(width - sum(widths[1:]) - 2 * len(widths), LEAST_ROOM)
+    for i, title in enumerate(sheet.header):
+        drawn.add_column(Text(title), justify="right" if i else "left", no_wrap=True)
     for first, *others in sheet.rows:
         # as it is: a class may be called [red]
         drawn.add_row(Text(wrapped(first, room) if len(first) > room else first), *map(Text, others))
+    console = Console(width=10**6)
+    least = Measurement.get(console, console.options, drawn).maximum
+    drawn.width = least if least > width else None
     return drawn
 
 

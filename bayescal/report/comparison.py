@@ -195,7 +195,7 @@ def plot_comparison(
             "`ax` is divided already. Give each picture axes of its own: `fig, axes = plt.subplots(1, 2)`."
         )
     verdict = comparison.verdict(estimand=estimand)
-    if is_small(ax, 4.6, 3.8 + height) if two else is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
+    if is_small(ax, 4.6, 4.2 + height) if two else is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
         _in_small(ax, shapes, names, estimand, verdict)
         keep_within(ax)
         return ax
@@ -206,12 +206,14 @@ def plot_comparison(
     if has_sign(estimand, shapes.models):
         mark_zero(ax)
     words = direction(estimand, comparison[comparison.names[0]].counts.target)
+    label = [axis_label(estimand), *words, key(prob)]
+    if two and not words and len("; ".join(label)) < 0.9 * characters(ax, SMALL):
+        label = ["; ".join(label)]
+    ax.set_xlabel("\n".join(label), fontsize=SMALL, parse_math=False)
     if two:
-        _two(ax, shapes, names, estimand, lines=len(words))
-        ax.set_xlabel("\n".join([f"{axis_label(estimand)}; {key(prob)}", *words]), fontsize=SMALL, parse_math=False)
+        _two(ax, shapes, names, estimand, lines=len(label))
     else:
-        _several(ax, shapes, estimand, lines=len(words))
-        ax.set_xlabel("\n".join([axis_label(estimand), *words, key(prob)]), fontsize=SMALL, parse_math=False)
+        _several(ax, shapes, estimand, lines=len(label))
     _verdict(ax, verdict, above=4 if two else 20)
     keep_within(ax)
     return ax
@@ -246,7 +248,7 @@ def _in_small(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], esti
 
 
 def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], estimand: Estimand, *, lines: int) -> None:
-    """The difference and the curve below the models, whose axis has so many further lines of words."""
+    """The difference and the curve below the models, whose axis has so many lines of words."""
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
     divider = make_axes_locatable(ax)
@@ -255,7 +257,7 @@ def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], estimand:
     forest_height = rows_height(names)
     below = divider.new_vertical(
         f"{160 / forest_height:.0f}%",
-        pad=0.62 + 0.16 * (1 + lines + max(w.count("\n") for w in words)),
+        pad=0.46 + 0.16 * (1 + lines + max(w.count("\n") for w in words)),
         pack_start=True,
     )
     curve = divider.new_vertical(f"{70 / forest_height:.0f}%", pad=0.75, pack_start=True)
@@ -367,7 +369,7 @@ def _several(ax: "Axes", shapes: ComparisonShapes, estimand: Estimand, *, lines:
         f"\N{LEFTWARDS ARROW} {wrapped(f'better than {best}', half)}",
         f"{wrapped(f'worse than {best}', half)} \N{RIGHTWARDS ARROW}",
     ]
-    room = 0.8 + 0.16 * (1 + lines + max(side.count("\n") for side in sides))
+    room = 0.48 + 0.16 * (1 + lines + max(side.count("\n") for side in sides))
     below = divider.new_vertical(f"{100 * (n - 1) / n:.0f}%", pad=room, pack_start=True)
     ranks = divider.new_horizontal(f"{100 * TABLE:g}%", pad=0.15)
     beside = Axes(ax.figure, ax.get_position(original=True))

@@ -213,10 +213,19 @@ def name_rows(ax: "Axes", names: Sequence[str], *, small: bool = False) -> None:
     step = max(-(-len(names) // NAMED_ROWS), int(np.ceil(1 / room)))
     width = NAME_WIDTH * 2 // 3 if small else NAME_WIDTH
     lines = [wrapped(name, width) for name in names[::step]]
-    if small and max(name.count("\n") for name in lines) >= room * step:
-        lines = [_render.cut(re.sub(r" \(n = \d+\)$", "", name), width) for name in names[::step]]
+    if small and max(name.count("\n") + 1 for name in lines) > room * step:
+        lines = one_line_each([re.sub(r" \(n = \d+\)$", "", name) for name in names[::step]], width)
     ax.set_yticks(range(0, len(names), step), lines, fontsize=size, parse_math=False)
     ax.tick_params(axis="y", length=0)
+
+
+def one_line_each(names: Sequence[str], width: int) -> list[str]:
+    """Names without their middles; where that makes two alike, without what all of them begin with."""
+    lines = [_render.cut(name, width) for name in names]
+    if len(set(lines)) == len(set(names)):
+        return lines
+    same = next((i for i, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0)
+    return [f"...{_render.cut(name[same:], width - 3)}" for name in names]
 
 
 def mark_zero(ax: "Axes") -> None:

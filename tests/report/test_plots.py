@@ -229,6 +229,47 @@ def test_a_crowd_is_enlarged_and_all_of_it_shown() -> None:
     assert wide.get_xlim() == wide.get_ylim() == (-0.02, 1.02)
 
 
+def far_off(model: str) -> bc.Evaluation:
+    """2000 rows at 30 confidences, calibrated but for one bin, which by chance or not is off by 0.2 with 40 rows."""
+    p = np.repeat(np.linspace(0.02, 0.98, 30), 66)
+    y = np.concatenate([np.arange(66) < round(66 * c) for c in p[::66]]).astype(int)
+    p, y = np.append(p, np.full(20, 0.5)), np.append(y, np.zeros(20, int))
+    return bc.evaluate(y, p, bins=30, rng=1, model=model)
+
+
+def test_dots_outside_their_bars_are_explained_only_where_there_are_any() -> None:
+    said = "Dot outside its bar: a dot is one bin alone, a bar uses all bins."
+    off = far_off("shrinkage")
+    points = reliability_points(off)
+    outside = (points.accuracy < points.low) | (points.accuracy > points.high)
+    assert points.outside.tolist() == outside.tolist()
+    assert outside.any()
+    for size in ((5.0, 6.0), (3.2, 2.4)):  # in small axes as well
+        ax = plot_reliability(off, axes(size))
+        assert any(said in t.get_text().replace("\n", " ") for t in ax.texts)
+        assert_words_apart(ax)
+    inside = bc.evaluate(np.tile([0, 1], 50), np.full(100, 0.52), rng=1)
+    assert not reliability_points(inside).outside.any()
+    assert not any("outside" in t.get_text() for t in plot_reliability(inside, axes()).texts)
+
+
+def test_under_the_dirichlet_model_it_is_the_prior_that_moves_bars() -> None:
+    # no positive rows: the interval of a Beta distribution ends above 0
+    ax = plot_reliability(bc.evaluate([0] * 20, [0.1] * 20, bins=2, rng=1, model="dirichlet"), axes())
+    assert any("a bar combines its bin with the prior" in t.get_text().replace("\n", " ") for t in ax.texts)
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("event", ("stated too low", "stated too high")), ("confidence", ("under-confident", "over-confident"))],
+)
+def test_the_sides_are_called_by_the_target(target: str, words: tuple[str, str]) -> None:
+    ax = plot_reliability(small(target=target), axes())
+    placed = {t.get_text(): t.get_position() for t in ax.texts}
+    above, below = (placed[word] for word in words)
+    assert above[1] > 0.5 > below[1]
+
+
 def test_no_rows_no_bars() -> None:
     evaluation = bc.evaluate_counts(bc.BinnedCounts.empty(5), rng=1)
     ax = plot_reliability(evaluation, axes())

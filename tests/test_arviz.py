@@ -1,0 +1,46 @@
+"""What a data tree holds is what ArviZ's own plots and tables expect of it."""
+
+import arviz as az
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+import bayescal as bc
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    rng = np.random.default_rng(3)
+    p = rng.random(400)
+    return bc.evaluate((rng.random(400) < p**1.5).astype(int), p, bins=3, rng=1, draws=200)
+
+
+def test_a_forest_shows_quantities_and_no_index(evaluation):
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    shown = az.plot_forest(evaluation.to_datatree())
+    words = {text.get_text() for text in plt.gcf().findobj(Text)}
+    plt.close("all")
+    assert {"ece", "signed_error", "gap", "intercept", "slope"} <= words
+    assert "sub_model" not in words
+    assert "sub_model" not in shown.viz["/"].data_vars
+
+
+def test_the_sub_model_of_each_draw_is_kept_beside_the_posterior(evaluation, tmp_path):
+    tree = evaluation.to_datatree()
+    path = tmp_path / "tree.nc"
+    tree.to_netcdf(path)
+    for of in (tree, az.from_netcdf(path)):
+        sub_model = of["sample_stats"]["sub_model"]
+        assert sub_model.dims == ("chain", "draw")
+        np.testing.assert_array_equal(sub_model.values.ravel(), evaluation.parameters.sub_model)
+        assert "sub_model" not in of["posterior"]
+        assert "bin" not in of["sample_stats"].coords
+        assert len(of.attrs["sub_models"]) == len(evaluation.sub_models) > sub_model.max()
+
+
+def test_other_models_have_no_sub_models():
+    tree = bc.evaluate([0, 1, 1], [0.2, 0.7, 0.9], model="dirichlet", rng=1).to_datatree()
+    assert "sample_stats" not in tree.children
