@@ -1,5 +1,6 @@
 """Names of columns, classes, groups, models and files come from outside: they are shown, and never obeyed."""
 
+import io
 import itertools
 import json
 import os
@@ -16,13 +17,15 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from rich.console import Console
 from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal import _render
-from bayescal.cli import app
+from bayescal.cli import app, counting
 from bayescal.cli.outputs import save_json
 from bayescal.cli.words import prepare_terminal
+from bayescal.data.files import open_predictions
 
 NAMES = {
     "colour": "\x1b[31mred\x1b[0m",
@@ -384,28 +387,15 @@ def test_printing_a_result_where_lines_cannot_be_drawn():
     assert "-----" in done.stdout.decode("cp1252")
 
 
-@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
-def test_the_name_of_a_file_is_no_markup_in_the_bar(tmp_path):
+def test_the_name_of_a_file_is_no_markup_in_the_bar(tmp_path, monkeypatch):
     """The bar is shown on a terminal only, when a file has several blocks."""
-    from bayescal.cli import counting
-    from bayescal.cli.words import console
-
-    class Source:
-        path = tmp_path / "[red]\x1b[2J[/nothing].csv"
-
-        def rows_about(self):
-            return 4
-
-    class Stream:
-        source = Source()
-
-        def blocks(self):
-            for _ in range(2):
-                yield type("Rows", (), {"y_true": [0, 1]})
-
-    screen = console(stderr=True)
-    with pytest.MonkeyPatch.context() as patch, screen.capture() as captured:
-        patch.setattr(counting, "console", lambda stderr: screen)
-        patch.setattr(type(screen), "is_terminal", True)
-        assert len(list(counting._shown(Stream(), "Counting", True))) == 2
-    assert "\x1b[2J" not in captured.get()
+    file = tmp_path / "[red]\x1b[2J[rows].csv"
+    file.write_text("label,p\n" + "0,0.2\n1,0.9\n" * 10)
+    screen = Console(file=io.StringIO(), force_terminal=True, width=100, _environ={"TERM": "xterm"})
+    monkeypatch.setattr(counting, "console", lambda stderr: screen)
+    stream = open_predictions(file, label="label", prob="p")
+    monkeypatch.setattr(type(stream), "blocks", lambda self: iter([self.read()] * 2))
+    assert len(list(counting._shown(stream, "Counting", True))) == 2
+    shown = screen.file.getvalue()
+    assert "[red]\\x1b[2J[rows].csv" in shown
+    assert "\x1b[2J" not in shown
