@@ -56,6 +56,8 @@ class Sizes:
         Name, rows, classes and type of each matrix.
     groups, group_rows : int
         Row groups of the file that should be larger than memory, and rows per group.
+    rounds : int
+        How often processes that count side by side are started; the shortest time is kept.
     """
 
     rows: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
@@ -66,14 +68,16 @@ class Sizes:
     )
     groups: int = 100
     group_rows: int = 10_000_000
+    rounds: int = 5
 
 
 FULL = Sizes()
 QUICK = Sizes(
     rows=(1000, 10_000, 20_000),
-    matrices=tuple((name, n_rows // 100, classes, dtype) for name, n_rows, classes, dtype in FULL.matrices),
+    matrices=(("few", 10_000, 10, "f4"),),
     groups=2,
     group_rows=10_000,
+    rounds=1,
 )
 
 
@@ -237,7 +241,7 @@ def in_parallel(shop: Workshop) -> list[Row]:
     rows = []
     for parts in ([[0, 1]], [[0], [1]]):
         best = np.inf
-        for _ in range(5):
+        for _ in range(shop.sizes.rounds):
             saved = [str(shop.folder / f"part-{i}.json") for i in range(len(parts))]
             jobs = [{"do": "count_files", "parts": part, "to": to} for part, to in zip(parts, saved, strict=True)]
             processes = [shop.start(job, BAYESCAL_COMPILE="always") for job in jobs]
