@@ -15,6 +15,37 @@ HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
 SMALL_ECE = 0.02
 
 
+def direction_words(target: str) -> tuple[str, str]:
+    """The words for a gap below 0 (probabilities above what happens) and for a gap above 0, of one target.
+
+    The confidence of a prediction can be over- or under-confident. The probability of an event cannot: a timid
+    classifier states small probabilities too high and large ones too low.
+
+    Parameters
+    ----------
+    target : {"event", "top-label", "classwise", "confidence"}
+        The question that was asked of the rows.
+
+    Returns
+    -------
+    (too_high, too_low) : tuple of str
+        In a sentence, after a noun.
+
+    Examples
+    --------
+    >>> direction_words("event")
+    ('stated too high', 'stated too low')
+    >>> direction_words("top-label")
+    ('over-confident', 'under-confident')
+    """
+    return _DIRECTIONS.get(target, _OF_CONFIDENCE)
+
+
+_OF_CONFIDENCE = ("over-confident", "under-confident")
+_OF_PROBABILITY = ("stated too high", "stated too low")
+_DIRECTIONS = {"event": _OF_PROBABILITY, "classwise": _OF_PROBABILITY}
+
+
 def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: float) -> dict[str, Any]:
     """One quantity of a table, as data."""
     low, high = draws.interval(prob)
