@@ -131,11 +131,11 @@ def _equal_lengths(name: str, values: Any) -> None:
         lengths = [_length(row) for _, row in rows]
         other = [length != lengths[0] for length in lengths]
         if any(other):
-            at, first = rows[other.index(True)][0], rows[0][0]
+            first = other.index(True)
             raise ValueError(
-                f"`{name}` must have rows of the same length; {sum(other)} of {len(rows)} differ from the one at index "
-                f"{_at(first)}, which {_holds(lengths[0])}; the first is at index {_at(at)} and "
-                f"{_holds(lengths[other.index(True)])}."
+                f"`{name}` must have rows of the same length; {sum(other)} of {len(rows)} "
+                f"{'does' if sum(other) == 1 else 'do'} not have that of index {_at(rows[0][0])} "
+                f"({_size(lengths[0])}), first at index {_at(rows[first][0])}: {_size(lengths[first])}."
             )
         if not lengths or lengths[0] is None:
             return
@@ -153,8 +153,8 @@ def _at(index: tuple[int, ...]) -> str:
     return str(index[0]) if len(index) == 1 else str(index)
 
 
-def _holds(length: int | None) -> str:
-    return "is a single value" if length is None else f"holds {length} value{'s' * (length != 1)}"
+def _size(length: int | None) -> str:
+    return "a single value" if length is None else f"length {length}"
 
 
 def _plain_kind(name: str, array: Array) -> Array:
