@@ -8,6 +8,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._draws import Draws
+from bayescal.data.alignment import same_rows
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
@@ -144,6 +145,7 @@ def evaluate(
         return _evaluate_classes(rows, tuple(range(rows.n_classes) if classes is None else classes), **known)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     if by is not None:
+        same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
         return _evaluate_groups(columns.checked(), Groups.from_column(by, len(columns)), **known)
     return evaluate_counts(_count(columns, bins, binning), model=model, draws=draws, rng=rng, **options)
 

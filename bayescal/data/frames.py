@@ -65,6 +65,23 @@ def ordered_categories(values: Any) -> list[Any] | None:
     return None
 
 
+def index_of(values: Any) -> Any:
+    """The index of a pandas Series or data frame, or of a library that follows it; None of anything else.
+
+    Parameters
+    ----------
+    values : anything
+        A column or a matrix, perhaps.
+
+    Returns
+    -------
+    index or None
+        One label per row.
+    """
+    known = nw.dependencies.is_pandas_like_series(values) or nw.dependencies.is_pandas_like_dataframe(values)
+    return values.index if known else None
+
+
 def _is_pandas(values: Any) -> bool:
     return type(values).__module__.partition(".")[0] == "pandas"
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._loops import compiled
+from bayescal.data.alignment import same_rows
 from bayescal.data.columns import (
     allowed_weights,
     class_numbers,
@@ -75,6 +76,7 @@ class ClassRows:
     ) -> "ClassRows":
         """Check shapes, types and labels; parameters as for `Predictions.from_labels`."""
         columns_in_order(y_prob, classes)
+        same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
         probabilities = to_array("y_prob", y_prob)
         if probabilities.ndim != 2 or probabilities.shape[1] < 2:
             raise ValueError(f"`y_prob` must have shape (N, K) with K >= 2; its shape is {probabilities.shape}.")
