@@ -48,8 +48,8 @@ _PAGE = """<div>
 
 
 def number(value: float, decimals: int = 4) -> str:
-    """Four decimals, with a true minus sign's place kept; an undefined number is a dash."""
-    return "-" if value != value else f"{value:.{decimals}f}"
+    """Fixed decimals; what rounds to zero has no sign, and an undefined number is a dash."""
+    return "-" if value != value else f"{value:z.{decimals}f}"
 
 
 def decimals(width: float, least: int = 3) -> int:

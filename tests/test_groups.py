@@ -306,7 +306,8 @@ def test_the_sentence_is_not_of_the_smallest_group():
     off = np.repeat([0, 0.2, 0], [3000, 3000, 1])
     y = (rng.random(6001) < p + off).astype(int)
     grouped = bc.evaluate(y, p, by=np.repeat(["good", "bad", "one"], [3000, 3000, 1]), rng=1)
-    assert grouped.sentence().startswith("Of 3 groups, the ECE of bad (3000 rows) lies highest: 0.")
+    assert grouped.sentence().startswith("Of 3 groups, bad (3000 rows) stands out: its ECE is 0.2")
+    assert grouped.standing_out() == "bad"
     low, high = grouped["bad"].ece.interval(0.95)
     assert low < 0.2 < high
     decided = grouped.compare(rope=0.05).decide("good", "bad")
