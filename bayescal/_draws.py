@@ -185,7 +185,7 @@ class BinDraws:
 
     @property
     def gap(self) -> Floats:
-        """Accuracy minus confidence, shape (n_draws, n_bins): positive means under-confident."""
+        """Accuracy minus confidence, shape (n_draws, n_bins): positive means that the confidence is too low."""
         return self.accuracy - self.confidence
 
     def __len__(self) -> int:

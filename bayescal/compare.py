@@ -71,6 +71,8 @@ def compare(
 
     Notes
     -----
+    Values are combined by position; pandas columns whose indexes differ are refused, as by `evaluate`.
+
     The margins are the posteriors of each model alone. What ties them is the joint Dirichlet posterior of the cells
     (bin and outcome of one model, bin and outcome of the other) that occur, through a Gaussian copula; see
     `bayescal.estimands.joint.correlation`.

@@ -100,8 +100,9 @@ def evaluate(
     weights : array-like, shape (n_rows,), optional
         Importance weights >= 0. Evidence counts as Kish's effective number of rows.
     by : array-like, shape (n_rows,), or data frame of several columns, optional
-        Group of each row, as a fold, a site or a sex: one evaluation a group, all with the edges of all rows. Labels
-        may be anything hashable; missing ones are refused.
+        Group of each row, as a fold, a site or a sex: one evaluation per group, all with the edges of all rows. Labels
+        may be anything hashable; missing ones are refused, and so are more than 30 different fractions, which are a
+        measurement (cut it into ranges).
     classes : sequence, optional
         Labels in the order of the columns; for ``event`` the label of 0 and the label of 1.
     logits : bool, default False
@@ -120,6 +121,12 @@ def evaluate(
     ValueError, TypeError
         For any input that does not mean what it must; the message names the argument, how many values, the first
         index and its value, and a repair.
+
+    Notes
+    -----
+    Values are combined by position. Series and data frames that have an index must have equal ones, or a
+    `ValueError` says how to align them. A default index ``0, 1, ..., n - 1`` beside labels that it does not hold counts
+    as no index.
 
     Examples
     --------
