@@ -50,7 +50,8 @@ class Draws:
         if self.values.ndim > 1:
             return f"Draws({self.name}: {len(self)} draws of shape {self.values.shape[1:]})"
         low, high = self.interval(0.95)
-        return f"Draws({self.name}: mean {self.mean():z.4g}, 95 % interval [{low:z.4g}, {high:z.4g}], {len(self)} draws)"
+        interval = f"95 % interval [{low:z.4g}, {high:z.4g}]"
+        return f"Draws({self.name}: mean {self.mean():z.4g}, {interval}, {len(self)} draws)"
 
     def mean(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
         """Posterior mean.
