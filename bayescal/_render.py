@@ -48,8 +48,8 @@ _PAGE = """<div>
 
 
 def number(value: float, decimals: int = 4) -> str:
-    """Four decimals, with a true minus sign's place kept; an undefined number is a dash."""
-    return "-" if value != value else f"{value:.{decimals}f}"
+    """Fixed decimals; what rounds to zero has no sign, and an undefined number is a dash."""
+    return "-" if value != value else f"{value:z.{decimals}f}"
 
 
 def decimals(width: float, least: int = 3) -> int:
@@ -88,7 +88,15 @@ def text(sheet: Sheet, width: int = 100) -> str:
     from rich.console import Console
 
     buffer = io.StringIO()
-    console = Console(file=buffer, width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    # in a notebook rich would display the table and leave it out of the text
+    console = Console(
+        file=buffer,
+        width=width,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,
+        legacy_windows=False,
+    )
     console.print(table(sheet))
     grid = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n")
     remarks = "\n".join(textwrap.fill(remark, width, break_on_hyphens=False) for remark in sheet.remarks)
