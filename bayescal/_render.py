@@ -7,7 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -133,7 +133,7 @@ class Sheet:
             "sentence": printed(self.sentence),
             "spec": printed(self.spec),
             "header": tuple(map(name, self.header)),
-            "rows": tuple(tuple(printed(cell, LONGEST_CELL) for cell in row) for row in self.rows),
+            "rows": [[printed(cell, LONGEST_CELL) for cell in row] for row in self.rows],
             "remarks": tuple(map(printed, self.remarks)),
         }
         for field, value in shown.items():
@@ -154,8 +154,8 @@ _PAGE = """<div>
 
 
 def number(value: float, decimals: int = 4) -> str:
-    """Four decimals, with a true minus sign's place kept; an undefined number is a dash."""
-    return "-" if value != value else f"{value:.{decimals}f}"
+    """Fixed decimals; what rounds to zero has no sign, and an undefined number is a dash."""
+    return "-" if value != value else f"{value:z.{decimals}f}"
 
 
 def decimals(width: float, least: int = 3) -> int:
@@ -246,13 +246,15 @@ def text(sheet: Sheet, width: int = 100) -> str:
     from rich.console import Console
 
     buffer = io.StringIO()
-    plain: dict[str, Any] = {
-        "color_system": None,
-        "force_terminal": False,
-        "force_jupyter": False,
-        "legacy_windows": False,
-    }
-    console = Console(file=buffer, width=width, **plain)
+    # in a notebook rich would display the table and leave it out of the text
+    console = Console(
+        file=buffer,
+        width=width,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,
+        legacy_windows=False,
+    )
     console.print(table(sheet, width), crop=False)
     grid = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n")
     if not _stdout_has(RULE):

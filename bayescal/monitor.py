@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks, _files, _render
+from bayescal.data.alignment import same_rows
 from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, Window
 from bayescal.estimands.errors import ece
@@ -152,6 +153,7 @@ class CalibrationMonitor:
                 f"`confidence` must be one number a row; its shape is {np.shape(confidence)}. Of a matrix of "
                 "probabilities, `monitor.add_predictions(Predictions.from_labels(y_true, y_prob), time=...)`."
             )
+        same_rows({"outcome": outcome, "confidence": confidence, "weights": weights, "time": time})
         predictions = Predictions.from_outcomes(outcome, confidence, weights, target=self.target)
         return self.add_predictions(predictions, time=time)
 

@@ -345,7 +345,7 @@ def test_a_terminal_without_columns(two_models):
     lines = done.stdout.decode().splitlines()
     assert (done.returncode, done.stderr) == (0, b"")
     assert all(len(line) <= 80 for line in lines if "event ECE" not in line)
-    for quantity in ("ece", "l2_error", "underconfidence"):  # with six numbers each
+    for quantity in ("ece", "l2_error", "signed_error"):  # with six numbers each
         (row,) = [line for line in lines if line.split()[:1] == [quantity]]
         assert len(re.findall(r"-?\d\.\d{4}", row)) == 6
 
@@ -367,7 +367,7 @@ def test_columns_that_can_be_used_stay(columns, monkeypatch):
 @pytest.mark.parametrize("width", [0, 1, 40])
 def test_no_number_is_lost_in_the_narrowest_terminal(two_models, width):
     done = run("report", two_models, "--label", "label", "--prob", "Größe 東", "--draws", "50", width=width)
-    for quantity in ("ece", "underconfidence"):
+    for quantity in ("ece", "signed_error"):
         (row,) = [line for line in done.stdout.splitlines() if line.split()[:1] == [quantity]]
         assert len(re.findall(r"-?\d\.\d{4}", row)) == 6
 

@@ -20,8 +20,20 @@ def column(name: str, array: Array) -> Array:
     if array.ndim == 2 and array.shape[1] == 1:
         return array[:, 0]
     if array.ndim != 1:
-        raise ValueError(f"`{name}` must be one-dimensional (one value a row); its shape is {array.shape}.")
+        raise ValueError(
+            f"`{name}` must be one-dimensional (one value per row); its shape is {array.shape}.{_one_hot(name, array)}"
+        )
     return array
+
+
+def _one_hot(name: str, array: Array) -> str:
+    """A hint for a matrix whose rows hold a single 1 and else 0."""
+    if array.ndim != 2 or array.dtype.kind not in "biuf" or not array.size:
+        return ""
+    ones = array == 1
+    if not ((ones | (array == 0)).all() and (ones.sum(axis=1) == 1).all()):
+        return ""
+    return f" One-hot labels? `numpy.argmax({name}, axis=1)` gives class numbers."
 
 
 def numbers(name: str, array: Array) -> Array:

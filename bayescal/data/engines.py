@@ -12,8 +12,34 @@ from bayescal import _checks
 CHUNK = 262_144
 
 
-def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
-    """See a frame of any engine through narwhals; nothing is computed, the frame is not changed.
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """A dask frame, which consists of pandas frames. The worker that holds a partition runs the query on it.
+
+    narwhals is asked about the pandas frames only, so dask works whether or not narwhals supports it.
+
+    Parameters
+    ----------
+    native : dask.dataframe.DataFrame
+        The frame.
+    """
+
+    native: Any
+
+    def collect_schema(self) -> Any:
+        """Columns and their types, from the empty pandas frame that dask keeps; no partition is computed."""
+        return nw.from_native(self.native._meta, eager_only=True).collect_schema()
+
+    def answer(self, query: Callable[[Any], Any], columns: list[str]) -> dict[str, list[Any]]:
+        """Run the query on every partition; the answers stand one below another."""
+        native = self.native[list(dict.fromkeys(columns))]
+        partial = _OnPandas(query)
+        answers = native.map_partitions(partial, meta=partial(native._meta), enforce_metadata=False)
+        return _fetched(nw.from_native(answers.compute(), eager_only=True))
+
+
+def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | Partitions:
+    """Open a frame of any engine; nothing is computed, the frame is not changed.
 
     Parameters
     ----------
@@ -23,7 +49,7 @@ def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
 
     Returns
     -------
-    narwhals.DataFrame or narwhals.LazyFrame
+    narwhals.DataFrame, narwhals.LazyFrame or Partitions
         The frame; polars is made lazy, for its streaming engine.
 
     Raises
@@ -37,7 +63,13 @@ def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
         import pyarrow as pa
 
         frame = pa.Table.from_batches([frame])
+    if isinstance(frame, nw.LazyFrame) and frame.implementation.is_dask():
+        frame = frame.to_native()
     try:
+        if _is_dask(frame):
+            partitions = Partitions(frame)
+            partitions.collect_schema()
+            return partitions
         seen: Any = nw.from_native(frame, pass_through=True)
     except nw.exceptions.DuplicateError as problem:
         raise ValueError(f"`frame` must have columns of different names. {problem}") from problem
@@ -47,6 +79,15 @@ def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
             f"{type(frame).__name__}. {_instead(frame)}"
         )
     return seen.lazy() if seen.implementation.is_polars() else seen
+
+
+def _is_dask(frame: Any) -> bool:
+    """Whether this is a data frame of dask, and not one of its Series, Bags or Arrays."""
+    return (
+        type(frame).__module__.partition(".")[0] == "dask"
+        and hasattr(frame, "map_partitions")
+        and getattr(frame, "ndim", None) == 2
+    )
 
 
 def _instead(frame: Any) -> str:
@@ -62,7 +103,7 @@ def dtypes_of(frame: Any, columns: dict[str, str]) -> dict[str, Any]:
 
     Parameters
     ----------
-    frame : narwhals.DataFrame or narwhals.LazyFrame
+    frame : narwhals.DataFrame, narwhals.LazyFrame or Partitions
         The frame.
     columns : dict of str to str
         Argument -> the column that it names.
@@ -118,7 +159,7 @@ def answers_of(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> l
 
     Parameters
     ----------
-    frame : narwhals.DataFrame or narwhals.LazyFrame
+    frame : narwhals.DataFrame, narwhals.LazyFrame or Partitions
         The rows.
     query : callable
         Frame -> small frame; picklable, for dask's workers.
@@ -131,19 +172,11 @@ def answers_of(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> l
         Answers: name of each column -> its values as Python objects. One of a lazy engine, which knows best in which
         pieces to read; of a frame in memory one for every `CHUNK` rows.
     """
-    if frame.implementation.is_dask():
-        return [_fetched(_by_partition(frame, query, columns))]
+    if isinstance(frame, Partitions):
+        return [frame.answer(query, columns)]
     if isinstance(frame, nw.LazyFrame):
         return [_fetched(query(frame))]
     return [_fetched(query(frame[start : start + CHUNK])) for start in range(0, len(frame), CHUNK)]
-
-
-def _by_partition(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> Any:
-    """Partitions of dask are pandas frames: the query of each, by whichever worker holds it."""
-    native = frame.to_native()[list(dict.fromkeys(columns))]
-    partial = _OnPandas(query)
-    answers = native.map_partitions(partial, meta=partial(native._meta), enforce_metadata=False)
-    return nw.from_native(answers.compute(), eager_only=True)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Anything that holds a column or a matrix of values -> one numpy array; the only room that knows data frames."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 from bayescal import _checks
 
 Array = NDArray[Any]
+#: Of numpy's arrays.
+MOST_DIMENSIONS = 64
 
 
 def to_array(name: str, values: Any) -> Array:
@@ -30,9 +33,9 @@ def to_array(name: str, values: Any) -> Array:
     Raises
     ------
     TypeError
-        If the container is sparse, ragged, has named fields, or holds something else.
+        If the container is sparse, has named fields, or holds something else.
     ValueError
-        If entries are missing or masked.
+        If entries are missing or masked, or rows differ in length.
     """
     if isinstance(values, np.ndarray):
         array = _from_numpy(name, values)
@@ -60,6 +63,23 @@ def ordered_categories(values: Any) -> list[Any] | None:
     if isinstance(column, nw.Series) and isinstance(column.dtype, nw.Enum):
         return list(column.dtype.categories)
     return None
+
+
+def index_of(values: Any) -> Any:
+    """The index of a pandas Series or data frame, or of a library that follows it; None of anything else.
+
+    Parameters
+    ----------
+    values : anything
+        A column or a matrix, perhaps.
+
+    Returns
+    -------
+    index or None
+        One label per row.
+    """
+    known = nw.dependencies.is_pandas_like_series(values) or nw.dependencies.is_pandas_like_dataframe(values)
+    return values.index if known else None
 
 
 def _is_pandas(values: Any) -> bool:
@@ -111,13 +131,47 @@ def _from_other(name: str, values: Any) -> Array:
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as problem:
+        if isinstance(values, list | tuple):
+            _equal_lengths(name, values)
         raise TypeError(
-            f"`{name}` cannot be read as an array of numbers ({type(values).__name__}): {problem} "
-            "Are all rows of the same length?"
+            f"`{name}` cannot be read as an array of numbers ({type(values).__name__}): {problem}"
         ) from problem
     if array.ndim == 0:
         raise TypeError(f"`{name}` must be an array, a list or a column, not {values!r} ({type(values).__name__}).")
     return array
+
+
+def _equal_lengths(name: str, values: Any) -> None:
+    """Refuse nested sequences of unequal length, level by level: the first that differs from the one before all."""
+    rows: list[tuple[tuple[int, ...], Any]] = [((i,), row) for i, row in enumerate(values)]
+    for _ in range(MOST_DIMENSIONS):  # a list may hold itself
+        lengths = [_length(row) for _, row in rows]
+        other = [length != lengths[0] for length in lengths]
+        if any(other):
+            first = other.index(True)
+            raise ValueError(
+                f"`{name}` must have rows of the same length; {sum(other)} of {len(rows)} "
+                f"{'does' if sum(other) == 1 else 'do'} not have that of index {_at(rows[0][0])} "
+                f"({_size(lengths[0])}), first at index {_at(rows[first][0])}: {_size(lengths[first])}."
+            )
+        if not lengths or lengths[0] is None:
+            return
+        rows = [((*at, i), entry) for at, row in rows for i, entry in enumerate(row)]
+
+
+def _length(row: Any) -> int | None:
+    """Entries of a sequence; None of anything else."""
+    if isinstance(row, str | bytes | Mapping) or getattr(row, "ndim", 1) == 0:
+        return None
+    return len(row) if hasattr(row, "__getitem__") and hasattr(row, "__len__") else None
+
+
+def _at(index: tuple[int, ...]) -> str:
+    return str(index[0]) if len(index) == 1 else str(index)
+
+
+def _size(length: int | None) -> str:
+    return "a single value" if length is None else f"length {length}"
 
 
 def _plain_kind(name: str, array: Array) -> Array:
@@ -136,6 +190,12 @@ def _plain_kind(name: str, array: Array) -> Array:
 def _unpack(name: str, array: Array) -> Array:
     """Objects: Python numbers (also Decimal and Fraction) to float, strings to strings."""
     flat = array.ravel()
+    if any(_length(v) is not None for v in flat):
+        _equal_lengths(name, array)
+        raise TypeError(
+            f"`{name}` holds a sequence in every entry (dtype object), not a number; make an array of two dimensions "
+            "of it, as `numpy.stack` does."
+        )
     missing = np.fromiter((v is None or type(v).__name__ in ("NAType", "NaTType") for v in flat), bool, flat.size)
     _checks.no_missing(name, missing.reshape(array.shape))
     strings = np.fromiter((isinstance(v, str) for v in flat), bool, flat.size)

@@ -15,6 +15,8 @@ Array = NDArray[Any]
 Ints = NDArray[np.int64]
 #: What groups are groups of, if their column does not say.
 UNNAMED = "group"
+#: More different numbers with a fraction than this are a measurement, which does not make groups.
+MOST_FRACTIONS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,8 @@ class Groups:
         TypeError
             If `by` is not a column, or its labels are not hashable.
         ValueError
-            If labels are missing, or their number is not `n_rows`.
+            If labels are missing, or their number is not `n_rows`; if a column holds more than 30 different fractions,
+            as a measurement does. Strings and whole numbers make any number of groups.
 
         Examples
         --------
@@ -153,6 +156,19 @@ def is_missing(label: Any) -> bool:
 
 
 def _factorised(labels: Array) -> tuple[list[Any], Ints]:
+    """The labels of a column and the position of each row's; a column of measurements is refused."""
+    found, of_row = _distinct(labels)
+    fractions = [label for label in found if isinstance(label, float) and not label.is_integer()]
+    if len(fractions) > MOST_FRACTIONS:
+        raise ValueError(
+            f"`by` must hold labels of groups; it holds {len(found)} different numbers, {len(fractions)} of them "
+            f"fractions, as {fractions[0]:.8g}. Cut them into ranges, as with `pandas.cut(by, 10)` or "
+            "`numpy.digitize(by, edges)`. If every value is a group, pass strings, as in `by.astype(str)`."
+        )
+    return found, of_row
+
+
+def _distinct(labels: Array) -> tuple[list[Any], Ints]:
     """The labels that occur, sorted if they can be, and the position of each row's."""
     if labels.dtype.kind != "O":
         found, of_row = np.unique(labels, return_inverse=True)

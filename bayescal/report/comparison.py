@@ -194,9 +194,12 @@ def plot_comparison(
         raise ValueError(
             "`ax` is divided already. Give each picture axes of its own: `fig, axes = plt.subplots(1, 2)`."
         )
-    verdict = comparison.verdict(estimand=estimand)
-    if is_small(ax, 4.6, 4.2 + height) if two else is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
-        _in_small(ax, shapes, names, estimand, verdict)
+    verdict, target = comparison.verdict(estimand=estimand), comparison[comparison.names[0]].counts.target
+    axis = axis_label(estimand, target)
+    if is_small(ax, 4.6, 4.0 + height) if two else is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
+        _in_small(ax, shapes, names, axis, verdict)
+        if not two and has_sign(estimand, shapes.models):
+            mark_zero(ax)
         keep_within(ax)
         return ax
     colours = [BLUE] * n
@@ -205,15 +208,15 @@ def plot_comparison(
     draw_forest(ax, shapes.models, colours)
     if has_sign(estimand, shapes.models):
         mark_zero(ax)
-    words = direction(estimand, comparison[comparison.names[0]].counts.target)
-    label = [axis_label(estimand), *words, key(prob)]
+    words = direction(estimand, target)
+    label = [axis, *words, key(prob)]
     if two and not words and len("; ".join(label)) < 0.9 * characters(ax, SMALL):
         label = ["; ".join(label)]
     ax.set_xlabel("\n".join(label), fontsize=SMALL, parse_math=False)
     if two:
-        _two(ax, shapes, names, estimand, lines=len(label))
+        _two(ax, shapes, names, axis, lines=len(label))
     else:
-        _several(ax, shapes, estimand, lines=len(label))
+        _several(ax, shapes, axis, lines=len(label))
     _verdict(ax, verdict, above=4 if two else 20)
     keep_within(ax)
     return ax
@@ -227,19 +230,17 @@ def _named(shapes: ComparisonShapes) -> ComparisonShapes:
     return replace(shapes, models=models, differences=differences)
 
 
-def _in_small(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], estimand: Estimand, verdict: str) -> None:
+def _in_small(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, verdict: str) -> None:
     """Of two models the difference; of more the models."""
     lines = characters(ax, TINY + 1)
     if shapes.density is not None:
         words = _sides_in_words(ax, names, shapes, TINY)
         _draw_difference(ax, shapes, words, ticks=3)
-        ax.set_xlabel(_difference_label(names, estimand, lines), parse_math=False)
+        ax.set_xlabel(_difference_label(names, axis, lines), parse_math=False)
         above = TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
     else:
         draw_forest(ax, shapes.models, [BLUE] * len(shapes.models), small=True)
-        if has_sign(estimand, shapes.models):
-            mark_zero(ax)
-        ax.set_xlabel(_size(estimand) if "signed" not in axis_label(estimand) else axis_label(estimand))
+        ax.set_xlabel("ECE" if _size(axis) == "ECE" else axis, parse_math=False)
         taken = max(map(len, wrapped(max(shapes.models.names, key=len), NAME_WIDTH * 2 // 3).split("\n")))
         room = (cell(ax).width * 72 / ax.figure.dpi - 0.6 * TINY * (taken + 2)) / (0.6 * (TINY + 1))
         lines, above = max(12, int(room)), 4
@@ -247,7 +248,7 @@ def _in_small(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], esti
     small_words(ax)
 
 
-def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], estimand: Estimand, *, lines: int) -> None:
+def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, *, lines: int) -> None:
     """The difference and the curve below the models, whose axis has so many lines of words."""
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
@@ -264,19 +265,18 @@ def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], estimand:
     for part in (below, curve):
         ax.add_child_axes(part)
     _draw_difference(below, shapes, words)
-    below.set_xlabel(_difference_label(names, estimand, 70), fontsize=SMALL, parse_math=False)
+    below.set_xlabel(_difference_label(names, axis, 70), fontsize=SMALL, parse_math=False)
     _draw_curve(curve, shapes)
 
 
-def _difference_label(names: tuple[str, ...], estimand: Estimand, longest: int) -> str:
+def _difference_label(names: tuple[str, ...], axis: str, longest: int) -> str:
     """What was subtracted; short where names are long, since the arrows above say which way it goes."""
-    label = f"{_size(estimand)} of {names[0]} minus that of {names[1]}"
-    return label if len(label) < longest else f"difference of {_size(estimand)}"
+    label = f"{_size(axis)} of {names[0]} minus that of {names[1]}"
+    return label if len(label) < longest else f"difference of {_size(axis)}"
 
 
-def _size(estimand: Estimand) -> str:
-    name = axis_label(estimand)
-    return "ECE" if name.endswith("(ECE)") else f"size of the {name}" if "signed" in name else name
+def _size(axis: str) -> str:
+    return "ECE" if axis.endswith("(ECE)") else f"size of the {axis}" if "signed" in axis else axis
 
 
 def _limits(low: float, high: float, rope: float) -> tuple[float, float]:
@@ -355,7 +355,7 @@ def _draw_curve(ax: "Axes", shapes: ComparisonShapes) -> None:
     ax.tick_params(axis="y", labelsize=SMALL)
 
 
-def _several(ax: "Axes", shapes: ComparisonShapes, estimand: Estimand, *, lines: int) -> None:
+def _several(ax: "Axes", shapes: ComparisonShapes, axis: str, *, lines: int) -> None:
     """Ranks, differences and their probabilities beside and below the models, as `_two` does."""
     from matplotlib.axes import Axes
     from mpl_toolkits.axes_grid1 import make_axes_locatable
@@ -382,7 +382,7 @@ def _several(ax: "Axes", shapes: ComparisonShapes, estimand: Estimand, *, lines:
     draw_forest(below, rows, [GREY] * len(rows))
     _write_above(below, ((0.0, "left", sides[0], BLUE), (1.0, "right", sides[1], ORANGE)))
     below.set_xlabel(
-        f"{_size(estimand)} minus that of {wrapped(best, 40)}\ngrey: equal within {shapes.rope:g}",
+        f"{_size(axis)} minus that of {wrapped(best, 40)}\ngrey: equal within {shapes.rope:g}",
         fontsize=SMALL,
         parse_math=False,
     )

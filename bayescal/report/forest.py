@@ -156,8 +156,9 @@ def plot_forest(
     draw_forest(ax, rows, colours, small=small)
     if has_sign(estimand, rows):
         mark_zero(ax)
-    words = direction(estimand, shown[0][1].counts.target)
-    ax.set_xlabel("\n".join([axis_label(estimand), *words, key(prob)]), fontsize=SMALL + 0.5, parse_math=False)
+    target = shown[0][1].counts.target
+    words = direction(estimand, target)
+    ax.set_xlabel("\n".join([axis_label(estimand, target), *words, key(prob)]), fontsize=SMALL + 0.5, parse_math=False)
     if small:
         small_words(ax)
     keep_within(ax)
@@ -266,10 +267,12 @@ def rows_height(names: Sequence[str]) -> float:
     return len(names) * max(ROW, 0.08 + 0.17 * name_lines(names))
 
 
-def axis_label(estimand: Estimand) -> str:
-    """An estimand as an axis calls it."""
+def axis_label(estimand: Estimand, target: str) -> str:
+    """An estimand as an axis calls it; of events, errors of one direction are not those of confidence."""
     name = called(estimand)
-    return "Expected Calibration Error (ECE)" if name == "ece" else name.replace("_", " ")
+    if name == "ece":
+        return "Expected Calibration Error (ECE)"
+    return _render.name(wording.quantity(name, target)).replace("_", " ")
 
 
 def key(prob: float) -> str:

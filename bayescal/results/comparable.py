@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._draws import BinDraws, Draws
 from bayescal.estimands import errors
+from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 
 Floats = NDArray[np.float64]
@@ -16,15 +17,6 @@ Floats = NDArray[np.float64]
 Estimand = str | Callable[[BinDraws], Draws]
 
 NAMED = (*errors.REPORTED, "brier_score")
-WORDS = {
-    "ece": "ECE",
-    "l2_error": "l_2 error",
-    "max_error": "largest error",
-    "signed_error": "signed error",
-    "overconfidence": "over-confidence",
-    "underconfidence": "under-confidence",
-    "brier_score": "Brier score",
-}
 
 
 def checked_rope(rope: Any) -> float:
@@ -60,9 +52,32 @@ def called(estimand: Estimand) -> str:
     return estimand if isinstance(estimand, str) else getattr(estimand, "__name__", "estimand")
 
 
-def in_words(estimand: Estimand) -> str:
-    """What an estimand is called in a sentence."""
-    return WORDS.get(estimand, called(estimand)) if isinstance(estimand, str) else called(estimand)
+def in_words(estimand: Estimand, target: str) -> str:
+    """What an estimand is called in a sentence about rows of this target."""
+    return wording.estimand_words(estimand, target) if isinstance(estimand, str) else called(estimand)
+
+
+def p_smallest(values: Floats) -> Floats:
+    """Probability that each column is the smallest, over draws; columns that tie in a draw share it.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_draws, n)
+        Joint draws.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Adds up to 1.
+
+    Examples
+    --------
+    >>> p_smallest(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
+    array([0.75, 0.25, 0.  ])
+    """
+    smallest = values == values.min(axis=1, keepdims=True)
+    shares: Floats = (smallest / smallest.sum(axis=1, keepdims=True)).mean(axis=0)
+    return shares
 
 
 def same_spec(evaluations: Mapping[str, Evaluation]) -> None:

@@ -16,6 +16,7 @@ from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior
 from bayescal.results import wording
+from bayescal.results.remarks import remarks_of
 from bayescal.stats.binned import BinnedCounts
 
 if TYPE_CHECKING:
@@ -72,17 +73,20 @@ class Evaluation:
 
     @cached_property
     def signed_error(self) -> Draws:
-        """Draws of accuracy minus confidence on average: negative means over-confident."""
+        """Draws of accuracy minus confidence on average: negative means that confidences are too high."""
         return errors.signed_error(self.bins)
 
     @cached_property
     def overconfidence(self) -> Draws:
-        """Draws of the part of the ECE from over-confident bins."""
+        """Draws of the part of the ECE from bins whose confidence is too high.
+
+        For the target ``event`` that is no over-confidence: see `bayescal.overconfidence`.
+        """
         return errors.overconfidence(self.bins)
 
     @cached_property
     def underconfidence(self) -> Draws:
-        """Draws of the part of the ECE from under-confident bins."""
+        """Draws of the part of the ECE from bins whose confidence is too low."""
         return errors.underconfidence(self.bins)
 
     def lp_error(self, p: float = 2.0) -> Draws:
@@ -272,10 +276,22 @@ class Evaluation:
     def sheet(self) -> _render.Sheet:
         """What printing shows, as data."""
         d = wording.decimals(self.ece)
-        rows = [[row["quantity"], *(_render.number(v, d) for v in list(row.values())[1:])] for row in self.table()]
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self._remarks())
+        rows = [
+            [wording.quantity(name, self.counts.target), *(_render.number(v, d) for v in numbers)]
+            for name, *numbers in (row.values() for row in self.table())
+        ]
+        remarks = [*self._references(), *self.remarks]
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, remarks)
 
-    def _remarks(self) -> list[str]:
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know before trusting the interval; empty where nothing is known to be wrong.
+
+        Each remark is printed below the table.
+        """
+        return remarks_of(self.counts, self.model)
+
+    def _references(self) -> list[str]:
         """Beside the shrinkage model: what the reference model, the plug-in value and its null reference say."""
         if not isinstance(self.posterior, ShrinkagePosterior) or self.null_bins is None:
             return []

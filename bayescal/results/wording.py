@@ -38,12 +38,74 @@ def direction_words(target: str) -> tuple[str, str]:
     >>> direction_words("top-label")
     ('over-confident', 'under-confident')
     """
-    return _DIRECTIONS.get(target, _OF_CONFIDENCE)
+    return _OF_PROBABILITY if target in _EVENTS else _OF_CONFIDENCE
+
+
+def quantity(name: str, target: str) -> str:
+    """The label of a reported quantity in a printed table.
+
+    Parameters
+    ----------
+    name : str
+        The quantity, as evaluations have it.
+    target : str
+        The question.
+
+    Returns
+    -------
+    str
+        The name itself, but for the two directions of an error of events.
+
+    Examples
+    --------
+    >>> quantity("overconfidence", "top-label"), quantity("overconfidence", "event")
+    ('overconfidence', 'stated too high')
+    """
+    too_high, too_low = direction_words(target)
+    return {"overconfidence": too_high, "underconfidence": too_low}.get(name, name) if target in _EVENTS else name
+
+
+def estimand_words(name: str, target: str) -> str:
+    """A named estimand in a sentence, after "the" or "a".
+
+    Parameters
+    ----------
+    name : str
+        The estimand, as evaluations have it.
+    target : str
+        The question.
+
+    Returns
+    -------
+    str
+        Its words; the name itself where there are none.
+
+    Examples
+    --------
+    >>> estimand_words("max_error", "event")
+    'largest error'
+    >>> estimand_words("overconfidence", "event")
+    'error of probabilities stated too high'
+    """
+    directed = {"overconfidence": 0, "underconfidence": 1}
+    if target in _EVENTS and name in directed:
+        return f"error of probabilities {direction_words(target)[directed[name]]}"
+    return _WORDS.get(name, name)
 
 
 _OF_CONFIDENCE = ("over-confident", "under-confident")
 _OF_PROBABILITY = ("stated too high", "stated too low")
-_DIRECTIONS = {"event": _OF_PROBABILITY, "classwise": _OF_PROBABILITY}
+#: Targets whose probabilities are those of an event, not the confidence of a prediction.
+_EVENTS = ("event", "classwise")
+_WORDS = {
+    "ece": "ECE",
+    "l2_error": "l_2 error",
+    "max_error": "largest error",
+    "signed_error": "signed error",
+    "overconfidence": "over-confidence",
+    "underconfidence": "under-confidence",
+    "brier_score": "Brier score",
+}
 
 
 def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: float) -> dict[str, Any]:
@@ -64,10 +126,9 @@ def specification(question: str, ece: Draws, null: Draws | None) -> str:
     """The line to put beside a reported number."""
     low, high = ece.interval(0.95)
     d = _render.decimals(high - low)
-    chance = "" if null is None else f"null {null.mean():.{d}f}, "
+    chance = "" if null is None else f"null {_render.number(null.mean(), d)}, "
     small = _render.probability(ece.pr(lambda e: e < SMALL_ECE))
-    interval = f"{ece.mean():.{d}f}, 95 % interval [{low:.{d}f}, {high:.{d}f}]"
-    return f"{question}: {interval}, {chance}P(< {SMALL_ECE:g}) {small}"
+    return f"{question}: {with_interval(ece, d)}, {chance}P(< {SMALL_ECE:g}) {small}"
 
 
 def question(asked: str, counts: Sequence[BinnedCounts], model: str, prior: str) -> str:
@@ -92,12 +153,13 @@ def sentence(name: str, ece: Draws, prob: float, plug_in: float, null: Draws | N
     """The result in words."""
     low, high = ece.interval(prob)
     d = _render.decimals(high - low)
-    said = f"The {name} is {ece.mean():.{d}f} ({100 * prob:g} % credible interval {low:.{d}f} to {high:.{d}f})"
+    mean, low, high = (_render.number(v, d) for v in (ece.mean(), low, high))
+    said = f"The {name} is {mean} ({100 * prob:g} % credible interval {low} to {high})"
     if null is None:
         return f"{said} before any row is seen: this is the prior."
     return (
-        f"{said}; the plug-in value is {plug_in:.{d}f}, "
-        f"and a perfectly calibrated model would show {null.mean():.{d}f} by chance."
+        f"{said}; the plug-in value is {_render.number(plug_in, d)}, "
+        f"and a perfectly calibrated model would show {_render.number(null.mean(), d)} by chance."
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.data.alignment import same_rows
 from bayescal.data.predictions import Predictions
 from bayescal.stats._framed import bins_before_rows, framed, joint_of, sums_of
 from bayescal.stats._kernel import bin_index
@@ -114,6 +115,15 @@ class PairedCounts:
         ValueError, TypeError
             As `BinnedCounts.from_arrays`; if the two models do not have the same number of rows.
         """
+        same_rows(
+            {
+                "first_outcome": first_outcome,
+                "first_confidence": first_confidence,
+                "second_outcome": second_outcome,
+                "second_confidence": second_confidence,
+                "weights": weights,
+            }
+        )
         pair = (
             Predictions.from_outcomes(first_outcome, first_confidence, weights, target=target),
             Predictions.from_outcomes(second_outcome, second_confidence, weights, target=target),

@@ -97,8 +97,10 @@ def test_print_shows_sentence_table_and_specification(any_evaluation):
     assert any_evaluation.sentence() in flat
     assert text.endswith(any_evaluation.spec)
     rows = any_evaluation.table()
+    of_events = {"overconfidence": "stated too high", "underconfidence": "stated too low"}
+    called = of_events if text.splitlines()[-1].startswith("event ECE") else {}
     for row in rows:
-        assert row["quantity"] in flat
+        assert called.get(row["quantity"], row["quantity"]) in flat
         assert f"{row['mean']:.4f}" in flat
     assert "nan" not in flat
     assert "\x1b" not in text
@@ -326,3 +328,36 @@ def test_narrow_intervals_have_more_decimals():
     assert f"{low:.{d}f} to {high:.{d}f}" in ev.sentence()
     assert f"{low:.{d}f}" != f"{high:.{d}f}"
     assert f"{low:.{d + 1}f}" in str(ev)
+
+
+# --- directions of an error
+
+
+@pytest.mark.parametrize("target", ["event", "classwise", "top-label", "confidence"])
+def test_only_confidence_is_called_over_or_under_confident(target):
+    """A timid classifier of events has an `overconfidence`: its small probabilities are stated too high."""
+    rng = np.random.default_rng(1)
+    truth = rng.random(2000)
+    timid = 1 / (1 + ((1 - truth) / truth) ** 0.6)
+    counts = bc.BinnedCounts.from_arrays(rng.random(2000) < truth, timid, target=target)
+    ev = bc.evaluate_counts(counts, rng=1, draws=200)
+    assert min(ev.overconfidence.mean(), ev.underconfidence.mean()) > 0.01
+    printed, page = str(ev), ev._repr_html_()
+    of_events = target in ("event", "classwise")
+    for text in (printed, page):
+        for word in ("overconfidence", "underconfidence"):
+            assert (word in text) is not of_events
+        for word in ("stated too high", "stated too low"):
+            assert (word in text) is of_events
+    assert [row["quantity"] for row in ev.table()] == QUANTITIES
+
+
+def test_what_rounds_to_zero_has_no_sign():
+    """IEEE 754 has a negative zero, and rounding keeps the sign of what it rounds to zero."""
+    assert _render.number(-0.00001) == "0.0000"
+    assert _render.number(-0.0) == "0.0000"
+    assert _render.number(-0.00005001) == "-0.0001"
+    assert _render.number(float("nan")) == "-"
+    # five rows in one bin whose mean is 1e-9 above what happened
+    counts = bc.BinnedCounts.from_arrays([0, 1, 0, 1], [0.5 + 1e-9] * 4, bins=1, target="event")
+    assert "-0.0000" not in str(bc.evaluate_counts(counts, rng=1, draws=50))
