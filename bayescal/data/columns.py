@@ -56,6 +56,8 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
 def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
     """Position of each label in `classes`."""
     known = to_array("classes", list(classes))
+    if known.dtype.kind not in "US" and labels.dtype.kind not in "US":
+        known, labels = _comparable(name, known, labels)
     if len(np.unique(known)) != len(known):
         raise ValueError(f"`classes` must name each label once; got {known.tolist()!r}.")
     if (known.dtype.kind in "US") != (labels.dtype.kind in "US"):
@@ -70,6 +72,30 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
     if unknown.any():
         _checks.refuse(name, f"must be labels from `classes` {known.tolist()[:10]!r}", unknown, labels)
     return number
+
+
+def _comparable(name: str, known: Array, labels: Array) -> tuple[Array, Array]:
+    """Classes and labels of types whose values numpy compares exactly."""
+    if "f" not in known.dtype.kind + labels.dtype.kind:
+        if np.result_type(known, labels).kind == "f":  # int64 beside uint64
+            known, labels = known.astype(object), labels.astype(object)
+        return known, labels
+    if known.dtype.kind != "f":
+        unambiguous_integers(name, labels)
+    if labels.dtype.kind != "f":
+        unambiguous_integers("classes", known)
+    return known, labels
+
+
+def unambiguous_integers(name: str, values: Array) -> None:
+    """Refuse floats that stand for integers and are so large that their type skips some."""
+    if values.dtype.kind != "f":
+        return
+    digits = np.finfo(values.dtype).nmant + 1
+    large = np.abs(values) >= 2.0**digits
+    if large.any():
+        rule = f"must be integers: from 2^{digits} on {values.dtype} skips some, and different labels become one"
+        _checks.refuse(name, rule, large, values, hint="Pass integers or strings.")
 
 
 def strings_need_classes(name: str, labels: Array, example: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal.data.frames import ordered_categories
+from bayescal.data.frames import columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 
 Array = NDArray[Any]
@@ -68,14 +68,13 @@ class Groups:
         >>> groups.labels, groups.of_row
         (('a', 'b'), array([1, 0, 1]))
         """
-        array = _labels(by)
-        _checks.same_length(("by", "y_true"), (len(array), n_rows))
-        missing = _missing(array)
-        _checks.no_missing("by", missing if missing.ndim == 1 else missing.any(axis=1))
-        if array.ndim == 1:
-            labels, of_row = _factorised(array)
+        columns = _columns(by)
+        _checks.same_length(("by", "y_true"), (len(columns[0]) if columns else 0, n_rows))
+        _checks.no_missing("by", np.logical_or.reduce([_missing(column) for column in columns]))
+        if len(columns) == 1:
+            labels, of_row = _factorised(columns[0])
         else:
-            labels, of_row = _combined([_factorised(column) for column in array.T])
+            labels, of_row = _combined([_factorised(column) for column in columns])
         known = ordered_categories(by) if categories is None else categories
         labels, of_row = _as_categories(labels, of_row, known)
         return cls(tuple(labels), of_row, _name(by))
@@ -113,6 +112,15 @@ class Groups:
             yield replace(
                 predictions, confidence=predictions.confidence[rows], outcome=predictions.outcome[rows], weight=weight
             )
+
+
+def _columns(by: Any) -> list[Array]:
+    """Columns of labels, each of its own type: one type for all would round integers."""
+    of_frame = columns_of("by", by)
+    if of_frame is not None:
+        return of_frame
+    array = _labels(by)
+    return [array] if array.ndim == 1 else list(array.T)
 
 
 def _labels(by: Any) -> Array:

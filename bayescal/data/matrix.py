@@ -18,6 +18,7 @@ from bayescal.data.columns import (
     scale_free,
     softmax,
     strings_need_classes,
+    unambiguous_integers,
     weight_column,
 )
 from bayescal.data.frames import to_array
@@ -192,6 +193,7 @@ def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None) -> 
     if label.min() < 0 or label.max() > n_classes - 1:
         outside = (label < 0) | (label > n_classes - 1)
         _checks.refuse("y_true", f"must be class numbers 0..{n_classes - 1}, the columns of `y_prob`", outside, label)
+    unambiguous_integers("y_true", label)
     number = label.astype(np.int64, copy=False)
     if label.dtype.kind == "f" and (number != label).any():
         _checks.refuse("y_true", "must be integer class numbers", number != label, label)

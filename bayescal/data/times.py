@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal.data.frames import as_array
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -93,6 +94,12 @@ class Window:
                 rule = f"must lie in a window of {self} that begins in the year 1 or later, and ends in 9999 or before"
                 _checks.refuse(name, rule, outside)
             return k
+        if isinstance(self.length, int):
+            _refuse_beyond(name, times, 2**63, "must be less than 2^63 from 0")
+            return self.index(np.floor(times).astype(np.int64), name)
+        if times.dtype.kind == "i":
+            rule = f"must be less than 2^53 from 0 where windows have the length {self}, which is a float"
+            _refuse_beyond(name, times, EXACT, rule)
         k = np.floor(times / self.length)
         if k.size and np.abs(k).max() >= MOST_WINDOWS:
             bad = np.abs(k) >= MOST_WINDOWS
@@ -109,6 +116,12 @@ class Window:
             return begin
         moment = EPOCH + int(begin) * MICROSECOND
         return moment.replace(tzinfo=UTC) if kind == "utc" else moment
+
+
+def _refuse_beyond(name: str, times: Array, bound: int, rule: str) -> None:
+    bad = (times >= bound) | (times <= -bound)
+    if bad.any():
+        _checks.refuse(name, rule, bad, times)
 
 
 def _spelt(window: str) -> int:
@@ -205,7 +218,7 @@ def read_column(name: str, time: Any) -> tuple[str, Array]:
     dtype = getattr(time, "dtype", None)
     of_pandas = getattr(dtype, "tz", None)  # whose arrays are objects, unless they are asked for as UTC
     zone = of_pandas or getattr(dtype, "time_zone", None) or getattr(getattr(time, "type", None), "tz", None)
-    array = np.asarray(time, dtype="M8[us]") if of_pandas else np.asarray(time)
+    array = np.asarray(time, dtype="M8[us]") if of_pandas else as_array(name, time)
     if array.ndim != 1:
         raise ValueError(f"`{name}` must be one time, or a column with one a row; its shape is {array.shape}.")
     if array.dtype.kind == "M":
@@ -230,7 +243,7 @@ def _from_objects(name: str, array: Array) -> tuple[str, Array]:
         first = read[0][0]
         other = np.fromiter((kind != first for kind, _ in read), bool, len(read))
         _checks.refuse(name, f"must hold times of one kind, {KINDS[first]} like the first", other, array)
-    return kinds.pop() if kinds else "number", np.concatenate([value for _, value in read] or [np.zeros(0)])
+    return kinds.pop() if kinds else "number", as_array(name, [value.item() for _, value in read])
 
 
 def _numbers(name: str, array: Array) -> Array:

@@ -231,9 +231,9 @@ class WindowedCounts:
         """Number of the window that begins at a moment."""
         if self.window is None:
             raise ValueError(f"`{name}` is of no use to a monitor without windows; make it with `window=`, as in '1d'.")
-        kind, (read,) = times.read_moment(name, moment)
+        kind, moments = times.read_moment(name, moment)
         self._require_kind(name, kind)
-        number = int(self.window.index(np.array([read]), name)[0])
+        number, read = int(self.window.index(moments, name)[0]), moments[0].item()
         length = self.window.length
         for k in (number, number + 1):
             begin = self.window.begin(k)
