@@ -27,20 +27,29 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             made = numba.njit(cache=True, **known)(function)
         except RuntimeError:  # no folder for the cache can be written to
             return numba.njit(**known)(function)
-        made._cache.save_overload = _if_there_is_room(made._cache.save_overload)
+        _forgive(made._cache)
         return made
 
     return compiled
 
 
-def _if_there_is_room(save: Callable[..., None]) -> Callable[..., None]:
-    """A full disk is no reason not to count: the next process compiles again."""
+def _forgive(cache: Any) -> None:
+    """Compile again where files of the cache are damaged or unreadable; go without it where the disk is full."""
+    load, save = cache.load_overload, cache.save_overload
 
-    def kept(*arguments: Any) -> None:
-        with suppress(OSError):
+    def load_or_begin_anew(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # what is wrong with a pickle raises errors of nearly every kind
+            with suppress(OSError):
+                cache.flush()
+            return None
+
+    def save_if_possible(*arguments: Any) -> None:
+        with suppress(Exception):  # a full disk; an index that could neither be read nor replaced
             save(*arguments)
 
-    return kept
+    cache.load_overload, cache.save_overload = load_or_begin_anew, save_if_possible
 
 
 @_compiled()
