@@ -119,10 +119,30 @@ class RoundingWarning(UserWarning):
         self.finding = finding
 
 
+#: Characters of a value or a name that a message shows.
+SHOWN = 100
+
+
+def quoted(value: Any) -> str:
+    """Return the value as Python writes it, cut where it is long.
+
+    Examples
+    --------
+    >>> quoted("a name")
+    "'a name'"
+    >>> quoted("ab" * 500_000)[-30:]
+    "abab'… (1,000,000 characters)"
+    """
+    if isinstance(value, str | bytes) and len(value) > SHOWN:
+        return f"{value[:SHOWN]!r}… ({len(value):,} {'characters' if isinstance(value, str) else 'bytes'})"
+    written = repr(value)
+    return written if len(written) <= 4 * SHOWN else f"{written[: 4 * SHOWN]}… ({len(written):,} characters)"
+
+
 def _quote(value: Any) -> str:
     if isinstance(value, np.generic):
         value = value.item()
-    return f"{value:.8g}" if isinstance(value, float) else repr(value)
+    return f"{value:.8g}" if isinstance(value, float) else quoted(value)
 
 
 def same_length(names: Sequence[str], lengths: Sequence[int], hint: str = "") -> None:

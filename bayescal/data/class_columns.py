@@ -53,9 +53,8 @@ def class_columns(
     else:
         order = sorted(range(len(columns)), key=numbers.__getitem__)
         columns, endings = [columns[i] for i in order], [endings[i] for i in order]
-        numbers = tuple(numbers[i] for i in order)
     if classes is None:
-        return tuple(columns), numbers or tuple(endings)
+        return tuple(columns), named_classes(endings)
     if set(classes) == set(endings):
         columns = [prefix + name for name in classes]
     elif numbers is None or len(classes) != len(columns):
@@ -63,12 +62,23 @@ def class_columns(
             f"`classes` {list(classes)} must be the classes that the columns name, {endings}"
             + (f", or {len(columns)} names for them." if numbers else ".")
         )
-    return tuple(columns), as_integers(classes) or tuple(classes)
+    return tuple(columns), named_classes(classes)
+
+
+def named_classes(names: Sequence[str]) -> tuple[int, ...] | tuple[str, ...]:
+    """Classes as integers, if all are and labels can be read as numbers; else as text, which labels must then equal.
+
+    Numbers are read as float64, where an integer from 2**53 on may become its neighbour.
+    """
+    numbers = as_integers(names)
+    if numbers is None or max(map(abs, numbers), default=0) >= 2**53:
+        return tuple(names)
+    return numbers
 
 
 def as_integers(names: Sequence[str]) -> tuple[int, ...] | None:
-    """The names as numbers, if all are."""
-    whole = all(re.fullmatch(r"-?\d+", name, re.ASCII) for name in names)
+    """The names as numbers, if all are; Python reads no longer ones."""
+    whole = all(re.fullmatch(r"-?\d{1,4000}", name, re.ASCII) for name in names)
     return tuple(int(name) for name in names) if whole else None
 
 

@@ -14,7 +14,7 @@ class Parquet(Source):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        schema = f"parquet_schema({literal(glob.escape(str(path)))})"
+        schema = f"parquet_schema({literal(glob.escape(str(self.path)))})"
         self.columns = _top_level(self._ask(f"SELECT name, num_children FROM {schema}"))
         # the engine knows names regardless of case and renames the second of `P` and `p`; positions are safe
         described = self._ask(f"DESCRIBE SELECT * FROM {self._scan}")
@@ -51,6 +51,9 @@ class Parquet(Source):
             f"SELECT sum(num_rows) FROM parquet_file_metadata({literal(glob.escape(str(self.path)))})"
         )
         return int(rows)
+
+    def _count_rows(self) -> int:
+        return self.rows_about()
 
     def place(self, row: int) -> str:
         """Rows of a table have no lines; they are counted from 1."""

@@ -14,7 +14,7 @@ from bayescal import _checks
 
 Array = NDArray[Any]
 
-#: How a column is read: numbers; class numbers or true/false; labels as they are written.
+#: How a column is read: numbers; class numbers or true/false; text as it is written, as an array of objects.
 Kind = Literal["number", "label", "text"]
 
 NAMES_SHOWN = 12
@@ -47,7 +47,8 @@ class Source(ABC):
     columns: tuple[str, ...]
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()  # the engine gives `~` and `file:` at the beginning of a name a meaning
+        self._counted: tuple[tuple[int, int], int] | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r}, {len(self.columns)} columns)"
@@ -56,6 +57,10 @@ class Source(ABC):
     @abstractmethod
     def _scan(self) -> str:
         """SQL of the table, in the file's order."""
+
+    def _table(self, columns: Sequence[str]) -> str:
+        """SQL of the table with what is needed to read these columns."""
+        return self._scan
 
     @abstractmethod
     def _text(self, column: str) -> str:
@@ -80,6 +85,10 @@ class Source(ABC):
     @abstractmethod
     def rows_about(self) -> int | None:
         """Number of rows, perhaps only roughly, from a look at the file; None if that says nothing."""
+
+    @abstractmethod
+    def _count_rows(self) -> int:
+        """Number of rows, exactly, and determined in another way than by reading values."""
 
     def read(self, wanted: Sequence[tuple[str, Kind]]) -> list[Array]:
         """Read columns whole.
@@ -124,13 +133,36 @@ class Source(ABC):
         for column, _ in wanted:
             self._require(column)
         rows = max(1, BLOCK // (len(wanted) * ROWS)) * ROWS
-        expressions = [self._sql(column, kind) for column, kind in wanted]
         empty = True
-        for fetched in self._fetch_blocks(expressions, rows):
+        for fetched in self._all_rows(self._fetch_blocks(wanted, rows)):
             empty = False
             yield [self._complete(*asked, values) for asked, values in zip(wanted, fetched, strict=True)]
         if empty:
             raise ValueError(f"'{self.path.name}' has columns but no rows.")
+
+    def _all_rows(self, blocks: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        """Pass blocks on, but the last one only if the blocks hold as many rows as the file.
+
+        So no caller has all blocks before the rows have been counted, and a caller that stops early waits for nothing.
+        """
+        rows, last = 0, None
+        for block in blocks:
+            if last is not None:
+                yield last
+            rows, last = rows + len(block[0]), block
+        self._require_rows(rows)
+        if last is not None:
+            yield last
+
+    def _require_rows(self, read: int) -> None:
+        """Require that as many rows were read as the file holds; a file that did not change is counted once."""
+        now = self.path.stat()
+        state = (now.st_size, now.st_mtime_ns)
+        if self._counted is None or self._counted[0] != state:
+            self._counted = state, self._count_rows()
+        counted = self._counted[1]
+        if counted != read:
+            self._malformed(ValueError(f"it holds {counted} rows by a count of its records, but {read} were read"))
 
     def _sql(self, column: str, kind: Kind) -> str:
         return {"number": self._number, "label": self._label, "text": self._text}[kind](column)
@@ -148,15 +180,15 @@ class Source(ABC):
         if times > 1:
             raise ValueError(f"'{self.path.name}' has {times} columns called {column!r}; rename them.")
 
-    def _fetch_blocks(self, expressions: Sequence[str], rows: int) -> Iterator[list[Array]]:
+    def _fetch_blocks(self, wanted: Sequence[tuple[str, Kind]], rows: int) -> Iterator[list[Array]]:
         """The one place where rows are read: blocks of exactly so many rows, then the rest."""
-        aliased = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(expressions))
+        aliased = ", ".join(f"{self._sql(*column)} AS c{i}" for i, column in enumerate(wanted))
         about = self.rows_about()
         with self._engine() as engine:
-            found = engine.execute(f"SELECT {aliased} FROM {self._scan}")
+            found = engine.execute(f"SELECT {aliased} FROM {self._table([column for column, _ in wanted])}")
             if about is not None and about <= rows:  # without pandas, which takes long to load
                 whole = found.fetchnumpy()
-                chunks = iter([[whole[f"c{i}"] for i in range(len(expressions))]])
+                chunks = iter([[whole[f"c{i}"] for i in range(len(wanted))]])
             else:
                 chunks = _chunks(found, max(1, rows // ENGINE_ROWS))
             yield from _of_equal_length(chunks, rows)
@@ -192,7 +224,8 @@ class Source(ABC):
             missing = missing | np.isnan(values)
         if missing.any():
             self._refuse(column, kind)
-        return values.astype(np.str_) if kind == "text" else values
+        # text stays an array of objects: in an array of fixed width, one long value makes all of them long
+        return values.astype(object) if kind == "text" else values
 
     def _refuse(self, column: str, kind: Kind) -> NoReturn:
         """Say what stands where a value should be, in how many rows of the file, and where first."""
@@ -200,7 +233,7 @@ class Source(ABC):
         not_a_number = "" if kind == "text" else f" OR isnan(CAST({value} AS DOUBLE))"
         rows = (
             f"(SELECT row_number() OVER () - 1 AS row, {text} AS text, ({value}) IS NULL{not_a_number} AS bad "
-            f"FROM {self._scan})"
+            f"FROM {self._table([column])})"
         )
         ((n, count, empty, first, commas),) = self._ask(
             "SELECT count(*), count(*) FILTER (bad), count(*) FILTER (bad AND text IS NULL), "
@@ -272,9 +305,13 @@ def is_or_are(count: int) -> str:
 
 
 def text_to_number(text: str) -> str:
-    """SQL of the number that a text says, NULL where it says none."""
-    # the engine reads 1_000 as a thousand; here it is a value to be looked at
-    return f"TRY_CAST(replace({text}, '_', '?') AS DOUBLE)"
+    """SQL of the number that a text says, NULL where it says none.
+
+    A number is a decimal number, ``[+-]? (digits [. digits?] | . digits) ([eE] [+-]? digits)?`` in ASCII, or ``inf``,
+    ``infinity`` or ``nan`` with or without a sign, regardless of case; blanks around it are ignored. The engine would
+    also take ``1_000`` and ``+-1``.
+    """
+    return f"CASE WHEN NOT (contains({text}, '_') OR contains({text}, '+-')) THEN TRY_CAST({text} AS DOUBLE) END"
 
 
 def text_to_label(text: str) -> str:
