@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bayescal import _checks
+from bayescal._checks import quoted
 from bayescal.data.source import Source, listed
 
 
@@ -40,11 +41,13 @@ def class_columns(
     """
     columns = [c for c in source.columns if c.startswith(prefix) and c not in besides]
     if len(columns) < 2:
-        found = f"only {columns[0]!r} does (for one column of probabilities use `prob`)" if columns else "none does"
+        found = (
+            f"only {quoted(columns[0])} does (for one column of probabilities use `prob`)" if columns else "none does"
+        )
         near = "" if columns else _checks.did_you_mean(prefix, [c for c in source.columns if c not in besides])
         raise ValueError(
-            f"`prob_prefix={prefix!r}` must begin at least two columns of '{source.path.name}'; {found}.{near} "
-            f"{source.columns_said}"
+            f"`prob_prefix={quoted(prefix)}` must begin at least two columns of '{source.path.name}'; {found}."
+            f"{near} {source.columns_said}"
         )
     endings = [c.removeprefix(prefix) for c in columns]
     numbers = as_integers(endings)
@@ -59,7 +62,7 @@ def class_columns(
         columns = [prefix + name for name in classes]
     elif numbers is None or len(classes) != len(columns):
         raise ValueError(
-            f"`classes` {list(classes)} must be the classes that the columns name, {endings}"
+            f"`classes` {quoted(list(classes))} must be the classes that the columns name, {quoted(endings)}"
             + (f", or {len(columns)} names for them." if numbers else ".")
         )
     return tuple(columns), named_classes(classes)
@@ -84,7 +87,7 @@ def as_integers(names: Sequence[str]) -> tuple[int, ...] | None:
 
 def _endings_name_classes(prefix: str, columns: Sequence[str], endings: Sequence[str]) -> None:
     """Endings like 0, 1, mean or _0, _1 are rather a prefix that is too short than names of classes."""
-    rule = f"`prob_prefix={prefix!r}` must be followed by the names of the classes;"
+    rule = f"`prob_prefix={quoted(prefix)}` must be followed by the names of the classes;"
     integers = [c for c, ending in zip(columns, endings, strict=True) if as_integers([ending])]
     others = [c for c in columns if c not in integers]
     if integers:

@@ -186,7 +186,7 @@ def _as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
     """Text as an array of fixed width, as narrow as the classes allow; labels that are cut are none of the classes."""
     width = max(LABEL_SHOWN, *map(len, classes)) + 2
     fixed = labels.astype(f"U{width}")
-    for i in np.flatnonzero(np.strings.str_len(fixed) == width):
+    for i in np.flatnonzero(fixed.astype(object) != labels):  # cut, or without a NUL at the end
         fixed[i] = labels[i][: width - 1] + "…"
     return fixed
 

@@ -2,12 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from bayescal import _checks
-from bayescal.data.records import NotStrictJson, count_json_lines, is_json_object
+from bayescal._checks import quoted
+from bayescal.data.records import NotStrictJsonError, count_json_lines, is_json_object
 from bayescal.data.source import first_line, is_or_are, literal, text_to_label, text_to_number
 from bayescal.data.text import Text
 
@@ -37,14 +37,14 @@ class JsonLines(Text):
             twice = next(key for key, times in Counter(keys).items() if times > 1)
             raise ValueError(
                 f"'{self.path.name}' must have each key once per line; in {self.place(row)} the key "
-                f"{_checks.quoted(twice)} stands more than once. Which value is meant cannot be guessed."
+                f"{quoted(twice)} stands more than once. Which value is meant cannot be guessed."
             )
 
     @property
     def _scan(self) -> str:
         return f"read_ndjson_objects({self._file}, hive_partitioning=false)"
 
-    def _table(self, columns: list[str]) -> str:
+    def _table(self, columns: Sequence[str]) -> str:
         """All columns are found in one pass over the members of an object, also if there are thousands."""
         members = {name: "VARCHAR" for name in columns if name in self._members}
         if not members:
@@ -79,7 +79,7 @@ class JsonLines(Text):
         with self._bytes() as file:
             try:
                 return count_json_lines(file)
-            except NotStrictJson as problem:
+            except NotStrictJsonError as problem:
                 offset = problem.offset
         raise ValueError(
             f"'{self.path.name}' must hold one JSON object a line; line {self._line_of(offset)} is not strict JSON: it "
@@ -89,7 +89,8 @@ class JsonLines(Text):
     def _malformed(self, problem: Exception | None = None) -> NoReturn:
         self._refuse_undecodable()
         count, bad, first = 0, 0, (0, b"")
-        for count, (number, line) in enumerate(self._written(), 1):  # noqa: B007  # the number of lines is told
+        for number, line in self._written():
+            count += 1
             if not is_json_object(line):
                 bad, first = bad + 1, first if bad else (number, line)
         if bad:

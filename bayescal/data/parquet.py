@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from bayescal._checks import quoted
 from bayescal.data.source import Source, first_line, identifier, literal, text_to_label, text_to_number
 
 
@@ -37,7 +38,7 @@ class Parquet(Source):
         if re.match(r"U?(TINY|SMALL|BIG|HUGE)?INT|DECIMAL", kind):
             return f"CAST({name} AS DOUBLE)"
         hint = " Write one column for each class." if kind.endswith("]") else ""
-        raise ValueError(f"column {column!r} must hold numbers; its type is {kind}.{hint}")
+        raise ValueError(f"column {quoted(column)} must hold numbers; its type is {kind}.{hint}")
 
     def _label(self, column: str) -> str:
         name, kind = identifier(self._known_as[column][0]), self._known_as[column][1]

@@ -25,7 +25,7 @@ MARGIN = 256
 CLOSED_AFTER_COMMA = re.compile(rb",\s*[}\]]")
 
 
-class MisplacedQuote(ValueError):
+class MisplacedQuoteError(ValueError):
     """A quote that neither opens nor closes a field, where it could be mistaken for one.
 
     Parameters
@@ -41,7 +41,7 @@ class MisplacedQuote(ValueError):
         self.offset, self.rule = offset, rule
 
 
-class NotStrictJson(ValueError):
+class NotStrictJsonError(ValueError):
     """A line that a strict reader of JSON refuses; `offset` is the number of bytes before the line."""
 
     def __init__(self, offset: int) -> None:
@@ -66,7 +66,7 @@ def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
 
     Raises
     ------
-    MisplacedQuote
+    MisplacedQuoteError
         If an opening quote does not stand at the beginning of a field, or a closing quote not at its end.
 
     Examples
@@ -110,7 +110,7 @@ def count_json_lines(file: IO[bytes]) -> int:
 
     Raises
     ------
-    NotStrictJson
+    NotStrictJsonError
         For the first line that a strict reader refuses, among those with such a comma.
 
     Examples
@@ -232,13 +232,13 @@ class _Quotes:
         if not (self.edge[after] or after == QUOTE):
             escaped = self.chunk[at - 1 : at] == b"\\"
             hint = "a quote within quotes is written twice" + escaped * ", not with a backslash"
-            raise MisplacedQuote(self.offset + at, f"a closing quote must stand at the end of its field ({hint})")
+            raise MisplacedQuoteError(self.offset + at, f"a closing quote must stand at the end of its field ({hint})")
 
     def _require_text(self, at: int) -> None:
         """A quote within an unquoted field is text, but not after blanks alone."""
         begins = self.chunk[max(0, at - MARGIN) : at].rstrip(self.blanks)
         if not begins or self.edge[begins[-1]]:
-            raise MisplacedQuote(
+            raise MisplacedQuoteError(
                 self.offset + at, "an opening quote must stand at the beginning of its field, without a space before it"
             )
 
@@ -251,7 +251,7 @@ def _require_strict_json(chunk: bytes, found: Bytes, offset: int) -> None:
         begin = chunk.rfind(b"\n", 0, hit.start()) + 1
         after = chunk.find(b"\n", hit.start()) % (len(chunk) + 1)  # the end of the chunk if there is none
         if not is_json_object(chunk[begin:after]):
-            raise NotStrictJson(offset + begin)
+            raise NotStrictJsonError(offset + begin)
 
 
 def is_json_object(line: bytes) -> bool:

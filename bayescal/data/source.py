@@ -2,6 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 
 Array = NDArray[Any]
 
@@ -30,7 +32,7 @@ ENGINE_ROWS = 2048
 def listed(names: Sequence[str]) -> str:
     """The first names, quoted, and how many more there are."""
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    return ", ".join(repr(name) for name in names[:NAMES_SHOWN]) + more
+    return ", ".join(quoted(name) for name in names[:NAMES_SHOWN]) + more
 
 
 class Source(ABC):
@@ -130,8 +132,7 @@ class Source(ABC):
         ValueError
             As `read`; the message is about all rows of the file.
         """
-        for column, _ in wanted:
-            self._require(column)
+        self._require([column for column, _ in wanted])
         rows = max(1, BLOCK // (len(wanted) * ROWS)) * ROWS
         empty = True
         for fetched in self._all_rows(self._fetch_blocks(wanted, rows)):
@@ -172,13 +173,16 @@ class Source(ABC):
         """The columns, in a sentence."""
         return f"The columns are {listed(self.columns)}."
 
-    def _require(self, column: str) -> None:
-        times = self.columns.count(column)
-        if times == 0:
-            near = _checks.did_you_mean(column, self.columns)
-            raise ValueError(f"'{self.path.name}' has no column {column!r}.{near} {self.columns_said}")
-        if times > 1:
-            raise ValueError(f"'{self.path.name}' has {times} columns called {column!r}; rename them.")
+    def _require(self, columns: Iterable[str]) -> None:
+        times = Counter(self.columns)
+        for column in columns:
+            if times[column] == 0:
+                near = _checks.did_you_mean(column, self.columns)
+                raise ValueError(f"'{self.path.name}' has no column {quoted(column)}.{near} {self.columns_said}")
+            if times[column] > 1:
+                raise ValueError(
+                    f"'{self.path.name}' has {times[column]} columns called {quoted(column)}; rename them."
+                )
 
     def _fetch_blocks(self, wanted: Sequence[tuple[str, Kind]], rows: int) -> Iterator[list[Array]]:
         """The one place where rows are read: blocks of exactly so many rows, then the rest."""
@@ -245,20 +249,20 @@ class Source(ABC):
         repair = "Rows are never dropped for you: remove or repair them first."
         if empty == count:
             raise ValueError(
-                f"column {column!r} must be complete; it has no value in {count} of {n} rows, "
+                f"column {quoted(column)} must be complete; it has no value in {count} of {n} rows, "
                 f"first in {self.place(first)}. {repair}"
             )
         ((shown,),) = self._ask(f"SELECT text FROM {rows} WHERE row = {first}")
         rule = "numbers" if kind == "number" else "numbers or true/false"
         also = f" ({empty} of them empty)" if empty else ""
         if kind == "label" and count == n:
-            labels = ", ".join(repr(word) for (word,) in words)
+            labels = ", ".join(quoted(word) for (word,) in words)
             repair = f"String labels ({labels}) need `classes=` to say what they mean."
         elif kind == "number" and commas:
             repair = "Decimal commas? Write a point."
         raise ValueError(
-            f"column {column!r} must hold {rule}; {count} of {n} rows {do_or_does(count)} not{also}, "
-            f"first in {self.place(first)}: {'no value' if shown is None else repr(shown)}. {repair}"
+            f"column {quoted(column)} must hold {rule}; {count} of {n} rows {do_or_does(count)} not{also}, "
+            f"first in {self.place(first)}: {'no value' if shown is None else quoted(shown)}. {repair}"
         )
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, NoReturn, cast
 
 from bayescal.data.delimiter import delimiter_of, split
-from bayescal.data.records import LONGEST_LINE, MisplacedQuote, count_delimited, line_endings, line_of
+from bayescal.data.records import MisplacedQuoteError, count_delimited, line_endings, line_of
 from bayescal.data.source import Source, do_or_does, first_line, is_or_are, literal, text_to_label, text_to_number
 
 #: What is looked at to determine the delimiter, and to see how long lines are.
@@ -144,7 +144,7 @@ class Delimited(Text):
         with self._bytes() as file:
             try:
                 return count_delimited(file, self._delimiter)
-            except MisplacedQuote as problem:
+            except MisplacedQuoteError as problem:
                 rule, offset = problem.rule, problem.offset
         raise ValueError(
             f"'{self.path.name}' must be delimited text by the rules of RFC 4180: {rule}; "
@@ -188,6 +188,6 @@ class Delimited(Text):
             raise ValueError(
                 f"'{self.path.name}' must have {width} fields in every row, as in its first line; {ragged} "
                 f"of {rows} rows {do_or_does(ragged)} not, first in line {line}: "
-                f"{found} field{'s' * (found != 1)}. A field that holds the delimiter {self._delimiter!r} must stand in "
-                "double quotes."
+                f"{found} field{'s' * (found != 1)}. A field that holds the delimiter {self._delimiter!r} must stand "
+                "in double quotes."
             )
