@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
@@ -59,7 +60,7 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
     if known.dtype.kind not in "US" and labels.dtype.kind not in "US":
         known, labels = _comparable(name, known, labels)
     if len(np.unique(known)) != len(known):
-        raise ValueError(f"`classes` must name each label once; got {known.tolist()!r}.")
+        raise ValueError(f"`classes` must name each label once; got {quoted(known.tolist())}.")
     if (known.dtype.kind in "US") != (labels.dtype.kind in "US"):
         raise TypeError(
             f"`{name}` has dtype {labels.dtype} but `classes` holds {type(classes[0]).__name__}: "
@@ -70,7 +71,7 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
     number = order[position]
     unknown = known[number] != labels
     if unknown.any():
-        _checks.refuse(name, f"must be labels from `classes` {known.tolist()[:10]!r}", unknown, labels)
+        _checks.refuse(name, f"must be labels from `classes` {quoted(known.tolist()[:10])}", unknown, labels)
     return number
 
 
@@ -100,7 +101,7 @@ def unambiguous_integers(name: str, values: Array) -> None:
 
 def strings_need_classes(name: str, labels: Array, example: str) -> str:
     """What to say of labels that are text."""
-    shown = ", ".join(repr(str(v)) for v in np.unique(labels)[:4])
+    shown = ", ".join(quoted(str(v)) for v in np.unique(labels)[:4])
     return f"`{name}` holds string labels ({shown}); say what they mean with {example}."
 
 

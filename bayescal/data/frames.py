@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 
 Array = NDArray[Any]
 
@@ -186,7 +187,9 @@ def _from_other(name: str, values: Any) -> Array:
             "Are all rows of the same length?"
         ) from problem
     if array.ndim == 0:
-        raise TypeError(f"`{name}` must be an array, a list or a column, not {values!r} ({type(values).__name__}).")
+        raise TypeError(
+            f"`{name}` must be an array, a list or a column, not {quoted(values)} ({type(values).__name__})."
+        )
     return _unrounded(name, values, array)
 
 

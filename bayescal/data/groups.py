@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 from bayescal.data.frames import columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 
@@ -106,8 +107,8 @@ class Groups:
             weight = None if predictions.weight is None else predictions.weight[rows]
             if weight is not None and not weight.any():
                 raise ValueError(
-                    f"`weights` are all zero in group {label!r} ({len(rows)} rows, first at index {rows[0]}): nothing "
-                    "is left to count. Take these rows out."
+                    f"`weights` are all zero in group {quoted(label)} ({len(rows)} rows, first at index {rows[0]}): "
+                    "nothing is left to count. Take these rows out."
                 )
             yield replace(
                 predictions, confidence=predictions.confidence[rows], outcome=predictions.outcome[rows], weight=weight
@@ -135,7 +136,7 @@ def _labels(by: Any) -> Array:
         array[np.ma.getmaskarray(by)] = None
     if array.ndim not in (1, 2):
         hint = " Pass the column itself, as in `by=frame[...]`." if isinstance(by, str) else ""
-        raise TypeError(f"`by` must be a column or array of labels, one a row, not {by!r}.{hint}")
+        raise TypeError(f"`by` must be a column or array of labels, one a row, not {quoted(by)}.{hint}")
     if array.dtype.kind == "T":  # whose missing entries are objects
         array = array.astype(object)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 from bayescal.data.frames import as_array
 
 Array = NDArray[Any]
@@ -59,7 +60,7 @@ class Window:
         if isinstance(window, bool | np.bool_) or not isinstance(window, Real):
             raise TypeError(
                 "`window` must be None, a timedelta, a string like '1d', '6h' or '15min', or a number; "
-                f"not {window!r} ({type(window).__name__})."
+                f"not {quoted(window)} ({type(window).__name__})."
             )
         number = int(window) if isinstance(window, Integral) else float(window)
         return cls(_positive(number, window), False)
@@ -134,7 +135,7 @@ def _spelt(window: str) -> int:
             hint = " For minutes say 'min'; months and years differ in length, and windows do not."
         raise ValueError(
             f"`window` must be a number and a unit, as in '1d', '6h' or '15min', with a unit of {list(UNITS)}; not "
-            f"{window!r}.{hint}"
+            f"{quoted(window)}.{hint}"
         )
     return int(_positive(int(said[1] or 1) * UNITS[unit], window))
 
@@ -143,7 +144,7 @@ def _microseconds(window: np.timedelta64) -> int:
     unit = np.datetime_data(window.dtype)[0]
     if np.isnat(window) or unit in ("generic", "Y", "M"):
         raise ValueError(
-            f"`window` must be a span of one length, as numpy.timedelta64(1, 'D') or '1d'; {window!r} is none."
+            f"`window` must be a span of one length, as numpy.timedelta64(1, 'D') or '1d'; {quoted(window)} is none."
         )
     whole = window.astype("m8[us]")
     return int(_positive(int(whole.astype(np.int64)), window, bool(whole != window)))
@@ -151,11 +152,11 @@ def _microseconds(window: np.timedelta64) -> int:
 
 def _positive(length: int | float, window: Any, rest: bool = False) -> int | float:
     if rest:
-        raise ValueError(f"`window` must be whole microseconds, not {window!r}.")
+        raise ValueError(f"`window` must be whole microseconds, not {quoted(window)}.")
     if not 0 < length < float("inf"):
-        raise ValueError(f"`window` must be finite and > 0, not {window!r}.")
+        raise ValueError(f"`window` must be finite and > 0, not {quoted(window)}.")
     if isinstance(length, int) and length > MOST:
-        raise ValueError(f"`window` must be below 2^63 (of spans of time, in microseconds), not {window!r}.")
+        raise ValueError(f"`window` must be below 2^63 (of spans of time, in microseconds), not {quoted(window)}.")
     return length
 
 
@@ -175,7 +176,7 @@ def read_moment(name: str, time: Any) -> tuple[str, Array]:
         Kind, of `KINDS`, and the time as an array of shape (1,): a number, or microseconds since 1970.
     """
     if type(time).__name__ in ("NAType", "NaTType"):
-        raise ValueError(f"`{name}` is missing ({time!r}).")
+        raise ValueError(f"`{name}` is missing ({quoted(time)}).")
     if isinstance(time, np.ndarray) and time.ndim == 0:
         time = time[()]
     if isinstance(time, str):
@@ -183,7 +184,7 @@ def read_moment(name: str, time: Any) -> tuple[str, Array]:
             time = datetime.fromisoformat(time)
         except ValueError as problem:
             raise ValueError(
-                f"`{name}` must be a time like '2026-03-01' or '2026-03-01T06:00+00:00', not {time!r}."
+                f"`{name}` must be a time like '2026-03-01' or '2026-03-01T06:00+00:00', not {quoted(time)}."
             ) from problem
     if isinstance(time, np.datetime64):
         return "naive", _since_epoch(name, np.asarray([time]))
@@ -194,7 +195,7 @@ def read_moment(name: str, time: Any) -> tuple[str, Array]:
             return "naive", np.array([(time.replace(tzinfo=None) - EPOCH) // MICROSECOND])
         return "utc", np.array([(time - EPOCH.replace(tzinfo=UTC)) // MICROSECOND])
     if isinstance(time, bool | np.bool_) or not isinstance(time, Real):
-        raise TypeError(f"`{name}` must be a number, a datetime or a string like '2026-03-01', not {time!r}.")
+        raise TypeError(f"`{name}` must be a number, a datetime or a string like '2026-03-01', not {quoted(time)}.")
     return "number", _numbers(name, np.array([time if isinstance(time, Integral) else float(time)]))
 
 
@@ -252,7 +253,7 @@ def _numbers(name: str, array: Array) -> Array:
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
     if array.dtype.kind != "f":
-        raise ValueError(f"`{name}` must be numbers that float64 holds, not {array[0]!r}.")
+        raise ValueError(f"`{name}` must be numbers that float64 holds, not {quoted(array[0])}.")
     array = array.astype(np.float64)
     _checks.finite(name, array)
     return array
