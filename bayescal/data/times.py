@@ -101,7 +101,8 @@ class Window:
         if times.dtype.kind == "i":
             rule = f"must be less than 2^53 from 0 where windows have the length {self}, which is a float"
             _refuse_beyond(name, times, EXACT, rule)
-        k = np.floor(times / self.length)
+        with np.errstate(over="ignore"):  # infinitely many windows are refused below
+            k = np.floor(times / self.length)
         if k.size and np.abs(k).max() >= MOST_WINDOWS:
             bad = np.abs(k) >= MOST_WINDOWS
             _checks.refuse(name, f"must be less than 2^53 windows of {self} from 0", bad, times)

@@ -350,7 +350,7 @@ def _array(
     for i, value in enumerate(flat):
         if type(value) not in kinds or not holds(value):
             at = f" at index {tuple(map(int, np.unravel_index(i, shape)))}" if shape else ""
-            raise ValueError(f"`{name}` must hold {rule}; {value!r}{at} is not.")
+            raise ValueError(f"`{name}` must hold {rule}; {_checks.quoted(value)}{at} is not.")
     array = np.empty(len(flat), object)
     array[:] = flat
     return array.reshape(shape)

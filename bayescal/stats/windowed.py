@@ -296,7 +296,7 @@ class WindowedCounts:
 
     def _read(self, name: str, written: Any) -> int:
         if (self.window is None) != (written is None) or (self.window is not None and self.kind is None):
-            raise ValueError(f"`{name}` is {written!r}, which does not fit 'window' and 'time'.")
+            raise ValueError(f"`{name}` is {_checks.quoted(written)}, which does not fit 'window' and 'time'.")
         if self.window is None:
             return 0
         return self._bound(name, written)[1]
@@ -321,6 +321,7 @@ def _window(document: Any) -> Window | None:
     if len(document) != 1:
         raise ValueError("`window` must have one length, 'microseconds' or 'number'.")
     ((unit, length),) = document.items()
-    if unit == "microseconds" and type(length) is not int:
-        raise ValueError(f"`window.microseconds` must be an integer, not {length!r}.")
+    kinds, said = {"microseconds": ((int,), "an integer"), "number": ((int, float), "a number")}[unit]
+    if type(length) not in kinds:  # true is no length, and "1d" no number
+        raise ValueError(f"`window.{unit}` must be {said}, not {_checks.quoted(length)}.")
     return replace(Window.of(length), of_dates=unit == "microseconds")
