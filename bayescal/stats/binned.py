@@ -65,6 +65,10 @@ class BinnedCounts:
             values.setflags(write=False)  # `counts.k += 1` on a view would make the sums disagree
             object.__setattr__(self, name, values)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays of copies and pickles can be written to, and may be anything
+
     @classmethod
     def empty(cls, bins: Any = 15, *, target: str = "confidence") -> "BinnedCounts":
         """Counts of no rows: the neutral element of ``+``, and what the prior is asked of.

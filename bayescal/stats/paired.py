@@ -64,6 +64,10 @@ class PairedCounts:
             values.setflags(write=False)
             object.__setattr__(self, name, values)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays of copies and pickles can be written to, and may be anything
+
     @classmethod
     def empty(cls, first: Any = 15, second: Any = None, *, target: str = "confidence") -> "PairedCounts":
         """Counts of no rows: the neutral element of ``+``.

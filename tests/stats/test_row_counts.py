@@ -1,6 +1,8 @@
 """Numbers of rows are exact up to 2^63 - 1, and refused beyond: expected values are Python's own integers."""
 
+import copy
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -128,6 +130,15 @@ def test_integers_of_any_size_become_int64(dtype):
     assert (made + made).cells.tolist() == [[200, 200], [100, 0]]
     values = np.arange(3)
     assert row_counts("n", values) is values
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda counts: pickle.loads(pickle.dumps(counts))])
+def test_copies_cannot_be_changed_either(way):
+    counts = way(pair_of([3, 4]))
+    assert counts == pair_of([3, 4])
+    for array in (counts.n, counts.cells, counts.first.cells, counts.first.weight, counts.first.bins.edges):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
 
 
 def test_joint_cells_that_wrap_to_their_margins_are_refused(tmp_path):
