@@ -5,6 +5,8 @@ Every sum is taken in the order in which the numpy loops take it, so that both g
 
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -27,10 +29,28 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             made = numba.njit(cache=True, **known)(function)
         except RuntimeError:  # no folder for the cache can be written to
             return numba.njit(**known)(function)
+        _seal(made._cache._cache_file)
         _forgive(made._cache)
         return made
 
     return compiled
+
+
+def _seal(files: Any) -> None:
+    """Append a digest to files of the cache and require it: machine code with one wrong bit may give wrong numbers."""
+    dump, load = files._dump, files._load_data
+
+    def dump_with_digest(content: Any) -> bytes:
+        data: bytes = dump(content)
+        return data + sha256(data).digest()  # what follows a pickle is not read
+
+    def load_if_whole(name: str) -> Any:
+        data = Path(files._data_path(name)).read_bytes()
+        if sha256(data[:-32]).digest() != data[-32:]:
+            raise ValueError(f"'{name}' is damaged.")
+        return load(name)
+
+    files._dump, files._load_data = dump_with_digest, load_if_whole
 
 
 def _forgive(cache: Any) -> None:
