@@ -154,7 +154,7 @@ def start_of(written, kind):
         return None
     if kind == "number":
         assert type(written) in (int, float)
-        return Fraction(repr(written))
+        return round(Fraction(repr(written)), 9)  # a start may be off by 1e-9 of a window
     moment = datetime.fromisoformat(written)
     assert (moment.tzinfo is None) == (kind == "naive")
     since = moment - datetime(1970, 1, 1, tzinfo=moment.tzinfo and UTC)
