@@ -6,6 +6,7 @@ import json
 import os
 import re
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -202,8 +203,13 @@ def read_document(path: str | Path, schema: str) -> dict[str, Any]:
 def existing_file(path: str | Path) -> Path:
     """Require a file to read; the message suggests names that are near."""
     path = Path(path)
+    _require_utf8(path)
     if path.is_dir():
         raise IsADirectoryError(f"'{path}' is a folder; name the file in it.")
+    if path.is_symlink() and not path.exists():
+        raise FileNotFoundError(
+            f"'{path}' is a symbolic link to {_checks.quoted(os.readlink(path))}, which does not exist."
+        )
     if not path.exists():
         folder = path.parent
         near = _checks.did_you_mean(path.name, [p.name for p in folder.iterdir()]) if folder.is_dir() else ""
@@ -213,6 +219,16 @@ def existing_file(path: str | Path) -> Path:
     return path
 
 
+def _require_utf8(path: Path) -> None:
+    """Refuse names that no message can show and no engine can open."""
+    name = str(path.absolute())
+    try:
+        name.encode()
+    except UnicodeEncodeError as problem:
+        readable = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        raise ValueError(f"the name of the file '{readable}' is not UTF-8; rename the file or its folder.") from problem
+
+
 def require_schema(document: Any, schema: str) -> dict[str, Any]:
     """Require a mapping whose entry ``schema`` is the one that is known; a later version is told from another kind."""
     if not isinstance(document, Mapping):
@@ -220,13 +236,16 @@ def require_schema(document: Any, schema: str) -> dict[str, Any]:
     found = document.get("schema")
     if found is None:
         raise ValueError(
-            f"it has no entry 'schema', which would be {schema!r}; its entries are {sorted(document)[:10]}."
+            f"it has no entry 'schema', which would be {schema!r}; its entries are "
+            f"{_checks.quoted(sorted(document)[:10])}."
         )
     name, _, version = schema.rpartition("/")
     if isinstance(found, str) and found != schema and found.rpartition("/")[0] == name:
-        raise ValueError(f"its schema is {found!r}; this version of bayescal reads {name}/{version}. Update bayescal.")
+        raise ValueError(
+            f"its schema is {_checks.quoted(found)}; this version of bayescal reads {name}/{version}. Update bayescal."
+        )
     if found != schema:
-        raise ValueError(f"its schema is {found!r}, not {schema!r}: it was written for something else.")
+        raise ValueError(f"its schema is {_checks.quoted(found)}, not {schema!r}: it was written for something else.")
     return dict(document)
 
 
@@ -239,10 +258,10 @@ def require_entries(document: Any, needed: Iterable[str], optional: Iterable[str
     known = [*needed, *optional]
     unknown = [key for key in document if key not in known]
     if missing:
-        raise ValueError(f"entries {missing} are missing{inside}; there are {list(document)}.")
+        raise ValueError(f"entries {missing} are missing{inside}; there are {_checks.quoted(list(document))}.")
     if unknown:
         near = _checks.did_you_mean(unknown[0], known)
-        raise ValueError(f"entries {unknown} are unknown{inside}.{near}")
+        raise ValueError(f"entries {_checks.quoted(unknown)} are unknown{inside}.{near}")
 
 
 def _json_kind(value: Any) -> str:
@@ -254,8 +273,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the entry {next(n for n in names if names.count(n) > 1)!r} stands in it twice.")
+        raise ValueError(f"the entry {_checks.quoted(_twice(names))} stands in it twice.")
     return found
+
+
+def _twice(names: Iterable[str]) -> str:
+    """Return a name that stands more than once."""
+    return max(Counter(names).items(), key=lambda item: item[1])[0]
 
 
 def _no_constant(word: str) -> NoReturn:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
@@ -68,8 +69,10 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
 def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
     """Position of each label in `classes`."""
     known = to_array("classes", list(classes))
+    if known.dtype.kind not in "US" and labels.dtype.kind not in "US":
+        known, labels = _comparable(name, known, labels)
     if len(np.unique(known)) != len(known):
-        raise ValueError(f"`classes` must name each label once; got {known.tolist()!r}.")
+        raise ValueError(f"`classes` must name each label once; got {quoted(known.tolist())}.")
     if (known.dtype.kind in "US") != (labels.dtype.kind in "US"):
         raise TypeError(
             f"`{name}` has dtype {labels.dtype} but `classes` holds {type(classes[0]).__name__}: "
@@ -80,13 +83,37 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
     number = order[position]
     unknown = known[number] != labels
     if unknown.any():
-        _checks.refuse(name, f"must be labels from `classes` {known.tolist()[:10]!r}", unknown, labels)
+        _checks.refuse(name, f"must be labels from `classes` {quoted(known.tolist()[:10])}", unknown, labels)
     return number
+
+
+def _comparable(name: str, known: Array, labels: Array) -> tuple[Array, Array]:
+    """Classes and labels of types whose values numpy compares exactly."""
+    if "f" not in known.dtype.kind + labels.dtype.kind:
+        if np.result_type(known, labels).kind == "f":  # int64 beside uint64
+            known, labels = known.astype(object), labels.astype(object)
+        return known, labels
+    if known.dtype.kind != "f":
+        unambiguous_integers(name, labels)
+    if labels.dtype.kind != "f":
+        unambiguous_integers("classes", known)
+    return known, labels
+
+
+def unambiguous_integers(name: str, values: Array) -> None:
+    """Refuse floats that stand for integers and are so large that their type skips some."""
+    if values.dtype.kind != "f":
+        return
+    digits = np.finfo(values.dtype).nmant + 1
+    large = np.abs(values) >= 2.0**digits
+    if large.any():
+        rule = f"must be integers: from 2^{digits} on {values.dtype} skips some, and different labels become one"
+        _checks.refuse(name, rule, large, values, hint="Pass integers or strings.")
 
 
 def strings_need_classes(name: str, labels: Array, example: str) -> str:
     """What to say of labels that are text."""
-    shown = ", ".join(repr(str(v)) for v in np.unique(labels)[:4])
+    shown = ", ".join(quoted(str(v)) for v in np.unique(labels)[:4])
     return f"`{name}` holds string labels ({shown}); say what they mean with {example}."
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import narwhals as nw
 
 from bayescal import _checks
+from bayescal._checks import quoted
 
 #: Rows at a time of a frame in memory (pandas, pyarrow), whose engine would hold every intermediate column in full.
 CHUNK = 262_144
@@ -131,7 +132,7 @@ def dtypes_of(frame: Any, columns: dict[str, str]) -> dict[str, Any]:
             there = list(schema)
             more = f" and {len(there) - 20} more" if len(there) > 20 else ""
             raise ValueError(
-                f"`{argument}={column!r}`: `frame` has no such column."
+                f"`{argument}={quoted(column)}`: `frame` has no such column."
                 f"{_checks.did_you_mean(column, there)} It has {there[:20]}{more}."
             )
     return {argument: schema[column] for argument, column in columns.items()}
@@ -150,7 +151,7 @@ def names_of_columns(argument: str, columns: Any) -> list[str]:
         raise ValueError(f"`{argument}` is empty; name at least one column, or leave it out.")
     twice = [n for i, n in enumerate(names) if n in names[:i]]
     if twice:
-        raise ValueError(f"`{argument}` names the column {twice[0]!r} twice.")
+        raise ValueError(f"`{argument}` names the column {quoted(twice[0])} twice.")
     return names
 
 

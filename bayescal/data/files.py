@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.data.class_columns import as_integers, class_columns
+from bayescal.data.class_columns import class_columns, named_classes
 from bayescal.data.formats import open_source
 from bayescal.data.source import Kind, Source
 
 Array = NDArray[Any]
+
+#: Characters that are kept of a label that is none of the classes.
+LABEL_SHOWN = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +157,7 @@ def places_of(asked: ModelColumns, row_columns: tuple[str | None, str | None], c
         besides = (asked.label, weights, key)
         columns, names = class_columns(asked.source, asked.prob_prefix, besides=besides, classes=names)
     elif asked.prob is not None:
-        columns, names = (asked.prob,), None if names is None else as_integers(names) or names
+        columns, names = (asked.prob,), None if names is None else named_classes(names)
     else:
         raise ValueError("`prob` or `prob_prefix` must say where the probabilities are.")
     return Places(
@@ -168,14 +171,24 @@ def places_of(asked: ModelColumns, row_columns: tuple[str | None, str | None], c
 def rows_of(asked: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], Array]) -> Rows:
     """What was read, put together."""
     probs = [read[column] for column in place.probs]
+    labels = read[place.label]
     return Rows(
-        read[place.label],
+        _as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels,
         probs[0] if asked.prob_prefix is None else np.column_stack(probs),
         read[place.weights[0]] if place.weights else None,
         place.classes,
         tuple(column for column, _ in place.probs),
         asked.source,
     )
+
+
+def _as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
+    """Text as an array of fixed width, as narrow as the classes allow; labels that are cut are none of the classes."""
+    width = max(LABEL_SHOWN, *map(len, classes)) + 2
+    fixed = labels.astype(f"U{width}")
+    for i in np.flatnonzero(fixed.astype(object) != labels):  # cut, or without a NUL at the end
+        fixed[i] = labels[i][: width - 1] + "…"
+    return fixed
 
 
 @dataclass(frozen=True, eq=False)

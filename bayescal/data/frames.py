@@ -8,10 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 
 Array = NDArray[Any]
 #: Of numpy's arrays.
 MOST_DIMENSIONS = 64
+
+#: From here on float64 skips integers: 2^53 + 1 becomes 2^53.
+SKIPS_INTEGERS = 2**53
 
 
 def to_array(name: str, values: Any) -> Array:
@@ -44,6 +48,60 @@ def to_array(name: str, values: Any) -> Array:
     else:
         array = _from_other(name, values)
     return _plain_kind(name, array)
+
+
+def as_array(name: str, values: Any) -> Array:
+    """`numpy.asarray`, but no integer is rounded on the way.
+
+    Parameters
+    ----------
+    name : str
+        The argument, for messages.
+    values : array-like
+        Anything that `numpy.asarray` takes.
+
+    Returns
+    -------
+    ndarray
+        As from `numpy.asarray`; integers of which one is 2^63 or more are uint64.
+
+    Raises
+    ------
+    ValueError
+        If numpy would make floats of integers that float64 does not hold.
+
+    Examples
+    --------
+    >>> as_array("by", [2**63, 1]).dtype
+    dtype('uint64')
+    """
+    return _unrounded(name, values, np.asarray(values))
+
+
+def columns_of(name: str, frame: Any) -> list[Array] | None:
+    """Columns of a data frame, each an array of its own type; None of what `numpy.asarray` reads as well.
+
+    Parameters
+    ----------
+    name : str
+        The argument, for messages.
+    frame : anything
+        A data frame or a column, perhaps.
+
+    Raises
+    ------
+    ValueError
+        If columns have the same name.
+    """
+    try:
+        seen: Any = nw.from_native(_chunked(frame), eager_only=True, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError as problem:
+        raise ValueError(f"`{name}` must have columns of different names. {problem}") from problem
+    if isinstance(seen, nw.Series) and _is_wide(seen):
+        return [_values(seen)]
+    if not isinstance(seen, nw.DataFrame):
+        return None
+    return [_values(c) if _is_wide(c) else np.asarray(c.to_native()) for c in seen.iter_columns()]
 
 
 def ordered_categories(values: Any) -> list[Any] | None:
@@ -103,7 +161,7 @@ def _from_frame(name: str, values: Any) -> Array:
         raise ValueError(f"`{name}` must have columns of different names. {problem}") from problem
     if isinstance(frame, nw.Series):
         _checks.no_missing(name, _numpy_mask(frame))
-        return np.asarray(frame.to_numpy())
+        return _values(frame)
     columns = list(frame.iter_columns())  # by position: a pandas column may be named by a number
     missing = np.column_stack([_numpy_mask(c) for c in columns]) if columns else np.zeros((0, 0), bool)
     _checks.no_missing(name, missing[:, 0] if len(columns) == 1 else missing)
@@ -117,6 +175,19 @@ def _chunked(values: Any) -> Any:
 
         return pa.table(values) if isinstance(values, pa.RecordBatch) else pa.chunked_array([values])
     return values
+
+
+def _values(series: Any) -> Array:
+    if _is_wide(series):
+        array = np.empty(len(series), dtype=object)
+        array[:] = series.to_list()
+        return array
+    return np.asarray(series.to_numpy())
+
+
+def _is_wide(series: Any) -> bool:
+    """Integers of 128 bits, which numpy does not have."""
+    return isinstance(series.dtype, nw.Int128 | nw.UInt128)
 
 
 def _numpy_mask(series: Any) -> Array:
@@ -137,8 +208,10 @@ def _from_other(name: str, values: Any) -> Array:
             f"`{name}` cannot be read as an array of numbers ({type(values).__name__}): {problem}"
         ) from problem
     if array.ndim == 0:
-        raise TypeError(f"`{name}` must be an array, a list or a column, not {values!r} ({type(values).__name__}).")
-    return array
+        raise TypeError(
+            f"`{name}` must be an array, a list or a column, not {quoted(values)} ({type(values).__name__})."
+        )
+    return _unrounded(name, values, array)
 
 
 def _equal_lengths(name: str, values: Any) -> None:
@@ -209,8 +282,34 @@ def _unpack(name: str, array: Array) -> Array:
             array,
             error=TypeError,
         )
-    whole = all(isinstance(v, int | np.integer) for v in flat)
     try:
-        return array.astype(np.int64 if whole else np.float64)
+        made = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
         raise TypeError(f"`{name}` has dtype object and holds values that are not numbers: {problem}.") from problem
+    return _exact(name, array, made)
+
+
+def _unrounded(name: str, values: Any, array: Array) -> Array:
+    """What numpy made of a list, unless integers became floats that are others."""
+    of_python = isinstance(values, list | tuple) and array.dtype.kind == "f"
+    if not of_python or not (np.abs(array) >= SKIPS_INTEGERS).any():
+        return array
+    return _exact(name, np.asarray(values, dtype=object), array)
+
+
+def _exact(name: str, values: Array, as_float: Array) -> Array:
+    """Integers as int64 or uint64; else floats, if that rounds no number that is large enough to be an integer."""
+    flat = values.ravel()
+    if all(isinstance(v, int | np.integer) for v in flat):
+        for dtype in (np.int64, np.uint64):
+            if not flat.size or (min(flat) >= np.iinfo(dtype).min and max(flat) <= np.iinfo(dtype).max):
+                return values.astype(dtype)
+    large = ~(np.abs(as_float) < SKIPS_INTEGERS)
+    rounded = np.zeros(values.shape, bool)
+    # Python compares an integer and a float exactly, numpy rounds the integer first
+    made = as_float[large].tolist()
+    rounded[large] = [v == v and v != float_ for v, float_ in zip(values[large].tolist(), made, strict=True)]
+    if rounded.any():
+        hint = "Pass integers of one type (int64 or uint64), or strings where they are labels."
+        _checks.refuse(name, "must hold integers that a 64-bit type holds exactly", rounded, values, hint=hint)
+    return as_float

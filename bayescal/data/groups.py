@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal.data.frames import ordered_categories
+from bayescal._checks import quoted
+from bayescal.data.frames import columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 
 Array = NDArray[Any]
@@ -71,14 +72,13 @@ class Groups:
         >>> groups.labels, groups.of_row
         (('a', 'b'), array([1, 0, 1]))
         """
-        array = _labels(by)
-        _checks.same_length(("by", "y_true"), (len(array), n_rows))
-        missing = _missing(array)
-        _checks.no_missing("by", missing if missing.ndim == 1 else missing.any(axis=1))
-        if array.ndim == 1:
-            labels, of_row = _factorised(array)
+        columns = _columns(by)
+        _checks.same_length(("by", "y_true"), (len(columns[0]) if columns else 0, n_rows))
+        _checks.no_missing("by", np.logical_or.reduce([_missing(column) for column in columns]))
+        if len(columns) == 1:
+            labels, of_row = _factorised(columns[0])
         else:
-            labels, of_row = _combined([_factorised(column) for column in array.T])
+            labels, of_row = _combined([_factorised(column) for column in columns])
         known = ordered_categories(by) if categories is None else categories
         labels, of_row = _as_categories(labels, of_row, known)
         return cls(tuple(labels), of_row, _name(by))
@@ -110,12 +110,21 @@ class Groups:
             weight = None if predictions.weight is None else predictions.weight[rows]
             if weight is not None and not weight.any():
                 raise ValueError(
-                    f"`weights` are all zero in group {label!r} ({len(rows)} rows, first at index {rows[0]}): nothing "
-                    "is left to count. Take these rows out."
+                    f"`weights` are all zero in group {quoted(label)} ({len(rows)} rows, first at index {rows[0]}): "
+                    "nothing is left to count. Take these rows out."
                 )
             yield replace(
                 predictions, confidence=predictions.confidence[rows], outcome=predictions.outcome[rows], weight=weight
             )
+
+
+def _columns(by: Any) -> list[Array]:
+    """Columns of labels, each of its own type: one type for all would round integers."""
+    of_frame = columns_of("by", by)
+    if of_frame is not None:
+        return of_frame
+    array = _labels(by)
+    return [array] if array.ndim == 1 else list(array.T)
 
 
 def _labels(by: Any) -> Array:
@@ -130,7 +139,7 @@ def _labels(by: Any) -> Array:
         array[np.ma.getmaskarray(by)] = None
     if array.ndim not in (1, 2):
         hint = " Pass the column itself, as in `by=frame[...]`." if isinstance(by, str) else ""
-        raise TypeError(f"`by` must be a column or array of labels, one a row, not {by!r}.{hint}")
+        raise TypeError(f"`by` must be a column or array of labels, one a row, not {quoted(by)}.{hint}")
     if array.dtype.kind == "T":  # whose missing entries are objects
         array = array.astype(object)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array

@@ -19,6 +19,7 @@ from bayescal.data.columns import (
     scale_free,
     softmax,
     strings_need_classes,
+    unambiguous_integers,
     weight_column,
 )
 from bayescal.data.frames import to_array
@@ -198,6 +199,7 @@ def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None) -> 
         if label.min() == 1 and label.max() == n_classes:
             hint = f"Labels 1..{n_classes}? Pass `y_true - 1`, or `classes=range(1, {n_classes + 1})`."
         _checks.refuse("y_true", rule, outside, label, hint=hint)
+    unambiguous_integers("y_true", label)
     number = label.astype(np.int64, copy=False)
     if label.dtype.kind == "f" and (number != label).any():
         _checks.refuse("y_true", "must be integer class numbers", number != label, label)

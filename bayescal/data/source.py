@@ -2,6 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 
 Array = NDArray[Any]
 
-#: How a column is read: numbers; class numbers or true/false; labels as they are written.
+#: How a column is read: numbers; class numbers or true/false; text as it is written, as an array of objects.
 Kind = Literal["number", "label", "text"]
 
 NAMES_SHOWN = 12
@@ -30,7 +32,7 @@ ENGINE_ROWS = 2048
 def listed(names: Sequence[str]) -> str:
     """The first names, quoted, and how many more there are."""
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    return ", ".join(repr(name) for name in names[:NAMES_SHOWN]) + more
+    return ", ".join(quoted(name) for name in names[:NAMES_SHOWN]) + more
 
 
 class Source(ABC):
@@ -47,7 +49,8 @@ class Source(ABC):
     columns: tuple[str, ...]
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()  # the engine gives `~` and `file:` at the beginning of a name a meaning
+        self._counted: tuple[tuple[int, int], int] | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r}, {len(self.columns)} columns)"
@@ -56,6 +59,10 @@ class Source(ABC):
     @abstractmethod
     def _scan(self) -> str:
         """SQL of the table, in the file's order."""
+
+    def _table(self, columns: Sequence[str]) -> str:
+        """SQL of the table with what is needed to read these columns."""
+        return self._scan
 
     @abstractmethod
     def _text(self, column: str) -> str:
@@ -80,6 +87,10 @@ class Source(ABC):
     @abstractmethod
     def rows_about(self) -> int | None:
         """Number of rows, perhaps only roughly, from a look at the file; None if that says nothing."""
+
+    @abstractmethod
+    def _count_rows(self) -> int:
+        """Number of rows, exactly, and determined in another way than by reading values."""
 
     def read(self, wanted: Sequence[tuple[str, Kind]]) -> list[Array]:
         """Read columns whole.
@@ -121,16 +132,38 @@ class Source(ABC):
         ValueError
             As `read`; the message is about all rows of the file.
         """
-        for column, _ in wanted:
-            self._require(column)
+        self._require([column for column, _ in wanted])
         rows = max(1, BLOCK // (len(wanted) * ROWS)) * ROWS
-        expressions = [self._sql(column, kind) for column, kind in wanted]
         empty = True
-        for fetched in self._fetch_blocks(expressions, rows):
+        for fetched in self._all_rows(self._fetch_blocks(wanted, rows)):
             empty = False
             yield [self._complete(*asked, values) for asked, values in zip(wanted, fetched, strict=True)]
         if empty:
             raise ValueError(f"'{self.path.name}' has columns but no rows.")
+
+    def _all_rows(self, blocks: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        """Pass blocks on, but the last one only if the blocks hold as many rows as the file.
+
+        So no caller has all blocks before the rows have been counted, and a caller that stops early waits for nothing.
+        """
+        rows, last = 0, None
+        for block in blocks:
+            if last is not None:
+                yield last
+            rows, last = rows + len(block[0]), block
+        self._require_rows(rows)
+        if last is not None:
+            yield last
+
+    def _require_rows(self, read: int) -> None:
+        """Require that as many rows were read as the file holds; a file that did not change is counted once."""
+        now = self.path.stat()
+        state = (now.st_size, now.st_mtime_ns)
+        if self._counted is None or self._counted[0] != state:
+            self._counted = state, self._count_rows()
+        counted = self._counted[1]
+        if counted != read:
+            self._malformed(ValueError(f"it holds {counted} rows by a count of its records, but {read} were read"))
 
     def _sql(self, column: str, kind: Kind) -> str:
         return {"number": self._number, "label": self._label, "text": self._text}[kind](column)
@@ -140,23 +173,26 @@ class Source(ABC):
         """The columns, in a sentence."""
         return f"The columns are {listed(self.columns)}."
 
-    def _require(self, column: str) -> None:
-        times = self.columns.count(column)
-        if times == 0:
-            near = _checks.did_you_mean(column, self.columns)
-            raise ValueError(f"'{self.path.name}' has no column {column!r}.{near} {self.columns_said}")
-        if times > 1:
-            raise ValueError(f"'{self.path.name}' has {times} columns called {column!r}; rename them.")
+    def _require(self, columns: Iterable[str]) -> None:
+        times = Counter(self.columns)
+        for column in columns:
+            if times[column] == 0:
+                near = _checks.did_you_mean(column, self.columns)
+                raise ValueError(f"'{self.path.name}' has no column {quoted(column)}.{near} {self.columns_said}")
+            if times[column] > 1:
+                raise ValueError(
+                    f"'{self.path.name}' has {times[column]} columns called {quoted(column)}; rename them."
+                )
 
-    def _fetch_blocks(self, expressions: Sequence[str], rows: int) -> Iterator[list[Array]]:
+    def _fetch_blocks(self, wanted: Sequence[tuple[str, Kind]], rows: int) -> Iterator[list[Array]]:
         """The one place where rows are read: blocks of exactly so many rows, then the rest."""
-        aliased = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(expressions))
+        aliased = ", ".join(f"{self._sql(*column)} AS c{i}" for i, column in enumerate(wanted))
         about = self.rows_about()
         with self._engine() as engine:
-            found = engine.execute(f"SELECT {aliased} FROM {self._scan}")
+            found = engine.execute(f"SELECT {aliased} FROM {self._table([column for column, _ in wanted])}")
             if about is not None and about <= rows:  # without pandas, which takes long to load
                 whole = found.fetchnumpy()
-                chunks = iter([[whole[f"c{i}"] for i in range(len(expressions))]])
+                chunks = iter([[whole[f"c{i}"] for i in range(len(wanted))]])
             else:
                 chunks = _chunks(found, max(1, rows // ENGINE_ROWS))
             yield from _of_equal_length(chunks, rows)
@@ -192,7 +228,8 @@ class Source(ABC):
             missing = missing | np.isnan(values)
         if missing.any():
             self._refuse(column, kind)
-        return values.astype(np.str_) if kind == "text" else values
+        # text stays an array of objects: in an array of fixed width, one long value makes all of them long
+        return values.astype(object) if kind == "text" else values
 
     def _refuse(self, column: str, kind: Kind) -> NoReturn:
         """Say what stands where a value should be, in how many rows of the file, and where first."""
@@ -200,7 +237,7 @@ class Source(ABC):
         not_a_number = "" if kind == "text" else f" OR isnan(CAST({value} AS DOUBLE))"
         rows = (
             f"(SELECT row_number() OVER () - 1 AS row, {text} AS text, ({value}) IS NULL{not_a_number} AS bad "
-            f"FROM {self._scan})"
+            f"FROM {self._table([column])})"
         )
         ((n, count, empty, first, commas),) = self._ask(
             "SELECT count(*), count(*) FILTER (bad), count(*) FILTER (bad AND text IS NULL), "
@@ -212,20 +249,20 @@ class Source(ABC):
         repair = "Rows are never dropped for you: remove or repair them first."
         if empty == count:
             raise ValueError(
-                f"column {column!r} must be complete; it has no value in {count} of {n} rows, "
+                f"column {quoted(column)} must be complete; it has no value in {count} of {n} rows, "
                 f"first in {self.place(first)}. {repair}"
             )
         ((shown,),) = self._ask(f"SELECT text FROM {rows} WHERE row = {first}")
         rule = "numbers" if kind == "number" else "numbers or true/false"
         also = f" ({empty} of them empty)" if empty else ""
         if kind == "label" and count == n:
-            labels = ", ".join(repr(word) for (word,) in words)
+            labels = ", ".join(quoted(word) for (word,) in words)
             repair = f"String labels ({labels}) need `classes=` to say what they mean."
         elif kind == "number" and commas:
             repair = "Decimal commas? Write a point."
         raise ValueError(
-            f"column {column!r} must hold {rule}; {count} of {n} rows {do_or_does(count)} not{also}, "
-            f"first in {self.place(first)}: {'no value' if shown is None else repr(shown)}. {repair}"
+            f"column {quoted(column)} must hold {rule}; {count} of {n} rows {do_or_does(count)} not{also}, "
+            f"first in {self.place(first)}: {'no value' if shown is None else quoted(shown)}. {repair}"
         )
 
 
@@ -272,9 +309,13 @@ def is_or_are(count: int) -> str:
 
 
 def text_to_number(text: str) -> str:
-    """SQL of the number that a text says, NULL where it says none."""
-    # the engine reads 1_000 as a thousand; here it is a value to be looked at
-    return f"TRY_CAST(replace({text}, '_', '?') AS DOUBLE)"
+    """SQL of the number that a text says, NULL where it says none.
+
+    A number is a decimal number, ``[+-]? (digits [. digits?] | . digits) ([eE] [+-]? digits)?`` in ASCII, or ``inf``,
+    ``infinity`` or ``nan`` with or without a sign, regardless of case; blanks around it are ignored. The engine would
+    also take ``1_000`` and ``+-1``.
+    """
+    return f"CASE WHEN NOT (contains({text}, '_') OR contains({text}, '+-')) THEN TRY_CAST({text} AS DOUBLE) END"
 
 
 def text_to_label(text: str) -> str:

@@ -1,0 +1,27 @@
+"""A lock that an object can own and still be pickled, copied and inherited by a forked process."""
+
+import os
+from threading import Lock
+
+
+class ProcessLock:
+    """A lock, free in every process but the one that took it.
+
+    A fork copies a lock but not the thread that holds it, so an ordinary lock could stay taken in the child for ever.
+    Here each process has a lock of its own. Pickles and deep copies are new locks.
+    """
+
+    def __init__(self) -> None:
+        self._of_process: dict[int, Lock] = {}
+
+    def __enter__(self) -> None:
+        self._own().acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._own().release()
+
+    def __reduce__(self) -> tuple[type["ProcessLock"], tuple[()]]:
+        return ProcessLock, ()
+
+    def _own(self) -> Lock:
+        return self._of_process.setdefault(os.getpid(), Lock())  # atomic: all threads get the same one
