@@ -53,7 +53,7 @@ NAMES = {
 # the font of matplotlib has no Chinese letters, which it says
 pytestmark = pytest.mark.filterwarnings("ignore:Glyph .* missing from")
 
-TRIPLES = list(itertools.batched(NAMES.values(), 3, strict=True))
+TRIPLES = list(itertools.batched(NAMES.values(), 3))
 #: Names that were seen to do harm on the command line.
 WORST = ["colour", "link", "line break", "separators", "bidi", "rich", "broken mathtext", "long", "dash"]
 
