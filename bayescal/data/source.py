@@ -1,5 +1,7 @@
 """A file of rows: its columns, how they are read with an engine's SQL, and where in the file a row stands."""
 
+import glob
+import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -326,6 +328,16 @@ def text_to_label(text: str) -> str:
 def literal(text: str) -> str:
     """SQL of a text."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def file_literal(path: Path) -> str:
+    """SQL of the name of one file, whatever signs of a pattern are in it."""
+    name = str(path)
+    if glob.escape(name) == name:
+        return literal(name)
+    if "\\" in name.replace(os.sep, "/"):  # the engine takes it for a separator of folders, in patterns only
+        raise ValueError(f"'{path.name}' cannot be opened: rename it, to have no backslash together with *, ? or [.")
+    return literal(glob.escape(name))
 
 
 def identifier(name: str) -> str:
