@@ -1,8 +1,8 @@
 """Files that have misled readers, each with the table that an independent strict reader finds in it.
 
 Readers: Python's csv with ``strict=True``, Python's json (a key once per object), pyarrow for Parquet. Numbers follow
-the grammar that `NUMBER` states. A file that a reader refuses must be refused; a file that it accepts must give the same
-table, except where `may_refuse` says that the package asks for more than the reader.
+the grammar that `NUMBER` states. A file that a reader refuses must be refused; a file that it accepts must give the
+same table, except where `may_refuse` says that the package asks for more than the reader.
 """
 
 import csv
