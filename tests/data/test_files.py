@@ -476,11 +476,14 @@ def test_classes_that_float64_cannot_tell_apart_are_told_apart(tmp_path, form):
 # names that engines give a meaning
 
 
-@pytest.mark.parametrize("name", ["~", "~/x", "file:x", "http:x", "s3:x", "label=1/x", "[a]*?{b,c}'\" \n.csv"])
+@pytest.mark.parametrize(
+    "name", ["~", "~/x", "file:x", "file:{home}/x", "http:x", "s3:x", "label=1/x", "[a]*?{b,c}'\" \n.csv"]
+)
 def test_a_relative_name_is_the_file_of_this_name(table, tmp_path, monkeypatch, name):
     home = tmp_path / "home"
     home.mkdir()
     here = tmp_path / "here"
+    name = name.replace("{home}", str(home))
     (here / name).parent.mkdir(parents=True)
     for decoy in (home / "x", here / "x", home / "file"):
         write(decoy, "label,p\n0,0\n")
