@@ -122,7 +122,10 @@ def parquet_table(content: bytes) -> Table:
         columns = [found.column(name).to_pylist() for name in ("label", "p")]
     except (pa.ArrowException, OSError, KeyError) as problem:
         raise Refused(str(problem)) from problem
-    read = [[f(str(v)) if isinstance(v, str | bool) else v for v in c] for f, c in zip((label, number), columns)]  # noqa: B905
+    read = [
+        [f(str(v)) if isinstance(v, str | bool) else v for v in c]
+        for f, c in zip((label, number), columns, strict=True)
+    ]
     if any(v is None or v != v for column in read for v in column) or not columns[0]:
         raise Refused("missing values")
     return [float(v) for v in read[0]], [float(v) for v in read[1]]

@@ -1,6 +1,5 @@
 """Hostile files: the table that an independent reader finds, or a clear refusal; no other table, no other error."""
 
-import json
 import os
 import re
 
@@ -10,6 +9,7 @@ from typer.testing import CliRunner
 
 from bayescal.cli import app
 from bayescal.data.files import read_predictions
+from bayescal.stats.stored import load_counts
 
 #: Files of all kinds together; the long form takes some minutes.
 FILES = int(os.environ.get("BAYESCAL_HOSTILE", "300"))
@@ -84,12 +84,12 @@ def test_the_command_line_counts_the_same_rows_or_says_what_is_wrong(tmp_path, m
         folder = tmp_path / str(i)
         name = placed(hostile, folder)
         monkeypatch.chdir(folder)
-        done = CliRunner().invoke(app, ["count", "--label", "label", "--prob", "p", "-o", "counts", "--", name])
+        done = CliRunner().invoke(app, ["count", "--label", "label", "--prob", "p", "-o", "counts.json", "--", name])
         if done.exit_code not in (0, 2) or "Traceback" in done.output or not (done.exit_code or hostile.table):
             wrong.append(f"{hostile.kind} {i}: exit status {done.exit_code}, {done.exception!r}, {done.output[-300:]}")
         elif done.exit_code == 0:
             read += 1
-            counted = sum(map(sum, json.loads((folder / "counts").read_text())["rows"]))
+            counted = load_counts(folder / "counts.json").n_rows
             if counted != len(hostile.table[0]):
                 wrong.append(f"{hostile.kind} {i}: {counted} rows in place of {len(hostile.table[0])}")
     assert wrong == [], "\n".join(wrong[:20])
