@@ -153,3 +153,31 @@ def test_unknown_keywords_suggest():
         _checks.known_keywords("the model", ["alhpa"], model)
     with pytest.raises(TypeError, match="takes no 'counts'"):
         _checks.known_keywords("the model", ["counts"], model)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("a" * 100, repr("a" * 100)),
+        ("a" * 101, repr("a" * 100) + "… (101 characters)"),
+        (b"a" * 1_000_000, repr(b"a" * 100) + "… (1,000,000 bytes)"),
+        ([0.5] * 3, "[0.5, 0.5, 0.5]"),
+    ],
+)
+def test_values_are_quoted_and_cut(value, shown):
+    assert _checks.quoted(value) == shown
+
+
+def test_every_message_cuts_long_values():
+    long = "m" * 1_000_000
+    for check in (
+        lambda: _checks.one_of("model", long, ["a", "b"]),
+        lambda: _checks.whole_number("draws", long),
+        lambda: _checks.fraction("ci_prob", long),
+        lambda: _checks.positive("alpha", long),
+        lambda: _checks.refuse("y_true", "must be short", np.array([True]), np.array([long])),
+        lambda: _checks.refuse("y_true", "must be short", np.array([True]), np.array([[long] * 9], dtype=object)),
+    ):
+        with pytest.raises((ValueError, TypeError)) as refused:
+            check()
+        assert len(str(refused.value)) < 1000

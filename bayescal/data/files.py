@@ -91,6 +91,9 @@ def read_predictions(
 ) -> Rows:
     """Read labels and probabilities from a Parquet, CSV, TSV or JSON-lines file.
 
+    Delimited text follows RFC 4180: quotes are double quotes, and apostrophes are text. The number of rows that were
+    read is compared with a count of the records of the file that does not depend on how values are read.
+
     Parameters
     ----------
     path : str or Path
@@ -119,8 +122,8 @@ def read_predictions(
     FileNotFoundError, IsADirectoryError
         If there is no such file.
     ValueError
-        If the file is none of these formats, a column is not in it, or a value is missing or no number; the message
-        says how many rows and names the first line.
+        If the file is none of these formats, a column is not in it, a value is missing or no number, or rows were lost
+        in reading; the message says how many rows and names the first line.
 
     Examples
     --------

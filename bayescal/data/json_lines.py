@@ -1,6 +1,5 @@
 """JSON lines: one JSON object per line."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import NoReturn
 
 from bayescal._checks import quoted
 from bayescal.data.records import NotStrictJsonError, count_json_lines, is_json_object
-from bayescal.data.source import first_line, is_or_are, literal, text_to_label, text_to_number
+from bayescal.data.source import first_line, identifier, is_or_are, literal
 from bayescal.data.text import Text
 
 #: Bytes of a line that a message shows.
@@ -29,8 +28,8 @@ class JsonLines(Text):
         for keys, _, row in found:
             self._require_once(keys, row)
         self.columns = tuple(dict.fromkeys(key for keys, _, _ in found for key in keys))
-        spelt = Counter(name.casefold() for name in self.columns)
-        self._members = {name for name in self.columns if name and spelt[name.casefold()] == 1}
+        spelt = {name.casefold() for name in self.columns}
+        self._as_table = len(spelt) == len(self.columns) and "" not in spelt and "\0" not in "".join(spelt)
 
     def _require_once(self, keys: list[str], row: int) -> None:
         if len(set(keys)) < len(keys):
@@ -45,27 +44,17 @@ class JsonLines(Text):
         return f"read_ndjson_objects({self._file}, hive_partitioning=false)"
 
     def _table(self, columns: Sequence[str]) -> str:
-        """All columns are found in one pass over the members of an object, also if there are thousands."""
-        members = {name: "VARCHAR" for name in columns if name in self._members}
-        if not members:
+        """One pass over an object finds all its members, also thousands; tables know names regardless of case."""
+        if not self._as_table:
             return self._scan
-        return f"(SELECT json, json_transform(json, {literal(json.dumps(members))}) AS members FROM {self._scan})"
+        types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in dict.fromkeys(columns))
+        return f"read_ndjson({self._file}, columns={{{types}}}, hive_partitioning=false)"
 
     def _text(self, column: str) -> str:
+        if self._as_table:
+            return identifier(column)
         pointer = "/" + column.replace("~", "~0").replace("/", "~1")
         return f"json_extract_string(json, {literal(pointer)})"
-
-    def _member(self, column: str) -> str:
-        """A value to be read as a number; text of its own keeps its spelling only in `_text`."""
-        if column not in self._members:  # a struct tells no names apart that differ in case only
-            return self._text(column)
-        return f"struct_extract(members, {literal(column)})"
-
-    def _number(self, column: str) -> str:
-        return text_to_number(self._member(column))
-
-    def _label(self, column: str) -> str:
-        return text_to_label(self._member(column))
 
     def _starts(self) -> Iterator[int]:
         return (number for number, _ in self._written())

@@ -1,13 +1,12 @@
 """Parquet files."""
 
-import glob
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from bayescal._checks import quoted
-from bayescal.data.source import Source, first_line, identifier, literal, text_to_label, text_to_number
+from bayescal.data.source import Source, file_literal, first_line, identifier, text_to_label, text_to_number
 
 
 class Parquet(Source):
@@ -15,7 +14,7 @@ class Parquet(Source):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        schema = f"parquet_schema({literal(glob.escape(str(self.path)))})"
+        schema = f"parquet_schema({file_literal(self.path)})"
         self.columns = _top_level(self._ask(f"SELECT name, num_children FROM {schema}"))
         # the engine knows names regardless of case and renames the second of `P` and `p`; positions are safe
         described = self._ask(f"DESCRIBE SELECT * FROM {self._scan}")
@@ -24,7 +23,7 @@ class Parquet(Source):
     @property
     def _scan(self) -> str:
         # a folder called label=3 would otherwise become a column
-        return f"read_parquet({literal(glob.escape(str(self.path)))}, hive_partitioning=false)"
+        return f"read_parquet({file_literal(self.path)}, hive_partitioning=false)"
 
     def _text(self, column: str) -> str:
         return f"CAST({identifier(self._known_as[column][0])} AS VARCHAR)"
@@ -48,9 +47,7 @@ class Parquet(Source):
 
     def rows_about(self) -> int:
         """Exactly, from the file's end."""
-        ((rows,),) = self._ask(
-            f"SELECT sum(num_rows) FROM parquet_file_metadata({literal(glob.escape(str(self.path)))})"
-        )
+        ((rows,),) = self._ask(f"SELECT sum(num_rows) FROM parquet_file_metadata({file_literal(self.path)})")
         return int(rows)
 
     def _count_rows(self) -> int:

@@ -1,5 +1,7 @@
 """A file of rows: its columns, how they are read with an engine's SQL, and where in the file a row stands."""
 
+import glob
+import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -315,7 +317,9 @@ def text_to_number(text: str) -> str:
     ``infinity`` or ``nan`` with or without a sign, regardless of case; blanks around it are ignored. The engine would
     also take ``1_000`` and ``+-1``.
     """
-    return f"CASE WHEN NOT (contains({text}, '_') OR contains({text}, '+-')) THEN TRY_CAST({text} AS DOUBLE) END"
+    # not with OR: the engine compares every such expression with every other one, which is slow for a thousand columns
+    refused = " ".join(f"WHEN contains({text}, '{sign}') THEN NULL" for sign in ("_", "+-"))
+    return f"CASE {refused} ELSE TRY_CAST({text} AS DOUBLE) END"
 
 
 def text_to_label(text: str) -> str:
@@ -326,6 +330,16 @@ def text_to_label(text: str) -> str:
 def literal(text: str) -> str:
     """SQL of a text."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def file_literal(path: Path) -> str:
+    """SQL of the name of one file, whatever signs of a pattern are in it."""
+    name = str(path)
+    if glob.escape(name) == name:
+        return literal(name)
+    if "\\" in name.replace(os.sep, "/"):  # the engine takes it for a separator of folders, in patterns only
+        raise ValueError(f"'{path.name}' cannot be opened: rename it, to have no backslash together with *, ? or [.")
+    return literal(glob.escape(name))
 
 
 def identifier(name: str) -> str:

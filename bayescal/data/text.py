@@ -1,6 +1,5 @@
 """Delimited text (CSV, TSV and their like), and what it has in common with other text files."""
 
-import glob
 import gzip
 import io
 import re
@@ -13,7 +12,16 @@ from typing import IO, NoReturn, cast
 
 from bayescal.data.delimiter import delimiter_of, split
 from bayescal.data.records import MisplacedQuoteError, count_delimited, line_endings, line_of
-from bayescal.data.source import Source, do_or_does, first_line, is_or_are, literal, text_to_label, text_to_number
+from bayescal.data.source import (
+    Source,
+    do_or_does,
+    file_literal,
+    first_line,
+    is_or_are,
+    literal,
+    text_to_label,
+    text_to_number,
+)
 
 #: What is looked at to determine the delimiter, and to see how long lines are.
 HEAD_BYTES = 65536
@@ -37,7 +45,7 @@ class Text(Source):
     @property
     def _file(self) -> str:
         """Beginning of the arguments of the engine's readers."""
-        return f"{literal(glob.escape(str(self.path)))}, compression='{'gzip' if self._zipped else 'none'}'"
+        return f"{file_literal(self.path)}, compression='{'gzip' if self._zipped else 'none'}'"
 
     @contextmanager
     def _bytes(self) -> Iterator[IO[bytes]]:
