@@ -4,6 +4,7 @@ A message names the argument, the rule, how many values break it, the first inde
 hints at the repair. Checks are made once, at the door; what lies behind trusts its input.
 """
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -18,6 +19,8 @@ Array = NDArray[Any]
 
 #: A float overshoot of [0, 1] up to this size is rounding (float32 softmax) and is clipped with a warning.
 OVERSHOOT = 1e-6
+#: Files that a warning skips, so that it names the caller's line: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
+PACKAGE = (os.path.join(os.path.dirname(__file__), ""),)
 #: Rows of a probability matrix must sum to 1 within this; float16 has three digits and gets more room.
 ROW_SUM_TOLERANCE = {2: 2e-2, 4: 1e-3, 8: 1e-3}
 
@@ -221,7 +224,7 @@ def probabilities(name: str, values: Array) -> Array:
         first=tuple(int(i) for i in np.unravel_index(int(np.argmax(outside)), outside.shape)),
         most=max(-low, high - 1),
     )
-    warnings.warn(RoundingWarning(found), stacklevel=2)
+    warnings.warn(RoundingWarning(found), skip_file_prefixes=PACKAGE)
     return np.clip(values, 0, 1)
 
 

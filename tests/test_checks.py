@@ -181,3 +181,151 @@ def test_every_message_cuts_long_values():
         with pytest.raises((ValueError, TypeError)) as refused:
             check()
         assert len(str(refused.value)) < 1000
+
+
+# --- where one rule ends and the next begins
+
+
+def test_exact_zeros_and_ones_are_no_overshoot():
+    values = np.array([0.0, 1.0, 1 + 1e-9, 0.0, -1e-8, 1.0])
+    with pytest.warns(
+        _checks.RoundingWarning, match=r"`p`: 2 of 6 values .* by at most 1e-08 \(first at index 2\)"
+    ) as caught:
+        np.testing.assert_array_equal(_checks.probabilities("p", values), [0, 1, 1, 0, 0, 1])
+    assert caught[0].message.finding.count == 2
+    assert caught[0].filename == __file__
+
+
+def test_the_warning_names_the_line_of_the_caller_however_deep_the_check():
+    """Python shows that line, and shows a warning once per line."""
+    from bayescal import BinnedCounts
+
+    with pytest.warns(_checks.RoundingWarning) as caught:
+        BinnedCounts.from_arrays([0, 1], [0.5, 1 + 1e-9])
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_exact_zeros_and_ones_are_not_counted_beside_bad_values():
+    with pytest.raises(ValueError, match=r"1 of 4 values does not, first at index 2: 1\.2\."):
+        _checks.probabilities("p", np.array([0.0, 1.0, 1.2, 1 + 1e-7]))
+
+
+@pytest.mark.parametrize("edge", [-1e-6, 1 + 1e-6])
+def test_the_largest_overshoot_is_still_clipped_and_the_next_number_is_refused(edge):
+    middle = 0.5
+    with pytest.warns(_checks.RoundingWarning, match="1 of 2 values"):
+        np.testing.assert_array_equal(_checks.probabilities("p", np.array([middle, edge])), [middle, round(edge)])
+    beyond = np.nextafter(edge, edge + (edge - middle))
+    with pytest.raises(ValueError, match=r"1 of 3 values does not, first at index 2"):
+        _checks.probabilities("p", np.array([middle, edge, beyond]))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "hint"),
+    [
+        (0.0, 1.5, "Only an overshoot"),
+        (0.0, 1.51, "Percentages"),
+        (0.0, 100.0, "Percentages"),
+        (0.0, 100.5, "Scores are not"),
+        (-0.1, 1.2, "Logits"),
+    ],
+)
+def test_hints_at_the_ends_of_their_ranges(low, high, hint):
+    assert _checks.scale_hint(low, high).startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "within", "beyond"),
+    [(np.float16, 0.019, 0.022), (np.float32, 0.0009, 0.0012), (np.float64, 0.0009, 0.0011)],
+)
+def test_rows_may_be_off_by_what_their_dtype_allows_and_no_more(dtype, within, beyond):
+    for off in (within, -within):
+        _checks.rows_sum_to_one("p", np.array([[0.5, 0.5 + off]], dtype))
+    for off in (beyond, -beyond):
+        with pytest.raises(ValueError, match=r"1 of 1 values does not, first at index 0"):
+            _checks.rows_sum_to_one("p", np.array([[0.5, 0.5 + off]], dtype))
+
+
+def test_other_dtypes_are_taken_as_doubles_are():
+    assert _checks.row_sum_tolerance(np.longdouble) == _checks.row_sum_tolerance(np.float64) == 1e-3
+
+
+def test_at_most_three_near_names_and_only_near_ones():
+    known = ["alpha1", "alpha2", "alpha3", "alpha4", "zzz"]
+    assert _checks.did_you_mean("alpha", known).count("alpha") == 3
+    # similarity is 2 * common letters / all letters: 2 * 2 / 8 = 0.5 is near enough, 2 * 2 / 9 is not
+    assert _checks.did_you_mean("abxy", ["abuv"]) == " Did you mean 'abuv'?"
+    assert _checks.did_you_mean("abxy", ["abuvw"]) == ""
+
+
+def test_one_is_the_least_whole_number_unless_told():
+    assert _checks.whole_number("n", 1) == 1
+    with pytest.raises(ValueError, match="`n` must be an integer >= 1, not 0"):
+        _checks.whole_number("n", 0)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, np.inf, np.nan])
+def test_positive_is_finite_and_above_zero(value):
+    with pytest.raises(ValueError, match=r"`a` must be finite and > 0; 1 of 2 values does not, first at index 1"):
+        _checks.positive("a", [0.5, value])
+    with pytest.raises(ValueError, match="1 of 1 values does not, first at index 0"):
+        _checks.positive("a", value)
+
+
+def test_positive_keeps_arrays_and_their_shape():
+    np.testing.assert_array_equal(_checks.positive("a", [1, 2], (2,)), [1.0, 2.0])
+    assert _checks.positive("a", [1, 2]).shape == (2,)
+    with pytest.raises(ValueError, match=r"`a` must be a number or have shape \(3,\), not \(2,\)"):
+        _checks.positive("a", [1, 2], (3,))
+    with pytest.raises(TypeError, match="`a` must be a number or an array of numbers, not 'x'"):
+        _checks.positive("a", "x")
+
+
+def test_a_range_holds_both_of_its_ends():
+    values = np.array([1.0, 2.0, 3.0])
+    assert _checks.between("x", values, 1, 3) is values
+    for bad, at in (([0.5, 2.0], 0), ([2.0, 3.5], 1), ([2.0, np.nan], 1)):
+        with pytest.raises(ValueError, match=rf"`x` must give values in \[1, 3\]; 1 of 2 .* at index {at}"):
+            _checks.between("x", np.array(bad), 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "percent"), [(0, False), (-0.5, False), (1, False), (1.5, True), (100, True), (100.5, False)]
+)
+def test_fractions_lie_strictly_between_0_and_1(value, percent):
+    with pytest.raises(ValueError, match="`prob` must lie strictly between 0 and 1") as caught:
+        _checks.fraction("prob", value)
+    assert str(caught.value).endswith("Percent? Divide by 100.") == percent
+
+
+@pytest.mark.parametrize("value", [True, "0.5", None])
+def test_fractions_are_numbers(value):
+    with pytest.raises(TypeError, match=r"`prob` must be a number in \(0, 1\)"):
+        _checks.fraction("prob", value)
+    assert _checks.fraction("prob", 0.25) == 0.25
+
+
+def test_findings_are_alike_if_argument_and_rule_are():
+    def finding(name, rule):
+        with pytest.raises(ValueError, match=rule) as caught:
+            _checks.refuse(name, rule, np.array([True]))
+        return caught.value.finding
+
+    assert finding("a", "must be odd").is_like(finding("a", "must be odd"))
+    assert not finding("a", "must be odd").is_like(finding("a", "must be even"))
+    assert not finding("a", "must be odd").is_like(finding("b", "must be odd"))
+    assert not finding("a", "must be odd").is_like("must be odd")
+
+
+def test_a_finding_is_of_all_that_is_wrong_unless_it_says_at_least():
+    with pytest.raises(ValueError, match=r"1 of 2 values") as caught:
+        _checks.refuse("a", "must be odd", np.array([False, True]))
+    found = caught.value.finding
+    assert (found.most, found.at_least) == (0.0, False)
+
+
+def test_names_that_other_libraries_use_are_translated():
+    def model(counts, *, alpha=None): ...
+
+    with pytest.raises(TypeError, match=r"takes no 'prior'\. Here it is called 'alpha'\. The options"):
+        _checks.known_keywords("the model", ["prior"], model)

@@ -1,15 +1,32 @@
-"""One contract for every posterior: what `evaluate` and the estimands rely on.
+"""One contract for every posterior: what `evaluate` and the estimands rely on; and how the core is called.
 
 A new posterior joins `POSTERIORS`; a claim that it cannot make is left out there, with its reason.
 """
 
+import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from bayescal import BinDraws, BinnedCounts, dirichlet_posterior, ece, shrinkage_posterior
+import bayescal
+from bayescal import (
+    BinDraws,
+    BinnedCounts,
+    PairedCounts,
+    Predictions,
+    dirichlet_posterior,
+    ece,
+    shrinkage_posterior,
+)
+from bayescal.data.matrix import ClassRows
+from bayescal.estimands.plug_in import null_bins
+from bayescal.posterior.copula import reorder
+from bayescal.posterior.truncated_normal import sample_truncated_normal
+from bayescal.stats.bins import make_bins
 
 
 @dataclass(frozen=True)
@@ -192,3 +209,60 @@ def test_the_posterior_finds_the_truth(claim):
     drawn = ece(claim.make(BinnedCounts.from_arrays(y, p, bins=3)).sample(200, rng=11))
     expected = 0.15 if claim.exact_ece else (0.2 * 0.1 + 0.5 * 0.2) / 0.7  # the original weighs by P(bin | outcome 1)
     assert drawn.mean() == pytest.approx(expected, abs=0.01)
+
+
+# --- arguments have names, and options are given by name only
+
+Z, C, ROWS = [0, 1, 1], [0.2, 0.7, 0.9], Predictions.from_outcomes([0, 1, 1], [0.2, 0.7, 0.9])
+TABLE = pa.table({"outcome": Z, "confidence": C, "first_confidence": C, "second_confidence": C})
+MATRIX = [[0.8, 0.2], [0.3, 0.7], [0.1, 0.9]]
+COUNTS = BinnedCounts.from_arrays(Z, C, bins=2)
+NORMAL = {"loc": 0.0, "scale": 1.0, "low": 0.0, "high": 1.0}
+NAMED = {
+    "make_bins": (make_bins, {"bins": 2}, {"binning": "equal-width", "confidence": None}),
+    "empty": (BinnedCounts.empty, {"bins": 2}, {"target": "event"}),
+    "arrays": (BinnedCounts.from_arrays, {"outcome": Z, "confidence": C}, {"bins": 2, "target": "event"}),
+    "frame": (BinnedCounts.from_frame, {"frame": TABLE}, {"outcome": "outcome", "bins": 2}),
+    "predictions": (BinnedCounts.from_predictions, {"predictions": ROWS}, {"bins": 2, "binning": "equal-mass"}),
+    "classwise": (BinnedCounts.classwise, {"y_true": Z, "y_prob": MATRIX}, {"bins": 2, "weights": None}),
+    "classes": (BinnedCounts.of_classes, {"rows": ClassRows.read(Z, MATRIX)}, {"bins": 2}),
+    "no pairs": (PairedCounts.empty, {"first": 2, "second": 3}, {"target": "event"}),
+    "pairs": (
+        PairedCounts.from_arrays,
+        {"first_outcome": Z, "first_confidence": C, "second_outcome": Z, "second_confidence": C},
+        {"bins": 2, "binning": "equal-mass"},
+    ),
+    "pairs of a frame": (PairedCounts.from_frame, {"frame": TABLE}, {"outcome": "outcome", "bins": 2}),
+    "dirichlet": (dirichlet_posterior, {"counts": COUNTS}, {"alpha": 1, "formula": "corrected"}),
+    "shrinkage": (shrinkage_posterior, {"counts": COUNTS}, {"intercept_sd": 0.5, "rho": 0.2}),
+    "draws, dirichlet": (dirichlet_posterior(COUNTS).sample, {"n_draws": 5}, {"rng": 1}),
+    "draws, shrinkage": (shrinkage_posterior(COUNTS).sample, {"n_draws": 5}, {"rng": 1}),
+    "all draws": (shrinkage_posterior(COUNTS).sample_all, {"n_draws": 5}, {"rng": 1}),
+    "truncated normal": (sample_truncated_normal, {**NORMAL, "n_draws": 3}, {"rng": 1}),
+    "reorder": (reorder, {"draws": np.ones((3, 2)), "correlation": np.eye(2)}, {"rng": 1}),
+    "null": (null_bins, {"counts": COUNTS, "n_draws": 5}, {"rng": 1}),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_arguments_have_names_and_options_are_given_by_name_only(name):
+    function, arguments, options = NAMED[name]
+    function(**arguments, **options)
+    with pytest.raises(TypeError, match="positional argument"):
+        function(*arguments.values(), *options.values())
+
+
+def records():
+    """Every dataclass of the layers of the core."""
+    for layer in ("posterior", "estimands", "stats"):
+        folder = Path(bayescal.__file__).parent / layer
+        for file in sorted(folder.glob("*.py")):
+            module = importlib.import_module(f"bayescal.{layer}.{file.stem}")
+            yield from (thing for thing in vars(module).values() if is_dataclass(thing) and isinstance(thing, type))
+
+
+def test_records_are_frozen():
+    """What was counted, and what is believed of it, cannot change under those who hold it."""
+    found = {record.__name__: record.__dataclass_params__.frozen for record in records()}
+    assert {"BinnedCounts", "PairedCounts", "WindowedCounts", "ShrinkagePosterior", "DriftingBins"} <= set(found)
+    assert [name for name, frozen in found.items() if not frozen] == []

@@ -237,6 +237,33 @@ def test_how_we_know_shows_the_numbers_of_its_json_and_nothing_failed():
     assert f"pymc {stored['versions']['pymc']}" in said
 
 
+def test_how_we_know_shows_the_mutants_of_its_json_and_enough_were_killed():
+    """Shares are computed here from the counts of each module, so that a stale page is seen."""
+    stored = json.loads((DOCS / "_static" / "mutation.json").read_text(encoding="utf-8"))
+    names = ("places", "killed", "survived", "equivalent")
+    parts = {"together": dict.fromkeys(names, 0)}
+    for row in stored["modules"]:
+        assert (ROOT / row["file"]).is_file(), "run `make mutation`"
+        part = row["file"] if row["file"] == "bayescal/_checks.py" else row["file"].rpartition("/")[0]
+        for name, group in itertools.product(names, (part, "together")):
+            parts.setdefault(group, dict.fromkeys(names, 0))[name] += row[name]
+    total = parts["together"]
+    assert sum(total[name] for name in names[1:]) >= 300
+    assert total["killed"] / (total["killed"] + total["survived"]) >= 0.95
+    assert len(stored["survivors"]) == total["survived"]
+    page = DOCS / "explanation" / "how_we_know.md"
+    shown = next(t for t in markdown_tables(page) if t[0][0] == "Part")
+    assert {part: list(map(int, numbers)) for part, *numbers, _ in shown[2:]} == {
+        part: [counts[name] for name in names] for part, counts in parts.items()
+    }
+    for part, *_, share in shown[2:]:
+        killed, survived = parts[part]["killed"], parts[part]["survived"]
+        assert float(share.removesuffix("%")) == pytest.approx(100 * killed / (killed + survived), abs=0.051)
+    said = page.read_text(encoding="utf-8")
+    assert f"Run on {stored['date']} with seed {stored['seed']}" in said
+    assert all(f"| {row['file']}, `{row['function']}` |" in said for row in stored["survivors"])
+
+
 def as_seconds(said):
     number, unit = said.split()
     return float(number) * {"µs": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600}[unit]

@@ -265,7 +265,7 @@ class ShrinkagePosterior:
                 f"the sub-model {name!r} (probability {self.probabilities[name]:.2g}) is approximate: effective size "
                 f"{effective:.0f} of {count} draws, {unfinished:.2g} of its mass not resolved.",
                 SamplerWarning,
-                stacklevel=5,
+                skip_file_prefixes=_checks.PACKAGE,
             )
         return state
 

@@ -150,6 +150,29 @@ def test_two_names_of_one_model_are_one():
         assert between([values, values.copy()], [drawn, drawn], pair) == 1.0
 
 
+def test_where_nothing_varies_one_model_is_still_one_and_another_is_not():
+    """Gaps of exactly 0 and masses that never change: there is no cosine, so the cells decide."""
+    c, z = np.tile([0.2, 0.2, 0.8, 0.8], 5), np.tile([0, 1, 0, 1], 5)
+    mass = np.tile([0.5, 0.5], (100, 1))
+    still = BinDraws(mass, np.tile([0.2, 0.8], (100, 1)), np.array([[0.2, 0.8]]), np.array([True, True]), mass)
+    values = list(np.random.default_rng(1).standard_normal((2, 100)))
+    own = PairedCounts.from_arrays(z, c, z, c, bins=2)
+    assert between(values, [still, still], own) == pytest.approx(1)
+    others = [
+        PairedCounts.from_arrays(z, c, 1 - z, c, bins=2),  # the same bins, other outcomes
+        PairedCounts.from_arrays(z, c, z, 1 - c, bins=2),  # other bins, the same outcomes
+    ]
+    for other in others:
+        assert between(values, [still, still], other) == 0
+
+
+def test_without_rows_there_is_nothing_to_go_by():
+    pair = PairedCounts.empty(2)
+    bins = posteriors(pair, 50)
+    found = correlation([ece(d).values for d in bins], bins, {(0, 1): pair})
+    assert np.isfinite(found).all()
+
+
 def test_models_that_are_nearly_one_are_nearly_one():
     found = {}
     for noise in (2.0, 0.01, 0.0):
@@ -197,6 +220,16 @@ def test_pairs_that_contradict_each_other_give_the_matrix_with_negative_eigenval
     # by symmetry the eigenvectors stay: (2 / 3 of the trace each) the two left are equal, so correlations are +-1/2
     np.testing.assert_allclose(found, [[1, 0.5, 0.5], [0.5, 1, -0.5], [0.5, -0.5, 1]], atol=1e-12)
     np.testing.assert_array_equal(_nearest(np.eye(3)), np.eye(3))
+
+
+def test_two_names_of_one_model_stay_one_where_others_contradict_each_other():
+    """Rows 0 and 1 are the same, so cutting eigenvalues leaves them the same: a correlation of exactly 1."""
+    from bayescal.estimands.joint import _nearest
+
+    for c in (0.9, 0.7, 0.8123):
+        contradictory = np.array([[1, 1, c, c], [1, 1, c, c], [c, c, 1, -c], [c, c, -c, 1]])
+        assert np.linalg.eigvalsh(contradictory)[0] < -0.1
+        assert _nearest(contradictory)[0, 1] == 1.0
 
 
 def test_values_that_do_not_vary_break_nothing():

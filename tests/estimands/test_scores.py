@@ -79,6 +79,34 @@ def test_an_empty_bin_adds_what_its_mass_says():
     np.testing.assert_allclose(brier_score(bins, counts).values, [expected], rtol=1e-12)
 
 
+def test_fewer_draws_than_bins_with_an_empty_one():
+    """Bins [0, 1/3), [1/3, 2/3), [2/3, 1]; rows 0.2 and 0.2 (outcomes 0, 1) and 0.7, 0.9 (outcomes 0, 1).
+
+    In the last bin: mean 0.8, variance 0.01, covariance (0.1 * 0.5 + 0.1 * 0.5) / 2 = 0.05.
+    """
+    counts = BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.2, 0.7, 0.9], bins=3)
+    mass = np.array([[0.5, 0.0, 0.5], [0.25, 0.25, 0.5]])
+    accuracy = np.array([[0.5, 0.5, 0.6], [0.2, 0.4, 1.0]])
+    bins = BinDraws(mass, accuracy, np.array([[0.2, 0.5, 0.8]]), np.array([True, False, True]), mass)
+    within = 0.01 - 2 * 0.05
+    expected = [
+        0.5 * (0.25 + 0.09) + 0.5 * (0.24 + 0.04 + within),
+        0.25 * 0.16 + 0.25 * (0.24 + 0.01) + 0.5 * (0 + 0.04 + within),
+    ]
+    np.testing.assert_allclose(brier_score(bins, counts).values, expected, rtol=1e-12)
+
+
+def test_many_bins_most_of_them_empty():
+    """Rows 0.2 and 0.6, one each in two of 300 bins: nothing varies within them, and the others have no mass."""
+    counts = BinnedCounts.from_arrays([0, 1], [0.2, 0.6], bins=300)
+    occupied = counts.occupied
+    mass, accuracy, confidence = (np.where(occupied, value, 0.0)[None] for value in (0.5, 0.7, 0.0))
+    confidence[0, occupied] = [0.2, 0.6]
+    bins = BinDraws(mass, accuracy, confidence, occupied, mass)
+    expected = 0.5 * (0.21 + 0.5**2) + 0.5 * (0.21 + 0.1**2)
+    np.testing.assert_allclose(brier_score(bins, counts).values, [expected], rtol=1e-12)
+
+
 def test_an_evaluation_has_it(close_to):
     """20 000 rows: the posterior is around the mean squared error, as wide as the error of that mean or less."""
     rng = np.random.default_rng(5)

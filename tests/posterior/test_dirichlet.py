@@ -236,3 +236,26 @@ def test_options_that_make_no_sense(counts, options, error, message):
 def test_numbers_of_draws_that_make_no_sense(counts, n_draws, error):
     with pytest.raises(error, match="`draws` must be an integer >= 1"):
         dirichlet_posterior(counts).sample(n_draws)
+
+
+def test_pseudo_rows_and_spreads_may_be_at_the_ends_of_their_ranges(counts):
+    for alpha in (1e-12, 1e12):
+        assert dirichlet_posterior(counts, alpha=alpha).alpha[0, 0] == alpha
+    for alpha in (0.99e-12, 1.01e12):
+        with pytest.raises(ValueError, match=r"`alpha` must give values in \[1e-12, 1e\+12\]; 6 of 6"):
+            dirichlet_posterior(counts, alpha=alpha)
+    for sd in (1.01e-6, 0.99e6):  # in bins of width 1/3
+        posterior = dirichlet_posterior(counts, bin_variance=(sd / 3) ** 2)
+        np.testing.assert_allclose(posterior.confidence_parameters[1], sd / 3 / np.sqrt([3, 1, 4]))
+    for sd in (0.99e-6, 1.01e6):
+        with pytest.raises(ValueError, match=r"`bin_variance` must give standard deviations in bin widths in \[1e-06,"):
+            dirichlet_posterior(counts, bin_variance=(sd / 3) ** 2)
+
+
+def test_the_prior_says_when_the_formula_is_the_original(counts):
+    assert dirichlet_posterior(counts, formula="original").prior == "reference prior, original formula"
+    assert dirichlet_posterior(counts, alpha=2, formula="original").prior == "prior of 2 per cell, original formula"
+
+
+def test_the_default_number_of_draws(counts):
+    assert dirichlet_posterior(counts).sample(rng=1).mass.shape == (4000, 3)

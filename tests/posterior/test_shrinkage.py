@@ -12,10 +12,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import integrate
-from scipy.special import betaln, expit, logit
+from scipy.special import betaln, expit, gammaln, logit
 
-from bayescal import BinnedCounts, ece
+from bayescal import BinnedCounts, ece, evaluate_counts
 from bayescal.posterior import _cells, _moments, shrinkage
+from bayescal.posterior._beta_binomial import absolute_gap
+from bayescal.posterior._drift import DriftingBins
+from bayescal.posterior._prior import SUB_MODELS
 from bayescal.posterior._sub_models import COARSE, FINE
 from bayescal.posterior.shrinkage import SamplerWarning, ShrinkagePosterior, ShrinkagePrior, shrinkage_posterior
 
@@ -147,6 +150,30 @@ def test_evidence_and_parameters(references, case, name):
         assert means[parameter] == pytest.approx(getattr(expected, parameter), abs=2e-5, nan_ok=True), parameter
 
 
+def test_evidence_under_a_wide_prior_of_the_slope():
+    """300 of 300 at 0.9: any steeper slope explains it, out to slopes of exp(8) under a prior sd of 2.
+
+    Given s the logit of the centre is Normal(x exp(s), 0.5^2). A bin that is off has the likelihood
+    prod_i (kappa h + i) / (kappa + i), with v = tau^0.5 uniform.
+    """
+    n, x, rho = 300, logit(0.9), 0.2
+    s = np.linspace(-12, 12, 1201)
+    z, weight = np.polynomial.hermite_e.hermegauss(40)
+    h = expit(x * np.exp(s)[:, None] + 0.5 * z)
+    likelihood = (1 - rho) * h**n
+    for node, share in zip(*np.polynomial.legendre.leggauss(60), strict=True):
+        kappa = ((node + 1) / 2) ** -4 - 1
+        rising = n * np.log(h)  # where the Beta is so narrow that it is binomial
+        if kappa < 1e8:
+            rising = gammaln(kappa * h + n) - gammaln(kappa * h) - gammaln(kappa + n) + gammaln(kappa)
+        likelihood += rho * share / 2 * np.exp(rising)
+    by_s = likelihood @ weight / weight.sum() * np.exp(-0.5 * (s / 2) ** 2)
+    expected = np.log(by_s.sum() * (s[1] - s[0]) / (2 * np.sqrt(2 * np.pi)))
+    posterior = shrinkage_posterior(counts_of([n], [n], [0.9]), log_slope_sd=2, rho=rho)
+    # a thousandth of the mass may be missed before a warning says so
+    assert posterior.log_evidence[NAMES[4]] == pytest.approx(expected, abs=1e-3)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_drawn_parameters(references, name, close_to, mcse):
     """Means of intercept, slope, tau, rho: 14 comparisons with false alarms in 1.7 million each.
@@ -216,6 +243,47 @@ def test_evidence_far_from_where_the_search_begins():
     assert posterior.log_evidence["smooth drift, many bins off"] == pytest.approx(np.log(total), abs=1e-4)
 
 
+def test_sub_models_are_what_they_are_called():
+    """With or without drift, and which residual: of the integrated sub-models and of the table that names them."""
+    expected = dict(
+        zip(
+            NAMES, [(True, "none"), (False, "dense"), (False, "sparse"), (True, "dense"), (True, "sparse")], strict=True
+        )
+    )
+    models = shrinkage_posterior(BinnedCounts.empty(2))._coarse[1]
+    assert {name: (model.drift, model.residual) for name, model in models.items()} == expected
+    assert expected == SUB_MODELS
+
+
+@pytest.mark.parametrize("n_bins", [1, 3])
+def test_moments_of_the_ece_by_another_integrator(n_bins):
+    """No rows, many bins off: given tau the gaps are independent, and masses are Dirichlet(2 / M, ..., 2 / M).
+
+    E[m_b m_c] = a_b (a_c + [b = c]) / (T (T + 1)) with T = 2; E gap^2 = c (1 - c) tau^2.
+    """
+    c, a = (np.arange(n_bins) + 0.5) / n_bins, 2 / n_bins
+    products = a * (a + np.eye(n_bins)) / (2 * 3)
+
+    def at(tau):
+        kappa = 1 / tau**2 - 1
+        first = absolute_gap(c, kappa * c, kappa * (1 - c))
+        both = np.outer(first, first)
+        np.fill_diagonal(both, c * (1 - c) * tau**2)
+        return np.exp(-0.5 * (tau / 0.2) ** 2) * np.array([1.0, first.mean(), (products * both).sum()])
+
+    (total, mean, square), _ = integrate.quad_vec(at, 1e-6, 1 - 1e-9, epsrel=1e-9)
+    posterior = only(BinnedCounts.empty(n_bins), "many bins off")
+    assert posterior.ece_mean() == pytest.approx(mean / total, rel=2e-4)
+    assert posterior.ece_sd() == pytest.approx(np.sqrt(square / total - (mean / total) ** 2), rel=2e-4)
+
+
+def test_how_far_a_centre_can_be():
+    """|logit c| + (exp(6 sd_s) - 1) |x| + 6 sd_a at its largest: here of the first bin, by hand."""
+    bins = DriftingBins(np.array([5.0, 5.0]), np.array([1.0, 2.0]), np.array([0.1, 0.6]), 0.3, 0.2)
+    x = np.log(9)
+    assert bins.farthest_logit == pytest.approx(x + (np.exp(1.2) - 1) * x + 1.8, rel=1e-12)
+
+
 def test_exact_calibration_and_the_bayes_factor():
     """By hand: prod c^k (1 - c)^(n - k), against the average of the five; odds by Bayes' rule."""
     n, k, c = (np.array(v) for v in SMALL["three bins"])
@@ -270,6 +338,16 @@ def test_draws_against_moments(n_rows, name, close_to, mcse):
     close_to(drawn.std(ddof=1), posterior.ece_sd(), 1.1 * mcse.sd(drawn), "sd")
 
 
+@pytest.mark.parametrize("n_rows", [0, 300, 20_000])
+def test_points_of_no_weight_are_left_out(n_rows):
+    """Points below exp(-25) of the heaviest would cost time and memory, and change no digit that is shown."""
+    posterior = shrinkage_posterior(simulated(n_rows) if n_rows else BinnedCounts.empty(15))
+    for name in ("smooth drift", NAMES[3], NAMES[4]):
+        log_mass = posterior._coarse[1][name].nodes.log_mass
+        assert np.ptp(log_mass) < 28  # 1e-12 in a lattice, exp(-25) in cells
+        assert len(log_mass) > 50
+
+
 def test_drawn_bins_that_are_off(close_to):
     """One bin of 0.3 off among fifteen; each bin's share of draws against its probability."""
     k = np.round(2000 * np.where(np.arange(15) == 12, MIDDLE - 0.3, MIDDLE))
@@ -316,8 +394,25 @@ def test_what_cannot_be_sampled_well_is_told(monkeypatch):
     monkeypatch.undo()
     monkeypatch.setattr(_cells, "MOST_CELLS", 20)
     stopped = only(simulated(2000), NAMES[4])
-    with pytest.warns(SamplerWarning, match=r"'smooth drift, a few bins off' .* of its mass not resolved"):
-        stopped.sample(10, rng=1)
+    for draw in (
+        lambda: stopped.sample(10, rng=1),
+        lambda: stopped.sample_all(10, rng=1),
+        lambda: evaluate_counts(stopped.counts, draws=10, rng=1, sub_model_weights=(0, 0, 0, 0, 1)),
+    ):
+        with pytest.warns(
+            SamplerWarning, match=r"'smooth drift, a few bins off' .* of its mass not resolved"
+        ) as caught:
+            draw()
+        assert [warning.filename for warning in caught] == [__file__]  # the line that asked for draws
+
+
+def test_too_few_draws_say_nothing_about_an_importance_sample(monkeypatch):
+    """Fifty draws are judged, forty-nine are not."""
+    monkeypatch.setattr(shrinkage, "POOR_SHARE", 1.0)
+    posterior = only(simulated(2000), NAMES[3])
+    posterior.sample(49, rng=1)
+    with pytest.warns(SamplerWarning, match=r"effective size \d+ of 50 draws"):
+        posterior.sample(50, rng=1)
 
 
 def test_needles_that_no_node_has_seen_are_told():
@@ -548,6 +643,23 @@ def test_the_defaults_are_those_of_the_design():
     assert prior.sub_model_weights == (1, 1, 1, 1, 1)
     assert prior.prior_odds == 1
     assert prior.mass_alpha is None
+
+
+def test_options_at_the_ends_of_their_ranges():
+    empty = BinnedCounts.empty(2)
+    assert shrinkage_posterior(empty, sparse_shape=0.05).prior_options.sparse_shape == 0.05
+    assert shrinkage_posterior(empty, rho=0.5).prior_options.rho == (0.5,)
+    assert shrinkage_posterior(empty, mass_alpha=2).prior_options.mass_alpha == 2.0
+    assert shrinkage_posterior(empty, sub_model_weights=(0, 0, 0, 0, 1)).probabilities[NAMES[4]] == 1
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="`sub_model_weights` must be finite and >= 0; 1 of 5"):
+            shrinkage_posterior(empty, sub_model_weights=(1, 1, bad, 1, 1))
+
+
+def test_the_default_number_of_draws():
+    posterior = shrinkage_posterior(BinnedCounts.from_arrays([0, 1], [0.2, 0.7], bins=2))
+    assert posterior.sample(rng=1).mass.shape == (4000, 2)
+    assert posterior.sample_all(rng=1).tau.shape == (4000,)
 
 
 def test_the_prior_in_words():

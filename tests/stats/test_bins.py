@@ -1,12 +1,16 @@
 """Edges: one correctly rounded division each; equal mass without splitting ties; custom ones checked."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bayescal.data.matrix import ClassRows
+from bayescal.data.predictions import Predictions
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, equal_mass_edges, equal_width_edges, make_bins
+from bayescal.stats.paired import PairedCounts
 
 
 def test_equal_width_edges_are_python_divisions():
@@ -189,3 +193,40 @@ def test_equal_mass_checks_the_confidences(values):
 def test_bins_are_frozen():
     with pytest.raises(AttributeError):
         Bins(np.array([0.0, 1.0]), "custom").kind = "other"
+
+
+# --- the default
+
+
+def rows_of_two_models():
+    rng = np.random.default_rng(1)
+    y, a, b = rng.integers(0, 2, 300), rng.random(300), rng.random(300)
+    return pa.table({"outcome": y, "confidence": a, "first_confidence": a, "second_confidence": b}), y, a, b
+
+
+def margins(pair):
+    return [pair.first.bins, pair.second.bins]
+
+
+FRAME, Y, A, B = rows_of_two_models()
+MATRIX = np.column_stack([1 - A, A])
+DEFAULTS = {
+    "make_bins": lambda: [make_bins()],
+    "equal_mass_edges": lambda: [make_bins(equal_mass_edges(A))],
+    "equal mass": lambda: [BinnedCounts.from_arrays(Y, A, binning="equal-mass").bins],
+    "empty": lambda: [BinnedCounts.empty().bins],
+    "arrays": lambda: [BinnedCounts.from_arrays(Y, A).bins],
+    "predictions": lambda: [BinnedCounts.from_predictions(Predictions.from_outcomes(Y, A)).bins],
+    "frame": lambda: [BinnedCounts.from_frame(FRAME).bins],
+    "classes": lambda: [c.bins for c in BinnedCounts.classwise(Y, MATRIX)],
+    "rows of classes": lambda: [c.bins for c in BinnedCounts.of_classes(ClassRows.read(Y, MATRIX))],
+    "no pairs": lambda: margins(PairedCounts.empty()),
+    "pairs": lambda: margins(PairedCounts.from_arrays(Y, A, Y, B)),
+    "pairs of a frame": lambda: margins(PairedCounts.from_frame(FRAME)),
+}
+
+
+@pytest.mark.parametrize("way", DEFAULTS)
+def test_fifteen_bins_unless_told(way):
+    """As Guo et al. (2017) have them, and as every page of the docs says."""
+    assert [len(bins) for bins in DEFAULTS[way]()] in ([15], [15, 15])

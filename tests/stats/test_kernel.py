@@ -6,7 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bayescal.stats._kernel import CHUNK, FAST_INDEX_BINS, accumulate, bin_index
+from bayescal.stats import _kernel
+from bayescal.stats._kernel import CHUNK, FAST_INDEX_BINS, accumulate, accumulate_classes, bin_index
 from bayescal.stats.bins import equal_width_edges, make_bins
 
 DTYPES = [np.float16, np.float32, np.float64]
@@ -121,3 +122,63 @@ def test_sums_are_kept_in_double_precision(dtype):
     sums, _ = accumulate(confidence, np.broadcast_to(np.int8(1), n), None, make_bins(10))
     assert sums.cells[1, 6] == n
     assert sums.deviation[1, 6] == pytest.approx(n * (0.625 - 0.65), rel=1e-10)
+
+
+# --- what comes back beside the sums
+
+
+@pytest.fixture
+def numpy_alone(monkeypatch):
+    monkeypatch.setenv("BAYESCAL_COMPILE", "never")
+
+
+@pytest.mark.usefixtures("numpy_alone")
+def test_the_largest_weight_wherever_it_is(monkeypatch):
+    monkeypatch.setattr(_kernel, "SPAN", 4)
+    monkeypatch.setattr(_kernel, "CHUNK", 2)
+    c, z = np.linspace(0, 1, 10), np.tile([0, 1], 5)
+    matrix, label = np.column_stack([c, 1 - c]), z.astype(np.int64)
+    assert accumulate(c, z, None, make_bins(3))[1] == 1.0
+    assert accumulate_classes(matrix, label, None, make_bins(3), 1e-3)[1] == 1.0
+    for at in range(10):
+        weight = np.full(10, 0.25)
+        weight[at] = 0.75
+        assert accumulate(c, z, weight, make_bins(3))[1] == 0.75
+        assert accumulate_classes(matrix, label, weight, make_bins(3), 1e-3)[1] == 0.75
+
+
+@pytest.mark.usefixtures("numpy_alone")
+@pytest.mark.parametrize("at", [0, 4, 9])
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("c", -1e-9), ("c", 1 + 1e-9), ("c", np.nan), ("z", 2), ("z", -1), ("w", -1e-9), ("w", np.inf), ("w", np.nan)],
+)
+def test_a_value_that_is_not_allowed_leaves_no_sums(column, value, at):
+    columns = {"c": np.linspace(0, 1, 10), "z": np.tile([0, 1], 5), "w": np.ones(10)}
+    columns[column][at] = value
+    assert accumulate(columns["c"], columns["z"], columns["w"], make_bins(3)) is None
+    if column != "z":
+        matrix = np.column_stack([columns["c"], 1 - columns["c"]])
+        assert accumulate_classes(matrix, np.tile([0, 1], 5), columns["w"], make_bins(3), 1e-3) is None
+
+
+@pytest.mark.usefixtures("numpy_alone")
+def test_zeros_and_infinite_neighbours_are_allowed():
+    """Confidences and weights of exactly 0, confidences of exactly 1, and the largest weight that is finite."""
+    largest = np.finfo(np.float64).max
+    sums, heaviest = accumulate(np.array([0.0, 1.0]), np.array([0, 1]), np.array([0.0, largest]), make_bins(2))
+    assert heaviest == largest
+    np.testing.assert_array_equal(sums.cells, [[1, 0], [0, 1]])
+
+
+@pytest.mark.usefixtures("numpy_alone")
+def test_labels_and_rows_of_a_matrix():
+    matrix = np.array([[0.25, 0.75], [0.5, 0.5]])
+    for label in ([0, 2], [-1, 0]):
+        assert accumulate_classes(matrix, np.array(label), None, make_bins(2), 1e-3) is None
+    assert accumulate_classes(matrix, np.array([0, 1]), None, make_bins(2), 1e-3) is not None
+    # rows may be off by the tolerance itself, exactly, in either direction
+    for off in (0.125, -0.125):
+        moved = matrix + np.array([[off, 0], [0, 0]])
+        assert accumulate_classes(moved, np.array([0, 1]), None, make_bins(2), 0.125) is not None
+        assert accumulate_classes(moved, np.array([0, 1]), None, make_bins(2), 0.124) is None

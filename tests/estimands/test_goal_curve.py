@@ -1,0 +1,106 @@
+"""With how many rows a goal is met: against the same posterior by a sum over a finer grid, number by number."""
+
+import math
+from collections import Counter
+from statistics import NormalDist
+
+import pytest
+
+from bayescal.estimands.goal_curve import GoalCurve, curve_near_answer
+
+PHI, Z_OF = NormalDist().cdf, NormalDist().inv_cdf
+#: Widths of the curve: 25 steps of one ratio from 1 / 20 to 6.
+WIDTHS = [0.05 * (6 / 0.05) ** (i / 24) for i in range(25)]
+
+
+def verdicts(met, missed):
+    return Counter({"meets it": met - met // 3, "meets it otherwise": met // 3, None: missed})
+
+
+@pytest.fixture(scope="module")
+def points():
+    """(x, s, weight) of FUTURES at p = 0.8, x from -0.5 to log(5000) + 3, from the formula in the docstring."""
+    return posterior(FUTURES, 0.8, 5000)
+
+
+def posterior(futures, probability, largest, step=0.02):
+    z, points = Z_OF(probability), []
+    for i in range(round((math.log(largest) + 3.5) / step)):
+        x = -0.5 + (i + 0.5) * step
+        for s in WIDTHS:
+            weight = 1.0
+            for n, (met, missed) in futures.items():
+                share = PHI(z + (math.log(n) - x) / s)
+                weight *= share**met * (1 - share) ** missed
+            points.append((x, s, weight))
+    total = sum(weight for *_, weight in points)
+    return [(x, s, weight / total) for x, s, weight in points]
+
+
+def quantile(values_and_weights, q):
+    below = 0.0
+    for value, weight in sorted(values_and_weights):
+        below += weight
+        if below >= q:
+            return value
+    raise AssertionError(below)
+
+
+FUTURES = {100: (2, 8), 300: (5, 5), 1000: (9, 1)}
+
+
+def fitted(futures, probability=0.8, largest=5000):
+    return GoalCurve({n: verdicts(*counts) for n, counts in futures.items()}, probability, largest)
+
+
+@pytest.mark.parametrize("q", [0.05, 0.5, 0.9])
+def test_quantiles_of_the_rows_needed(points, q):
+    assert fitted(FUTURES).quantile(q) == pytest.approx(quantile([(x, w) for x, _, w in points], q), abs=0.03)
+
+
+@pytest.mark.parametrize("other", [0.5, 0.95])
+def test_quantiles_at_another_probability(points, other):
+    """Share met is `other` where z_other = z_p + (log n - x) / s."""
+    moved = [(x + s * (Z_OF(other) - Z_OF(0.8)), w) for x, s, w in points]
+    for q in (0.1, 0.5, 0.9):
+        assert fitted(FUTURES).quantile(q, other) == pytest.approx(quantile(moved, q), abs=0.03)
+    assert fitted(FUTURES).quantile(0.5, 0.8) == fitted(FUTURES).quantile(0.5)
+
+
+def test_the_width_is_the_median_of_its_posterior(points):
+    assert fitted(FUTURES).width == pytest.approx(quantile([(s, w) for _, s, w in points], 0.5))
+
+
+def test_without_futures_rows_are_uniform_on_the_log_scale_and_widths_too():
+    prior = fitted({100: (0, 0)}, largest=1000)
+    for q in (0.001, 0.25, 0.5, 0.999):
+        assert prior.quantile(q) == pytest.approx(-0.5 + q * (math.log(1000) + 3.5), abs=0.02)
+    assert prior.width == pytest.approx(WIDTHS[12])  # the thirteenth of 25
+
+
+def test_a_goal_that_is_never_met_needs_more_than_the_largest_number():
+    assert fitted(dict.fromkeys((10, 100, 1000), (0, 50)), largest=1000).quantile(0.05) > math.log(1000)
+    assert fitted(dict.fromkeys((10, 100, 1000), (50, 0)), largest=1000).quantile(0.95) < math.log(10)
+
+
+def test_sizes_more_than_ten_times_away_are_left_out():
+    """The answer lies near 300 rows, so 29 and 3100 rows are too far away, 31 and 2900 near."""
+    wide = {29: (0, 10), 31: (0, 10), 100: (1, 9), 300: (8, 2), 1000: (10, 0), 2900: (10, 0), 3100: (10, 0)}
+    centre = fitted(wide).quantile(0.5)
+    assert math.log(290) < centre < math.log(310)
+    near = curve_near_answer({n: verdicts(*counts) for n, counts in wide.items()}, 0.8, 5000)
+    assert near.sizes == [31, 100, 300, 1000, 2900]
+    assert near.quantile(0.5) == fitted({n: wide[n] for n in near.sizes}).quantile(0.5)
+
+
+def test_with_no_size_near_the_answer_all_are_kept():
+    """Never met with up to 10 rows: the answer is taken as the largest number, 100 000 rows."""
+    alone = {5: (0, 500), 10: (0, 500)}
+    near = curve_near_answer({n: verdicts(*counts) for n, counts in alone.items()}, 0.8, 100_000)
+    assert near.sizes == [5, 10]
+
+
+def test_a_size_exactly_ten_times_away_is_near():
+    """Never met: the answer is taken as the largest number, 100 rows, and 10 rows are a tenth of it."""
+    near = curve_near_answer({n: verdicts(0, 500) for n in (5, 10)}, 0.8, 100)
+    assert near.sizes == [10]

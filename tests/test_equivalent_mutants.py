@@ -1,0 +1,37 @@
+"""The list of equivalent mutants: each entry names code that exists, and says why no test can see the change."""
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LISTED = tomllib.loads((ROOT / "tests" / "equivalent_mutants.toml").read_text(encoding="utf-8"))["mutant"]
+ENTRIES = ("file", "function", "operator", "was", "now")
+
+
+def source_of(file, function):
+    """Lines of a function, class or module without their indentation, as one text."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    node, lines = ast.parse(text), text.splitlines()
+    for name in filter(None, function.split(".")):
+        node = next(n for n in ast.walk(node) if getattr(n, "name", None) == name)
+    if isinstance(node, ast.Module):
+        return " ".join(line.strip() for line in lines)
+    first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+    return " ".join(line.strip() for line in lines[first - 1 : node.end_lineno])
+
+
+@pytest.mark.parametrize("mutant", LISTED, ids=lambda m: f"{m['file']}:{m['function']}")
+def test_an_entry_is_of_code_that_exists(mutant):
+    """Where this fails, the code was changed: judge the mutant anew, or remove it from `equivalent_mutants.toml`."""
+    assert {"file", "function", "operator", "was", "reason"} <= set(mutant) <= {*ENTRIES, "reason"}
+    assert mutant["was"] in source_of(mutant["file"], mutant["function"])
+    assert mutant["was"] != mutant.get("now")
+    assert len(mutant["reason"].split()) >= 4
+
+
+def test_no_entry_is_there_twice():
+    keys = [tuple(m.get(entry, "") for entry in ENTRIES) for m in LISTED]
+    assert sorted(keys) == sorted(set(keys))
