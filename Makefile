@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 # QUICK=1 gives the targets that measure something a short form, which writes nothing: at most two minutes each.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest notebooks spark docs pictures coverage verify bench references datasets
+.PHONY: help demo test lint types pytest notebooks spark docs pictures coverage verify bench mutation references datasets
 .PHONY: lock latest lowest clean
 
 REQUIREMENTS := .ci/requirements
@@ -27,12 +27,13 @@ help:
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
 	@echo "make bench      speed beside other programs, as ratios within one run; for the docs; a quarter of an hour"
+	@echo "make mutation   small changes of the core, one at a time: do its tests fail? For the docs; half an hour"
 	@echo "make references sample the stored reference posteriors anew, with PyMC"
 	@echo "make datasets   build the shipped prediction sets anew"
 	@echo "make lock       renew the exact versions in $(REQUIREMENTS), which all targets above use"
 	@echo "make latest     the tests with the newest version of everything"
 	@echo "make lowest     the tests with the oldest versions that pyproject.toml allows, on Python 3.12"
-	@echo "With QUICK=1, pictures, coverage, verify, bench, references and datasets do a little of each part and write nothing."
+	@echo "With QUICK=1, pictures, coverage, verify, bench, mutation, references and datasets do a little of each part and write nothing."
 
 demo: .venv/ready
 	$(RUN) bayescal demo
@@ -77,6 +78,10 @@ bench: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/bench.txt
 	$(if $(QUICK),BAYESCAL_QUICK=1 )$(RUN) pytest -q tests/benchmarks --override-ini addopts= $(if $(QUICK),--benchmark-disable,--benchmark-group-by=group --benchmark-columns=min$(comma)median$(comma)rounds)
 	$(RUN) python docs/make/performance.py $(SHORT)
+
+mutation: .venv/ready
+	$(PINNED) -r $(REQUIREMENTS)/mutation.txt
+	$(RUN) python docs/make/mutation.py $(SHORT)
 
 references: .venv/ready
 	$(RUN) python tests/make_reference_posteriors.py $(SHORT)

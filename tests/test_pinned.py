@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PINS = ROOT / ".ci" / "requirements"
 #: Requirement files, and the groups of packages that each must hold.
-GROUPS = {"dev": ["dev"], "build": ["build"], "docs": ["docs"], "bench": ["bench"], "spark": ["spark"]}
+GROUPS = {name: [name] for name in ("dev", "build", "docs", "bench", "mutation", "spark")}
 #: Modules of distributions with another name.
 DISTRIBUTIONS = {"lazy_loader": "lazy-loader", "sklearn": "scikit-learn", "mpl_toolkits": "matplotlib"}
 #: pyarrow where the user's frame is one of pyarrow's; xarray for annotations only.
