@@ -23,6 +23,8 @@ Floats = NDArray[np.float64]
 OUTCOME_RATE = {"event": "event rate", "classwise": "class frequency"}
 #: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar less than half as strong as a full one's.
 THIN = 10
+#: Radius of a dot, as a share of the height of the axes.
+DOT = 0.012
 #: Three points or more within this range of confidence are enlarged.
 CROWDED = 0.35
 #: Inches that the words want, across and down; with less they are fewer and smaller.
@@ -150,10 +152,10 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     Both axes run from 0 to 1 unless three or more bins crowd into a third of the range, as they do for an
     accurate network; then that part is enlarged. No global style is changed.
 
-    A dot may lie outside its bar, which a line above the axes then explains. The dot shows its own bin alone. Under the
-    shrinkage model the bar also uses the other bins: where they say that the model is nearly calibrated, a gap in one
-    bin is likely chance. Under the other models the bar combines the rows of its bin with the prior; of a bin with no
-    or only positive rows, an equal-tailed interval ends short of 0 and of 1.
+    A dot may lie outside its bar. Where this can be seen, a line above the axes explains it. The dot shows its own bin
+    alone. Under the shrinkage model the bar also uses the other bins: if they say that the model is nearly calibrated, a
+    gap in one bin is likely due to chance. Under the other models the bar combines the rows of its bin with the prior.
+    In a bin without positive rows, or with positive rows only, an equal-tailed interval ends short of 0 or 1.
 
     The picture stays within the place of its subplot, and in less than 4 by 3.6 inches its words are fewer and smaller.
     ``plt.subplots(2, 2, layout="constrained")`` makes the most of the place.
@@ -186,7 +188,7 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     ax.tick_params(labelbottom=False)
     lines = _reliability_key(ax, prob, thin=bool((points.effective_n < THIN).any()), small=small)
     above = (TINY if small else SMALL) * 1.4 * lines + 4
-    headline(ax, evaluation, prob, above=above, note=_note(points, evaluation), small=small)
+    headline(ax, evaluation, prob, above=above, note=_note(points, evaluation, window[1]), small=small)
     if small:
         small_words(ax)
         below.set_yticks([])
@@ -194,9 +196,10 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     return ax
 
 
-def _note(points: ReliabilityPoints, evaluation: Evaluation) -> str:
-    """Why dots lie outside their bars, if any does."""
-    if not points.outside.any():
+def _note(points: ReliabilityPoints, evaluation: Evaluation, window: tuple[float, float]) -> str:
+    """Explain why dots lie outside their bars; nothing if every dot touches its bar in the picture."""
+    away = np.maximum(points.low - points.accuracy, points.accuracy - points.high)
+    if not (away > DOT * (window[1] - window[0])).any():
         return ""
     if isinstance(evaluation.posterior, ShrinkagePosterior):
         return "Dot outside its bar: a dot is one bin alone, a bar uses all bins."

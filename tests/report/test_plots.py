@@ -237,6 +237,14 @@ def far_off(model: str) -> bc.Evaluation:
     return bc.evaluate(y, p, bins=30, rng=1, model=model)
 
 
+def test_dots_that_touch_their_bars_are_not_explained() -> None:
+    """Where every row was right, an equal-tailed interval ends just short of 1, under the dot at 1."""
+    certain = np.r_[np.zeros(400), np.ones(600)]
+    ev = bc.evaluate(certain, np.r_[np.full(400, 0.05), np.full(600, 0.95)], model="dirichlet", rng=1)
+    assert reliability_points(ev).outside.all()
+    assert not any("outside" in t.get_text() for t in plot_reliability(ev, axes()).texts)
+
+
 def test_dots_outside_their_bars_are_explained_only_where_there_are_any() -> None:
     said = "Dot outside its bar: a dot is one bin alone, a bar uses all bins."
     off = far_off("shrinkage")
