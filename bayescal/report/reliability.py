@@ -153,9 +153,9 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     accurate network; then that part is enlarged. No global style is changed.
 
     A dot may lie outside its bar. Where this can be seen, a line above the axes explains it. The dot shows its own bin
-    alone. Under the shrinkage model the bar also uses the other bins: if they say that the model is nearly calibrated, a
-    gap in one bin is likely due to chance. Under the other models the bar combines the rows of its bin with the prior.
-    In a bin without positive rows, or with positive rows only, an equal-tailed interval ends short of 0 or 1.
+    alone. Under the shrinkage model the bar also uses the other bins: if they say that the model is nearly calibrated,
+    a gap in one bin is likely due to chance. Under the other models the bar combines the rows of its bin with the
+    prior. In a bin without positive rows, or with positive rows only, an equal-tailed interval ends short of 0 or 1.
 
     The picture stays within the place of its subplot, and in less than 4 by 3.6 inches its words are fewer and smaller.
     ``plt.subplots(2, 2, layout="constrained")`` makes the most of the place.
