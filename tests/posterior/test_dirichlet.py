@@ -259,3 +259,33 @@ def test_the_prior_says_when_the_formula_is_the_original(counts):
 
 def test_the_default_number_of_draws(counts):
     assert dirichlet_posterior(counts).sample(rng=1).mass.shape == (4000, 3)
+
+
+def test_a_mean_confidence_that_rounding_put_outside_its_bin_counts_as_at_its_edge():
+    """float16 has 0.09998 for 0.1, which is counted in [0.1, 0.2): one row and the midpoint's weight of one row.
+
+    So the posterior's location is (0.1 + 0.15) / 2.
+    """
+    counts = BinnedCounts.from_arrays([1], np.array([0.1], np.float16), bins=10)
+    assert counts.mean_confidence[1] < 0.1
+    assert dirichlet_posterior(counts).confidence_parameters[0][1] == pytest.approx(0.125, rel=1e-12)
+    below = BinnedCounts.from_arrays([1], np.array([np.nextafter(np.float16(0.7), np.float16(0))]), bins=10)
+    assert dirichlet_posterior(below).confidence_parameters[0][6] < 0.7
+
+
+@pytest.mark.parametrize("share", [1 / 3, 0.02, 0.98])
+def test_the_exact_mean_where_an_accuracy_is_known_and_its_confidence_is_not(share):
+    """theta has mean t and a variance v below 1e-9; c is Normal(1/2, 1/12), truncated to [0, 1], with density f.
+
+    E|theta - c| = E|t - c| + f(t) v + O(v^2), whose second derivative in t is 2 f(t).
+    """
+    posterior = dirichlet_posterior(BinnedCounts.empty(1), alpha=[[3e8 * (1 - share)], [3e8 * share]])
+    with mp.workdps(30):
+        t, sd = mp.mpf(share), mp.sqrt(mp.mpf(1) / 12)
+        whole = mp.ncdf(1 / (2 * sd)) - mp.ncdf(-1 / (2 * sd))
+
+        def density(c):
+            return mp.npdf(c, mp.mpf(1) / 2, sd) / whole
+
+        expected = mp.quad(lambda c: density(c) * abs(t - c), [0, t, 1]) + density(t) * t * (1 - t) / (mp.mpf(3e8) + 1)
+    assert posterior.ece_mean() == pytest.approx(float(expected), rel=1e-13)

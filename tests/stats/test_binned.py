@@ -56,6 +56,18 @@ def test_weights_by_hand():
     np.testing.assert_array_equal(counts.n, [2, 1])
 
 
+def test_weights_whose_sums_are_the_rows_are_weights_all_the_same():
+    """Weights 1/2 and 3/2 of one bin add up to its two rows; their squares, to 5/2, do not."""
+    counts = BinnedCounts.from_arrays([1, 1], [0.6, 0.7], bins=2, weights=[0.5, 1.5])
+    assert counts.weighted
+    np.testing.assert_allclose(counts.effective_n, [0, 4 / 2.5])
+
+
+def test_effective_rows_of_small_weights():
+    """Weights 0.1 and 0.2: 0.09 / 0.05."""
+    assert BinnedCounts.from_arrays([0, 1], [0.2, 0.9], weights=[0.1, 0.2]).effective_rows == pytest.approx(1.8)
+
+
 def test_weight_zero_leaves_no_trace():
     outcome, confidence = rows()
     weight = (np.arange(1000) % 4 > 0).astype(float)

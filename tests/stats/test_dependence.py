@@ -62,3 +62,18 @@ def test_what_was_clipped_lies_in_the_bin_it_was_counted_in():
         counts = bc.BinnedCounts.of_classes(rows)
     for found, expected in zip(error_correlation(rows, counts), error_correlation(clipped, counts), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_what_was_clipped_is_clipped_again():
+    """Three classes, so that correlations are not -1 whatever the residuals; written out with clipped probabilities."""
+    rng = np.random.default_rng(2)
+    matrix = np.eye(3)[rng.integers(0, 3, 600)]
+    matrix[:, 0] += np.where(matrix[:, 0] == 1, 4e-7, -4e-7)
+    matrix[:, 1] += np.where(matrix[:, 1] == 1, 3e-7, -3e-7)
+    rows = ClassRows(label=rng.integers(0, 3, 600), matrix=matrix)
+    clipped = ClassRows(label=rows.label, matrix=np.clip(matrix, 0, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        counts = bc.BinnedCounts.of_classes(rows)
+    for found, expected in zip(error_correlation(rows, counts), written_out(clipped, counts), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)

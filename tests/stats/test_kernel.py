@@ -182,3 +182,25 @@ def test_labels_and_rows_of_a_matrix():
         moved = matrix + np.array([[off, 0], [0, 0]])
         assert accumulate_classes(moved, np.array([0, 1]), None, make_bins(2), 0.125) is not None
         assert accumulate_classes(moved, np.array([0, 1]), None, make_bins(2), 0.124) is None
+
+
+@pytest.mark.parametrize("edges", [[0, 1], [0, 0.111, 0.25, 0.253, 0.7, 1], np.arange(5001) / 5000])
+def test_the_table_of_compiled_loops_has_the_bin_of_each_lower_end(edges):
+    """Cells of one width from 0 to 1 and one beyond; at least four per bin."""
+    bins = make_bins(edges)
+    table = _kernel._Search.of(bins, np.float64).table
+    cells = len(table) - 2
+    assert cells >= 4 * len(bins)
+    assert math.log2(cells).is_integer()
+    expected = [
+        max(b for b in range(len(bins)) if bins.edges[b] <= Fraction(i, cells)) for i in range(0, cells + 2, 37)
+    ]
+    assert table[::37].tolist() == expected
+
+
+@pytest.mark.parametrize(("dtype", "eps"), [(np.float32, 2.0**-23), (np.float64, 2.0**-52)])
+def test_where_compiled_loops_need_not_compare(dtype, eps):
+    """c M and the edge are each rounded once, together by M eps / 2 of a bin at most; eight times that is kept free."""
+    for m in (1, 100, 4096):
+        search = _kernel._Search.of(make_bins(m), dtype)
+        assert (search.scale, search.sure) == (m, 0.5 - 4 * m * eps)

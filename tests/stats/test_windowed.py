@@ -65,6 +65,7 @@ def test_what_is_forgotten_cannot_be_asked_for_and_takes_no_rows():
     counts = windowed([3, 14, 35]).without(10)
     assert sorted(counts.counts) == [1, 3]
     assert counts.between(10) == [1, 3]
+    assert counts.between(20) == [3]
     with pytest.raises(ValueError, match="`start` must not be before 10: what was before is forgotten"):
         counts.between(0)
     more = counts.with_rows(Predictions.from_outcomes([1], [0.75]), 10)
