@@ -25,7 +25,7 @@ OUTCOME_RATE = {"event": "event rate", "classwise": "class frequency"}
 THIN = 10
 #: Three points or more within this range of confidence are enlarged.
 CROWDED = 0.35
-#: Inches that the words want, across and down; with less they are fewer and smaller.
+#: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 3.6)
 
 
@@ -61,7 +61,7 @@ class ReliabilityPoints:
 
     @property
     def outside(self) -> NDArray[np.bool_]:
-        """Whether the observed accuracy lies outside its interval, shape (n_occupied,)."""
+        """Flag bins whose observed accuracy lies outside the interval, shape (n_occupied,)."""
         return (self.accuracy < self.low) | (self.accuracy > self.high)
 
 
@@ -116,9 +116,9 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
     Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. Below the
-    diagonal accuracy falls short of confidence: over-confident, or, of an event, stated too high. Bins with few rows
-    are pale, with fewer than ten hollow; bins without rows are not there. The histogram below shows the share of the
-    rows in each bin, over the bin's interval.
+    diagonal, accuracy is lower than confidence: the classifier is over-confident or, for an event, the probability is
+    stated too high. Bins with few rows are pale, those with fewer than ten are hollow, and empty bins are not drawn.
+    The histogram below shows the share of rows per bin, over the bin's interval.
 
     Parameters
     ----------
@@ -150,13 +150,13 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     Both axes run from 0 to 1 unless three or more bins crowd into a third of the range, as they do for an
     accurate network; then that part is enlarged. No global style is changed.
 
-    A dot may lie outside its bar, which a line above the axes then explains. The dot shows its own bin alone. Under the
-    shrinkage model the bar also uses the other bins: where they say that the model is nearly calibrated, a gap in one
-    bin is likely chance. Under the other models the bar combines the rows of its bin with the prior; of a bin with no
-    or only positive rows, an equal-tailed interval ends short of 0 and of 1.
+    A dot may lie outside its bar; a line above the axes then says so. The dot shows its own bin alone. Under the
+    shrinkage model the bar also uses the other bins: if they indicate that the classifier is nearly calibrated, a gap
+    in one bin is likely due to chance. Under the other models the bar combines the rows of its bin with the prior. If
+    all outcomes in a bin are equal, the observed rate is 0 or 1, which an equal-tailed interval never contains.
 
-    The picture stays within the place of its subplot, and in less than 4 by 3.6 inches its words are fewer and smaller.
-    ``plt.subplots(2, 2, layout="constrained")`` makes the most of the place.
+    The picture stays within its subplot; in less than 4 by 3.6 inches, labels are fewer and smaller.
+    ``plt.subplots(2, 2, layout="constrained")`` makes the best use of the space.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
 
 
 def _note(points: ReliabilityPoints, evaluation: Evaluation) -> str:
-    """Why dots lie outside their bars, if any does."""
+    """Return the explanation of dots outside their bars; empty if there are none."""
     if not points.outside.any():
         return ""
     if isinstance(evaluation.posterior, ShrinkagePosterior):
@@ -305,7 +305,7 @@ def _draw_mass(below: "Axes", points: ReliabilityPoints) -> None:
 
 
 def _reliability_key(ax: "Axes", prob: float, *, thin: bool, small: bool) -> int:
-    """The key above the axes, since inside it would lie on data; returns the number of its lines."""
+    """Draw the key above the axes, where it hides no data; return its number of lines."""
     from matplotlib.lines import Line2D
 
     dot: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
@@ -316,7 +316,7 @@ def _reliability_key(ax: "Axes", prob: float, *, thin: bool, small: bool) -> int
     ]
     if not thin:
         del handles[1]
-    # where they do not fit beside each other, they stand below each other
+    # entries that do not fit side by side are stacked
     wide = sum(len(str(handle.get_label())) + 5 for handle in handles) > characters(ax, TINY if small else SMALL)
     ax.legend(
         handles=handles,

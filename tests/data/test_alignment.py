@@ -97,7 +97,7 @@ def test_rows_that_do_not_contradict_each_other(columns):
     [
         # the default index is one order of these labels, and a shuffled frame is another
         ([0, 1, 2], [2, 1, 0], r"2 of 3 are in other positions, first at position 0: 2, not 0.*`p\.loc\[y\.index\]`"),
-        (["a", "b", "c"], ["a", "b", "d"], "1 of 3 labels differ, first at position 2: 'd', not 'c'.*Make the indexes equal"),
+        (["a", "b", "c"], ["a", "b", "d"], "1 of 3 labels differ, first at position 2: 'd', not 'c'.*indexes equal"),
         ([3, 4, 5], [4, 5, 6], "3 of 3 labels differ"),
         ([7, 7, 8], [7, 8, 7], "2 of 3 are in other positions, first at position 1: 8, not 7.*Make the indexes equal"),
         ([("a", 1), ("b", 1), ("b", 2)], [("a", 1), ("b", 2), ("b", 1)], r"position 1: \('b', 2\), not \('b', 1\)"),

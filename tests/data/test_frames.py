@@ -190,7 +190,7 @@ ITSELF.append(ITSELF)
     ("values", "message"),
     [
         ([[0.1, 0.9], [0.5]], r"1 of 2 differs from index 0 \(length 2\), first at index 1: length 1"),
-        ([[0.1], [0.5], [], [0.1, 0.9]], r"2 of 4 do not .* \(length 1\), first at index 2: length 0"),
+        ([[0.1], [0.5], [], [0.1, 0.9]], r"2 of 4 differ .* \(length 1\), first at index 2: length 0"),
         (((0.1, 0.9), [0.5, 0.5], (0.5,)), "1 of 3 .* first at index 2: length 1"),
         ([np.array([0.1, 0.9]), np.array([0.2, 0.3, 0.5])], "first at index 1: length 3"),
         ([pd.Series([0.1, 0.9]), pd.Series([0.2])], "first at index 1: length 1"),
