@@ -1,5 +1,5 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
-# QUICK=1 gives the targets that measure something a short form, which writes nothing: at most two minutes each.
+# QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types pytest notebooks spark docs pictures coverage verify bench mutation references datasets
 .PHONY: lock latest lowest clean
@@ -15,7 +15,7 @@ PYTHON := $(or $(UV_PYTHON),$(shell ./.ci/find-python),3.13)
 LOWEST_PYTHON := $(or $(shell ./.ci/find-python 3.12),3.12)
 export UV_PROJECT_ENVIRONMENT ?= .venv
 RUN := $(UV) run --no-sync
-# exactly the versions of the requirement files: nothing is resolved, so a release of another project changes nothing
+# exactly the versions in the requirement files; nothing is resolved, so new releases of other projects have no effect
 PINNED := $(UV) pip install -q --python .venv --no-deps
 
 help:
@@ -27,13 +27,13 @@ help:
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
 	@echo "make bench      speed beside other programs, as ratios within one run; for the docs; a quarter of an hour"
-	@echo "make mutation   small changes of the core, one at a time: do its tests fail? For the docs; half an hour"
+	@echo "make mutation   change the core in one place at a time and check that a test fails; for the docs; half an hour"
 	@echo "make references sample the stored reference posteriors anew, with PyMC"
 	@echo "make datasets   build the shipped prediction sets anew"
-	@echo "make lock       renew the exact versions in $(REQUIREMENTS), which all targets above use"
-	@echo "make latest     the tests with the newest version of everything"
-	@echo "make lowest     the tests with the oldest versions that pyproject.toml allows, on Python 3.12"
-	@echo "With QUICK=1, pictures, coverage, verify, bench, mutation, references and datasets do a little of each part and write nothing."
+	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
+	@echo "make latest     tests with the newest versions of all packages"
+	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
+	@echo "With QUICK=1, pictures, coverage, verify, bench, mutation, references and datasets run in part and write nothing."
 
 demo: .venv/ready
 	$(RUN) bayescal demo
@@ -89,12 +89,12 @@ references: .venv/ready
 datasets: .venv/ready
 	$(RUN) python tests/make_datasets.py $(SHORT)
 
-# uv.lock names addresses and stays here; the requirement files name packages and versions only
+# uv.lock contains addresses and is not committed; the requirement files contain only package names and versions
 lock: $(UV)
 	rm -f uv.lock
 	$(UV) lock -q --python "$(PYTHON)"
 	./.ci/export-requirements $(UV) $(REQUIREMENTS)
-	@echo "Now run make test; commit $(REQUIREMENTS) when it passes."
+	@echo "Now run make test, and commit $(REQUIREMENTS) if it passes."
 
 latest: $(UV)
 	./.ci/test-versions latest $(UV) "$(PYTHON)"

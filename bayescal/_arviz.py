@@ -45,13 +45,13 @@ def datatree(
     attrs : mapping
         Attributes of the root.
     sample_stats : mapping of str to array, optional
-        What is known of each draw and is no parameter, as an index; shape (n_draws,). Plots and tables of a posterior
-        leave it out.
+        Values per draw that are not parameters, such as the index of a sub-model; shape (n_draws,). Plots and tables
+        of the posterior do not include them.
 
     Returns
     -------
     xarray.DataTree
-        Groups posterior, observed_data and constant_data, and sample_stats if there are any; netCDF keeps all of it.
+        Groups posterior, observed_data, constant_data and, if given, sample_stats; netCDF keeps all of them.
     """
     import arviz as az
 

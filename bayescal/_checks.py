@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 #: A float overshoot of [0, 1] up to this size is rounding (float32 softmax) and is clipped with a warning.
 OVERSHOOT = 1e-6
-#: Files that a warning skips, so that it names the caller's line: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
+#: Files that a warning skips so that it points to the caller's line: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
 PACKAGE = (os.path.join(os.path.dirname(__file__), ""),)
 #: Rows of a probability matrix must sum to 1 within this; float16 has three digits and gets more room.
 ROW_SUM_TOLERANCE = {2: 2e-2, 4: 1e-3, 8: 1e-3}
@@ -123,14 +123,14 @@ class RoundingWarning(UserWarning):
         self.finding = finding
 
 
-#: Characters of a value or a name that a message shows.
+#: Maximum number of characters of a value or name that a message shows.
 SHOWN = 100
-#: Names that are compared with a name that is not known; each comparison takes some microseconds.
+#: Maximum number of known names that are compared with an unknown one; a comparison takes a few microseconds.
 NAMES_COMPARED = 2000
 
 
 def quoted(value: Any) -> str:
-    """Return the value as Python writes it, cut where it is long.
+    """Return the `repr` of a value, truncated if it is long.
 
     Examples
     --------

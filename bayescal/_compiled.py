@@ -37,12 +37,12 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def _seal(files: Any) -> None:
-    """Append a digest to files of the cache and require it: machine code with one wrong bit may give wrong numbers."""
+    """Append a digest to cache files and verify it on loading: damaged machine code could return wrong numbers."""
     dump, load = files._dump, files._load_data
 
     def dump_with_digest(content: Any) -> bytes:
         data: bytes = dump(content)
-        return data + sha256(data).digest()  # what follows a pickle is not read
+        return data + sha256(data).digest()  # unpickling ignores trailing bytes
 
     def load_if_whole(name: str) -> Any:
         data = Path(files._data_path(name)).read_bytes()
@@ -54,19 +54,19 @@ def _seal(files: Any) -> None:
 
 
 def _forgive(cache: Any) -> None:
-    """Compile again where files of the cache are damaged or unreadable; go without it where the disk is full."""
+    """Recompile if cache files are damaged or unreadable; continue without a cache if the disk is full."""
     load, save = cache.load_overload, cache.save_overload
 
     def load_or_begin_anew(*arguments: Any) -> Any:
         try:
             return load(*arguments)
-        except Exception:  # what is wrong with a pickle raises errors of nearly every kind
+        except Exception:  # a damaged pickle can raise almost any exception
             with suppress(OSError):
                 cache.flush()
             return None
 
     def save_if_possible(*arguments: Any) -> None:
-        with suppress(Exception):  # a full disk; an index that could neither be read nor replaced
+        with suppress(Exception):  # a full disk, or an index that can be neither read nor replaced
             save(*arguments)
 
     cache.load_overload, cache.save_overload = load_or_begin_anew, save_if_possible

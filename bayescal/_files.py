@@ -16,7 +16,7 @@ from bayescal import _checks
 #: A draft that nobody has touched for so many seconds belongs to a process that was killed.
 ABANDONED = 3600
 DRAFT = ".draft"
-#: Bytes of a target's name, and of its suffix, beyond which a draft does not repeat it.
+#: Maximum length in bytes of a target's name, and of its suffix, that the name of a draft repeats.
 LONG_NAME, LONG_SUFFIX = 120, 32
 
 
@@ -70,8 +70,8 @@ def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
     Yields
     ------
     list of Path
-        A new name for each in the same folder, with the same suffix unless that is very long. On any exception, also
-        Ctrl-C, they are removed.
+        A new path per target in the same folder, with the same suffix unless the suffix is very long. The drafts are
+        removed on any exception, including Ctrl-C.
     """
     drafts = [t.with_name(_draft_name(t, secrets.token_hex(8))) for t in targets]
     try:
@@ -93,7 +93,7 @@ def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
 
 
 def _draft_name(target: Path, token: str) -> str:
-    """Name of a draft: that of its target is in it, by a digest where it is long, since systems allow 255 bytes."""
+    """Return the name of a draft: it contains the target's name or, since systems allow 255 bytes, a digest of it."""
     name = target.name
     if len(os.fsencode(name)) > LONG_NAME:
         name = f"{name[:16]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
@@ -113,7 +113,7 @@ def _sync(path: Path, access: int) -> None:
 def _remove_abandoned(target: Path, beside: Path) -> None:
     """Remove old drafts of one file; `beside`, written just now, tells the file system's own time."""
     now = beside.stat().st_mtime
-    before, after = _draft_name(target, "/").split("/")  # no name of a file has a slash in it
+    before, after = _draft_name(target, "/").split("/")  # file names cannot contain a slash
     name = re.compile(re.escape(before) + "[0-9a-f]+" + re.escape(after))
     with contextlib.suppress(OSError):  # a folder that cannot be listed is no reason not to save
         for entry in os.scandir(target.parent):
@@ -220,7 +220,7 @@ def existing_file(path: str | Path) -> Path:
 
 
 def _require_utf8(path: Path) -> None:
-    """Refuse names that no message can show and no engine can open."""
+    """Refuse a file name that is not UTF-8: messages cannot show it and the engine cannot open it."""
     name = str(path.absolute())
     try:
         name.encode()
@@ -278,7 +278,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _twice(names: Iterable[str]) -> str:
-    """Return a name that stands more than once."""
+    """Return the name that occurs most often."""
     return max(Counter(names).items(), key=lambda item: item[1])[0]
 
 

@@ -1,14 +1,14 @@
-"""A lock that an object can own and still be pickled, copied and inherited by a forked process."""
+"""A lock for objects that are pickled, copied or inherited by a forked process."""
 
 import os
 from threading import Lock
 
 
 class ProcessLock:
-    """A lock, free in every process but the one that took it.
+    """A lock that is held only in the process that acquired it.
 
-    A fork copies a lock but not the thread that holds it, so an ordinary lock could stay taken in the child for ever.
-    Here each process has a lock of its own. Pickles and deep copies are new locks.
+    A fork copies a lock but not the thread that holds it, so an ordinary lock could stay locked in the child forever.
+    This class keeps one lock per process. Unpickling or deep-copying it creates a new lock.
     """
 
     def __init__(self) -> None:
@@ -24,4 +24,4 @@ class ProcessLock:
         return ProcessLock, ()
 
     def _own(self) -> Lock:
-        return self._of_process.setdefault(os.getpid(), Lock())  # atomic: all threads get the same one
+        return self._of_process.setdefault(os.getpid(), Lock())  # atomic: all threads get the same lock

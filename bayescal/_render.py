@@ -1,4 +1,4 @@
-"""One table of numbers, as plain text, for a terminal and as HTML; and names as people may see them."""
+"""Render a table of numbers as plain text, for a terminal and as HTML; make names safe to display."""
 
 import functools
 import math
@@ -13,34 +13,34 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-#: Characters that are not printable by Python's rules and are shown nevertheless: joiners of letters and of emoji.
+#: Characters that `str.isprintable` rejects and that are kept nevertheless: they join letters and emoji.
 JOINERS = "\u200c\u200d"
-#: A name, and a whole message, are cut in the middle beyond so many characters.
+#: Maximum number of characters of a name and of a message; longer ones are shortened in the middle.
 LONGEST_NAME, LONGEST_MESSAGE = 100, 2000
-#: A cell may hold two names and a sign.
+#: A cell may hold two names with a minus sign between them.
 LONGEST_CELL = 2 * LONGEST_NAME + 3
-#: Names in a table get so many columns of the narrowest terminal.
+#: Minimum number of terminal columns for the names in a table.
 LEAST_ROOM = 16
-#: The only character of a printed table that is not ASCII.
+#: The only non-ASCII character in a printed table.
 RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
 
 
 def visible(text: object) -> str:
-    r"""Text with every control character written as Python's ``repr`` writes it.
+    r"""Escape control characters as Python's ``repr`` does.
 
-    Names of columns, classes, groups, models and files come from outside. An escape code in one of them would recolour
-    or rewrite a terminal, a line break would end a line of a table, and a bidirectional override would turn the rest of
-    a line around.
+    Names of columns, classes, groups, models and files come from the user's data. An escape code in a name could
+    recolour or overwrite the terminal, a line break would split a table row, and a bidirectional override would reverse
+    the rest of the line.
 
     Parameters
     ----------
     text : object
-        A name, or a sentence with names in it.
+        A name, or a sentence that contains names.
 
     Returns
     -------
     str
-        The same text without control characters, line separators, bidirectional controls and lone surrogates.
+        The text with control characters, line separators, bidirectional controls and lone surrogates escaped.
 
     Examples
     --------
@@ -57,19 +57,19 @@ def _visible(character: str) -> str:
 
 
 def cut(text: str, longest: int = LONGEST_MESSAGE) -> str:
-    """Long text without its middle, since names that begin alike often differ at their ends.
+    """Shorten long text in the middle, because names that start alike often differ at the end.
 
     Parameters
     ----------
     text : str
         Any text.
     longest : int, default 2000
-        Characters to keep, the dots included.
+        Maximum number of characters, including the dots.
 
     Returns
     -------
     str
-        `text` itself where it is short enough.
+        The shortened text, or `text` itself if it is short enough.
 
     Examples
     --------
@@ -83,17 +83,17 @@ def cut(text: str, longest: int = LONGEST_MESSAGE) -> str:
 
 
 def printed(text: object, longest: int = LONGEST_MESSAGE) -> str:
-    """Text without control characters and, beyond so many characters, without its middle."""
+    """Escape control characters and shorten text that is longer than `longest` characters."""
     return cut(visible(cut(str(text), longest)), longest)
 
 
 def name(text: object) -> str:
-    """A name from outside as sentences, tables and pictures show it: without control characters, and not too long."""
+    """Return a user-supplied name as sentences, tables and plots show it: escaped and shortened."""
     return printed(text, LONGEST_NAME)
 
 
 def printable[**P](sentence: Callable[P, str]) -> Callable[P, str]:
-    """Decorate what returns a sentence with names in it: control characters are written out, and it has an end."""
+    """Decorate a function that returns a sentence: escape control characters and limit its length."""
 
     @functools.wraps(sentence)
     def shown(*args: P.args, **kwargs: P.kwargs) -> str:
@@ -106,7 +106,7 @@ def printable[**P](sentence: Callable[P, str]) -> Callable[P, str]:
 class Sheet:
     """What is shown of a result: a sentence, its specification, a table, remarks.
 
-    Control characters in any of them are written out, and very long ones are cut; see `visible` and `cut`.
+    Control characters are escaped and very long texts are shortened; see `visible` and `cut`.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ _PAGE = """<div>
 
 
 def number(value: float, decimals: int = 4) -> str:
-    """Fixed decimals; what rounds to zero has no sign, and an undefined number is a dash."""
+    """Format a number with fixed decimals. Values that round to zero have no sign; NaN is shown as a dash."""
     return "-" if value != value else f"{value:z.{decimals}f}"
 
 
@@ -173,19 +173,19 @@ def probability(value: float) -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    r"""A name on as many lines as it needs, broken after spaces and signs; a longer word loses its middle.
+    r"""Wrap a name after spaces, underscores, slashes and hyphens; shorten words that are longer than a line.
 
     Parameters
     ----------
     text : str
         The name.
     width : int
-        Characters of a line; at least 6 are taken.
+        Characters per line; values below 6 count as 6.
 
     Returns
     -------
     str
-        Lines.
+        The name with line breaks.
 
     Examples
     --------
@@ -204,14 +204,14 @@ def wrapped(text: str, width: int) -> str:
 
 
 def table(sheet: Sheet, width: int = 100) -> "Table":
-    """The table of a sheet for a terminal, as a `rich` table.
+    """Build the table of a sheet for a terminal.
 
     Parameters
     ----------
     sheet : Sheet
         The sheet.
     width : int, default 100
-        Columns of the terminal. Long names are broken to fit; numbers are never cut.
+        Width of the terminal in columns. Long names are wrapped to fit; numbers are never cut.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def table(sheet: Sheet, width: int = 100) -> "Table":
     for i, title in enumerate(sheet.header):
         drawn.add_column(Text(title), justify="right" if i else "left", no_wrap=True)
     for first, *others in sheet.rows:
-        # as it is: a class may be called [red]
+        # Text is not parsed as markup: a class may be called [red]
         drawn.add_row(Text(wrapped(first, room) if len(first) > room else first), *map(Text, others))
     console = Console(width=10**6)
     least = Measurement.get(console, console.options, drawn).maximum
@@ -246,7 +246,7 @@ def text(sheet: Sheet, width: int = 100) -> str:
     from rich.console import Console
 
     buffer = io.StringIO()
-    # in a notebook rich would display the table and leave it out of the text
+    # in a notebook, rich would display the table instead of writing it to the buffer
     console = Console(
         file=buffer,
         width=width,
@@ -265,7 +265,7 @@ def text(sheet: Sheet, width: int = 100) -> str:
 
 
 def _stdout_has(character: str) -> bool:
-    """Whether printing a character is possible: the standard output of a script on Windows may be cp1252."""
+    """Return whether stdout can encode a character; on Windows its encoding may be cp1252."""
     try:
         character.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except (UnicodeEncodeError, LookupError):

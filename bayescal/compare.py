@@ -71,7 +71,7 @@ def compare(
 
     Notes
     -----
-    Values are combined by position; pandas columns whose indexes differ are refused, as by `evaluate`.
+    Values are combined by position; as in `evaluate`, pandas columns with different indexes raise a `ValueError`.
 
     The margins are the posteriors of each model alone. What ties them is the joint Dirichlet posterior of the cells
     (bin and outcome of one model, bin and outcome of the other) that occur, through a Gaussian copula; see

@@ -100,9 +100,9 @@ def evaluate(
     weights : array-like, shape (n_rows,), optional
         Importance weights >= 0. Evidence counts as Kish's effective number of rows.
     by : array-like, shape (n_rows,), or data frame of several columns, optional
-        Group of each row, as a fold, a site or a sex: one evaluation per group, all with the edges of all rows. Labels
-        may be anything hashable; missing ones are refused, and so are more than 30 different fractions, which are a
-        measurement (cut it into ranges).
+        Group of each row, such as a fold, a site or a sex: one evaluation per group, all with the same edges. Labels
+        may be any hashable values. Missing labels are refused, and so is a column with more than 30 distinct
+        non-integer numbers, which is a measurement: cut it into ranges.
     classes : sequence, optional
         Labels in the order of the columns; for ``event`` the label of 0 and the label of 1.
     logits : bool, default False
@@ -124,9 +124,8 @@ def evaluate(
 
     Notes
     -----
-    Values are combined by position. Series and data frames that have an index must have equal ones, or a
-    `ValueError` says how to align them. A default index ``0, 1, ..., n - 1`` beside labels that it does not hold counts
-    as no index.
+    Values are combined by position. The indexes of Series and data frames must be equal; otherwise a `ValueError` says
+    how to align them. A default index ``0, 1, ..., n - 1`` is ignored if the other index has different labels.
 
     Examples
     --------

@@ -78,8 +78,8 @@ class CalibrationMonitor:
 
     def __init__(self, bins: Any = 15, *, window: Any = None, target: str = "confidence") -> None:
         _checks.one_of("target", target, TARGETS)
-        # replaced and never changed, so that a batch is counted in all its windows or in none; who reads it twice may
-        # find two states, and who replaces it must hold the lock
+        # replaced and never modified, so that a batch is counted in all its windows or in none; code that reads it
+        # twice may see two states, and code that replaces it must hold the lock
         self._held = WindowedCounts(make_bins(bins), target, None if window is None else Window.of(window))
         self._changing, self._saving = ProcessLock(), ProcessLock()
 
@@ -368,7 +368,7 @@ class CalibrationMonitor:
         OSError
             If the folder is missing or cannot be written to.
         """
-        with self._saving:  # an older state must not replace a newer one
+        with self._saving:  # prevents an older state from replacing a newer one
             return _files.write_atomically(path, _files.document_text(self._held.document()))
 
     @classmethod

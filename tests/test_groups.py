@@ -345,7 +345,7 @@ def test_a_measurement_makes_no_groups():
     p = rng.random(600)
     y = rng.random(600) < p
     said = (
-        r"^`by` must hold labels of groups; it holds 600 different numbers, 600 of them fractions, as 0\.\d+\. .*"
+        r"^`by` must hold group labels; it holds 600 distinct numbers, 600 of them not integers, such as 0\.\d+\. .*"
         r"pandas\.cut.*astype\(str\)"
     )
     frame = pl.DataFrame({"y": y, "p": p, "x": p, "site": ["a", "b"] * 300})
@@ -354,9 +354,9 @@ def test_a_measurement_makes_no_groups():
             bc.evaluate(y, p, by=column, rng=1)
     with pytest.raises(ValueError, match=said):
         bc.evaluate(y, p, by=frame.select("site", "x"), rng=1)
-    with pytest.raises(ValueError, match="labels of groups"):
+    with pytest.raises(ValueError, match="group labels"):
         bc.BinnedCounts.from_frame(frame, outcome="y", confidence="p", by="x")
-    with pytest.raises(ValueError, match="31 different numbers, 31 of them fractions"):
+    with pytest.raises(ValueError, match="31 distinct numbers, 31 of them not integers"):
         Groups.from_column(np.arange(62) % 31 + 0.5, 62)
 
 

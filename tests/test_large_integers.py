@@ -116,7 +116,7 @@ MIXED = {
 
 @pytest.mark.parametrize("name", MIXED)
 def test_what_would_be_rounded_is_refused(name):
-    said = r"`x` must hold integers that a 64-bit type holds exactly; 1 of 2 values does not, first at index 0: "
+    said = "`x` must hold integers that a 64-bit type can represent exactly; 1 of 2 values does not, first at index 0: "
     with pytest.raises(ValueError, match=said):
         to_array("x", MIXED[name])
 
@@ -132,14 +132,14 @@ def test_what_is_not_rounded_is_what_numpy_makes_of_it():
 @pytest.mark.parametrize(
     ("labels", "classes", "said"),
     [
-        (np.array([2.0**53, 1]), [2**53, 2**53 + 1, 1], r"`y_true` must be integers: from 2\^53 on float64 skips some"),
-        (np.array([2**53 + 1, 1]), np.array([2.0**53, 1]), r"`classes` must be integers: from 2\^53 on float64"),
-        (np.array([2.0**24, 1], np.float32), [2**24, 2**24 + 1, 1], r"from 2\^24 on float32 skips some"),
-        (np.array([2048, 1], np.float16), [2048, 2049, 1], r"from 2\^11 on float16 skips some"),
+        (np.array([2.0**53, 1]), [2**53, 2**53 + 1, 1], r"`y_true` must be integers: float64 skips some .* 2\^53 on"),
+        (np.array([2**53 + 1, 1]), np.array([2.0**53, 1]), r"`classes` must be .* float64 skips some .* 2\^53 on"),
+        (np.array([2.0**24, 1], np.float32), [2**24, 2**24 + 1, 1], r"float32 skips some integers from 2\^24 on"),
+        (np.array([2048, 1], np.float16), [2048, 2049, 1], r"float16 skips some integers from 2\^11 on"),
     ],
 )
 def test_floats_that_may_be_several_classes_are_refused(labels, classes, said):
-    with pytest.raises(ValueError, match=f"{said}( skips some)?, and different labels become one; 1 of "):
+    with pytest.raises(ValueError, match=f"{said}, so labels may merge; 1 of "):
         class_numbers("y_true", labels, classes)
 
 
@@ -163,7 +163,7 @@ def test_class_numbers_in_half_precision_stop_where_it_skips_integers():
     """2049 is 2048 in float16: the label of class 2048 may be that of 2049."""
     y_prob = np.full((1, 2050), 1 / 2050)
     assert len(Predictions.from_labels(np.array([2047], np.float16), y_prob)) == 1
-    with pytest.raises(ValueError, match=r"`y_true` must be integers: from 2\^11 on float16"):
+    with pytest.raises(ValueError, match=r"`y_true` must be integers: float16 skips some .* 2\^11 on"):
         Predictions.from_labels(np.array([2049], np.float16), y_prob)
 
 
@@ -206,12 +206,12 @@ def test_float_times_fall_into_windows_of_whole_length(window):
         (
             [2**53 + 1, 0],
             0.5,
-            r"`time` must be less than 2\^53 from 0 where windows have the length 0\.5, .* float; 1 of",
+            r"`time` must lie within 2\^53 of 0 if the window length is a float, here 0\.5; 1 of",
         ),
-        ([9007199999999999], 1e10, r"less than 2\^53 from 0 where windows have the length 1e\+10"),
-        ([2.0**63, 1.0], 10**18, r"`time` must be less than 2\^63 from 0; 1 of 2"),
-        ([2**53 + 1, 0.5], 1, "`time` must hold integers that a 64-bit type holds exactly"),
-        (np.array([2**53 + 1, 0.5], object), 1, "`time` must hold integers that a 64-bit type holds exactly"),
+        ([9007199999999999], 1e10, r"must lie within 2\^53 of 0 if the window length is a float, here 1e\+10"),
+        ([2.0**63, 1.0], 10**18, r"`time` must lie within 2\^63 of 0; 1 of 2"),
+        ([2**53 + 1, 0.5], 1, "`time` must hold integers that a 64-bit type can represent exactly"),
+        (np.array([2**53 + 1, 0.5], object), 1, "`time` must hold integers that a 64-bit type can represent exactly"),
         ([2**63, 1], 1, r"`time` must be below 2\^63"),
     ],
 )

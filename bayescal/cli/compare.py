@@ -193,7 +193,7 @@ def _share(probability: float) -> str:
 
 
 def show_table(screen: "Console", header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table whose numbers are never cut off: it is the names that are broken where a terminal is narrow."""
+    """Print a table. In a narrow terminal the names are wrapped; numbers are never cut."""
     screen.print(_render.table(_render.Sheet("", "", header, rows), screen.width), crop=False)
 
 

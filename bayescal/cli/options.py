@@ -14,20 +14,20 @@ from bayescal import _render
 COLUMNS, QUESTION, MODEL, FILES = "Columns of FILE", "What is asked", "What is believed", "What is saved"
 STUDY = "With --coverage: every size with every population and every curve"
 EITHER = "With both"
-#: What typer raises about the command line; of click, or of a copy of it, depending on typer's version.
+#: The exception that typer raises for a wrong command line; it comes from click or from typer's own copy of click.
 UsageError: Any = typer.BadParameter.__base__
 
 
 class Commands(TyperGroup):
-    """All commands. A message about what was typed is cut, and shows control characters instead of sending them."""
+    """The group of all commands. Error messages about arguments are shortened and their control characters escaped."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """As typer does."""
+        """Parse the arguments as `TyperGroup` does."""
         with _visible_usage_errors():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        """As typer does."""
+        """Run the command as `TyperGroup` does."""
         with _visible_usage_errors():
             return super().invoke(ctx)
 

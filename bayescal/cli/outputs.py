@@ -98,7 +98,7 @@ def save(to_save: Mapping[str, Path], **made: Callable[[], Any]) -> None:
 def save_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write JSON that any parser reads: NaN and infinities become null."""
     text = json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
-    # a file name that is not UTF-8 holds lone surrogates, which JSON can only write as \\udcff
+    # a file name that is not UTF-8 contains lone surrogates, which UTF-8 cannot encode: write them as \\udcff
     path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 

@@ -101,7 +101,7 @@ def bins_asked(text: Any) -> Any:
 
 
 def classes_asked(text: str | None) -> list[str] | None:
-    """Labels separated by commas; one with a comma or a line break in it stands in double quotes."""
+    """Split labels at commas; a label that contains a comma or a line break must be in double quotes."""
     if text is None:
         return None
     try:
@@ -111,6 +111,6 @@ def classes_asked(text: str | None) -> list[str] | None:
     if len(lines) > 1:
         raise ValueError(
             f"`classes` must be labels separated by commas on one line; there are {len(lines)} lines. "
-            'A label with a line break stands in double quotes: "a\\nb",c.'
+            'Put a label with a line break in double quotes: "a\\nb",c.'
         )
     return lines[0] if lines else []

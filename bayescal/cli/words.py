@@ -21,12 +21,12 @@ OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE"}
 OPTIONS = ("classes", "target", "bins", "binning", "model", "draws", "logits", "prob", "prob_prefix", *OPTION_OF)
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
 PER_ROW = ("y_true", "y_prob", "weights")
-#: Columns of a terminal that are used, at least and at most; of one that does not say how wide it is; and of any.
+#: Terminal columns: minimum and maximum used, default if the width is unknown, and largest accepted `COLUMNS`.
 NARROWEST, WIDEST, UNKNOWN, UTMOST = 40, 120, 80, 1000
 
 
 def console(stderr: bool = False) -> "Console":
-    """A console of 40 to 120 columns that colours nothing by itself: numbers and paths are shown as they are."""
+    """Return a console of 40 to 120 columns without automatic highlighting: numbers and paths are shown unchanged."""
     from rich.console import Console
 
     made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
@@ -35,9 +35,9 @@ def console(stderr: bool = False) -> "Console":
 
 
 def prepare_terminal() -> None:
-    r"""Make sure that everything can be printed, whatever the width and the encoding of the terminal are said to be.
+    r"""Make printing independent of a wrong terminal width and of a limited encoding.
 
-    ``COLUMNS`` is set to 80 where it is no number from 40 to 1000. A character that a stream cannot encode is written
+    ``COLUMNS`` is set to 80 unless it is a number from 40 to 1000. A character that a stream cannot encode is escaped,
     as in ``caf\xe9``.
     """
     columns = os.environ.get("COLUMNS", str(UNKNOWN))
@@ -45,11 +45,11 @@ def prepare_terminal() -> None:
         os.environ["COLUMNS"] = str(UNKNOWN)
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and getattr(stream, "errors", None) == "strict":
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # what has `errors` has this
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # TextIOWrapper has it
 
 
 def say_saved(screen: "Console", *paths: Path | None) -> None:
-    """One line for each file that was written."""
+    """Print one line per file that was written."""
     for path in paths:
         screen.print(f"Saved {_render.visible(path)}", soft_wrap=True)
 

@@ -1,4 +1,4 @@
-"""Columns are combined by position: refuse those whose indexes say that their rows are in different orders."""
+"""Refuse pandas columns with different indexes, because columns are combined by position."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -13,16 +13,16 @@ Ints = NDArray[np.int64]
 
 
 def same_rows(columns: Mapping[str, Any]) -> None:
-    """Refuse Series and data frames whose indexes differ, since values are taken by position.
+    """Refuse Series and data frames whose indexes differ, because values are combined by position.
 
-    Two indexes must be equal. One case is let through: the index of one column is the default ``0, 1, ..., n - 1``,
-    and the other index does not hold these labels. Nothing can be aligned then, and the default index says as little
-    about the rows as an array does. Columns without an index, and columns of another length, are not looked at here.
+    Two indexes must be equal, with one exception: one of them is the default index ``0, 1, ..., n - 1`` and the other
+    has different labels. Such columns cannot be aligned, and the default index carries no more information about the
+    rows than an array does. Columns without an index and columns of different length are not checked here.
 
     Parameters
     ----------
-    columns : mapping of str to anything
-        Arguments by name.
+    columns : mapping of str to object
+        The arguments by name.
 
     Raises
     ------
@@ -35,7 +35,7 @@ def same_rows(columns: Mapping[str, Any]) -> None:
     >>> same_rows({"y_true": pd.Series([0, 1]), "y_prob": pd.Series([0.2, 0.7], index=[1, 0])})
     Traceback (most recent call last):
         ...
-    ValueError: `y_prob` must have the index of `y_true`: the labels are the same, but 2 of 2 stand elsewhere, ...
+    ValueError: `y_prob` must have the index of `y_true`: the labels are the same, but 2 of 2 are in other ...
     """
     indexes = [(name, index) for name, values in columns.items() if (index := index_of(values)) is not None]
     for (first, index), (second, other) in combinations(indexes, 2):
@@ -44,7 +44,7 @@ def same_rows(columns: Mapping[str, Any]) -> None:
 
 
 def _compare(first: str, index: Any, second: str, other: Any) -> None:
-    """Refuse two indexes that are not equal, but for a default index beside labels that it does not hold."""
+    """Refuse two unequal indexes, unless one is a default index that does not contain the labels of the other."""
     n = len(index)
     default, labels = _is_default(index), _is_default(other)
     if (default and _beyond(other, n)) or (labels and _beyond(index, n)):
@@ -66,11 +66,11 @@ def _refuse(
     count = f"{np.count_nonzero(bad)} of {len(bad)}"
     where = f"first at position {at}: {_quoted(other[at])}, not {_quoted(index[at])}"
     told = (
-        f"the labels are the same, but {count} stand elsewhere, {where}"
+        f"the labels are the same, but {count} are in other positions, {where}"
         if reordered
         else f"{count} labels differ, {where}"
     )
-    hint = f"Align them, as in `{second}.loc[{first}.index]`." if reordered and unique else "Make their indexes agree."
+    hint = f"Align them, as in `{second}.loc[{first}.index]`." if reordered and unique else "Make the indexes equal."
     raise ValueError(
         f"`{second}` must have the index of `{first}`: {told}. Values are combined by position. {hint} If the rows are "
         f"in the same order already, pass `{second}.to_numpy()`."
@@ -78,12 +78,12 @@ def _refuse(
 
 
 def _is_default(index: Any) -> bool:
-    """Whether an index is what a data frame makes if it is given none; it says nothing about the rows."""
+    """Return whether an index is the default one of a data frame, which says nothing about the rows."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
 def _beyond(index: Any, n: int) -> bool:
-    """Whether an index of integers surely holds another label than 0, ..., n - 1: a look that costs little."""
+    """Return whether an integer index certainly has a label outside 0, ..., n - 1; a cheap check of its extremes."""
     return getattr(index.dtype, "kind", "O") in "iu" and bool(index.max() >= n or index.min() < 0)
 
 

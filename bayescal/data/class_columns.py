@@ -69,9 +69,9 @@ def class_columns(
 
 
 def named_classes(names: Sequence[str]) -> tuple[int, ...] | tuple[str, ...]:
-    """Classes as integers, if all are and labels can be read as numbers; else as text, which labels must then equal.
+    """Return the classes as integers if all are; otherwise as text, which is then compared with the labels as text.
 
-    Numbers are read as float64, where an integer from 2**53 on may become its neighbour.
+    Labels that are numbers are read as float64, which cannot hold every integer from 2**53 on. Such classes stay text.
     """
     numbers = as_integers(names)
     if numbers is None or max(map(abs, numbers), default=0) >= 2**53:
@@ -80,7 +80,7 @@ def named_classes(names: Sequence[str]) -> tuple[int, ...] | tuple[str, ...]:
 
 
 def as_integers(names: Sequence[str]) -> tuple[int, ...] | None:
-    """The names as numbers, if all are; Python reads no longer ones."""
+    """Return the names as integers if all are; Python limits the number of digits it converts."""
     whole = all(re.fullmatch(r"-?\d{1,4000}", name, re.ASCII) for name in names)
     return tuple(int(name) for name in names) if whole else None
 

@@ -28,7 +28,7 @@ def column(name: str, array: Array) -> Array:
 
 
 def _one_hot(name: str, array: Array) -> str:
-    """A hint for a matrix whose rows hold a single 1 and else 0."""
+    """Return a hint for a matrix of one-hot labels: a single 1 per row and zeros elsewhere."""
     if array.ndim != 2 or array.dtype.kind not in "biuf" or not array.size:
         return ""
     ones = array == 1
@@ -88,7 +88,7 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
 
 
 def _comparable(name: str, known: Array, labels: Array) -> tuple[Array, Array]:
-    """Classes and labels of types whose values numpy compares exactly."""
+    """Convert classes and labels to types that numpy compares exactly."""
     if "f" not in known.dtype.kind + labels.dtype.kind:
         if np.result_type(known, labels).kind == "f":  # int64 beside uint64
             known, labels = known.astype(object), labels.astype(object)
@@ -101,13 +101,13 @@ def _comparable(name: str, known: Array, labels: Array) -> tuple[Array, Array]:
 
 
 def unambiguous_integers(name: str, values: Array) -> None:
-    """Refuse floats that stand for integers and are so large that their type skips some."""
+    """Refuse integer labels in a float type if they are so large that the type cannot represent every integer."""
     if values.dtype.kind != "f":
         return
     digits = np.finfo(values.dtype).nmant + 1
     large = np.abs(values) >= 2.0**digits
     if large.any():
-        rule = f"must be integers: from 2^{digits} on {values.dtype} skips some, and different labels become one"
+        rule = f"must be integers: {values.dtype} skips some integers from 2^{digits} on, so labels may merge"
         _checks.refuse(name, rule, large, values, hint="Pass integers or strings.")
 
 

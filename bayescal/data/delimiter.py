@@ -1,4 +1,4 @@
-"""The delimiter of a text file, determined from its first records."""
+"""Determine the delimiter of a text file from its first records."""
 
 import csv
 import io
@@ -7,29 +7,29 @@ from contextlib import contextmanager
 
 from bayescal.data.records import LONGEST_LINE
 
-#: Candidates, the most usual first.
+#: Candidates, the most common first.
 DELIMITERS = (",", ";", "\t", "|")
-#: Records that are looked at.
+#: Number of records that are examined.
 RECORDS = 100
 
 
 def delimiter_of(head: bytes, whole: bool) -> str:
-    r"""Choose the delimiter that splits most records into as many fields as the first one; then, into most fields.
+    r"""Choose the delimiter for which most records have as many fields as the first; break ties by most fields.
 
-    The choice cannot lose rows: quotes and line ends have the same meaning with every delimiter, and records of
-    another width than the first one are refused.
+    The choice cannot lose rows: quotes and line ends have the same meaning with every delimiter, and records with
+    another number of fields than the first are refused.
 
     Parameters
     ----------
     head : bytes
         The beginning of the file.
     whole : bool
-        Whether the file ends there.
+        Whether `head` is the whole file.
 
     Returns
     -------
     str
-        A comma, a semicolon, a tab or a bar; a comma if the first record has one field.
+        A comma, semicolon, tab or vertical bar; a comma if the first record has a single field.
 
     Examples
     --------
@@ -43,21 +43,21 @@ def delimiter_of(head: bytes, whole: bool) -> str:
 
 
 def _fit(text: str, delimiter: str, whole: bool) -> tuple[float, int]:
-    """Share of records as wide as the first one, and its width; nothing if the width is 1."""
+    """Return the share of records with as many fields as the first, and that number; zeros if it is 1."""
     widths = []
     for _, fields in split(io.StringIO(text, newline=""), delimiter):
         widths.append(len(fields))
         if len(widths) > RECORDS:
             break
     if not (whole or len(widths) > RECORDS or len(widths) < 3):
-        widths.pop()  # it may go on
+        widths.pop()  # the last record may be incomplete
     if not widths or widths[0] == 1:
         return 0.0, 0
     return sum(width == widths[0] for width in widths) / len(widths), widths[0]
 
 
 def split(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    r"""Split text into records and their fields, by the rules of RFC 4180, without the engine.
+    r"""Split text into records and fields by the rules of RFC 4180, independently of the engine.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def split(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]
     Yields
     ------
     (line, fields) : tuple of int and list of str
-        The line, from 1, on which a record begins, and its fields. Blank lines are no records.
+        The number of the line (from 1) on which a record begins, and its fields. Blank lines are skipped.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def split(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Python's reader refuses fields above 131072 characters; the limit is a global of its module."""
+    """Raise the limit of 131072 characters per field, which is a global setting of the csv module."""
     before = csv.field_size_limit(LONGEST_LINE)
     try:
         yield

@@ -15,9 +15,9 @@ CHUNK = 262_144
 
 @dataclass(frozen=True, eq=False)
 class Partitions:
-    """A dask frame, which consists of pandas frames. The worker that holds a partition runs the query on it.
+    """A dask frame as partitions, which are pandas frames. The query runs on the worker that holds a partition.
 
-    narwhals is asked about the pandas frames only, so dask works whether or not narwhals supports it.
+    Only the pandas frames pass through narwhals, so dask works whether or not narwhals supports it.
 
     Parameters
     ----------
@@ -28,11 +28,11 @@ class Partitions:
     native: Any
 
     def collect_schema(self) -> Any:
-        """Columns and their types, from the empty pandas frame that dask keeps; no partition is computed."""
+        """Return columns and types from the empty pandas frame that dask keeps; no partition is computed."""
         return nw.from_native(self.native._meta, eager_only=True).collect_schema()
 
     def answer(self, query: Callable[[Any], Any], columns: list[str]) -> dict[str, list[Any]]:
-        """Run the query on every partition; the answers stand one below another."""
+        """Run the query on every partition and concatenate the answers."""
         native = self.native[list(dict.fromkeys(columns))]
         partial = _OnPandas(query)
         answers = native.map_partitions(partial, meta=partial(native._meta), enforce_metadata=False)
@@ -83,7 +83,7 @@ def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | Partitions:
 
 
 def _is_dask(frame: Any) -> bool:
-    """Whether this is a data frame of dask, and not one of its Series, Bags or Arrays."""
+    """Return whether this is a dask data frame, not a dask Series, Bag or Array."""
     return (
         type(frame).__module__.partition(".")[0] == "dask"
         and hasattr(frame, "map_partitions")

@@ -14,7 +14,7 @@ from bayescal.data.source import Kind, Source
 
 Array = NDArray[Any]
 
-#: Characters that are kept of a label that is none of the classes.
+#: Minimum number of characters that are kept of a label, so that a message can show one that is not a class.
 LABEL_SHOWN = 80
 
 
@@ -91,8 +91,8 @@ def read_predictions(
 ) -> Rows:
     """Read labels and probabilities from a Parquet, CSV, TSV or JSON-lines file.
 
-    Delimited text follows RFC 4180: quotes are double quotes, and apostrophes are text. The number of rows that were
-    read is compared with a count of the records of the file that does not depend on how values are read.
+    Delimited text follows RFC 4180: only double quotes quote a field, and apostrophes are text. The number of rows read
+    is compared with a count of the records in the file that is independent of how values are read.
 
     Parameters
     ----------
@@ -122,8 +122,8 @@ def read_predictions(
     FileNotFoundError, IsADirectoryError
         If there is no such file.
     ValueError
-        If the file is none of these formats, a column is not in it, a value is missing or no number, or rows were lost
-        in reading; the message says how many rows and names the first line.
+        If the file has none of these formats or lacks a column, a value is missing or not a number, or the numbers of
+        rows differ. For values, the message gives the number of rows and the first line.
 
     Examples
     --------
@@ -186,10 +186,10 @@ def rows_of(asked: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], 
 
 
 def _as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
-    """Text as an array of fixed width, as narrow as the classes allow; labels that are cut are none of the classes."""
+    """Convert text to a fixed-width array that is wide enough for all classes; a truncated label equals no class."""
     width = max(LABEL_SHOWN, *map(len, classes)) + 2
     fixed = labels.astype(f"U{width}")
-    for i in np.flatnonzero(fixed.astype(object) != labels):  # cut, or without a NUL at the end
+    for i in np.flatnonzero(fixed.astype(object) != labels):  # truncated, or a trailing NUL was dropped
         fixed[i] = labels[i][: width - 1] + "…"
     return fixed
 

@@ -11,10 +11,10 @@ from bayescal import _checks
 from bayescal._checks import quoted
 
 Array = NDArray[Any]
-#: Of numpy's arrays.
+#: Maximum number of dimensions of a numpy array.
 MOST_DIMENSIONS = 64
 
-#: From here on float64 skips integers: 2^53 + 1 becomes 2^53.
+#: From here on float64 cannot represent every integer: 2^53 + 1 becomes 2^53.
 SKIPS_INTEGERS = 2**53
 
 
@@ -51,7 +51,7 @@ def to_array(name: str, values: Any) -> Array:
 
 
 def as_array(name: str, values: Any) -> Array:
-    """`numpy.asarray`, but no integer is rounded on the way.
+    """Convert values as `numpy.asarray` does, but never round an integer.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ def as_array(name: str, values: Any) -> Array:
     Returns
     -------
     ndarray
-        As from `numpy.asarray`; integers of which one is 2^63 or more are uint64.
+        As from `numpy.asarray`; integers are uint64 if any of them is 2^63 or more.
 
     Raises
     ------
     ValueError
-        If numpy would make floats of integers that float64 does not hold.
+        If numpy would convert integers to floats that differ from them.
 
     Examples
     --------
@@ -79,14 +79,14 @@ def as_array(name: str, values: Any) -> Array:
 
 
 def columns_of(name: str, frame: Any) -> list[Array] | None:
-    """Columns of a data frame, each an array of its own type; None of what `numpy.asarray` reads as well.
+    """Return the columns of a data frame, each as an array of its own type; None if `numpy.asarray` suffices.
 
     Parameters
     ----------
     name : str
         The argument, for messages.
-    frame : anything
-        A data frame or a column, perhaps.
+    frame : object
+        Possibly a data frame or a column.
 
     Raises
     ------
@@ -124,12 +124,12 @@ def ordered_categories(values: Any) -> list[Any] | None:
 
 
 def index_of(values: Any) -> Any:
-    """The index of a pandas Series or data frame, or of a library that follows it; None of anything else.
+    """Return the index of a Series or data frame of pandas or a pandas-like library; None for anything else.
 
     Parameters
     ----------
-    values : anything
-        A column or a matrix, perhaps.
+    values : object
+        Possibly a column or a matrix.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def _values(series: Any) -> Array:
 
 
 def _is_wide(series: Any) -> bool:
-    """Integers of 128 bits, which numpy does not have."""
+    """Return whether a column holds 128-bit integers, which numpy does not have."""
     return isinstance(series.dtype, nw.Int128 | nw.UInt128)
 
 
@@ -215,16 +215,16 @@ def _from_other(name: str, values: Any) -> Array:
 
 
 def _equal_lengths(name: str, values: Any) -> None:
-    """Refuse nested sequences of unequal length, level by level: the first that differs from the one before all."""
+    """Refuse nested sequences of unequal length, level by level; report the first that differs from index 0."""
     rows: list[tuple[tuple[int, ...], Any]] = [((i,), row) for i, row in enumerate(values)]
-    for _ in range(MOST_DIMENSIONS):  # a list may hold itself
+    for _ in range(MOST_DIMENSIONS):  # a list may contain itself
         lengths = [_length(row) for _, row in rows]
         other = [length != lengths[0] for length in lengths]
         if any(other):
             first = other.index(True)
             raise ValueError(
                 f"`{name}` must have rows of the same length; {sum(other)} of {len(rows)} "
-                f"{'does' if sum(other) == 1 else 'do'} not have that of index {_at(rows[0][0])} "
+                f"{'differs' if sum(other) == 1 else 'differ'} from index {_at(rows[0][0])} "
                 f"({_size(lengths[0])}), first at index {_at(rows[first][0])}: {_size(lengths[first])}."
             )
         if not lengths or lengths[0] is None:
@@ -233,7 +233,7 @@ def _equal_lengths(name: str, values: Any) -> None:
 
 
 def _length(row: Any) -> int | None:
-    """Entries of a sequence; None of anything else."""
+    """Return the length of a sequence; None for anything else."""
     if isinstance(row, str | bytes | Mapping) or getattr(row, "ndim", 1) == 0:
         return None
     return len(row) if hasattr(row, "__getitem__") and hasattr(row, "__len__") else None
@@ -266,8 +266,8 @@ def _unpack(name: str, array: Array) -> Array:
     if any(_length(v) is not None for v in flat):
         _equal_lengths(name, array)
         raise TypeError(
-            f"`{name}` holds a sequence in every entry (dtype object), not a number; make an array of two dimensions "
-            "of it, as `numpy.stack` does."
+            f"`{name}` holds sequences instead of numbers (dtype object); combine them into a two-dimensional array "
+            "with `numpy.stack`."
         )
     missing = np.fromiter((v is None or type(v).__name__ in ("NAType", "NaTType") for v in flat), bool, flat.size)
     _checks.no_missing(name, missing.reshape(array.shape))
@@ -290,7 +290,7 @@ def _unpack(name: str, array: Array) -> Array:
 
 
 def _unrounded(name: str, values: Any, array: Array) -> Array:
-    """What numpy made of a list, unless integers became floats that are others."""
+    """Return the array that numpy made of a list, unless conversion to float changed an integer."""
     of_python = isinstance(values, list | tuple) and array.dtype.kind == "f"
     if not of_python or not (np.abs(array) >= SKIPS_INTEGERS).any():
         return array
@@ -298,7 +298,7 @@ def _unrounded(name: str, values: Any, array: Array) -> Array:
 
 
 def _exact(name: str, values: Array, as_float: Array) -> Array:
-    """Integers as int64 or uint64; else floats, if that rounds no number that is large enough to be an integer."""
+    """Return integers as int64 or uint64; otherwise floats, provided that no large number is rounded."""
     flat = values.ravel()
     if all(isinstance(v, int | np.integer) for v in flat):
         for dtype in (np.int64, np.uint64):
@@ -306,10 +306,10 @@ def _exact(name: str, values: Array, as_float: Array) -> Array:
                 return values.astype(dtype)
     large = ~(np.abs(as_float) < SKIPS_INTEGERS)
     rounded = np.zeros(values.shape, bool)
-    # Python compares an integer and a float exactly, numpy rounds the integer first
+    # Python compares an integer with a float exactly; numpy rounds the integer first
     made = as_float[large].tolist()
     rounded[large] = [v == v and v != float_ for v, float_ in zip(values[large].tolist(), made, strict=True)]
     if rounded.any():
         hint = "Pass integers of one type (int64 or uint64), or strings where they are labels."
-        _checks.refuse(name, "must hold integers that a 64-bit type holds exactly", rounded, values, hint=hint)
+        _checks.refuse(name, "must hold integers that a 64-bit type can represent exactly", rounded, values, hint=hint)
     return as_float

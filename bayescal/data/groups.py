@@ -16,7 +16,7 @@ Array = NDArray[Any]
 Ints = NDArray[np.int64]
 #: What groups are groups of, if their column does not say.
 UNNAMED = "group"
-#: More different numbers with a fraction than this are a measurement, which does not make groups.
+#: A column with more distinct non-integer numbers than this is a measurement and does not define groups.
 MOST_FRACTIONS = 30
 
 
@@ -63,8 +63,8 @@ class Groups:
         TypeError
             If `by` is not a column, or its labels are not hashable.
         ValueError
-            If labels are missing, or their number is not `n_rows`; if a column holds more than 30 different fractions,
-            as a measurement does. Strings and whole numbers make any number of groups.
+            If labels are missing, their number is not `n_rows`, or a column holds more than 30 distinct non-integer
+            numbers and so is a measurement. The number of groups given by strings or integers is not limited.
 
         Examples
         --------
@@ -119,7 +119,7 @@ class Groups:
 
 
 def _columns(by: Any) -> list[Array]:
-    """Columns of labels, each of its own type: one type for all would round integers."""
+    """Return columns of labels, each with its own type: a common type could round integers."""
     of_frame = columns_of("by", by)
     if of_frame is not None:
         return of_frame
@@ -165,13 +165,13 @@ def is_missing(label: Any) -> bool:
 
 
 def _factorised(labels: Array) -> tuple[list[Any], Ints]:
-    """The labels of a column and the position of each row's; a column of measurements is refused."""
+    """Return the distinct labels of a column and the position of each row's label; refuse measurements."""
     found, of_row = _distinct(labels)
     fractions = [label for label in found if isinstance(label, float) and not label.is_integer()]
     if len(fractions) > MOST_FRACTIONS:
         raise ValueError(
-            f"`by` must hold labels of groups; it holds {len(found)} different numbers, {len(fractions)} of them "
-            f"fractions, as {fractions[0]:.8g}. Cut them into ranges, as with `pandas.cut(by, 10)` or "
+            f"`by` must hold group labels; it holds {len(found)} distinct numbers, {len(fractions)} of them "
+            f"not integers, such as {fractions[0]:.8g}. Cut them into ranges, for example with `pandas.cut(by, 10)` or "
             "`numpy.digitize(by, edges)`. If every value is a group, pass strings, as in `by.astype(str)`."
         )
     return found, of_row

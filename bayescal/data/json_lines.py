@@ -1,4 +1,4 @@
-"""JSON lines: one JSON object per line."""
+"""Read JSON lines: one JSON object per line."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,12 @@ from bayescal.data.records import NotStrictJsonError, count_json_lines, is_json_
 from bayescal.data.source import first_line, identifier, is_or_are, literal
 from bayescal.data.text import Text
 
-#: Bytes of a line that a message shows.
+#: Maximum number of bytes of a line that a message shows.
 SHOWN = 60
 
 
 class JsonLines(Text):
-    """One JSON object per line; a key that a line does not have is a missing value."""
+    """A file with one JSON object per line; a key that is absent from a line is a missing value."""
 
     def __init__(self, path: Path, zipped: bool) -> None:
         super().__init__(path, zipped)
@@ -36,7 +36,7 @@ class JsonLines(Text):
             twice = next(key for key, times in Counter(keys).items() if times > 1)
             raise ValueError(
                 f"'{self.path.name}' must have each key once per line; in {self.place(row)} the key "
-                f"{quoted(twice)} stands more than once. Which value is meant cannot be guessed."
+                f"{quoted(twice)} occurs more than once, so its value is ambiguous."
             )
 
     @property
@@ -44,7 +44,7 @@ class JsonLines(Text):
         return f"read_ndjson_objects({self._file}, hive_partitioning=false)"
 
     def _table(self, columns: Sequence[str]) -> str:
-        """One pass over an object finds all its members, also thousands; tables know names regardless of case."""
+        """Return SQL that finds all members in one pass per object, unless names differ only in case."""
         if not self._as_table:
             return self._scan
         types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in dict.fromkeys(columns))
@@ -60,7 +60,7 @@ class JsonLines(Text):
         return (number for number, _ in self._written())
 
     def _written(self) -> Iterator[tuple[int, bytes]]:
-        """Lines that are not blank, and their numbers."""
+        """Yield the number and content of every line that is not blank."""
         with self._bytes() as lines:
             yield from ((number, line.strip()) for number, line in enumerate(lines, 1) if line.strip())
 
@@ -71,8 +71,8 @@ class JsonLines(Text):
             except NotStrictJsonError as problem:
                 offset = problem.offset
         raise ValueError(
-            f"'{self.path.name}' must hold one JSON object a line; line {self._line_of(offset)} is not strict JSON: it "
-            "has a comma before a closing bracket."
+            f"'{self.path.name}' must hold one JSON object per line; line {self._line_of(offset)} is not strict JSON: "
+            "it has a comma before a closing bracket."
         )
 
     def _malformed(self, problem: Exception | None = None) -> NoReturn:
@@ -84,7 +84,7 @@ class JsonLines(Text):
                 bad, first = bad + 1, first if bad else (number, line)
         if bad:
             raise ValueError(
-                f"'{self.path.name}' must hold one JSON object a line; {bad} of {count} lines {is_or_are(bad)} not, "
+                f"'{self.path.name}' must hold one JSON object per line; {bad} of {count} lines {is_or_are(bad)} not, "
                 f"first in line {first[0]}: {first[1][:SHOWN].decode(errors='replace')!r}."
             )
         raise ValueError(f"'{self.path.name}' cannot be read as JSON lines: {first_line(problem)}.")

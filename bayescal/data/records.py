@@ -1,4 +1,4 @@
-"""Number of records of a text file, counted from its bytes and independently of the engine that reads the values."""
+"""Count the records of a text file from its bytes, independently of the engine that reads the values."""
 
 import json
 import re
@@ -11,29 +11,29 @@ from numpy.typing import NDArray
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 
-#: Bytes that are read at once; arrays of this size stay in the cache of the processor.
+#: Number of bytes per read; arrays of this size fit in the processor cache.
 CHUNK = 2**19
-#: No line may be longer.
+#: Maximum number of bytes per line.
 LONGEST_LINE = 2**26
 BOM = b"\xef\xbb\xbf"
 LF, CR, QUOTE, COMMA, CLOSE_OBJECT, CLOSE_ARRAY = b'\n\r",}]'
 BLANKS = b" \t"
-#: No more bytes before a quote are looked at; a field that begins with more blanks is refused.
+#: Number of bytes that are searched before a quote; a field that begins with more blanks is refused.
 MARGIN = 256
 
-#: A comma before a closing bracket, which JSON forbids; it may also stand within a string.
+#: A comma before a closing bracket, which JSON forbids outside strings.
 CLOSED_AFTER_COMMA = re.compile(rb",\s*[}\]]")
 
 
 class MisplacedQuoteError(ValueError):
-    """A quote that neither opens nor closes a field, where it could be mistaken for one.
+    """A quote that neither opens nor closes a field but could be mistaken for one that does.
 
     Parameters
     ----------
     offset : int
-        Number of bytes before it.
+        Number of bytes before the quote.
     rule : str
-        The rule that it breaks.
+        The rule that the quote breaks.
     """
 
     def __init__(self, offset: int, rule: str) -> None:
@@ -42,7 +42,7 @@ class MisplacedQuoteError(ValueError):
 
 
 class NotStrictJsonError(ValueError):
-    """A line that a strict reader of JSON refuses; `offset` is the number of bytes before the line."""
+    """A line that is not strict JSON; `offset` is the number of bytes before the line."""
 
     def __init__(self, offset: int) -> None:
         super().__init__("not JSON")
@@ -57,17 +57,17 @@ def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
     file : binary file
         The text, from its beginning.
     delimiter : str
-        One character of ASCII.
+        One ASCII character.
 
     Returns
     -------
     (records, delimiters) : tuple of int
-        Blank lines are no records. A file whose records all have K fields has K - 1 delimiters per record.
+        Blank lines do not count as records. Records with K fields have K - 1 delimiters each.
 
     Raises
     ------
     MisplacedQuoteError
-        If an opening quote does not stand at the beginning of a field, or a closing quote not at its end.
+        If an opening quote is not at the beginning of a field, or a closing quote is not at its end.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
 
 
 def count_json_lines(file: IO[bytes]) -> int:
-    r"""Count the lines that are not blank, and require what the engine does not: no comma before a closing bracket.
+    r"""Count the lines that are not blank; refuse a comma before a closing bracket, which the engine accepts.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def count_json_lines(file: IO[bytes]) -> int:
     Raises
     ------
     NotStrictJsonError
-        For the first line that a strict reader refuses, among those with such a comma.
+        For the first line that such a comma makes invalid JSON.
 
     Examples
     --------
@@ -133,13 +133,13 @@ def count_json_lines(file: IO[bytes]) -> int:
 
 
 def line_of(file: IO[bytes], offset: int) -> int:
-    """Return the number of the line, from 1, that holds the byte at `offset`."""
+    """Return the number (from 1) of the line that contains the byte at `offset`."""
     before = file.read(offset + 1)[:-1]
     return 1 + before.count(b"\n") + before.count(b"\r") - before.count(b"\r\n")
 
 
 def line_endings(file: IO[bytes]) -> dict[str, int]:
-    """Count the line endings of each kind, quoted ones too."""
+    """Count the line endings of each kind, including those inside quotes."""
     found = {r"\n": 0, r"\r\n": 0, r"\r": 0}
     last = b""
     for _, chunk in _whole_lines(file):
@@ -153,7 +153,7 @@ def line_endings(file: IO[bytes]) -> dict[str, int]:
 
 
 def _whole_lines(file: IO[bytes], line_ends: bytes = b"\n\r") -> Iterator[tuple[int, bytes]]:
-    """Chunks that end with a line end, except the last one, and the number of bytes before each; no byte order mark."""
+    """Yield chunks of whole lines without byte order mark, each with the number of bytes before it."""
     offset, rest = 0, b""
     while block := file.read(CHUNK):
         cut = 1 + max(block.rfind(line_ends[i : i + 1]) for i in range(len(line_ends)))
@@ -177,7 +177,7 @@ def _without_mark(offset: int, chunk: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _line_ends(found: Bytes, chunk: bytes) -> Flags:
-    r"""Where a line may end; \r\n is a line end and a blank line, which is no record."""
+    r"""Flag line ends; \r\n gives two, which looks like an additional blank line and so adds no record."""
     ends: Flags = found == LF
     if b"\r" in chunk:
         ends |= found == CR
@@ -185,25 +185,26 @@ def _line_ends(found: Bytes, chunk: bytes) -> Flags:
 
 
 def _outside(length: int, turns: NDArray[np.intp], quoted: bool) -> Flags:
-    """Where quotes are closed, given the positions of those that open and close."""
+    """Flag bytes outside quotes, given the positions of opening and closing quotes."""
     outside = np.arange(quoted, len(turns) + 1 + quoted) % 2 == 0
     return np.repeat(outside, np.diff(turns, prepend=0, append=length))
 
 
 class _Quotes:
-    """The quotes of a chunk of whole lines: which of them open or close a field, and which are text."""
+    """The quotes in a chunk of whole lines, which open a field, close it or are text."""
 
     def __init__(self, chunk: bytes, found: Bytes, edge: Flags, offset: int) -> None:
         self.chunk, self.edge, self.offset = chunk, edge, offset
         self.blanks = bytes(blank for blank in BLANKS if not edge[blank])
         self.at = np.flatnonzero(found == QUOTE)
-        padded = np.frombuffer(chunk + b"\n", np.uint8)  # a chunk begins and ends beside a line end
+        padded = np.frombuffer(chunk + b"\n", np.uint8)  # a chunk is preceded and followed by a line end
         self.before, self.after = padded[self.at - 1], padded[self.at + 1]
 
     def turns(self, quoted: bool) -> NDArray[np.intp]:
-        """Positions of quotes that open or close; a doubled quote does both.
+        """Return the positions of quotes that open or close a field; a doubled quote closes and reopens it.
 
-        If every quote does, they take turns, and each one must stand where it may. Else they are followed one by one.
+        If every quote does so, opening and closing quotes alternate, and one vectorised check of their neighbours
+        suffices. Otherwise the quotes are processed one by one.
         """
         beside = self.after.copy()
         beside[int(quoted) :: 2] = self.before[int(quoted) :: 2]
@@ -232,14 +233,14 @@ class _Quotes:
         if not (self.edge[after] or after == QUOTE):
             escaped = self.chunk[at - 1 : at] == b"\\"
             hint = "a quote within quotes is written twice" + escaped * ", not with a backslash"
-            raise MisplacedQuoteError(self.offset + at, f"a closing quote must stand at the end of its field ({hint})")
+            raise MisplacedQuoteError(self.offset + at, f"a closing quote must be at the end of its field ({hint})")
 
     def _require_text(self, at: int) -> None:
-        """A quote within an unquoted field is text, but not after blanks alone."""
+        """Accept a quote inside an unquoted field as text, unless only blanks precede it."""
         begins = self.chunk[max(0, at - MARGIN) : at].rstrip(self.blanks)
         if not begins or self.edge[begins[-1]]:
             raise MisplacedQuoteError(
-                self.offset + at, "an opening quote must stand at the beginning of its field, without a space before it"
+                self.offset + at, "an opening quote must be at the beginning of its field, without a space before it"
             )
 
 
@@ -249,13 +250,13 @@ def _require_strict_json(chunk: bytes, found: Bytes, offset: int) -> None:
     after = 0 if suspect.any() else len(chunk)
     while (hit := CLOSED_AFTER_COMMA.search(chunk, after)) is not None:
         begin = chunk.rfind(b"\n", 0, hit.start()) + 1
-        after = chunk.find(b"\n", hit.start()) % (len(chunk) + 1)  # the end of the chunk if there is none
+        after = chunk.find(b"\n", hit.start()) % (len(chunk) + 1)  # the end of the chunk if no newline follows
         if not is_json_object(chunk[begin:after]):
             raise NotStrictJsonError(offset + begin)
 
 
 def is_json_object(line: bytes) -> bool:
-    """Whether a line is a JSON object to a strict reader, nested no deeper than Python can follow."""
+    """Return whether a line is a JSON object by Python's parser, which also limits its depth."""
     try:
         found: Any = json.loads(line)
     except (ValueError, RecursionError):

@@ -18,7 +18,7 @@ from bayescal._checks import quoted
 
 Array = NDArray[Any]
 
-#: How a column is read: numbers; class numbers or true/false; text as it is written, as an array of objects.
+#: How a column is read: as numbers; as class numbers or true/false; as unchanged text in an array of objects.
 Kind = Literal["number", "label", "text"]
 
 NAMES_SHOWN = 12
@@ -51,7 +51,7 @@ class Source(ABC):
     columns: tuple[str, ...]
 
     def __init__(self, path: Path) -> None:
-        self.path = path.absolute()  # the engine gives `~` and `file:` at the beginning of a name a meaning
+        self.path = path.absolute()  # the engine interprets `~` and `file:` at the beginning of a path
         self._counted: tuple[tuple[int, int], int] | None = None
 
     def __repr__(self) -> str:
@@ -63,7 +63,7 @@ class Source(ABC):
         """SQL of the table, in the file's order."""
 
     def _table(self, columns: Sequence[str]) -> str:
-        """SQL of the table with what is needed to read these columns."""
+        """Return the SQL of a table from which these columns can be read."""
         return self._scan
 
     @abstractmethod
@@ -92,7 +92,7 @@ class Source(ABC):
 
     @abstractmethod
     def _count_rows(self) -> int:
-        """Number of rows, exactly, and determined in another way than by reading values."""
+        """Return the exact number of rows, determined without reading values."""
 
     def read(self, wanted: Sequence[tuple[str, Kind]]) -> list[Array]:
         """Read columns whole.
@@ -144,9 +144,9 @@ class Source(ABC):
             raise ValueError(f"'{self.path.name}' has columns but no rows.")
 
     def _all_rows(self, blocks: Iterator[list[Any]]) -> Iterator[list[Any]]:
-        """Pass blocks on, but the last one only if the blocks hold as many rows as the file.
+        """Yield the blocks, but the last one only after checking that all rows of the file were read.
 
-        So no caller has all blocks before the rows have been counted, and a caller that stops early waits for nothing.
+        No caller can receive all blocks without this check, and a caller that stops early does not wait for it.
         """
         rows, last = 0, None
         for block in blocks:
@@ -158,7 +158,7 @@ class Source(ABC):
             yield last
 
     def _require_rows(self, read: int) -> None:
-        """Require that as many rows were read as the file holds; a file that did not change is counted once."""
+        """Require that the number of rows read equals the number of records; count an unchanged file only once."""
         now = self.path.stat()
         state = (now.st_size, now.st_mtime_ns)
         if self._counted is None or self._counted[0] != state:
@@ -230,7 +230,7 @@ class Source(ABC):
             missing = missing | np.isnan(values)
         if missing.any():
             self._refuse(column, kind)
-        # text stays an array of objects: in an array of fixed width, one long value makes all of them long
+        # text stays an array of objects: in a fixed-width array, a single long value would widen every entry
         return values.astype(object) if kind == "text" else values
 
     def _refuse(self, column: str, kind: Kind) -> NoReturn:
@@ -311,13 +311,13 @@ def is_or_are(count: int) -> str:
 
 
 def text_to_number(text: str) -> str:
-    """SQL of the number that a text says, NULL where it says none.
+    """Return SQL that converts text to a number, or to NULL if the text is not a number.
 
-    A number is a decimal number, ``[+-]? (digits [. digits?] | . digits) ([eE] [+-]? digits)?`` in ASCII, or ``inf``,
-    ``infinity`` or ``nan`` with or without a sign, regardless of case; blanks around it are ignored. The engine would
-    also take ``1_000`` and ``+-1``.
+    A number is an ASCII decimal, ``[+-]? (digits [. digits?] | . digits) ([eE] [+-]? digits)?``, or ``inf``,
+    ``infinity`` or ``nan`` with an optional sign, regardless of case. Surrounding blanks are ignored. The engine alone
+    would also accept ``1_000`` and ``+-1``.
     """
-    # not with OR: the engine compares every such expression with every other one, which is slow for a thousand columns
+    # CASE instead of OR: the engine compares all OR expressions pairwise, which is slow for a thousand columns
     refused = " ".join(f"WHEN contains({text}, '{sign}') THEN NULL" for sign in ("_", "+-"))
     return f"CASE {refused} ELSE TRY_CAST({text} AS DOUBLE) END"
 
@@ -333,12 +333,12 @@ def literal(text: str) -> str:
 
 
 def file_literal(path: Path) -> str:
-    """SQL of the name of one file, whatever signs of a pattern are in it."""
+    """Return the SQL of one file name, with glob characters escaped."""
     name = str(path)
     if glob.escape(name) == name:
         return literal(name)
-    if "\\" in name.replace(os.sep, "/"):  # the engine takes it for a separator of folders, in patterns only
-        raise ValueError(f"'{path.name}' cannot be opened: rename it, to have no backslash together with *, ? or [.")
+    if "\\" in name.replace(os.sep, "/"):  # in patterns, the engine treats a backslash as a path separator
+        raise ValueError(f"'{path.name}' cannot be opened: rename it, since its path has a backslash and *, ? or [.")
     return literal(glob.escape(name))
 
 

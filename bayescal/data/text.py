@@ -1,4 +1,4 @@
-"""Delimited text (CSV, TSV and their like), and what it has in common with other text files."""
+"""Read delimited text such as CSV and TSV; the base class is shared with other text formats."""
 
 import gzip
 import io
@@ -23,9 +23,9 @@ from bayescal.data.source import (
     text_to_number,
 )
 
-#: What is looked at to determine the delimiter, and to see how long lines are.
+#: Number of bytes from which the delimiter and the typical line length are determined.
 HEAD_BYTES = 65536
-#: The engine reads no longer lines.
+#: Maximum number of characters per record that the engine reads.
 LONGEST_RECORD = 2_000_000
 
 
@@ -49,7 +49,7 @@ class Text(Source):
 
     @contextmanager
     def _bytes(self) -> Iterator[IO[bytes]]:
-        """The text, decompressed; checksums of compressed files, which the engine does not verify, are verified."""
+        """Open the decompressed text; this verifies checksums of compressed files, which the engine does not."""
         try:
             with cast(IO[bytes], gzip.open(self.path)) if self._zipped else self.path.open("rb") as file:
                 yield file
@@ -95,7 +95,7 @@ class Text(Source):
 
 
 class Delimited(Text):
-    """CSV, TSV and their like, by the rules of RFC 4180: the first line names the columns, quotes are double quotes."""
+    """Delimited text by the rules of RFC 4180: the first line names the columns, and only double quotes quote."""
 
     def __init__(self, path: Path, zipped: bool) -> None:
         super().__init__(path, zipped)
@@ -132,7 +132,7 @@ class Delimited(Text):
         return f"c{self._place_of[column]}"
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Fields of each record and the line on which it begins, read without the engine."""
+        """Yield the first line and the fields of each record, read independently of the engine."""
         with self._bytes() as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
             yield from split(text, self._delimiter)
 
@@ -142,10 +142,10 @@ class Delimited(Text):
         return (line for line, _ in records)
 
     def _count_rows(self) -> int:
-        """Records without the header; every one must have as many delimiters as the header."""
+        """Count the records without the header; the number of delimiters must match that of the header."""
         records, delimiters = self._count()
         if delimiters != records * (len(self.columns) - 1):
-            self._malformed(ValueError("its rows have other numbers of fields than its first line"))
+            self._malformed(ValueError("some rows differ from the first line in the number of fields"))
         return records - 1
 
     def _count(self) -> tuple[int, int]:
@@ -180,7 +180,7 @@ class Delimited(Text):
             )
 
     def _refuse_widths(self) -> None:
-        """Refuse records that have not as many fields as the first one, or are too long."""
+        """Refuse records that are too long or differ from the first in the number of fields."""
         width, rows, ragged, first = len(self.columns), -1, 0, (0, 0)
         for line, fields in self._records():
             rows += 1
@@ -189,13 +189,13 @@ class Delimited(Text):
             if sum(map(len, fields)) > LONGEST_RECORD:
                 raise ValueError(
                     f"'{self.path.name}' must have rows of at most {LONGEST_RECORD:,} characters; the row in line "
-                    f"{line} has more. Leave out the columns that are not needed, or save the table as Parquet."
+                    f"{line} has more. Remove columns that are not needed, or save the table as Parquet."
                 )
         if ragged:
             line, found = first
             raise ValueError(
                 f"'{self.path.name}' must have {width} fields in every row, as in its first line; {ragged} "
                 f"of {rows} rows {do_or_does(ragged)} not, first in line {line}: "
-                f"{found} field{'s' * (found != 1)}. A field that holds the delimiter {self._delimiter!r} must stand "
+                f"{found} field{'s' * (found != 1)}. A field that contains the delimiter {self._delimiter!r} must be "
                 "in double quotes."
             )

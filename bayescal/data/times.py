@@ -96,12 +96,12 @@ class Window:
                 _checks.refuse(name, rule, outside)
             return k
         if isinstance(self.length, int):
-            _refuse_beyond(name, times, 2**63, "must be less than 2^63 from 0")
+            _refuse_beyond(name, times, 2**63, "must lie within 2^63 of 0")
             return self.index(np.floor(times).astype(np.int64), name)
         if times.dtype.kind == "i":
-            rule = f"must be less than 2^53 from 0 where windows have the length {self}, which is a float"
+            rule = f"must lie within 2^53 of 0 if the window length is a float, here {self}"
             _refuse_beyond(name, times, EXACT, rule)
-        with np.errstate(over="ignore"):  # infinitely many windows are refused below
+        with np.errstate(over="ignore"):  # overflow to infinity is refused below
             k = np.floor(times / self.length)
         if k.size and np.abs(k).max() >= MOST_WINDOWS:
             bad = np.abs(k) >= MOST_WINDOWS

@@ -159,8 +159,8 @@ def signed_error(bins: BinDraws) -> Draws:
 def overconfidence(bins: BinDraws) -> Draws:
     """Draw the part of the ECE from bins whose confidence exceeds their accuracy; the rest is `underconfidence`.
 
-    For probabilities of an event read it as "stated too high": a timid classifier, which states small probabilities too
-    high and large ones too low, has both parts.
+    For probabilities of an event, read it as "stated too high": an under-confident classifier, which states small
+    probabilities too high and large ones too low, has both parts.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def overconfidence(bins: BinDraws) -> Draws:
 def underconfidence(bins: BinDraws) -> Draws:
     """Draw the part of the ECE from bins whose accuracy exceeds their confidence; the rest is `overconfidence`.
 
-    For probabilities of an event read it as "stated too low".
+    For probabilities of an event, read it as "stated too low".
 
     Parameters
     ----------

@@ -145,8 +145,8 @@ def plot_comparison(
     probability that they are equal against what counts as equal. Of more it is the difference of every model to the
     best, and beside the models stands the probability of every rank.
 
-    The picture stays within the place of its subplot. Where that is too small for all of this, `ax` holds the
-    difference alone, or, of more than two models, the models alone.
+    The picture stays within its subplot. If the subplot is too small for all panels, `ax` shows only the difference of
+    two models, or only the models if there are more than two.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def plot_comparison(
     -------
     matplotlib Axes
         `ax`, or the new one, with the models. The others are ``ax.child_axes``: of two models the difference and the
-        curve, of more the differences, the ranks, and the probabilities beside the differences; in small axes none.
+        curve, of more the differences, the ranks, and the probabilities beside the differences; none in small axes.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def plot_comparison(
 
 
 def _named(shapes: ComparisonShapes) -> ComparisonShapes:
-    """The same with names as pictures show them."""
+    """Return the shapes with names that are escaped and shortened for display."""
     models, differences = (
         replace(rows, names=tuple(map(_render.name, rows.names))) for rows in (shapes.models, shapes.differences)
     )
@@ -231,7 +231,7 @@ def _named(shapes: ComparisonShapes) -> ComparisonShapes:
 
 
 def _in_small(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, verdict: str) -> None:
-    """Of two models the difference; of more the models."""
+    """Draw the difference of two models, or the models if there are more than two."""
     lines = characters(ax, TINY + 1)
     if shapes.density is not None:
         words = _sides_in_words(ax, names, shapes, TINY)
@@ -249,7 +249,7 @@ def _in_small(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis
 
 
 def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, *, lines: int) -> None:
-    """The difference and the curve below the models, whose axis has so many lines of words."""
+    """Draw the difference and the curve below the models; `lines` is the number of lines of the label between them."""
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
     divider = make_axes_locatable(ax)
@@ -270,7 +270,7 @@ def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str
 
 
 def _difference_label(names: tuple[str, ...], axis: str, longest: int) -> str:
-    """What was subtracted; short where names are long, since the arrows above say which way it goes."""
+    """Return the label of the difference, without long names: the arrows above the axes name the models."""
     label = f"{_size(axis)} of {names[0]} minus that of {names[1]}"
     return label if len(label) < longest else f"difference of {_size(axis)}"
 
@@ -356,7 +356,7 @@ def _draw_curve(ax: "Axes", shapes: ComparisonShapes) -> None:
 
 
 def _several(ax: "Axes", shapes: ComparisonShapes, axis: str, *, lines: int) -> None:
-    """Ranks, differences and their probabilities beside and below the models, as `_two` does."""
+    """Draw ranks, differences and their probabilities beside and below the models, as `_two` does."""
     from matplotlib.axes import Axes
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 

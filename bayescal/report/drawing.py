@@ -54,7 +54,7 @@ def headline(
     note: str = "",
     small: bool = False,
 ) -> None:
-    """The answer as the title and, smaller, the question under it; in small axes the answer alone.
+    """Write the result as the title and the question below it in smaller type; in small axes only the result.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def headline(
     prob : float
         Probability of the interval.
     above : float
-        Points that are left free over the axes.
+        Points to leave free above the axes.
     note : str, optional
-        What has to be explained of this picture, under the question.
+        An explanation of the plot, shown below the question.
     small : bool, default False
         Whether the axes are small.
     """

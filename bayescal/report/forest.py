@@ -28,9 +28,9 @@ INNER = 0.5
 NAME_WIDTH = 24
 #: Inches of a row, and how many rows are named at most.
 ROW, NAMED_ROWS = 0.36, 60
-#: Inches that the words want, across and down; with less they are fewer and smaller.
+#: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 1.4)
-#: The estimand that has a sign, and so a line at 0.
+#: The estimand that has a sign, for which a line marks 0.
 SIGNED = "signed_error"
 
 
@@ -106,7 +106,7 @@ def plot_forest(
     ----------
     evaluations : GroupedEvaluation or mapping of label to Evaluation
         From ``evaluate(..., by=...)``, which adds all rows as the last row and a dashed line; or evaluations by name.
-        A solid line marks 0 for what has a sign, as the signed error.
+        A solid line marks 0 for estimands with a sign, such as the signed error.
     ax : matplotlib Axes, optional
         Where to draw. By default on a new pyplot figure, as high as the rows need.
     estimand : str or callable, default "ece"
@@ -206,11 +206,11 @@ def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool
 
 
 def name_rows(ax: "Axes", names: Sequence[str], *, small: bool = False) -> None:
-    """Names at the left, long ones on several lines where there is room; of very many rows only some."""
+    """Write the names at the left, on several lines if there is room; of very many rows only some are named."""
     size = TINY if small else SMALLER - 1 if len(names) > 25 else SMALL + 0.5
     room = (
         (0.6 if small else 0.75) * ax.bbox.height * 72 / ax.figure.dpi / (1.2 * size) / len(names)
-    )  # lines of a row, by and by fewer
+    )  # lines of text per row
     step = max(-(-len(names) // NAMED_ROWS), int(np.ceil(1 / room)))
     width = NAME_WIDTH * 2 // 3 if small else NAME_WIDTH
     lines = [wrapped(name, width) for name in names[::step]]
@@ -221,7 +221,7 @@ def name_rows(ax: "Axes", names: Sequence[str], *, small: bool = False) -> None:
 
 
 def one_line_each(names: Sequence[str], width: int) -> list[str]:
-    """Names without their middles; where that makes two alike, without what all of them begin with."""
+    """Shorten names in the middle; if that makes two of them equal, remove their common beginning instead."""
     lines = [_render.cut(name, width) for name in names]
     if len(set(lines)) == len(set(names)):
         return lines
@@ -230,17 +230,17 @@ def one_line_each(names: Sequence[str], width: int) -> list[str]:
 
 
 def mark_zero(ax: "Axes") -> None:
-    """A line at 0: on its left, probabilities are too high, on its right too low."""
+    """Draw a line at 0: to its left probabilities are too high, to its right too low."""
     ax.axvline(0, color=GREY, linewidth=1.2, zorder=1, gid="zero")
 
 
 def has_sign(estimand: Estimand, rows: Forest) -> bool:
-    """Whether 0 is in the middle of what an estimand can be, and not its end."""
+    """Return whether an estimand can be negative."""
     return estimand == SIGNED or bool((rows.low < 0).any())
 
 
 def direction(estimand: Estimand, target: str) -> list[str]:
-    """For the signed error, which way is which, as lines of a label; else none."""
+    """Return the label lines that explain the sign of the signed error; an empty list for other estimands."""
     if estimand != SIGNED:
         return []
     too_high, too_low = wording.direction_words(target)
@@ -268,7 +268,7 @@ def rows_height(names: Sequence[str]) -> float:
 
 
 def axis_label(estimand: Estimand, target: str) -> str:
-    """An estimand as an axis calls it; of events, errors of one direction are not those of confidence."""
+    """Return the axis label of an estimand; the words for errors of one direction depend on the target."""
     name = called(estimand)
     if name == "ece":
         return "Expected Calibration Error (ECE)"

@@ -15,7 +15,7 @@ from bayescal.results.evaluation import Evaluation
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Inches that the words want, across and down; with less they are fewer and smaller.
+#: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 3.2)
 
 

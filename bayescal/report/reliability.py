@@ -27,7 +27,7 @@ THIN = 10
 DOT = 0.012
 #: Three points or more within this range of confidence are enlarged.
 CROWDED = 0.35
-#: Inches that the words want, across and down; with less they are fewer and smaller.
+#: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 3.6)
 
 
@@ -63,7 +63,7 @@ class ReliabilityPoints:
 
     @property
     def outside(self) -> NDArray[np.bool_]:
-        """Whether the observed accuracy lies outside its interval, shape (n_occupied,)."""
+        """Flag bins whose observed accuracy lies outside the interval, shape (n_occupied,)."""
         return (self.accuracy < self.low) | (self.accuracy > self.high)
 
 
@@ -118,9 +118,9 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
     Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. Below the
-    diagonal accuracy falls short of confidence: over-confident, or, of an event, stated too high. Bins with few rows
-    are pale, with fewer than ten hollow; bins without rows are not there. The histogram below shows the share of the
-    rows in each bin, over the bin's interval.
+    diagonal, accuracy is lower than confidence: the classifier is over-confident or, for an event, the probability is
+    stated too high. Bins with few rows are pale, those with fewer than ten are hollow, and empty bins are not drawn.
+    The histogram below shows the share of rows per bin, over the bin's interval.
 
     Parameters
     ----------
@@ -153,12 +153,13 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     accurate network; then that part is enlarged. No global style is changed.
 
     A dot may lie outside its bar. Where this can be seen, a line above the axes explains it. The dot shows its own bin
-    alone. Under the shrinkage model the bar also uses the other bins: if they say that the model is nearly calibrated,
-    a gap in one bin is likely due to chance. Under the other models the bar combines the rows of its bin with the
-    prior. In a bin without positive rows, or with positive rows only, an equal-tailed interval ends short of 0 or 1.
+    alone. Under the shrinkage model the bar also uses the other bins: if they indicate that the classifier is nearly
+    calibrated, a gap in one bin is likely due to chance. Under the other models the bar combines the rows of its bin
+    with the prior. In a bin without positive rows, or with positive rows only, an equal-tailed interval ends short of
+    0 or 1.
 
-    The picture stays within the place of its subplot, and in less than 4 by 3.6 inches its words are fewer and smaller.
-    ``plt.subplots(2, 2, layout="constrained")`` makes the most of the place.
+    The picture stays within its subplot; in less than 4 by 3.6 inches, labels are fewer and smaller.
+    ``plt.subplots(2, 2, layout="constrained")`` makes the best use of the space.
 
     Examples
     --------
@@ -197,7 +198,7 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
 
 
 def _note(points: ReliabilityPoints, evaluation: Evaluation, window: tuple[float, float]) -> str:
-    """Explain why dots lie outside their bars; nothing if every dot touches its bar in the picture."""
+    """Return the explanation of dots outside their bars; empty if every dot touches its bar in the picture."""
     away = np.maximum(points.low - points.accuracy, points.accuracy - points.high)
     if not (away > DOT * (window[1] - window[0])).any():
         return ""
@@ -308,7 +309,7 @@ def _draw_mass(below: "Axes", points: ReliabilityPoints) -> None:
 
 
 def _reliability_key(ax: "Axes", prob: float, *, thin: bool, small: bool) -> int:
-    """The key above the axes, since inside it would lie on data; returns the number of its lines."""
+    """Draw the key above the axes, where it hides no data; return its number of lines."""
     from matplotlib.lines import Line2D
 
     dot: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
@@ -319,7 +320,7 @@ def _reliability_key(ax: "Axes", prob: float, *, thin: bool, small: bool) -> int
     ]
     if not thin:
         del handles[1]
-    # where they do not fit beside each other, they stand below each other
+    # entries that do not fit side by side are stacked
     wide = sum(len(str(handle.get_label())) + 5 for handle in handles) > characters(ax, TINY if small else SMALL)
     ax.legend(
         handles=handles,

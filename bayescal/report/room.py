@@ -1,4 +1,4 @@
-"""How much room axes have in their figure, and how a picture stays within it."""
+"""Measure the space of axes in their figure and keep plots within it."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,18 +8,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.transforms import Bbox
 
-#: Size of words in small axes, in points.
+#: Font size in small axes, in points.
 TINY = 7.0
 #: Mean width of a character, in units of the font size.
 CHARACTER = 0.54
-#: Axes are never made smaller than this share of their cell.
+#: Axes never become smaller than this share of their cell.
 LEAST = 0.25
-#: Points between words and the edge of their cell.
+#: Points between labels and the edge of their cell.
 PADDING = 3.0
 
 
 def cell(ax: "Axes") -> "Bbox":
-    """The part of a figure that belongs to axes, in pixels.
+    """Return the part of a figure that belongs to axes, in pixels.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ def cell(ax: "Axes") -> "Bbox":
     Returns
     -------
     matplotlib Bbox
-        Of subplots, up to the middle of the gaps between neighbours and to the edges of the figure, but for a title of
-        the figure. Axes that were placed by hand own their place and no more.
+        For a subplot, the cell extends to the middle of the gaps to its neighbours and to the edges of the figure,
+        except for the figure title. For axes that were placed by hand, the cell is their own position.
     """
     from matplotlib.transforms import Bbox
 
@@ -52,18 +52,18 @@ def cell(ax: "Axes") -> "Bbox":
 
 
 def is_small(ax: "Axes", width: float, height: float) -> bool:
-    """Whether axes have less room than this, in inches."""
+    """Return whether axes have less space than this, in inches."""
     own = cell(ax)
     return bool(own.width < width * ax.figure.dpi or own.height < height * ax.figure.dpi)
 
 
 def characters(ax: "Axes", size: float) -> int:
-    """Characters of so many points on a line as wide as the axes."""
+    """Return how many characters of a font size (in points) fit on a line across the axes."""
     return max(12, int(ax.bbox.width * 72 / ax.figure.dpi / (CHARACTER * size)))
 
 
 def small_words(ax: "Axes") -> None:
-    """Make all words in axes and in their children as small as `TINY`, and ticks few."""
+    """Reduce all labels of axes and their children to the font size `TINY`."""
     for part in (ax, *ax.child_axes):
         part.tick_params(labelsize=TINY, pad=2)
         legend = part.get_legend()
@@ -73,10 +73,10 @@ def small_words(ax: "Axes") -> None:
 
 
 def keep_within(ax: "Axes") -> None:
-    """Have subplots made smaller, whenever they are drawn, until their words lie in their own cell.
+    """Shrink a subplot at each drawing until its labels lie inside its own cell.
 
-    A figure with a layout (constrained, tight) sees to that itself. Any other gets a stand-in for one, which gives way
-    to every layout that is asked for later, as by ``figure.tight_layout()``, and moves no other axes.
+    A figure with a layout engine (constrained, tight) does this itself. Any other figure gets a placeholder engine,
+    which moves no other axes and which a layout that is requested later, as by ``figure.tight_layout()``, replaces.
     """
     from matplotlib.layout_engine import PlaceHolderLayoutEngine
 
@@ -99,14 +99,14 @@ def _shrink_all(figure: Any) -> None:
 
 
 def _shrink(ax: Any) -> None:
-    """Make axes as large as their grid says, and then smaller until their words lie in their cell."""
+    """Reset axes to their grid position, then shrink them until their labels lie inside their cell."""
     from matplotlib.transforms import Bbox
 
     figure, spec = ax.figure, ax.get_subplotspec()
     own = cell(ax).padded(-PADDING * figure.dpi / 72)
     least = LEAST * np.array([own.width, own.height])
     _place(ax, spec.get_position(figure))
-    for _ in range(6):  # a label in the middle moves with both ends
+    for _ in range(6):  # repeated, since a centred label moves when either end does
         words = ax.get_tightbbox()
         if words is None:
             return
@@ -120,4 +120,4 @@ def _shrink(ax: Any) -> None:
 
 def _place(ax: "Axes", place: "Bbox") -> None:
     ax.set_position(place)
-    ax.set_in_layout(True)  # a layout that is asked for later may move it
+    ax.set_in_layout(True)  # a layout that is requested later may move it

@@ -112,7 +112,7 @@ class Change(Comparison):
         return f"Change({self.spec})"
 
     def _in_order(self, estimand: Estimand) -> tuple[str, ...]:
-        """Now before the reference, whichever is better: the difference is a change in time."""
+        """Return now before the reference, whichever is better: the difference is a change in time."""
         return self.names
 
     def _of_sizes(self, estimand: Estimand) -> Draws:

@@ -131,7 +131,7 @@ class ClasswiseEvaluation:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know before trusting the intervals, with the classes that it concerns."""
+        """Warnings about the intervals, each with the classes that it concerns."""
         of_class = zip(self.classes, self.counts, strict=True)
         return tuple(of_several({f"class {label}": remarks_of(counts, self.model) for label, counts in of_class}))
 

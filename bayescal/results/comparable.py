@@ -53,12 +53,12 @@ def called(estimand: Estimand) -> str:
 
 
 def in_words(estimand: Estimand, target: str) -> str:
-    """What an estimand is called in a sentence about rows of this target."""
+    """Return the words for an estimand in a sentence about rows of this target."""
     return wording.estimand_words(estimand, target) if isinstance(estimand, str) else called(estimand)
 
 
 def p_smallest(values: Floats) -> Floats:
-    """Probability that each column is the smallest, over draws; columns that tie in a draw share it.
+    """Compute the probability that each column is the smallest; columns that tie in a draw share it equally.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def p_smallest(values: Floats) -> Floats:
     Returns
     -------
     ndarray, shape (n,)
-        Adds up to 1.
+        Probabilities that add up to 1.
 
     Examples
     --------

@@ -219,7 +219,7 @@ class Comparison:
         return np.clip(steps.cumsum(axis=1)[:, :-1] / n_draws, 0, 1)
 
     def table(self, prob: float = 0.95, *, estimand: Estimand = "ece") -> list[dict[str, Any]]:
-        """The decision table, as data: one dict per pair of models, the better one first, as in `sentence`.
+        """Return the decision table as data: one dict per pair of models, the better one first, as in `sentence`.
 
         Parameters
         ----------
@@ -231,8 +231,8 @@ class Comparison:
         Returns
         -------
         list of dict
-            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`; ``first``
-            has the better expected rank. `difference` and `decide` take two models in any order.
+            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`. The model
+            ``first`` has the better expected rank. `difference` and `decide` take two models in any order.
         """
         return self._rows(combinations(self._in_order(estimand), 2), prob, estimand)
 
@@ -370,7 +370,7 @@ class Comparison:
         return in_words(estimand, next(iter(self.evaluations.values())).counts.target)
 
     def _what(self, estimand: Estimand) -> str:
-        """What is compared: the estimand, or its size where it has a sign."""
+        """Return the words for what is compared: the estimand, or its absolute value if draws are negative."""
         return f"size of the {self._words(estimand)}" if self._signed(estimand) else self._words(estimand)
 
     def _signed(self, estimand: Estimand) -> bool:
@@ -378,11 +378,11 @@ class Comparison:
         return bool((self.draws(estimand).values < 0).any())
 
     def _in_order(self, estimand: Estimand) -> tuple[str, ...]:
-        """The models from the best expected rank to the worst; models that tie are in the order that was given."""
+        """Return the models from the best expected rank to the worst; ties keep the given order."""
         return tuple(sorted(self.names, key=self.expected_ranks(estimand).__getitem__))
 
     def _first_two(self, estimand: Estimand) -> tuple[str, str]:
-        """The best model and the next."""
+        """Return the best model and the second best."""
         better, worse = self._in_order(estimand)[:2]
         return better, worse
 

@@ -80,7 +80,7 @@ class Evaluation:
     def overconfidence(self) -> Draws:
         """Draws of the part of the ECE from bins whose confidence is too high.
 
-        For the target ``event`` that is no over-confidence: see `bayescal.overconfidence`.
+        For the target ``event`` this is not over-confidence: see `bayescal.overconfidence`.
         """
         return errors.overconfidence(self.bins)
 
@@ -233,8 +233,8 @@ class Evaluation:
             Groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``, NaN where a
             bin is left out; under the shrinkage model also intercept and slope), ``observed_data`` (rows, positives,
             effective rows per bin) and ``constant_data`` (edges, observed means). Under the shrinkage model
-            ``sample_stats`` holds the sub-model of each draw: ``sub_model``, an index into the attribute
-            ``sub_models``. It is not in ``posterior``, where plots and tables would take it for a number.
+            ``sample_stats`` holds ``sub_model``, the sub-model of each draw as an index into the attribute
+            ``sub_models``. It is not in ``posterior``, because plots and tables would treat it as a quantity.
             Along ``bin`` run the coordinates bin_low, bin_high, n and mean_confidence. ``.to_netcdf`` and
             `arviz.from_netcdf` keep all of it.
         """
@@ -285,10 +285,7 @@ class Evaluation:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know before trusting the interval; empty where nothing is known to be wrong.
-
-        Each remark is printed below the table.
-        """
+        """Warnings about the interval, which are printed below the table; empty if no problem is known."""
         return remarks_of(self.counts, self.model)
 
     def _references(self) -> list[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
-#: A group is named as the one with the largest error from this probability on.
+#: Minimum probability of having the largest error for a group to be named.
 STANDS_OUT = 0.8
 #: As many groups are printed.
 PRINTED = 25
@@ -176,7 +176,7 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
 
     @_render.printable
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words: the group that stands out, or that none does.
+        """State the result in words: the group that stands out, or that no group does.
 
         Parameters
         ----------
@@ -186,9 +186,9 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         Returns
         -------
         str
-            The ECE of the group whose ECE is the largest with a probability of at least 0.8 (`standing_out`), and that
-            of all rows. If there is no such group, the sentence says so, and names the one with the largest
-            probability.
+            The ECE of the group that stands out (its ECE is the largest with a probability of at least 0.8; see
+            `standing_out`) and the ECE of all rows. If there is no such group, the sentence says so and names the group
+            with the highest probability.
         """
         largest = self.p_largest()
         label = max(largest, key=largest.__getitem__)
@@ -217,31 +217,31 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         return f"{_in_words(label, self.name)} ({n_rows} row{'s' * (n_rows > 1)})"
 
     def p_largest(self, estimand: Estimand = "ece") -> dict[Any, float]:
-        """Probability that each group has the largest value; groups that tie in a draw share it. They add up to 1.
+        """Compute the probability that each group has the largest value; groups that tie in a draw share it equally.
 
         Parameters
         ----------
         estimand : str or callable, default "ece"
-            The quantity, by its size where it has a sign.
+            The quantity; its absolute value is used if it has a sign.
 
         Returns
         -------
         dict of label to float
-            In the order of the groups.
+            Probabilities in the order of the groups; they add up to 1.
         """
         shares = p_smallest(-np.abs(self.draws(estimand).values))
         return dict(zip(self.groups, shares.tolist(), strict=True))
 
     def standing_out(self, estimand: Estimand = "ece") -> Any:
-        """The group whose value is the largest with a probability of at least 0.8; None if there is no such group.
+        """Return the group whose value is the largest with a probability of at least 0.8, or None.
 
-        The largest posterior mean, or the highest interval, always names a group, also among groups that differ by
-        chance alone.
+        The largest posterior mean and the highest interval belong to some group even if groups differ only by chance.
+        They are therefore not evidence that a group is worse than the others.
 
         Parameters
         ----------
         estimand : str or callable, default "ece"
-            The quantity, by its size where it has a sign.
+            The quantity; its absolute value is used if it has a sign.
 
         Returns
         -------

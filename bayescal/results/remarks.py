@@ -1,4 +1,4 @@
-"""Remarks: what a reader must know before trusting a result, decided from its counts and its model alone."""
+"""Remarks: warnings about the interval of a result, derived from its counts and its model."""
 
 from collections.abc import Mapping
 
@@ -8,9 +8,9 @@ from bayescal.stats.binned import BinnedCounts
 
 #: Confidences this near to 0 or 1 count as saturated.
 NEAR = 1e-4
-#: From this share of saturated rows on, the interval of the shrinkage model is known to fail.
+#: Share of saturated rows from which the interval of the shrinkage model is known to fail.
 SATURATED = 0.2
-#: As many results are named before a remark that several of them share.
+#: Maximum number of results that are named before a shared remark.
 NAMED = 3
 
 
@@ -20,14 +20,14 @@ def remarks_of(counts: BinnedCounts, model: str) -> tuple[str, ...]:
     Parameters
     ----------
     counts : BinnedCounts
-        What was counted.
+        The counts.
     model : str
         Name of the posterior.
 
     Returns
     -------
     tuple of str
-        One sentence or two each; empty where nothing is known to be wrong.
+        One or two sentences each; empty if no problem is known.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def remarks_of(counts: BinnedCounts, model: str) -> tuple[str, ...]:
 
 
 def of_several(remarks: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Tell the remarks on several results: each once, after the names of the results that it concerns.
+    """Merge the remarks on several results: each occurs once, after the names of the results that it concerns.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _saturated(counts: BinnedCounts, model: str) -> str | None:
-    """Confidences of 0 and 1: on the scale of log odds they are infinitely sure, and rare errors mislead the model."""
+    """Warn about confidences of 0 and 1: their log odds are infinite, and a few wrong ones mislead the model."""
     if model != "shrinkage" or not counts.n_rows:
         return None
     occupied = counts.occupied
@@ -82,9 +82,9 @@ def _saturated(counts: BinnedCounts, model: str) -> str | None:
     return (
         f"At least {100 * SATURATED:g} % of the confidences are 0 or 1 (within {NEAR:g}). If a few of these are wrong, "
         "the interval of the shrinkage model is known to be too narrow or to lie too high: in simulations with 1000 "
-        "rows, intervals of 95 % contained the true ECE about half of the time."
+        "rows, 95 % intervals contained the true ECE about half of the time."
     )
 
 
-#: Every remark that there is: a function of counts and model that returns a text, or None.
+#: All remarks: functions of counts and model that return a text or None.
 _REMARKS = (_saturated,)

@@ -16,10 +16,10 @@ SMALL_ECE = 0.02
 
 
 def direction_words(target: str) -> tuple[str, str]:
-    """The words for a gap below 0 (probabilities above what happens) and for a gap above 0, of one target.
+    """Return the words for a negative gap (probabilities too high) and for a positive gap (too low).
 
-    The confidence of a prediction can be over- or under-confident. The probability of an event cannot: a timid
-    classifier states small probabilities too high and large ones too low.
+    Confidence in a prediction can be called over- or under-confident. For the probability of an event these words
+    mislead: an under-confident classifier states small probabilities too high and large ones too low.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def direction_words(target: str) -> tuple[str, str]:
     Returns
     -------
     (too_high, too_low) : tuple of str
-        In a sentence, after a noun.
+        Words that follow a noun in a sentence.
 
     Examples
     --------
@@ -42,19 +42,19 @@ def direction_words(target: str) -> tuple[str, str]:
 
 
 def quantity(name: str, target: str) -> str:
-    """The label of a reported quantity in a printed table.
+    """Return the label of a reported quantity in a printed table.
 
     Parameters
     ----------
     name : str
-        The quantity, as evaluations have it.
+        The name of the quantity, an attribute of `Evaluation`.
     target : str
-        The question.
+        The target.
 
     Returns
     -------
     str
-        The name itself, but for the two directions of an error of events.
+        The name itself, except for over- and underconfidence of an event.
 
     Examples
     --------
@@ -66,19 +66,19 @@ def quantity(name: str, target: str) -> str:
 
 
 def estimand_words(name: str, target: str) -> str:
-    """A named estimand in a sentence, after "the" or "a".
+    """Return the words for a named estimand, to follow "the" or "a" in a sentence.
 
     Parameters
     ----------
     name : str
-        The estimand, as evaluations have it.
+        The name of the estimand, an attribute of `Evaluation`.
     target : str
-        The question.
+        The target.
 
     Returns
     -------
     str
-        Its words; the name itself where there are none.
+        The words, or the name itself if none are defined.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def estimand_words(name: str, target: str) -> str:
 
 _OF_CONFIDENCE = ("over-confident", "under-confident")
 _OF_PROBABILITY = ("stated too high", "stated too low")
-#: Targets whose probabilities are those of an event, not the confidence of a prediction.
+#: Targets that ask for the probability of an event, not for the confidence in a prediction.
 _EVENTS = ("event", "classwise")
 _WORDS = {
     "ece": "ECE",

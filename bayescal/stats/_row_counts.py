@@ -1,4 +1,4 @@
-"""Numbers of rows: integers >= 0 that add up to less than 2^63; sums are exact or refused, and never float."""
+"""Numbers of rows: non-negative integers with a sum below 2^63; sums are exact or refused, and never floats."""
 
 from typing import Any
 
@@ -15,19 +15,19 @@ MOST_ROWS = 2**63 - 1
 
 
 def row_counts(name: str, values: Array) -> Ints:
-    """Require numbers of rows.
+    """Require valid numbers of rows.
 
     Parameters
     ----------
     name : str
         The argument, for messages.
     values : ndarray of integers
-        Signed or unsigned, of any shape.
+        Signed or unsigned integers of any shape.
 
     Returns
     -------
     ndarray of int64
-        The same numbers; `values` itself where it is int64.
+        The same numbers; `values` itself if it is int64.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def row_counts(name: str, values: Array) -> Ints:
         raise TypeError(f"`{name}` must hold numbers of rows, which are integers, not dtype {values.dtype}.")
     if values.size and values.min() < 0:
         _checks.refuse(name, "must be >= 0", values < 0, values)
-    if values.sum(dtype=np.float64) >= 2.0**62:  # else neither an entry nor their sum is near 2^63
+    if values.sum(dtype=np.float64) >= 2.0**62:  # otherwise no entry and no sum can reach 2^63
         total = sum(map(int, values.ravel()))
         if total > MOST_ROWS:
             raise ValueError(f"`{name}` must add up to less than 2^63 rows; the sum is {total}.")
@@ -55,22 +55,22 @@ def row_counts(name: str, values: Array) -> Ints:
 
 
 def added(one: Ints, other: Ints) -> NDArray[np.uint64]:
-    """Sum of two arrays of rows; unsigned, so that nothing wraps before `row_counts` sees it."""
+    """Add two arrays of row counts; the sum is unsigned so that it cannot wrap before `row_counts` checks it."""
     return one.astype(np.uint64) + other.astype(np.uint64)
 
 
 def summed_by_key(key: Ints, rows: Ints, size: int) -> NDArray[np.uint64]:
-    """Rows of each key from 0 to `size` - 1; unsigned, as from `added`."""
+    """Sum the rows per key from 0 to `size` - 1; the sums are unsigned, as in `added`."""
     sums = np.zeros(size, np.uint64)
     np.add.at(sums, key, rows.astype(np.uint64))
     return sums
 
 
 def unit_weights(rows: Ints) -> tuple[Floats, Floats]:
-    """Sums of weights and of their squares where every weight is 1: the first by outcome, the second by bin."""
+    """Return the sums of weights (by outcome) and of squared weights (by bin) if every weight is 1."""
     return rows.astype(np.float64), by_bin(rows).astype(np.float64)
 
 
 def by_bin(values: Array) -> Array:
-    """Sum over outcomes of an array by outcome and bin; joint cells stay as they are."""
+    """Sum an array of shape (2, n_bins) over outcomes; return one-dimensional joint cells unchanged."""
     return values.sum(axis=0) if values.ndim == 2 else values

@@ -67,7 +67,7 @@ class BinnedCounts:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.__post_init__()  # arrays of copies and pickles can be written to, and may be anything
+        self.__post_init__()  # arrays from copies and pickles are writable and unchecked
 
     @classmethod
     def empty(cls, bins: Any = 15, *, target: str = "confidence") -> "BinnedCounts":
@@ -295,7 +295,7 @@ class BinnedCounts:
             raise ValueError(f"counts of target {self.target!r} and {other.target!r} answer different questions.")
         cells = row_counts("cells", added(self.cells, other.cells))
         weight, weight_sq = self.weight + other.weight, self.weight_sq + other.weight_sq
-        if not (self.weighted or other.weighted):  # from 2^53 rows on, sums of floats are not those of the rows
+        if not (self.weighted or other.weighted):  # from 2^53 rows on, float sums may be inexact
             weight, weight_sq = unit_weights(cells)
         deviation, deviation_sq = self.deviation + other.deviation, self.deviation_sq + other.deviation_sq
         return BinnedCounts(self.bins, cells, weight, deviation, deviation_sq, weight_sq, self.target)

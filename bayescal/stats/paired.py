@@ -67,7 +67,7 @@ class PairedCounts:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.__post_init__()  # arrays of copies and pickles can be written to, and may be anything
+        self.__post_init__()  # arrays from copies and pickles are writable and unchecked
 
     @classmethod
     def empty(cls, first: Any = 15, second: Any = None, *, target: str = "confidence") -> "PairedCounts":
@@ -230,7 +230,7 @@ class PairedCounts:
 
     @property
     def weighted(self) -> bool:
-        """Whether any weight differs from 1."""
+        """True if any weight differs from 1."""
         return not (np.array_equal(self.weight, self.n) and np.array_equal(self.weight_sq, self.n))
 
     def __add__(self, other: object) -> "PairedCounts":

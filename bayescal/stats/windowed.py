@@ -74,7 +74,7 @@ class WindowedCounts:
         return f"{told} in {size} window{'s' * (size > 1)} of {self.window}, {self.said(min(self.counts))}{last}"
 
     def batch(self, predictions: Predictions, time: Any) -> "WindowedCounts":
-        """Rows counted alone, each in the window of its time; what is held is not added."""
+        """Count rows, each in the window of its time, without adding them to the counts of this object."""
         if not isinstance(predictions, Predictions):
             raise TypeError(
                 f"`predictions` must be Predictions, not {type(predictions).__name__}; `add` takes outcome, confidence."
@@ -90,14 +90,14 @@ class WindowedCounts:
         return replace(empty, counts=dict(zip(found.tolist(), counted, strict=True)))
 
     def batch_of_counts(self, counts: BinnedCounts, time: Any) -> "WindowedCounts":
-        """Counts of one window alone."""
+        """Put counts into one window, without adding them to the counts of this object."""
         require_counts(counts)
         kind, numbers = self._numbers(time, None)
         summed = BinnedCounts.empty(self.bins, target=self.target) + counts
         return replace(self, kind=kind, counts={int(numbers[0]): summed}, forgotten=None)
 
     def with_batch(self, batch: "WindowedCounts") -> "WindowedCounts":
-        """A batch added; since it was counted, other threads may have chosen the kind of time, or forgotten windows."""
+        """Add a batch. After it was counted, another thread may have fixed the kind of time or dropped windows."""
         if batch.kind is not None:
             self._require_kind("time", batch.kind)
         return self._with(batch.kind, batch.counts)
@@ -145,7 +145,7 @@ class WindowedCounts:
             raise type(problem)(f"`{name}`: {problem}") from problem
 
     def require_windows(self, why: str) -> None:
-        """Refuse one total without time; `why` begins the message."""
+        """Refuse a monitor without windows; the message begins with `why`."""
         if self.window is None:
             raise ValueError(f"{why}; this monitor has one total. Make it with `window=`, as in '1d'.")
 
@@ -322,6 +322,6 @@ def _window(document: Any) -> Window | None:
         raise ValueError("`window` must have one length, 'microseconds' or 'number'.")
     ((unit, length),) = document.items()
     kinds, said = {"microseconds": ((int,), "an integer"), "number": ((int, float), "a number")}[unit]
-    if type(length) not in kinds:  # true is no length, and "1d" no number
+    if type(length) not in kinds:  # neither true nor "1d" is a length
         raise ValueError(f"`window.{unit}` must be {said}, not {_checks.quoted(length)}.")
     return replace(Window.of(length), of_dates=unit == "microseconds")

@@ -1,6 +1,6 @@
 """Measure how often intervals of the difference of two models contain the truth; write the numbers and the tables of
-docs/explanation/comparing.md: a part of `make coverage`. With --redraw nothing is measured. With --quick a
-few data sets are measured and put into tables, and nothing is written.
+docs/explanation/comparing.md: a part of `make coverage`. With --redraw nothing is measured. With --quick, tables are
+made from a few data sets and nothing is written.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def _signed(value: float) -> str:
 
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
-    """Conditions and tables, by the name of their marker."""
+    """Return conditions and tables by the name of their marker."""
     study = study_of(numbers)
     return {
         "conditions": conditions(numbers, study),

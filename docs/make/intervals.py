@@ -1,6 +1,6 @@
 """Measure how often intervals of the ECE contain the truth; write the numbers, the picture and the tables of
 docs/explanation/coverage.md: `make coverage`. With --redraw nothing is measured, the stored numbers are shown anew.
-With --quick a few data sets are measured, drawn and put into tables, and nothing is written.
+With --quick, the plot and the tables are made from a few data sets and nothing is written.
 """
 
 import argparse
@@ -117,7 +117,7 @@ def draw(study: CoverageStudy) -> plt.Figure:
 
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
-    """Conditions and tables, by the name of their marker."""
+    """Return conditions and tables by the name of their marker."""
     study = study_of(numbers)
     return {"conditions": conditions(numbers, study), "overall": overall_table(study), "cells": cell_table(study)}
 

@@ -1,7 +1,7 @@
 """Measure what counting costs, bayescal beside others on the same arrays; write the numbers, the picture and the tables
 of docs/performance.md: a part of `make bench`, some minutes. With --out-of-core a file of a billion rows is counted as
 well: nine gigabytes of disk and some minutes more; without it the last numbers of that part stay. With --redraw nothing
-is measured. With --quick few rows are counted, so that every part runs, and nothing is written.
+is measured. With --quick, every part runs with few rows and nothing is written.
 """
 
 import argparse
@@ -46,18 +46,18 @@ console = Console(stderr=True, highlight=False)
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much is measured.
+    """Sizes of the measurements.
 
     Parameters
     ----------
     rows : tuple of int
-        Numbers of rows; many bins are tried with the last but one.
+        Numbers of rows; the second largest is also measured with many bins.
     matrices : tuple of (str, int, int, str)
         Name, rows, classes and type of each matrix.
     groups, group_rows : int
         Row groups of the file that should be larger than memory, and rows per group.
     rounds : int
-        How often processes that count side by side are started; the shortest time is kept.
+        Number of repetitions of the measurement with parallel processes; the shortest time is kept.
     """
 
     rows: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
@@ -353,7 +353,7 @@ PARTS = {
 
 
 def measured(parts: list[str], sizes: Sizes) -> Iterator[tuple[str, list[Row]]]:
-    """Run parts, one after the other, in a folder that exists as long as this runs."""
+    """Measure parts one after the other and yield their results, in a temporary folder."""
     ways()
     with tempfile.TemporaryDirectory() as folder:
         # in a process of its own: Linux counts the memory of who starts a command as that of the command
@@ -367,7 +367,7 @@ def measured(parts: list[str], sizes: Sizes) -> Iterator[tuple[str, list[Row]]]:
 
 
 def joined(known: Row, part: str, rows: list[Row]) -> Row:
-    """Numbers of one part beside what is known of the others."""
+    """Combine the new numbers of one part with the stored numbers of the others."""
     dates = known.get("dates", {}) | {part: date.today().isoformat()}
     return rounded({**about(), "dates": dates, **{name: known.get(name, []) for name in PARTS}, part: rows})
 
@@ -404,7 +404,7 @@ def main() -> None:
         for part, rows in measured(parts, sizes):
             numbers = joined(numbers, part, rows)
             if not asked.quick:
-                save_parts(NUMBERS, numbers)  # each as soon as it is measured
+                save_parts(NUMBERS, numbers)  # save each part as soon as it is measured
     page, figure = page_of(numbers), draw(numbers)
     if not asked.quick:
         fill(PAGE, "make bench", page)

@@ -286,7 +286,7 @@ def in_words(numbers: Row) -> str:
 
 
 def page_of(numbers: Row) -> dict[str, str]:
-    """Make everything that stands between markers."""
+    """Return the text between each pair of markers."""
     kept = [[what, allowed, found, "yes" if fine else "**no**"] for what, allowed, found, fine in targets(numbers)]
     return {
         "words": in_words(numbers),

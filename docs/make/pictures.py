@@ -1,5 +1,5 @@
 """Run the Python of README.md; write what it prints below it, and its picture to docs/_static: `make pictures`. With
---quick the same is run and drawn, and nothing is written.
+--quick, the code runs but nothing is written.
 """
 
 import argparse

@@ -470,7 +470,7 @@ def percent(share: float) -> str:
 
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
-    """Make everything that stands between markers."""
+    """Return the text between each pair of markers."""
     about, versions = numbers["settings"], numbers["versions"]
     programs = ", ".join(f"{name} {number}" for name, number in versions.items())
     wrong, right = numbers["wrong_samplers"], numbers["right_samplers"]

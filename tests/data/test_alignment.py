@@ -56,8 +56,8 @@ def test_another_order_is_refused(call, argument):
     moved = int((np.arange(40) != OTHER_ORDER).sum())
     with pytest.raises(
         ValueError,
-        match=rf"^`{argument}` must have the index of `.*`: the labels are the same, but {moved} of 40 "
-        rf"stand elsewhere, first at position 0: 'row {OTHER_ORDER[0]}', not 'row 0'\..*`{argument}\.loc\[.*\.index\]`",
+        match=rf"^`{argument}` must have the index of `.*`: the labels are the same, but {moved} of 40 are in "
+        rf"other positions, first at position 0: 'row {OTHER_ORDER[0]}', not 'row 0'\..*`{argument}\.loc\[.*\.index\]`",
     ):
         call()
 
@@ -96,10 +96,10 @@ def test_rows_that_do_not_contradict_each_other(columns):
     ("first", "second", "message"),
     [
         # the default index is one order of these labels, and a shuffled frame is another
-        ([0, 1, 2], [2, 1, 0], r"2 of 3 stand elsewhere, first at position 0: 2, not 0.*`p\.loc\[y\.index\]`"),
-        (["a", "b", "c"], ["a", "b", "d"], "1 of 3 labels differ, first at position 2: 'd', not 'c'.*agree"),
+        ([0, 1, 2], [2, 1, 0], r"2 of 3 are in other positions, first at position 0: 2, not 0.*`p\.loc\[y\.index\]`"),
+        (["a", "b", "c"], ["a", "b", "d"], "1 of 3 labels differ, first at position 2: 'd', not 'c'.*indexes equal"),
         ([3, 4, 5], [4, 5, 6], "3 of 3 labels differ"),
-        ([7, 7, 8], [7, 8, 7], "2 of 3 stand elsewhere, first at position 1: 8, not 7.*Make their indexes agree"),
+        ([7, 7, 8], [7, 8, 7], "2 of 3 are in other positions, first at position 1: 8, not 7.*Make the indexes equal"),
         ([("a", 1), ("b", 1), ("b", 2)], [("a", 1), ("b", 2), ("b", 1)], r"position 1: \('b', 2\), not \('b', 1\)"),
         (["x" * 1000, "b", "c"], ["b", "x" * 1000, "c"], "'b', not 'x{56}\\.\\.\\.\\."),
     ],
@@ -111,7 +111,7 @@ def test_indexes_that_differ(first, second, message):
 
 
 def test_the_default_index_is_an_order_too():
-    with pytest.raises(ValueError, match="2 of 3 stand elsewhere"):
+    with pytest.raises(ValueError, match="2 of 3 are in other positions"):
         same_rows({"y": pd.Series([0, 1, 1]), "p": pd.Series([0.2, 0.4, 0.9], [2, 1, 0])})
 
 

@@ -224,11 +224,11 @@ BAD = {
     "two signs": ("label,p\n0,0.5\n1,+-0.5\n", r"first in line 3: '\+-0.5'"),
     "backslashes": (
         'label,p,n\n0,0.5,a\n1,0.5,"say \\"so\\""\n',
-        r"RFC 4180: a closing quote must stand at the end of its field \(.*not with a backslash\); line 3 breaks",
+        r"RFC 4180: a closing quote must be at the end of its field \(.*not with a backslash\); line 3 breaks",
     ),
     "a space before a quote": (
         'label,p,n\n0,0.5, "a, b"\n',
-        r"an opening quote must stand at the beginning.*; line 2 br",
+        r"an opening quote must be at the beginning.*; line 2 br",
     ),
     "line endings of two kinds": (
         "label,p\n0,0.5\r\n1,0.5\n0,0.5\n",
@@ -245,7 +245,7 @@ BAD = {
     ),
     "JSON: a key twice": (
         '{"label":1,"p":0.5}\n{"p":0.5,"label":1,"p":0.25}\n',
-        r"in line 2 the key 'p' stands more than once",
+        r"in line 2 the key 'p' occurs more than once",
     ),
     "JSON: a comma too many": ('{"label":1,"p":0.5}\n{"label":1,"p":0.5 ,}\n', r"line 2 is not strict JSON"),
     "JSON: nested without an end": ('{"label":1,"p":' + "[" * 100_000 + "}\n", r"1 of 1 lines is not, first in line 1"),

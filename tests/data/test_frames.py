@@ -162,8 +162,8 @@ def test_an_unmasked_masked_array_is_an_array():
         (np.array([0.1 + 0j]), "complex dtype"),
         (np.array([1, 2], "m8[s]"), "neither numeric, boolean nor string"),
         (np.array(["2020-01-01"], "M8[D]"), "neither numeric, boolean nor string"),
-        (pd.Series([[0.1, 0.9], [0.2, 0.8]]), "`x` holds a sequence in every entry .*numpy.stack"),
-        (pl.Series([[0.1, 0.9], [0.2, 0.8]]), "`x` holds a sequence in every entry .*numpy.stack"),
+        (pd.Series([[0.1, 0.9], [0.2, 0.8]]), "`x` holds sequences instead of numbers .*numpy.stack"),
+        (pl.Series([[0.1, 0.9], [0.2, 0.8]]), "`x` holds sequences instead of numbers .*numpy.stack"),
         (0.5, "must be an array, a list or a column, not 0.5"),
         ("0.5", "must be an array"),
         (None, "must be an array"),
@@ -189,8 +189,8 @@ ITSELF.append(ITSELF)
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([[0.1, 0.9], [0.5]], r"1 of 2 does not have that of index 0 \(length 2\), first at index 1: length 1"),
-        ([[0.1], [0.5], [], [0.1, 0.9]], r"2 of 4 do not .* \(length 1\), first at index 2: length 0"),
+        ([[0.1, 0.9], [0.5]], r"1 of 2 differs from index 0 \(length 2\), first at index 1: length 1"),
+        ([[0.1], [0.5], [], [0.1, 0.9]], r"2 of 4 differ .* \(length 1\), first at index 2: length 0"),
         (((0.1, 0.9), [0.5, 0.5], (0.5,)), "1 of 3 .* first at index 2: length 1"),
         ([np.array([0.1, 0.9]), np.array([0.2, 0.3, 0.5])], "first at index 1: length 3"),
         ([pd.Series([0.1, 0.9]), pd.Series([0.2])], "first at index 1: length 1"),
