@@ -235,7 +235,8 @@ class Evaluation:
             effective rows per bin) and ``constant_data`` (edges, observed means). Under the shrinkage model
             ``sample_stats`` holds the sub-model of each draw: ``sub_model``, an index into the attribute
             ``sub_models``. It is not in ``posterior``, where plots and tables would take it for a number.
-            Along ``bin`` run the coordinates bin_low, bin_high, n and mean_confidence. ``.to_netcdf`` and
+            Along ``bin`` the last two have the coordinates bin_low, bin_high, n and mean_confidence;
+            ``posterior.gap.assign_coords(constant_data.coords)`` puts them beside draws. ``.to_netcdf`` and
             `arviz.from_netcdf` keep all of it.
         """
         counts = self.counts
