@@ -8,6 +8,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import _render
+from bayescal.results.wording import calibration, sub_models
 
 QUANTITIES = ["ece", "l2_error", "max_error", "signed_error", "overconfidence", "underconfidence"]
 ODD_NAMES = ["<b>bold</b>", "a & b", "[red] [/x]"]
@@ -235,6 +236,20 @@ def test_independent_draws_look_independent(ev):
     table = ev.summary()
     assert (table["ess_bulk"].astype(float) > 3000).all()
     assert (table["r_hat"].astype(float) < 1.01).all()
+
+
+def test_the_probability_of_calibration_is_never_said_to_be_zero():
+    posterior = bc.shrinkage_posterior(bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9]))
+    for rounded, said in ((0.0, "probability < 0.01 at"), (1.0, "probability > 0.99 at"), (0.5, "probability 0.50 at")):
+        assert said in calibration(rounded, posterior)
+
+
+def test_sub_models_are_listed_with_what_their_numbers_are():
+    assert (
+        sub_models({"a": 0.25, "b, c": 0.74, "d": 0.005, "e": 0.0})
+        == "If not: b, c (probability 0.74); a (0.25); d (< 0.01)."
+    )
+    assert sub_models({"a": 0.999}) == "If not: a (probability > 0.99)."
 
 
 @pytest.mark.parametrize(("draws", "chains"), [(4000, (4, 1000)), (4001, (1, 4001)), (2, (1, 2))])
