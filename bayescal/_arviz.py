@@ -41,7 +41,8 @@ def datatree(
     along : str
         Name of the dimension of the vectors: "bin" or "class".
     coords : mapping of str to array, shape (size,)
-        Coordinates along it, its own under its name, attached to every group.
+        Coordinates along it: its own under its name in every group, the others in the observed and the constant data.
+        `arviz.summary` fails for a posterior in which only some variables have a coordinate beside their dimension.
     attrs : mapping
         Attributes of the root.
     sample_stats : mapping of str to array, optional
@@ -66,7 +67,7 @@ def datatree(
         coords={along: coords[along]},
     )
     beside = {name: (along, np.asarray(values)) for name, values in coords.items() if name != along}
-    for group in ("posterior", "observed_data", "constant_data"):
+    for group in ("observed_data", "constant_data"):
         tree[group] = tree[group].to_dataset().assign_coords(beside)
     tree.attrs.update(attrs)
     return tree

@@ -28,6 +28,22 @@ def test_a_forest_shows_quantities_and_no_index(evaluation):
     assert "sub_model" not in shown.viz["/"].data_vars
 
 
+def test_a_summary_takes_the_whole_tree(evaluation):
+    tree = evaluation.to_datatree()
+    with np.errstate(divide="ignore", invalid="ignore"):  # confidence is the same in every draw
+        table = az.summary(tree, round_to="none")
+    assert {"ece", "slope", "gap[0]", "gap[2]"} <= set(table.index)
+    assert float(table.loc["ece", "mean"]) == pytest.approx(evaluation.ece.values.mean())
+    assert float(table.loc["gap[2]", "mean"]) == pytest.approx(evaluation.bins.gap[:, 2].mean())
+
+
+def test_counts_and_edges_can_be_put_beside_the_draws(evaluation):
+    tree = evaluation.to_datatree()
+    gap = tree["posterior"]["gap"].assign_coords(tree["constant_data"].coords)
+    np.testing.assert_allclose(gap["bin_low"], [0, 1 / 3, 2 / 3])
+    assert int(gap["n"].sum()) == 400
+
+
 def test_the_sub_model_of_each_draw_is_kept_beside_the_posterior(evaluation, tmp_path):
     tree = evaluation.to_datatree()
     path = tmp_path / "tree.nc"

@@ -375,6 +375,7 @@ def test_a_matrix_is_told_with_its_columns(tmp_path, rows, arguments, told):
         ([*TINY, "--correct", "label", "--confidence", "p"], "take the place of --label, --prob and --prob-prefix"),
         ([*TINY, "--target", "evnt"], "--target must be one of ['event', 'top-label', 'classwise', 'confidence']"),
         ([*TINY, "--target", "top-label"], "For probabilities of one event use --target event."),
+        ([*TINY, "--target", "classwise"], "For probabilities of one event use --target event."),
         ([*TINY, "--model", "dirichelt"], "--model must be one of"),
         ([*TINY, "--binning", "equal"], "--binning must be one of ['equal-width', 'equal-mass']"),
         ([*TINY, "--draws", "1"], "--draws must be an integer >= 2, not 1."),

@@ -374,3 +374,8 @@ def test_a_measurement_makes_no_groups():
 )
 def test_labels_make_as_many_groups_as_there_are(labels, groups):
     assert len(Groups.from_column(labels, len(labels))) == groups
+
+
+def test_the_name_of_a_column_is_no_column():
+    with pytest.raises(TypeError, match=r"Pass the column itself, as in `by=frame\['site'\]`"):
+        bc.evaluate([0, 1], [0.2, 0.7], by="site")

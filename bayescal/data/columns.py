@@ -61,6 +61,9 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
     if labels.min() >= 0 and labels.max() <= 1 and (labels.dtype.kind != "f" or ((labels == 0) | (labels == 1)).all()):
         return labels
     hint = "Other labels need `classes=(label_of_0, label_of_1)`; class numbers need a matrix of probabilities."
+    low, high = labels.min(), labels.max()
+    if low < high and max(abs(float(low)), float(high)) < 1e6 and ((labels == low) | (labels == high)).all():
+        hint = f"Two labels? Pass `classes=({low:.15g}, {high:.15g})`, first the one that counts as 0."
     if labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any():
         hint = "Fractions look like probabilities: are `y_true` and `y_prob` swapped?"
     return _checks.refuse(name, "must be binary labels, 0 or 1", (labels != 0) & (labels != 1), labels, hint=hint)

@@ -138,7 +138,7 @@ def _labels(by: Any) -> Array:
         array = array.astype(object)
         array[np.ma.getmaskarray(by)] = None
     if array.ndim not in (1, 2):
-        hint = " Pass the column itself, as in `by=frame[...]`." if isinstance(by, str) else ""
+        hint = f" Pass the column itself, as in `by=frame[{quoted(by)}]`." if isinstance(by, str) else ""
         raise TypeError(f"`by` must be a column or array of labels, one a row, not {quoted(by)}.{hint}")
     if array.dtype.kind == "T":  # whose missing entries are objects
         array = array.astype(object)

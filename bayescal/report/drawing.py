@@ -9,6 +9,7 @@ from bayescal import _render
 from bayescal.report.room import TINY, characters
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.grouped import GroupedEvaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,11 @@ SMALL, SMALLER = 8.5, 7.5  # points; text that must fit above axes three inches 
 def require_evaluation(evaluation: Any) -> None:
     """Refuse what is not an evaluation, with a hint at how to make one."""
     if not isinstance(evaluation, Evaluation | ClasswiseEvaluation):
+        if isinstance(evaluation, GroupedEvaluation):
+            raise TypeError(
+                "`evaluation` must be an Evaluation, not a GroupedEvaluation; take that of one group, "
+                "`grouped[label]`, or `grouped.overall`."
+            )
         raise TypeError(
             f"`evaluation` must be an Evaluation, not {type(evaluation).__name__}; "
             "make one with `bayescal.evaluate(y_true, y_prob)`."

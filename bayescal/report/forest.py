@@ -14,6 +14,7 @@ from bayescal._render import wrapped
 from bayescal.report.drawing import BLUE, GREY, SMALL, SMALLER, axes_or_new
 from bayescal.report.room import TINY, is_small, keep_within, small_words
 from bayescal.results import wording
+from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparable import Estimand, called, values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
@@ -168,6 +169,8 @@ def plot_forest(
 def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
     if isinstance(evaluations, GroupedEvaluation):
         return [*zip(evaluations.names, evaluations.values(), strict=True), ("all rows", evaluations.overall)]
+    if isinstance(evaluations, ClasswiseEvaluation):
+        raise TypeError("`evaluations` must be a mapping; of classes pass `{name: result[name] for name in result}`.")
     if not isinstance(evaluations, Mapping):
         raise TypeError(
             "`evaluations` must be a GroupedEvaluation, from `evaluate(..., by=...)`, or a mapping of names to "

@@ -57,6 +57,14 @@ def in_words(estimand: Estimand, target: str) -> str:
     return wording.estimand_words(estimand, target) if isinstance(estimand, str) else called(estimand)
 
 
+def pair_key(rope: float) -> str:
+    """Explain the columns of probabilities in a table of pairs of models."""
+    return (
+        f"P(1st), P(2nd): that model is better, its ECE smaller by more than {rope:g}. "
+        f"P(equal): they are no more than {rope:g} apart (the rope)."
+    )
+
+
 def p_smallest(values: Floats) -> Floats:
     """Compute the probability that each column is the smallest; columns that tie in a draw share it equally.
 

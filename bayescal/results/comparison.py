@@ -12,7 +12,7 @@ from bayescal import _arviz, _checks, _render
 from bayescal._draws import Draws
 from bayescal.estimands.joint import correlation
 from bayescal.posterior.copula import reorder
-from bayescal.results.comparable import NAMED, Estimand, called, checked_rope, in_words, p_smallest, values_of
+from bayescal.results.comparable import NAMED, Estimand, called, checked_rope, in_words, p_smallest, pair_key, values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several
 from bayescal.stats.paired import PairedCounts
@@ -415,7 +415,7 @@ class Comparison:
             for m in self.models()
         ]
         remarks += of_several({name: evaluation.remarks for name, evaluation in self.evaluations.items()})
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, [pair_key(self.rope), *remarks])
 
     def __str__(self) -> str:
         return _render.text(self.sheet())

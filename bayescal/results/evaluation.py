@@ -235,7 +235,8 @@ class Evaluation:
             effective rows per bin) and ``constant_data`` (edges, observed means). Under the shrinkage model
             ``sample_stats`` holds ``sub_model``, the sub-model of each draw as an index into the attribute
             ``sub_models``. It is not in ``posterior``, because plots and tables would treat it as a quantity.
-            Along ``bin`` run the coordinates bin_low, bin_high, n and mean_confidence. ``.to_netcdf`` and
+            In the last two groups, ``bin`` has the coordinates bin_low, bin_high, n and mean_confidence;
+            ``posterior.gap.assign_coords(constant_data.coords)`` puts them beside draws. ``.to_netcdf`` and
             `arviz.from_netcdf` keep all of it.
         """
         counts = self.counts

@@ -180,8 +180,9 @@ def calibration(p_calibrated: float, posterior: ShrinkagePosterior) -> str:
     odds, log_factor = posterior.prior_options.prior_odds, posterior.log_bayes_factor
     side, size = ("for", log_factor) if log_factor > 0 else ("against", -log_factor)
     factor = f"{np.exp(size):.3g}" if size < np.log(1e4) else f"10^{size / np.log(10):.0f}"
+    between = np.clip(p_calibrated, np.finfo(float).tiny, 1 - np.finfo(float).eps)  # 0 and 1 are rounded numbers
     return (
-        f"Exactly calibrated: probability {_render.probability(p_calibrated).removeprefix('= ')} at prior odds "
+        f"Exactly calibrated: probability {_render.probability(between).removeprefix('= ')} at prior odds "
         f"{odds:g}:1 (Bayes factor {factor} {side} it)."
     )
 
@@ -189,5 +190,6 @@ def calibration(p_calibrated: float, posterior: ShrinkagePosterior) -> str:
 def sub_models(probabilities: Mapping[str, float]) -> str:
     """If it is not: which ways of being off are how probable, from the most to the least."""
     likely = sorted(probabilities.items(), key=lambda item: -item[1])
-    said = [f"{name} {_render.probability(p).removeprefix('= ')}" for name, p in likely if p >= 0.005]
-    return f"If not: {'; '.join(said)}."
+    shown = [(name, _render.probability(p).removeprefix("= ")) for name, p in likely if p >= 0.005]
+    (name, p), *others = shown
+    return "; ".join([f"If not: {name} (probability {p})", *(f"{name} ({p})" for name, p in others)]) + "."

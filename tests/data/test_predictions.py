@@ -201,6 +201,28 @@ def test_classes_must_fit_the_labels(labels, classes, error, message):
         Predictions.from_labels(labels, [0.1, 0.2], classes=classes)
 
 
+@pytest.mark.parametrize(
+    ("labels", "hint"),
+    [
+        ([1, 2, 2], r"Two labels\? Pass `classes=\(1, 2\)`, first the one that counts as 0\."),
+        ([1, -1, 1], r"Two labels\? Pass `classes=\(-1, 1\)`"),
+        ([2.0, 0.0, 2.0], r"Two labels\? Pass `classes=\(0, 2\)`"),
+        ([0, 1, 2], "Other labels need `classes"),
+        ([7, 7, 7], "Other labels need `classes"),
+        ([2**60, 1, 1], "Other labels need `classes"),
+        ([0.2, 0.7, 0.2], "are `y_true` and `y_prob` swapped"),
+    ],
+)
+def test_two_other_labels_get_a_hint(labels, hint):
+    with pytest.raises(ValueError, match=hint):
+        Predictions.from_labels(labels, [0.1, 0.2, 0.3])
+
+
+def test_the_hint_for_two_other_labels_works():
+    a = Predictions.from_labels([1, -1, 1], [0.1, 0.2, 0.3], classes=(-1, 1))
+    np.testing.assert_array_equal(a.outcome, [1, 0, 1])
+
+
 def test_classes_must_fit_the_columns():
     with pytest.raises(ValueError, match="`classes` must name the 3 columns of `y_prob`; it has 2 names"):
         Predictions.from_labels(["a", "b", "a"], P, classes=["a", "b"])

@@ -487,3 +487,18 @@ def test_importing_draws_nothing_heavy() -> None:
     code = f"import sys, {modules}; print([m for m in ('matplotlib', 'arviz_stats') if m in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.strip() == "[]"
+
+
+def test_pictures_of_one_evaluation_say_how_to_get_it_from_groups():
+    grouped = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], by=["m", "f", "f", "m"], bins=2, rng=1, draws=10)
+    for plot in (bc.plot_reliability, bc.plot_posterior):
+        with pytest.raises(TypeError, match=r"not a GroupedEvaluation; take that of one group, `grouped\[label\]`"):
+            plot(grouped)
+
+
+def test_a_forest_of_classes_needs_a_mapping_and_says_which():
+    result = bc.evaluate([0, 1, 1], [[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]], target="classwise", rng=1, draws=10)
+    with pytest.raises(TypeError, match=r"pass `\{name: result\[name\] for name in result\}`"):
+        bc.plot_forest(result)
+    ax = bc.plot_forest({name: result[name] for name in result}, Figure().subplots())
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["0 (n = 3)", "1 (n = 3)"]

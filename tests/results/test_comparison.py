@@ -351,6 +351,12 @@ def test_many_models_stand_against_the_best():
     assert all(row[1].startswith("-0.0") for row in made.sheet().rows)
 
 
+def test_the_printed_table_explains_its_columns():
+    printed = " ".join(str(comparison_of({"A": [0.01, 0.02], "B": [0.08, 0.09]}, rope=0.03)).split())
+    assert "P(1st), P(2nd): that model is better, its ECE smaller by more than 0.03." in printed
+    assert "P(equal): they are no more than 0.03 apart (the rope)." in printed
+
+
 def test_a_difference_of_nearly_zero_has_no_sign():
     made = comparison_of({"A": [0.02, 0.03], "B": [0.02 + 1e-9, 0.03]})
     assert "-0.000" not in str(made)

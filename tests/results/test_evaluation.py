@@ -8,6 +8,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import _render
+from bayescal.results.wording import calibration, sub_models
 
 QUANTITIES = ["ece", "l2_error", "max_error", "signed_error", "overconfidence", "underconfidence"]
 ODD_NAMES = ["<b>bold</b>", "a & b", "[red] [/x]"]
@@ -237,6 +238,20 @@ def test_independent_draws_look_independent(ev):
     assert (table["r_hat"].astype(float) < 1.01).all()
 
 
+def test_the_probability_of_calibration_is_never_said_to_be_zero():
+    posterior = bc.shrinkage_posterior(bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9]))
+    for rounded, said in ((0.0, "probability < 0.01 at"), (1.0, "probability > 0.99 at"), (0.5, "probability 0.50 at")):
+        assert said in calibration(rounded, posterior)
+
+
+def test_sub_models_are_listed_with_what_their_numbers_are():
+    assert (
+        sub_models({"a": 0.25, "b, c": 0.74, "d": 0.005, "e": 0.0})
+        == "If not: b, c (probability 0.74); a (0.25); d (< 0.01)."
+    )
+    assert sub_models({"a": 0.999}) == "If not: a (probability > 0.99)."
+
+
 @pytest.mark.parametrize(("draws", "chains"), [(4000, (4, 1000)), (4001, (1, 4001)), (2, (1, 2))])
 def test_chains_exist_only_here(draws, chains):
     made = bc.evaluate([0, 1, 1], [0.2, 0.6, 0.7], draws=draws, rng=1)
@@ -254,7 +269,8 @@ def test_datatree_holds_everything(ev):
     for name in ("mass", "accuracy", "confidence", "gap"):
         assert posterior[name].dims == ("chain", "draw", "bin")
         np.testing.assert_array_equal(posterior[name].to_numpy().reshape(4000, 5), getattr(ev.bins, name))
-    for group in ("posterior", "observed_data", "constant_data"):
+    assert set(posterior.coords) == {"chain", "draw", "bin"}
+    for group in ("observed_data", "constant_data"):
         coords = tree[group].coords
         np.testing.assert_array_equal(coords["bin_low"], ev.counts.bins.edges[:-1])
         np.testing.assert_array_equal(coords["bin_high"], ev.counts.bins.edges[1:])
