@@ -165,9 +165,6 @@ class Delimited(Text):
         self._refuse_line_endings()
         if hasattr(self, "columns"):
             self._refuse_widths()
-        opened = re.search(r"Line: (\d+)(?s:.)*unterminated quote", str(problem))
-        if opened:
-            raise ValueError(f"'{self.path.name}' opens a quote in line {opened[1]} that is never closed.")
         raise ValueError(f"'{self.path.name}' cannot be read as delimited text: {first_line(problem)}.")
 
     def _refuse_line_endings(self) -> None:
