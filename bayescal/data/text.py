@@ -1,5 +1,6 @@
 """Delimited text (CSV, TSV and their like), and what it has in common with other text files."""
 
+import csv
 import gzip
 import io
 import re
@@ -134,7 +135,12 @@ class Delimited(Text):
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Fields of each record and the line on which it begins, read without the engine."""
         with self._bytes() as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
-            yield from split(text, self._delimiter)
+            try:
+                yield from split(text, self._delimiter)
+            except csv.Error as problem:
+                raise ValueError(
+                    f"'{self.path.name}' cannot be read as delimited text: {problem}. Is a quote never closed?"
+                ) from problem
 
     def _starts(self) -> Iterator[int]:
         records = self._records()

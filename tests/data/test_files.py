@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bayescal.data import delimiter
 from bayescal.data.files import class_columns, open_predictions, read_predictions
 from bayescal.data.formats import Delimited, JsonLines, Parquet, open_source
 from bayescal.data.source import Source
@@ -570,3 +571,12 @@ def test_long_values_are_cut_in_messages(tmp_path, text, asked):
     with pytest.raises(ValueError, match=r"x\.csv|column") as refused:
         read_predictions(write(tmp_path / "x.csv", text), label="label", **asked)
     assert len(str(refused.value)) < 1500
+
+
+def test_a_field_that_python_does_not_read_is_refused_in_words(tmp_path, monkeypatch):
+    """A quote that the header opens makes the whole file one field; Python's reader has a limit."""
+    monkeypatch.setattr(delimiter, "LONGEST_LINE", 70_000)
+    path = tmp_path / "rows.csv"
+    path.write_text('label,p,"note\n' + "0,0.5,a\n" * 20_000)
+    with pytest.raises(ValueError, match=r"'rows.csv' cannot be read as .* field limit \(70000\)\. Is a quote never"):
+        read_predictions(path, label="label", prob="p")
