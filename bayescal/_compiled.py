@@ -27,10 +27,11 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         known = {"error_model": "numpy", "nogil": True, **options}
         try:
             made = numba.njit(cache=True, **known)(function)
-        except RuntimeError:  # no folder for the cache can be written to
+            _seal(made._cache._cache_file)
+            _forgive(made._cache)
+        # no folder for the cache can be written to; or there is none, as where numba is switched off
+        except (RuntimeError, AttributeError):
             return numba.njit(**known)(function)
-        _seal(made._cache._cache_file)
-        _forgive(made._cache)
         return made
 
     return compiled

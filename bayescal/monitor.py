@@ -1,6 +1,6 @@
 """Watch a stream: batches -> counts by window of time -> ECE over time, and its change since a reference."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -332,9 +332,7 @@ class CalibrationMonitor:
         ValueError, TypeError
             As for `counts`.
         """
-        with self._changing:
-            self._held = self._held.without(before)
-        return self
+        return self._change(lambda held: held.without(before))
 
     def __add__(self, other: object) -> "CalibrationMonitor":
         if isinstance(other, int) and other == 0:  # what sum() begins with
@@ -428,8 +426,15 @@ class CalibrationMonitor:
         return made
 
     def _add(self, batch: WindowedCounts) -> "CalibrationMonitor":
+        return self._change(lambda held: held.with_batch(batch))
+
+    def _change(self, change: Callable[[WindowedCounts], WindowedCounts]) -> "CalibrationMonitor":
         with self._changing:
-            self._held = self._held.with_batch(batch)
+            held = None
+            while held is not self._held:  # a signal handler may add in the midst of a change, which is made again then
+                held = self._held
+                changed = change(held)
+            self._held = changed
         return self
 
     def _now_and_reference(self, now: Any, reference: Any) -> tuple[dict[str, BinnedCounts], dict[str, str]]:

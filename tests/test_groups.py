@@ -2,6 +2,7 @@
 
 import datetime
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -349,7 +350,8 @@ def test_a_measurement_makes_no_groups():
         r"pandas\.cut.*astype\(str\)"
     )
     frame = pl.DataFrame({"y": y, "p": p, "x": p, "site": ["a", "b"] * 300})
-    for column in (p, p.tolist(), p.astype(object), pl.Series(p), pd.Series(p)):
+    objects = ([np.float32(value) for value in p], [Decimal(value) for value in p.tolist()])
+    for column in (p, p.tolist(), p.astype(object), pl.Series(p), pd.Series(p), *objects):
         with pytest.raises(ValueError, match=said):
             bc.evaluate(y, p, by=column, rng=1)
     with pytest.raises(ValueError, match=said):
@@ -358,6 +360,7 @@ def test_a_measurement_makes_no_groups():
         bc.BinnedCounts.from_frame(frame, outcome="y", confidence="p", by="x")
     with pytest.raises(ValueError, match="31 distinct numbers, 31 of them not integers"):
         Groups.from_column(np.arange(62) % 31 + 0.5, 62)
+    assert len(Groups.from_column([Decimal(10**30 + i) for i in range(31)] + [Decimal("Infinity")], 32)) == 32
 
 
 @pytest.mark.parametrize(

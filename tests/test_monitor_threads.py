@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from bayescal import BinnedCounts, CalibrationMonitor, Predictions, _files
+from bayescal.stats.windowed import WindowedCounts
 
 THREADS = 8
 
@@ -205,3 +206,29 @@ def test_a_process_forked_in_the_middle_of_a_change_is_not_stuck(tmp_path):
         _, status = os.waitpid(child, 0)
     assert status == 0
     assert CalibrationMonitor.load(tmp_path / "state.json").n_rows == 1
+
+
+@pytest.mark.parametrize("outer", ["add", "save"])
+def test_a_signal_handler_may_add_and_save_while_its_thread_does(tmp_path, monkeypatch, outer):
+    """As who is told to end and saves the last batch; what the handler added stays."""
+    monitor, path = CalibrationMonitor(), tmp_path / "state.json"
+    place = {"add": (WindowedCounts, "with_batch"), "save": (_files, "write_atomically")}[outer]
+    undisturbed = getattr(*place)
+
+    def interrupted(*arguments):
+        monkeypatch.setattr(*place, undisturbed)
+        handler()
+        return undisturbed(*arguments)
+
+    def handler():
+        monitor.add([0, 1], [0.5, 0.5]).save(path)
+
+    def main():
+        monitor.add([1], [0.25]) if outer == "add" else monitor.save(path)
+
+    monkeypatch.setattr(*place, interrupted)
+    working = threading.Thread(target=main, daemon=True)
+    working.start()
+    working.join(20)
+    assert not working.is_alive()
+    assert monitor.n_rows == {"add": 3, "save": 2}[outer]

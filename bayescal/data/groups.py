@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,7 @@ def is_missing(label: Any) -> bool:
 def _factorised(labels: Array) -> tuple[list[Any], Ints]:
     """Return the distinct labels of a column and the position of each row's label; refuse measurements."""
     found, of_row = _distinct(labels)
-    fractions = [label for label in found if isinstance(label, float) and not label.is_integer()]
+    fractions = [label for label in found if _is_fraction(label)]
     if len(fractions) > MOST_FRACTIONS:
         raise ValueError(
             f"`by` must hold group labels; it holds {len(found)} distinct numbers, {len(fractions)} of them "
@@ -175,6 +176,13 @@ def _factorised(labels: Array) -> tuple[list[Any], Ints]:
             "`numpy.digitize(by, edges)`. If every value is a group, pass strings, as in `by.astype(str)`."
         )
     return found, of_row
+
+
+def _is_fraction(label: Any) -> bool:
+    """Whether a label is a number with a fraction; of infinity the type decides."""
+    if isinstance(label, Decimal):
+        return label != label.to_integral_value()
+    return isinstance(label, float | np.floating) and not label.is_integer()
 
 
 def _distinct(labels: Array) -> tuple[list[Any], Ints]:

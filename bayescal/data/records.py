@@ -67,7 +67,8 @@ def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
     Raises
     ------
     MisplacedQuoteError
-        If an opening quote is not at the beginning of a field, or a closing quote is not at its end.
+        If an opening quote is not at the beginning of a field or is never closed, or a closing quote is not at the end
+        of its field.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
     """
     edge = np.zeros(256, dtype=bool)
     edge[[LF, CR, ord(delimiter)]] = True
-    records = delimiters = 0
+    records = delimiters = last_turn = 0
     quoted = False
     for offset, chunk in _whole_lines(file):
         found = np.frombuffer(chunk, np.uint8)
@@ -90,8 +91,11 @@ def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
             ends &= outside
             splits &= outside
             quoted ^= len(turns) % 2 == 1
+            last_turn = offset + int(turns[-1]) if len(turns) else last_turn
         records += int(np.count_nonzero(ends[:-1] > ends[1:]))
         delimiters += int(np.count_nonzero(splits))
+    if quoted:
+        raise MisplacedQuoteError(last_turn, "a quote must be closed before the file ends")
     return records, delimiters
 
 

@@ -1,5 +1,6 @@
 """Read delimited text such as CSV and TSV; the base class is shared with other text formats."""
 
+import csv
 import gzip
 import io
 import re
@@ -134,7 +135,12 @@ class Delimited(Text):
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the first line and the fields of each record, read independently of the engine."""
         with self._bytes() as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
-            yield from split(text, self._delimiter)
+            try:
+                yield from split(text, self._delimiter)
+            except csv.Error as problem:
+                raise ValueError(
+                    f"'{self.path.name}' cannot be read as delimited text: {problem}. Is a quote never closed?"
+                ) from problem
 
     def _starts(self) -> Iterator[int]:
         records = self._records()
@@ -165,9 +171,6 @@ class Delimited(Text):
         self._refuse_line_endings()
         if hasattr(self, "columns"):
             self._refuse_widths()
-        opened = re.search(r"Line: (\d+)(?s:.)*unterminated quote", str(problem))
-        if opened:
-            raise ValueError(f"'{self.path.name}' opens a quote in line {opened[1]} that is never closed.")
         raise ValueError(f"'{self.path.name}' cannot be read as delimited text: {first_line(problem)}.")
 
     def _refuse_line_endings(self) -> None:

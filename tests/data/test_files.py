@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bayescal.data import delimiter
 from bayescal.data.files import class_columns, open_predictions, read_predictions
 from bayescal.data.formats import Delimited, JsonLines, Parquet, open_source
 from bayescal.data.source import Source
@@ -249,7 +250,8 @@ BAD = {
     ),
     "JSON: a comma too many": ('{"label":1,"p":0.5}\n{"label":1,"p":0.5 ,}\n', r"line 2 is not strict JSON"),
     "JSON: nested without an end": ('{"label":1,"p":' + "[" * 100_000 + "}\n", r"1 of 1 lines is not, first in line 1"),
-    "an open quote": ('label,p\n0,0.5\n1,"0.5\n0,0.5\n', r"opens a quote in line 3 that is never closed"),
+    "an open quote": ('label,p\n0,0.5\n1,"0.5\n0,0.5\n', r"a quote must be closed before the file ends; line 3 breaks"),
+    "an open quote in the header": ('label,p,"note\n0,0.5,a\n', r"must be closed before the file ends; line 1 breaks"),
     "Latin-1": ("label,p\n0,0.5\n1,é\n".encode("latin-1"), r"must be UTF-8 text.*1 of 3 lines is not, first in line 3"),
     "late Latin-1": (("label,p\n" + "0,0.5\n" * 50_000 + "1,é\n").encode("latin-1"), r"first in line 50002"),
     "no header": ("0,0.5\n1,0.25\n", r"no column 'label'.*The first line must name the columns: is it missing\?"),
@@ -569,3 +571,12 @@ def test_long_values_are_cut_in_messages(tmp_path, text, asked):
     with pytest.raises(ValueError, match=r"x\.csv|column") as refused:
         read_predictions(write(tmp_path / "x.csv", text), label="label", **asked)
     assert len(str(refused.value)) < 1500
+
+
+def test_a_field_that_python_does_not_read_is_refused_in_words(tmp_path, monkeypatch):
+    """A quote that the header opens makes the whole file one field; Python's reader has a limit."""
+    monkeypatch.setattr(delimiter, "LONGEST_LINE", 70_000)
+    path = tmp_path / "rows.csv"
+    path.write_text('label,p,"note\n' + "0,0.5,a\n" * 20_000)
+    with pytest.raises(ValueError, match=r"'rows.csv' cannot be read as .* field limit \(70000\)\. Is a quote never"):
+        read_predictions(path, label="label", prob="p")

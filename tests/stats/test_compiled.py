@@ -434,6 +434,14 @@ def test_one_pass_agrees_however_rows_are_given(both):
     assert all(a == b for a, b in itertools.pairwise(sum(both(three), ())))
 
 
+def test_numba_may_be_switched_off_from_the_beginning():
+    """As by who follows a program with a debugger: numba makes no cache then, and numpy counts."""
+    code = "import bayescal as bc; print(bc.BinnedCounts.from_arrays([0, 1], [0.5, 0.5]).n_rows)"
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "BAYESCAL_COMPILE": "always"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("2", "")
+
+
 def test_threads_change_no_bit(monkeypatch):
     """Three spans and a rest, in one thread and in three; numpy adds spans in the same order."""
     monkeypatch.setattr(_kernel, "SPAN", 2 * CHUNK)
