@@ -340,7 +340,7 @@ def test_counts_of_groups_are_checked():
 
 
 def test_a_measurement_makes_no_groups():
-    """Fractions are a measurement unless there are few of them; strings and whole numbers are labels, however many."""
+    """Many distinct non-integer numbers are a measurement; strings and integers are labels, however many."""
     rng = np.random.default_rng(2)
     p = rng.random(600)
     y = rng.random(600) < p

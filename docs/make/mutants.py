@@ -1,7 +1,7 @@
 """Create mutants of the project's code: find the places for them, draw a sample, and run the tests on each mutant.
 
 The mutation operators come from cosmic-ray. Each mutant is written to a copy of the project and tested in a fork of
-this process. This takes seconds, because the process has already loaded numpy, scipy and the other packages of the tests.
+this process. This takes seconds, because the process has already loaded numpy, scipy and other packages.
 """
 
 import ast
