@@ -358,7 +358,7 @@ def some(mutations, most, seed):
 
 
 def outcome_of(name, path, kind, where, text, saved):
-    """Load a changed document; return whether it is refused, and otherwise the loaded object."""
+    """Load and check a changed document; return whether it is refused, the same, or holds other sums or rows."""
     path.write_bytes(text)
     loaded, problem = None, None
     try:

@@ -186,7 +186,7 @@ def test_a_document_is_what_json_would_have_written():
         (b'{"schema": "x.y/1", "a": [1, 2', "ends too early"),
         (b'{"schema": "x.y/1"} {}', "not JSON"),
         (b'{"schema": "x.y/1", "a": NaN}', "NaN"),
-        (b'{"schema": "x.y/1", "a": 1, "a": 2}', "'a' stands in it twice"),
+        (b'{"schema": "x.y/1", "a": 1, "a": 2}', "'a' occurs more than once"),
         (b"[1]", "JSON array"),
         (b"3", "JSON number"),
         (b'{"a": 1}', "no entry 'schema'"),

@@ -212,8 +212,8 @@ def test_missing_labels_are_refused(by):
     ("by", "error", "message"),
     [
         ("sex", TypeError, "by=frame"),
-        (3, TypeError, "column or array of labels"),
-        ({"a": 1}, TypeError, "column or array of labels"),
+        (3, TypeError, "column or array with one label per row"),
+        ({"a": 1}, TypeError, "column or array with one label per row"),
         ([["a"], ["b"], ["c"]], TypeError, "hashable"),
         (["a", "b"], ValueError, "`by` has 2, `y_true` has 3"),
         (np.zeros((3, 2, 2)), TypeError, "column or array"),
