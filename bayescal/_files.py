@@ -273,7 +273,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the entry {_checks.quoted(_twice(names))} stands in it twice.")
+        raise ValueError(f"the entry {_checks.quoted(_twice(names))} occurs more than once.")
     return found
 
 

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 FOLDER = Path(__file__).parents[1] / "bayescal" / "datasets"
 SEED = 1
-#: Probabilities that differ by less are the same: processors differ by 1e-14, float32 is stored to 1e-7.
+#: Probabilities that differ by less count as equal: processors differ by 1e-14, and float32 is accurate to 1e-7.
 ROUNDING = 1e-6
 LOADERS = {"digits": load_digits, "breast_cancer": load_breast_cancer, "wine": load_wine}
 MODELS = {
@@ -54,7 +54,7 @@ def columns(name: str) -> dict[str, np.ndarray]:
 
 
 def changes(path: Path, made: dict[str, np.ndarray]) -> list[str]:
-    """Columns of the stored file that hold other values, or other types, than the ones made now."""
+    """Return the columns whose values or types differ from those of the stored file."""
     if not path.exists():
         return list(made)
     table = pq.read_table(path)
@@ -77,7 +77,7 @@ def write(path: Path, made: dict[str, np.ndarray]) -> None:
 
 
 def main() -> int:
-    """Make every data set; 1 if one has changed that must not be written."""
+    """Make every data set; return 1 if one has changed but must not be written."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="write nothing; a change is an error")
     quick, status = parser.parse_args().quick, 0

@@ -39,13 +39,13 @@ CASES: dict[str, tuple[tuple[str, str], int, str, dict[str, Any]]] = {
 }
 
 
-#: Sampled with --quick, with so many draws. Means may differ by so many Monte Carlo standard errors: with some 130,
-#: about one seed in 10 000 would be refused wrongly.
+#: What --quick samples, the number of draws, and the largest difference of means in Monte Carlo standard errors: with
+#: about 130 comparisons, one seed in 10 000 fails by chance.
 QUICK, FEW, LARGEST_Z = ("cancer_dirichlet_jeffreys", "cancer_shrinkage"), 2000, 5.0
 
 
 def case(data: tuple[str, str], bins: int, model: str, options: dict[str, Any], draws: int = 10_000) -> dict[str, Any]:
-    """Sample one posterior with PyMC: the question, and its answer."""
+    """Sample one posterior with PyMC; return the question and its answer."""
     stored = getattr(datasets, f"load_{data[0]}")()
     posterior = evaluate(
         stored.y_true, stored.y_prob[data[1]], bins=bins, model=model, draws=100, rng=SEED, **options
@@ -71,7 +71,7 @@ def written(document: dict[str, Any]) -> str:
 
 
 def largest_difference(made: dict[str, Any], stored: dict[str, Any]) -> tuple[float, str]:
-    """Largest difference of the means, in Monte Carlo standard errors, and the quantity."""
+    """Return the largest difference of means, in Monte Carlo standard errors, and its quantity."""
     if list(made["thresholds"]) != stored["thresholds"] or made["rows"].keys() != stored["rows"].keys():
         return float("inf"), "other quantities"
     pairs = {name: (row, stored["rows"][name]) for name, row in made["rows"].items()}
@@ -82,7 +82,7 @@ def largest_difference(made: dict[str, Any], stored: dict[str, Any]) -> tuple[fl
 
 
 def compare_with_stored() -> int:
-    """Sample a few of the stored posteriors again; 1 if one differs."""
+    """Sample some of the stored posteriors again; return 1 if one differs."""
     status = 0
     for name in QUICK:
         stored = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
@@ -93,7 +93,7 @@ def compare_with_stored() -> int:
 
 
 def main() -> int:
-    """Sample what was asked for."""
+    """Sample the requested posteriors."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="compare a few with the stored ones; write nothing")
     if parser.parse_args().quick:

@@ -1,4 +1,4 @@
-"""What a data tree holds is what ArviZ's own plots and tables expect of it."""
+"""A data tree holds what ArviZ's plots and tables expect."""
 
 import arviz as az
 import matplotlib as mpl

@@ -197,7 +197,7 @@ def test_exact_zeros_and_ones_are_no_overshoot():
 
 
 def test_the_warning_names_the_line_of_the_caller_however_deep_the_check():
-    """Python shows that line, and shows a warning once per line."""
+    """Python shows this line and issues a warning once per line."""
     from bayescal import BinnedCounts
 
     with pytest.warns(_checks.RoundingWarning) as caught:

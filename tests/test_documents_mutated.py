@@ -1,8 +1,8 @@
-"""Saved documents changed field by field and byte by byte: refused with the name of the file, or possible sums of rows.
+"""Saved documents, changed field by field and byte by byte, are refused by file name or hold possible sums of rows.
 
 A document that is accepted is read a second time here, with Python's own integers and fractions, and must obey all
-rules that sums over rows obey. No reader can tell which of two possible documents was saved; in which way numbers of
-rows may differ without being noticed is said in `may_hold_other_rows`.
+rules that sums over rows obey. No reader can tell which of two possible documents was saved; `may_hold_other_rows`
+states how numbers of rows may differ without being detected.
 """
 
 import copy
@@ -89,7 +89,7 @@ def check_bins(bins):
 
 
 def check_weights(n, weight, weight_sq):
-    """Rows, their weight and the squares, of one bin or joint cell: lists by outcome."""
+    """Return rows, weights and squared weights of one bin or joint cell, as lists by outcome."""
     slack = 1 + Fraction(1, 100_000)
     assert all(w >= 0 for w in weight)
     assert all(w == 0 for k, w in zip(n, weight, strict=True) if k == 0)
@@ -182,7 +182,7 @@ def check_monitor(document):
 
 
 def check(document):
-    """All rules that sums over rows obey."""
+    """Check all rules that sums over rows obey."""
     assert document["target"] in ("confidence", "event", "top-label", "classwise")
     if document["schema"] == "bayescal.monitor/1":
         about = {"schema", "target", "bins", "window", "time", "forgotten_before", "windows"}
@@ -205,7 +205,7 @@ def check(document):
 
 
 def integers(document):
-    """All numbers of rows in a document, with the moments at which their windows begin."""
+    """Return all numbers of rows in a document, with the start times of their windows."""
     if "windows" in document:
         entries = [entry for entry in document["windows"] if entry["rows"]]
         return [(start_of(entry["start"], document["time"]), entry["cells"]) for entry in entries]
@@ -215,7 +215,7 @@ def integers(document):
 
 
 def integers_held(loaded, kind):
-    """The same of what was loaded; `kind` of its times."""
+    """Return the same for a loaded object; `kind` is that of its times."""
     if isinstance(loaded, CalibrationMonitor):
         starts = [s.isoformat() if isinstance(s, datetime) else s for s in loaded.windows]
         cells = [counts.cells.tolist() for counts in loaded.windows.values()]
@@ -226,9 +226,9 @@ def integers_held(loaded, kind):
 
 
 def may_hold_other_rows(kind, where):
-    """Changes that make another possible document: two numbers exchanged, a window taken out or begun elsewhere."""
+    """Return whether a change gives another possible document: numbers swapped, a window removed or moved."""
     if kind in ("cut", "lost", "doubled", "flipped"):
-        return True  # only in the first moment of a window, which `check_bytes` looks at
+        return True  # only in the start of a window, which `check_bytes` checks
     fields = [key for key in where if isinstance(key, str)]
     return (
         (kind == "swapped" and fields[-1:] == ["cells"])
@@ -241,7 +241,7 @@ def may_hold_other_rows(kind, where):
 
 NESTED = "[" * 300 + "]" * 300
 BOMB = "[" * 100_000
-#: JSON text that takes the place of a value.
+#: JSON text that replaces a value.
 VALUES = [
     *("null", "true", "false", '""', '"x"', "[]", "{}", '"1"', "[0]", "[[0]]", '{"a": 0}', '"1d"', '"\\ud800"'),
     *("-1", "0", "1", "0.5", "-0.0", "1e400", "-1e400", "1e308", "1e-320", "NaN", "Infinity", "1" * 500, "1" * 5000),
@@ -252,7 +252,7 @@ VALUES = [
 
 
 class Raw(str):
-    """JSON text to be written as it is."""
+    """JSON text that is written unchanged."""
 
 
 def text_of(value):
@@ -290,12 +290,12 @@ def replaced(document, path, value):
 
 
 def renamed(value, key, *others):
-    """The dictionary with one entry under other names, in its place."""
+    """Return the dictionary with one entry renamed in place."""
     return {new: v for k, v in value.items() for new in (others if k == key else (k,))}
 
 
 def of_values(value):
-    """(kind, key, other value) for every other value."""
+    """Yield (kind, key, other value) for every other value."""
     for text in VALUES:
         yield "value", (), Raw(text)
     if type(value) in (int, float):
@@ -304,7 +304,7 @@ def of_values(value):
 
 
 def of_entries(value):
-    """The same for the entries of an object."""
+    """Yield the same for the entries of an object."""
     for key in value:
         name = json.dumps(key)
         yield "deleted", (key,), renamed(value, key)
@@ -319,7 +319,7 @@ def of_entries(value):
 
 
 def of_items(value):
-    """The same for the items of an array."""
+    """Yield the same for the items of an array."""
     for i in range(len(value)):
         yield "shorter", (i,), value[:i] + value[i + 1 :]
         yield "longer", (i,), [*value[:i], value[i], *value[i:]]
@@ -330,7 +330,7 @@ def of_items(value):
 
 
 def of_fields(document):
-    """(kind, where, document) for every change of a field."""
+    """Yield (kind, where, document) for every change of a field."""
     for path, value in places(document):
         changes = [of_values(value)]
         changes += [of_entries(value)] * isinstance(value, dict) + [of_items(value)] * isinstance(value, list)
@@ -339,7 +339,7 @@ def of_fields(document):
 
 
 def of_bytes(whole):
-    """(kind, where, bytes) for every cut, and for flipped, doubled and lost bytes."""
+    """Yield (kind, where, bytes) for every truncation and for flipped, doubled and lost bytes."""
     for i in range(len(whole.rstrip())):
         yield "cut", i, whole[:i]
         yield "lost", i, whole[:i] + whole[i + 1 :]
@@ -349,7 +349,7 @@ def of_bytes(whole):
 
 
 def some(mutations, most, seed):
-    """All of them, or so many chosen at random."""
+    """Return all mutations, or a random sample of the given size."""
     mutations = list(mutations)
     if not most or len(mutations) <= most:
         return mutations
@@ -358,7 +358,7 @@ def some(mutations, most, seed):
 
 
 def outcome_of(name, path, kind, where, text, saved):
-    """Whether a changed document is refused, and else what it is."""
+    """Load and check a changed document; return whether it is refused, the same, or holds other sums or rows."""
     path.write_bytes(text)
     loaded, problem = None, None
     try:
@@ -407,7 +407,7 @@ def test_a_changed_document_is_refused_or_possible(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["binned", "weighted pair", "days"])
 def test_the_command_line_says_what_is_wrong_with_a_changed_document(name, tmp_path):
-    """One line that names the file; also of `report`, for which a file without a schema is a file of rows."""
+    """The message is one line that names the file; for `report`, a file without a schema is a file of rows."""
     from typer.testing import CliRunner
 
     from bayescal.cli import app

@@ -186,7 +186,7 @@ def test_a_document_is_what_json_would_have_written():
         (b'{"schema": "x.y/1", "a": [1, 2', "ends too early"),
         (b'{"schema": "x.y/1"} {}', "not JSON"),
         (b'{"schema": "x.y/1", "a": NaN}', "NaN"),
-        (b'{"schema": "x.y/1", "a": 1, "a": 2}', "'a' stands in it twice"),
+        (b'{"schema": "x.y/1", "a": 1, "a": 2}', "'a' occurs more than once"),
         (b"[1]", "JSON array"),
         (b"3", "JSON number"),
         (b'{"a": 1}', "no entry 'schema'"),
@@ -245,7 +245,7 @@ def test_several_writers_of_one_file(tmp_path):
 def test_names_as_long_as_a_system_allows(tmp_path, name):
     path = tmp_path / name
     path.write_text("old")  # the system allows it
-    # a draft of this file that was left an hour and more ago, and one that belongs to a file of nearly this name
+    # a draft of this file that is more than an hour old, and a draft of a file with a similar name
     with _files.replacing([path]) as (own,):
         own.write_text("new")
     with _files.replacing([path.with_name(name[:-1] + "z")]) as (others,):

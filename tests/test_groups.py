@@ -213,8 +213,8 @@ def test_missing_labels_are_refused(by):
     ("by", "error", "message"),
     [
         ("sex", TypeError, "by=frame"),
-        (3, TypeError, "column or array of labels"),
-        ({"a": 1}, TypeError, "column or array of labels"),
+        (3, TypeError, "column or array with one label per row"),
+        ({"a": 1}, TypeError, "column or array with one label per row"),
         ([["a"], ["b"], ["c"]], TypeError, "hashable"),
         (["a", "b"], ValueError, "`by` has 2, `y_true` has 3"),
         (np.zeros((3, 2, 2)), TypeError, "column or array"),
@@ -341,7 +341,7 @@ def test_counts_of_groups_are_checked():
 
 
 def test_a_measurement_makes_no_groups():
-    """Fractions are a measurement unless there are few of them; strings and whole numbers are labels, however many."""
+    """Many distinct non-integer numbers are a measurement; strings and integers are labels, however many."""
     rng = np.random.default_rng(2)
     p = rng.random(600)
     y = rng.random(600) < p

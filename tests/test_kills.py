@@ -1,4 +1,4 @@
-"""Writers killed by the system at random moments: the file is the old one or the new one, and no draft is read.
+"""After a writer is killed at a random moment, the file is the old or the new one, and no draft is read.
 
 Writers are children of a process that has imported everything, and write in a loop until they are killed.
 """
@@ -22,7 +22,7 @@ KILLS_OF_COMMANDS = KILLS if KILLS > 20 else 3
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and SIGKILL")
 
-#: Told after each write: what was written.
+#: The line that a writer prints after each write.
 PARENT = """
 import os, sys
 
@@ -47,7 +47,7 @@ for path in sys.stdin:
 
 @contextmanager
 def writers(write):
-    """A function that starts a writer, kills it some time after it has told so many writes, and returns all it told."""
+    """Return a function that starts a writer, kills it after a number of reported writes, and returns its reports."""
     code = PARENT.format(write=write)
     environment = {
         **os.environ,
@@ -82,7 +82,7 @@ def writers(write):
 
 
 def drafts_of(path):
-    """Hidden files that killed writers left behind."""
+    """Return the hidden files that killed writers left behind."""
     return [p for p in path.parent.iterdir() if ".draft" in p.name]
 
 
@@ -115,7 +115,7 @@ def write(path):
 
 
 def monitors():
-    """The states that are written, one after the other: one more row in each."""
+    """Return the states that are written in turn, each with one more row."""
     monitor = CalibrationMonitor(window=1)
     while True:
         yield monitor
@@ -124,7 +124,7 @@ def monitors():
 
 
 def sums():
-    """The same of counts."""
+    """Return the same for counts."""
     total = BinnedCounts.empty()
     for i in count():
         yield total
@@ -158,7 +158,7 @@ def test_what_was_written_last_is_there_whole(name, tmp_path):
             assert found == state
             acknowledged = found.n_rows
     assert acknowledged >= KILLS // 2
-    assert drafts_seen > KILLS // 10  # killed within a write, and not always between two
+    assert drafts_seen > KILLS // 10  # some kills hit a write, not only the time between two writes
     assert all(draft.name.startswith(".state.json-") for draft in drafts_of(path))
     for draft in drafts_of(path):
         os.utime(draft, (time.time() - 7200,) * 2)
@@ -168,7 +168,7 @@ def test_what_was_written_last_is_there_whole(name, tmp_path):
 
 # --- commands
 
-#: Each writes what it makes of one of two inputs, in turn.
+#: Each command writes its result for two inputs in turn.
 COMMANDS = {
     "count": (["count", "{input}.csv", "--label", "y", "--prob", "p", "-o", "{folder}/out.json"], ["out.json"]),
     "merge": (["merge", "{input}.json", "{more}", "-o", "{folder}/out.json"], ["out.json"]),
@@ -198,7 +198,7 @@ def write(line):
 
 
 def content(path):
-    """What a file holds, without the time at which it was written."""
+    """Return the content of a file without the time at which it was written."""
     if path.suffix != ".nc":
         return path.read_bytes()
     import xarray as xr
@@ -211,7 +211,7 @@ def content(path):
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    """Two files of rows, and the counts of each."""
+    """Write two files of rows and the counts of each."""
     folder = tmp_path_factory.mktemp("inputs")
     rng = np.random.default_rng(1)
     for name in "abc":
@@ -226,7 +226,7 @@ def inputs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def killed_command(inputs):
-    """`killed` of a writer that runs commands, on the first two files in turn, beginning with the second."""
+    """Return `killed` for a writer that runs commands on the first two files in turn, starting with the second."""
     both, more = [str(inputs / "a"), str(inputs / "b")], str(inputs / "c.json")
     with writers(WRITE_BY_COMMAND.format(inputs=both, more=more, commands=COMMANDS)) as killed:
         yield killed

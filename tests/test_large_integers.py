@@ -1,4 +1,4 @@
-"""Labels, groups and times beyond 2^53, where float64 skips integers: told apart, or refused, wherever they enter."""
+"""Labels, groups and times beyond 2^53, where float64 skips integers, stay distinct or are refused."""
 
 from decimal import Decimal
 
@@ -13,7 +13,7 @@ from bayescal.data.columns import class_numbers
 from bayescal.data.frames import as_array, to_array
 from bayescal.data.groups import Groups
 
-#: Neighbours that are one float64, in the range of each type.
+#: Adjacent integers that are equal as float64, in the range of each type.
 SIGNED = [2**53, 2**53 + 1, 2**63 - 2, 2**63 - 1, -(2**53) - 1]
 UNSIGNED = [2**53 + 1, 2**63 - 1, 2**63, 2**64 - 2, 2**64 - 1]
 ORDER = [4, 0, 2, 1, 3, 3, 1]
@@ -102,7 +102,7 @@ def test_an_evaluation_by_large_integers():
     y_prob = np.full((40, 2), 0.5)
     labels = np.array(by)
     made = Predictions.from_labels(labels, y_prob, classes=[2**53, 2**53 + 1])
-    assert made.outcome.tolist() == [1, 0] * 20  # of two equal probabilities the first class is the top label
+    assert made.outcome.tolist() == [1, 0] * 20  # if two probabilities are equal, the first class is the top label
 
 
 MIXED = {

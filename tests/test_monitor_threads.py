@@ -1,4 +1,4 @@
-"""CalibrationMonitor shared by threads and processes: no batch is lost, halved or counted twice."""
+"""If threads or processes share a monitor, no batch is lost, split or counted twice."""
 
 import contextlib
 import copy
@@ -22,7 +22,7 @@ THREADS = 8
 
 @pytest.fixture(autouse=True)
 def frequent_switches():
-    """Threads take turns every microsecond, so that unprotected code loses batches at once."""
+    """Switch threads every microsecond, so that unprotected code soon loses batches."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -30,7 +30,7 @@ def frequent_switches():
 
 
 def together(*works):
-    """Run functions in threads that start at the same moment; the first exception is raised."""
+    """Run functions in threads that start at the same moment; raise the first exception."""
     start = threading.Barrier(len(works))
 
     def run(work):
@@ -42,7 +42,7 @@ def together(*works):
 
 
 def rows(seed):
-    """100 batches of 3 rows in windows 0 to 4."""
+    """Return 100 batches of 3 rows in windows 0 to 4."""
     rng = np.random.default_rng(seed)
     shape = (100, 3)
     return rng.integers(0, 2, shape), rng.random(shape), rng.integers(0, 5, shape)
@@ -66,7 +66,7 @@ def test_all_rows_of_all_threads_are_held():
 
 
 def test_all_ways_to_change_a_monitor_at_once():
-    """Rows from three methods, while other threads forget windows that take no rows."""
+    """Three methods add rows while other threads forget windows that receive no rows."""
     monitor = CalibrationMonitor(bins=2, window=1)
     for window in range(-100, 0):
         monitor.add([1], [0.5], time=window)
@@ -86,7 +86,7 @@ def test_all_ways_to_change_a_monitor_at_once():
 
 
 def test_states_saved_and_read_while_others_add_are_whole(tmp_path):
-    """Each batch has a row in both windows; a saved or printed state never has one of them alone."""
+    """Each batch has a row in both windows; a saved or printed state never contains only one of them."""
     monitor, path = CalibrationMonitor(bins=2, window=1), tmp_path / "state.json"
     done = threading.Event()
 
@@ -150,7 +150,7 @@ MEANWHILE = {
 
 @pytest.mark.parametrize("name", MEANWHILE)
 def test_what_happens_while_a_batch_is_counted_is_seen(monkeypatch, name):
-    """A batch is counted before the lock is taken; what it must fit is the state after that."""
+    """A batch is counted before the lock is acquired and must be checked against the state after that."""
     call, error, said = MEANWHILE[name]
     monitor, count = CalibrationMonitor(window="1d"), BinnedCounts.from_predictions
 
@@ -168,7 +168,7 @@ def test_what_happens_while_a_batch_is_counted_is_seen(monkeypatch, name):
 
 
 def test_threads_count_at_the_same_time(monkeypatch):
-    """Two batches are being counted at once: the lock is not held meanwhile."""
+    """Two batches are counted at the same time, because the lock is not held while counting."""
     monitor, count, both = CalibrationMonitor(), BinnedCounts.from_predictions, threading.Barrier(2)
 
     def met(predictions, **options):
@@ -184,7 +184,7 @@ def test_threads_count_at_the_same_time(monkeypatch):
 def test_copies_are_monitors_of_their_own(way):
     monitor = CalibrationMonitor()
     monitor.add([0, 1], [0.2, 0.7])
-    with monitor._saving:  # a copy that is made meanwhile is free
+    with monitor._saving:  # a copy that is made meanwhile is not locked
         made = way(monitor)
     together(*[lambda: [made.add([0, 1], [0.2, 0.7]) for _ in range(50)]] * THREADS)
     assert monitor.n_rows == 2
@@ -195,7 +195,7 @@ def test_copies_are_monitors_of_their_own(way):
 def test_a_process_forked_in_the_middle_of_a_change_is_not_stuck(tmp_path):
     monitor = CalibrationMonitor()
     with monitor._changing, monitor._saving, warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads: what is tested
+        warnings.simplefilter("ignore", DeprecationWarning)  # fork with threads, as tested here
         child = os.fork()
         if child == 0:
             try:

@@ -1,4 +1,4 @@
-"""Names of columns, classes, groups, models and files come from outside: they are shown, and never obeyed."""
+"""User-supplied names of columns, classes, groups, models and files are displayed but never interpreted."""
 
 import io
 import itertools
@@ -50,11 +50,11 @@ NAMES = {
     "long": "x" * 5000,
     "dash": "--label",
 }
-# the font of matplotlib has no Chinese letters, which it says
+# matplotlib warns that its font has no Chinese characters
 pytestmark = pytest.mark.filterwarnings("ignore:Glyph .* missing from")
 
 TRIPLES = list(itertools.batched(NAMES.values(), 3))
-#: Names that were seen to do harm on the command line.
+#: Names that caused harm on the command line.
 WORST = ["colour", "link", "line break", "separators", "bidi", "rich", "broken mathtext", "long", "dash"]
 
 
@@ -64,7 +64,7 @@ def _agg():
 
 
 def assert_harmless(text, line_breaks=True):
-    """No control character but line breaks, no separator, nothing that turns a line around, no half of a character."""
+    """Require no control character except line breaks, no separator, bidirectional control or lone surrogate."""
     for character in text:
         if character == "\n" and line_breaks:
             continue
@@ -80,7 +80,7 @@ def rows(n=60):
 
 
 class Reader(HTMLParser):
-    """Tags and words of a fragment."""
+    """Return the tags and words of an HTML fragment."""
 
     def __init__(self, html):
         super().__init__()
@@ -95,7 +95,7 @@ class Reader(HTMLParser):
 
 
 def assert_shown_and_harmless(result, names, capsys):
-    """All ways to print a result."""
+    """Return all printed forms of a result."""
     print(result)
     printed = capsys.readouterr().out
     html = Reader(result._repr_html_())
@@ -118,7 +118,7 @@ def test_visible_is_harmless_and_says_what_was_there(name):
     assert_harmless(shown, line_breaks=False)
     if name.isprintable() or "\u200c" in name:
         assert shown == name
-    else:  # as Python writes it, so that it can be read back
+    else:  # escaped as in Python, so that it can be read back
         back = re.sub(r"\\(?:x..|u....|[nrt])", lambda found: json.loads(f'"{_json(found[0])}"'), shown)
         assert back == name
 
@@ -143,7 +143,7 @@ def test_models(names, capsys):
     y, p = rows()
     for some in (names, names[1:]):
         made = bc.compare(y, {name: p ** (1 + i) for i, name in enumerate(some)}, rng=1, draws=50, model="dirichlet")
-        assert made.names == some  # data keep what was given
+        assert made.names == some  # data keep the original names
         assert {row["first"] for row in made.table()} < set(some)
         assert_shown_and_harmless(made, some, capsys)
         assert_harmless(made.verdict())
@@ -184,7 +184,7 @@ def test_classes(capsys):
 
 
 def assert_drawn(ax, names):
-    """A picture is saved; every name stands in it as it is, and is no formula."""
+    """Every name appears literally in the saved picture and is not read as a formula."""
     figure = ax.figure
     figure.savefig(os.devnull, format="svg")
     texts = figure.findobj(Text)
@@ -204,7 +204,7 @@ def run(*arguments, width=100):
 
 
 def write(path, columns):
-    """A CSV file, written by Python's own writer."""
+    """Write a CSV file with Python's csv module."""
     import csv
 
     with path.open("w", newline="") as file:
@@ -223,7 +223,7 @@ def assert_answered(done, *names):
 
 @pytest.mark.parametrize("name", [NAMES[key] for key in WORST], ids=WORST)
 def test_columns_on_the_command_line(tmp_path, name):
-    """Of a Parquet file, which has room for every name."""
+    """Use a Parquet file, which can store every name."""
     y, p = rows()
     file = tmp_path / "rows.parquet"
     pl.DataFrame({"label": y, name: p, "other": p**1.5}).write_parquet(file)
@@ -337,7 +337,7 @@ def test_a_terminal_that_cannot_show_a_character(two_models, encoding):
     assert_harmless(shown)
     expected = "Größe 東".encode(encoding, "backslashreplace").decode(encoding)
     assert expected in shown
-    assert "rope 0.01" in shown.splitlines()[-2]  # to the end
+    assert "rope 0.01" in shown.splitlines()[-2]  # the output is complete
 
 
 def test_a_terminal_without_columns(two_models):
@@ -345,7 +345,7 @@ def test_a_terminal_without_columns(two_models):
     lines = done.stdout.decode().splitlines()
     assert (done.returncode, done.stderr) == (0, b"")
     assert all(len(line) <= 80 for line in lines if "event ECE" not in line)
-    for quantity in ("ece", "l2_error", "signed_error"):  # with six numbers each
+    for quantity in ("ece", "l2_error", "signed_error"):  # each with six numbers
         (row,) = [line for line in lines if line.split()[:1] == [quantity]]
         assert len(re.findall(r"-?\d\.\d{4}", row)) == 6
 
@@ -388,7 +388,7 @@ def test_printing_a_result_where_lines_cannot_be_drawn():
 
 
 def test_the_name_of_a_file_is_no_markup_in_the_bar(tmp_path, monkeypatch):
-    """The bar is shown on a terminal only, when a file has several blocks."""
+    """The progress bar is shown only on a terminal and only if a file has several blocks."""
     file = tmp_path / "[red]\x1b[2J[rows].csv"
     file.write_text("label,p\n" + "0,0.2\n1,0.9\n" * 10)
     screen = Console(file=io.StringIO(), force_terminal=True, width=100, _environ={"TERM": "xterm"})

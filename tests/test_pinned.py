@@ -1,4 +1,4 @@
-"""What is installed, and what is run: pinned versions, declared dependencies, and make targets that CI runs."""
+"""Pinned versions, declared dependencies and the make targets that CI runs."""
 
 import ast
 import re
@@ -13,25 +13,25 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PINS = ROOT / ".ci" / "requirements"
-#: Requirement files, and the groups of packages that each must hold.
+#: Requirement files and the dependency groups that each must contain.
 GROUPS = {name: [name] for name in ("dev", "build", "docs", "bench", "mutation", "spark")}
-#: Modules of distributions with another name.
+#: Modules whose distribution has another name.
 DISTRIBUTIONS = {"lazy_loader": "lazy-loader", "sklearn": "scikit-learn", "mpl_toolkits": "matplotlib"}
-#: pyarrow where the user's frame is one of pyarrow's; xarray for annotations only.
+#: pyarrow is imported only for pyarrow frames, xarray only for annotations.
 OPTIONAL = {"pyarrow", "xarray"}
 
 pytestmark = pytest.mark.skipif(not PINS.exists(), reason="the requirement files are not part of a source distribution")
 
 
 def declared(group):
-    """Requirements of a dependency group; those of the project itself belong to the developers' group."""
+    """Return the requirements of a dependency group; `dev` includes those of the project itself."""
     of_group = [Requirement(text) for text in PROJECT["dependency-groups"][group]]
     own = PROJECT["project"]["dependencies"] if group == "dev" else []
     return [*of_group, *map(Requirement, own)]
 
 
 def pinned(name):
-    """Requirements of a file, its comment aside."""
+    """Return the requirements in a file, without its comment."""
     lines = (PINS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return [Requirement(line) for line in lines if not line.startswith("#")]
 
@@ -53,7 +53,7 @@ def test_every_declared_package_is_pinned_to_a_version_it_allows(name):
 
 
 def test_requirement_files_agree_on_every_version():
-    """They are installed on top of one another."""
+    """The files are installed into the same environment."""
     versions = {}
     for name in GROUPS:
         for requirement in pinned(name):
@@ -62,7 +62,7 @@ def test_requirement_files_agree_on_every_version():
 
 
 def imported_modules():
-    """Top-level modules that the package imports, at any place of a file."""
+    """Return the top-level modules that the package imports anywhere in a file."""
     for path in (ROOT / "bayescal").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
@@ -83,7 +83,7 @@ def test_ci_runs_every_make_target_and_those_that_measure_in_short_form():
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
     parts_of_test = set(re.search(r"^test: (.*)$", makefile, re.MULTILINE)[1].split())
-    # a release of another project must not stop ours; the others measure nothing
+    # `latest` and `lowest` are excluded, and the others measure nothing
     never = {"lock", "latest", "lowest", "help", "clean"} | parts_of_test
     short = {
         t for t in targets if re.search(rf"^{t}:.*\n(\t.*\n)*\t.*(\$\(SHORT\)|\$\(QUICK\))", makefile, re.MULTILINE)

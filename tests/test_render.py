@@ -1,4 +1,4 @@
-"""The text of a result is one string, wherever Python runs."""
+"""The text of a result is the same string wherever Python runs."""
 
 import pytest
 from jupyter_client.manager import run_kernel
@@ -36,7 +36,7 @@ NAMES = (
 
 @pytest.fixture(scope="module")
 def kernel():
-    """What a real Jupyter kernel sends for a cell: (kind, text) of every output, in order."""
+    """Return the (kind, text) of every output that a real Jupyter kernel sends for a cell, in order."""
     with run_kernel() as client:
 
         def run(code):
@@ -59,7 +59,7 @@ def kernel():
 
 @pytest.fixture(scope="module")
 def here():
-    """The same results in this process, which is no notebook."""
+    """Return the same results in this process, which is not a notebook."""
     names = {}
     exec(SETUP, names)
     assert tuple(names["results"]) == NAMES
@@ -68,7 +68,7 @@ def here():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_text_in_jupyter_is_the_text_of_a_terminal(kernel, here, name):
-    """rich, left to itself, displays the table of `str(result)` in a notebook and returns a string without it."""
+    """By default, rich displays the table of `str(result)` in a notebook and returns a string without it."""
     expected = str(here[name])
     sheet = here[name].sheet()
     words = " ".join(expected.split())

@@ -140,7 +140,7 @@ def _labels(by: Any) -> Array:
         array[np.ma.getmaskarray(by)] = None
     if array.ndim not in (1, 2):
         hint = f" Pass the column itself, as in `by=frame[{quoted(by)}]`." if isinstance(by, str) else ""
-        raise TypeError(f"`by` must be a column or array of labels, one a row, not {quoted(by)}.{hint}")
+        raise TypeError(f"`by` must be a column or array with one label per row, not {quoted(by)}.{hint}")
     if array.dtype.kind == "T":  # whose missing entries are objects
         array = array.astype(object)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array

@@ -1,4 +1,4 @@
-"""Lets tests of this folder import `hostile_files`, which stands beside them."""
+"""Let the tests in this folder import `hostile_files`."""
 
 import sys
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""Files that have misled readers, each with the table that an independent strict reader finds in it.
+"""Files that have misled readers, each with the table that an independent strict reader returns for it.
 
-Readers: Python's csv with ``strict=True``, Python's json (a key once per object), pyarrow for Parquet. Numbers follow
+Readers: Python's csv with ``strict=True``, Python's json (without repeated keys), pyarrow for Parquet. Numbers follow
 the grammar that `NUMBER` states. A file that a reader refuses must be refused; a file that it accepts must give the
-same table, except where `may_refuse` says that the package asks for more than the reader.
+same table, unless `may_refuse` says that the package is stricter than the reader.
 """
 
 import csv
@@ -35,7 +35,7 @@ class Hostile:
     Parameters
     ----------
     kind : str
-        What is hostile about it.
+        The kind of hostile content.
     content : bytes
         The file.
     table : tuple of two lists, or None
@@ -43,7 +43,7 @@ class Hostile:
     may_refuse : bool
         Whether the package may refuse what the reader accepts.
     name : str
-        What the file is called, relative to the folder that the reader stands in.
+        The file name relative to the current folder of the reader.
     decoys : tuple of (str, bytes)
         Other files, which must not be read.
     """
@@ -73,7 +73,7 @@ def label(text: str) -> float:
 def csv_table(content: bytes, delimiter: str = ",") -> Table:
     limit = csv.field_size_limit(2**27)
     try:
-        # bytes that are no UTF-8 in other columns leave labels and probabilities as they are
+        # invalid UTF-8 in other columns does not change labels and probabilities
         text = content.removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
         records = [r for r in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True) if r]
     except csv.Error as problem:
@@ -101,7 +101,7 @@ def json_table(content: bytes) -> Table:
     try:
         lines = [line.strip(BLANKS) for line in content.decode().split("\n")]
         for line in filter(None, lines):
-            line = re.sub(r'"t": (nan|-Inf)\b', '"t": NaN', line)  # the engine reads them in any case
+            line = re.sub(r'"t": (nan|-Inf)\b', '"t": NaN', line)  # the engine accepts any case
             row = json.loads(line, object_pairs_hook=_once, parse_float=str, parse_int=str)
             if not isinstance(row, dict) or None in row:
                 raise Refused("not an object with each key once")
@@ -194,7 +194,7 @@ DELIMITERS = ",;\t|"
 APOSTROPHES = "apostrophes"
 
 
-# kinds: each takes dice and returns content, or (content, options of Hostile)
+# kinds: functions of dice that return content, or (content, options of Hostile)
 
 
 def apostrophes(dice):
@@ -204,7 +204,7 @@ def apostrophes(dice):
         word = dice.one(WORDS) if not rare or dice.rarely(0.05) else "plain"
         return quoted(word + dice.one(["", ", and more"])) if dice.rarely(0.2) else word
 
-    if rare:  # far apart, as a sniffer that looks at the first rows only would miss
+    if rare:  # far apart, so that a sniffer that examines only the first rows would miss them
         lines = [f"{i % 2},0.{i % 10}," for i in range(2500)]
         lines[10] += "'tis"
         lines[-dice.upto(50) - 1] += "the boys'"
@@ -743,7 +743,7 @@ def hostile_file(kind: str, seed: int) -> Hostile:
 
 
 def hostile_files(count: int) -> Iterator[Hostile]:
-    """Make so many files, all kinds in turn."""
+    """Make files, cycling through all kinds."""
     kinds = list(KINDS)
     for i in range(count):
         yield hostile_file(kinds[i % len(kinds)], i)

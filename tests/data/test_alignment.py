@@ -95,7 +95,7 @@ def test_rows_that_do_not_contradict_each_other(columns):
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        # the default index is one order of these labels, and a shuffled frame is another
+        # the default index and the index of a shuffled frame are two orders of the same labels
         ([0, 1, 2], [2, 1, 0], r"2 of 3 are in other positions, first at position 0: 2, not 0.*`p\.loc\[y\.index\]`"),
         (["a", "b", "c"], ["a", "b", "d"], "1 of 3 labels differ, first at position 2: 'd', not 'c'.*indexes equal"),
         ([3, 4, 5], [4, 5, 6], "3 of 3 labels differ"),

@@ -543,7 +543,7 @@ def test_dask_reads_each_partition_once():
 
 
 def test_dask_needs_no_support_by_narwhals(monkeypatch):
-    """narwhals 2.29 warns that its support of dask moves to another package; here narwhals refuses every dask frame."""
+    """narwhals 2.29 warns that dask support moves to another package; in this test narwhals refuses dask frames."""
     table = pa.table({"outcome": [0, 1, 1], "confidence": [0.1, 0.2, 0.9], "site": ["a", "b", "a"]})
     frame = dd.from_pandas(table.to_pandas(), npartitions=2)
     from_native = engines.nw.from_native

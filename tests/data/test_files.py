@@ -382,7 +382,7 @@ def test_rows_that_the_engine_loses_are_noticed(table, tmp_path, monkeypatch, fo
 
 
 def test_no_caller_has_all_rows_before_they_are_counted(tmp_path, monkeypatch):
-    """The last block waits for the count; a caller that stops early does not."""
+    """The last block is yielded after the count; a caller that stops early does not wait for it."""
     file = write(tmp_path / "x.csv", "label,p\n" + "1,0.5\n" * 5)
     blocks = [[np.ones(2), np.ones(2)], [np.ones(1), np.ones(1)]]
     monkeypatch.setattr(Source, "_fetch_blocks", lambda *_: iter(blocks))
@@ -410,7 +410,7 @@ def test_a_file_that_does_not_change_is_counted_once(tmp_path, monkeypatch):
 
 
 def test_a_column_without_a_name_is_a_column(tmp_path):
-    """As pandas writes its index; a delimiter at the end of every line makes such a column, too."""
+    """pandas writes its index as such a column; a delimiter at the end of every line also creates one."""
     for text in (",label,p\n0,1,0.5\n", "label,p,\n1,0.5,\n"):
         assert read_predictions(write(tmp_path / "x.csv", text), label="label", prob="p").y_prob.tolist() == [0.5]
 
@@ -426,7 +426,7 @@ def test_damaged_compressed_text_is_refused_although_it_can_be_decompressed(tmp_
 
 
 def test_numbers_in_text_follow_a_grammar(tmp_path):
-    """20 000 random strings: numbers are those of the grammar, with the value that Python reads."""
+    """Of 20 000 random strings, those that match the grammar are numbers, with the value that Python reads."""
     grammar = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.ASCII | re.IGNORECASE)
     rng = np.random.default_rng(5)
     signs = [*"01234567890123456789..eE++--_ xXinfaNI()", "٣", "\u00a0", "½", "−"]
@@ -475,7 +475,7 @@ def test_classes_that_float64_cannot_tell_apart_are_told_apart(tmp_path, form):
     assert event.y_true.tolist() == [BIG[1], BIG[0]]
 
 
-# names that engines give a meaning
+# names that engines interpret
 
 
 @pytest.mark.parametrize(
@@ -506,7 +506,7 @@ def test_one_long_label_does_not_widen_all_labels(tmp_path, form):
     rows = read_predictions(write(tmp_path / "x", text), label="label", prob_prefix="p_")
     assert rows.y_true.nbytes < 10_002 * 400
     assert rows.y_true[:2].tolist() == ["cat", "dog"]
-    assert not set(rows.y_true[-2:].tolist()) & {"cat", "dog"}  # and so refused as no class
+    assert not set(rows.y_true[-2:].tolist()) & {"cat", "dog"}  # so they are refused as unknown classes
     assert rows.y_true[-2].startswith("xxx")
 
 
@@ -527,7 +527,7 @@ def test_cells_longer_than_pythons_reader_takes(tmp_path):
 
 
 def test_json_members_are_found_by_their_exact_names(tmp_path):
-    """In one pass if names differ in more than case; else one by one."""
+    """Names that differ only in case are read one by one, all others in one pass."""
     names = ["p_a", "P_A", "p_ß", 'p_"q"', "p_it's", "p_~/", "p_a.b"]
     table = {"label": ["a"], **{name: [(i + 1) / 64] for i, name in enumerate(names)}}
     source = open_source(write(tmp_path / "x.jsonl", as_json_lines(table)))

@@ -1,4 +1,4 @@
-"""Hostile files: the table that an independent reader finds, or a clear refusal; no other table, no other error."""
+"""Hostile files give the table of an independent reader or a clear refusal, never another table or error."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from bayescal.stats.stored import load_counts
 
 #: Files of all kinds together; the long form takes some minutes.
 FILES = int(os.environ.get("BAYESCAL_HOSTILE", "300"))
-#: Words of the engine, which mean nothing to a reader of our messages.
+#: Terms of the engine that must not occur in messages of the package.
 JARGON = re.compile(r"duckdb|strict_mode|Possible (fixes|solution)|Traceback|SQL|ignore_errors", re.IGNORECASE)
 LONGEST_MESSAGE = 2000
 
@@ -28,7 +28,7 @@ def placed(hostile, folder):
 
 
 def outcome(hostile, name):
-    """What is wrong with how the package reads the file, or None; `name` is relative to the current folder."""
+    """Return what is wrong with the result of reading the file, or None; `name` is relative to the current folder."""
     try:
         rows = read_predictions(name, label="label", prob="p")
     except (ValueError, OSError) as problem:
@@ -59,7 +59,7 @@ def test_files_of_all_kinds_give_the_independent_table_or_are_refused(tmp_path, 
 
 
 def test_every_kind_has_files_that_are_read_and_most_kinds_have_files_that_are_refused():
-    """The independent readers decide; a generator that makes nothing but broken files would test little."""
+    """The independent readers decide; a generator that made only broken files would test little."""
     made = {kind: [hostile_file(kind, seed).table is None for seed in range(40)] for kind in KINDS}
     assert {kind for kind, refused in made.items() if all(refused)} <= {"json_broken", "comments_and_directives"}
     assert sum(any(refused) for refused in made.values()) > 20
@@ -67,7 +67,7 @@ def test_every_kind_has_files_that_are_read_and_most_kinds_have_files_that_are_r
 
 
 def test_apostrophes_are_text(tmp_path, monkeypatch):
-    """400 files whose only quotes of fields are double quotes: none may be refused."""
+    """400 files in which only double quotes quote fields: none may be refused."""
     monkeypatch.chdir(tmp_path)
     wrong = []
     for seed in range(400 if "BAYESCAL_HOSTILE" in os.environ else 60):

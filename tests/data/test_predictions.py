@@ -237,7 +237,7 @@ def test_messages_name_the_callers_columns():
         Predictions.from_outcomes([0, 1], [0.1, 1.2], names=("won", "probability"))
 
 
-# labels in another form: refused, with what they may be
+# labels in another form are refused with a hint
 
 
 ONE_HOT = [[0, 1, 0], [1, 0, 0], [0, 0, 1]]

@@ -1,4 +1,4 @@
-"""Counts of records from bytes: what Python's csv and json find, wherever a chunk of bytes ends."""
+"""Counts of records from bytes agree with Python's csv and json, wherever a chunk of bytes ends."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ from bayescal.data.records import MisplacedQuoteError, NotStrictJsonError, count
 
 
 def python_counts(text, delimiter):
-    """Records and delimiters that a strict reader finds; None if it refuses the text."""
+    """Return the numbers of records and delimiters by a strict reader; None if it refuses the text."""
     try:
         found = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True) if row]
     except csv.Error:
@@ -51,7 +51,7 @@ def test_delimited_text_is_counted_as_python_reads_it(monkeypatch, chunk, delimi
         try:
             counted = count_delimited(io.BytesIO(text.encode()), delimiter)
         except MisplacedQuoteError:
-            continue  # stricter than Python, and refused
+            continue  # the package is stricter than Python and refuses
         expected = python_counts(text, delimiter)
         assert counted == expected, repr(text)
         compared += 1

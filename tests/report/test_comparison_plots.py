@@ -327,7 +327,7 @@ def test_names_are_broken_after_signs(name, lines):
 
 
 def pictures():
-    """One picture of each kind, as functions of axes."""
+    """Return one function of axes per kind of plot."""
     rng = np.random.default_rng(7)
     p = rng.beta(1.2, 1.2, 500)
     y = (rng.random(500) < p).astype(int)
@@ -361,7 +361,7 @@ def test_words_of_a_grid_are_apart(layout, size):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_picture_stays_in_its_quarter(kind):
-    """matplotlib's defaults: from 0.125 to 0.9 across and from 0.11 to 0.88 upwards, gaps in the middle."""
+    """With matplotlib's defaults, subplots extend from 0.125 to 0.9 in x and from 0.11 to 0.88 in y."""
     figure = page((6.4, 4.8), None)
     axes = figure.subplots(2, 2)
     for ax in axes.flat:

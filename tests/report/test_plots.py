@@ -230,7 +230,7 @@ def test_a_crowd_is_enlarged_and_all_of_it_shown() -> None:
 
 
 def far_off(model: str) -> bc.Evaluation:
-    """2000 rows at 30 confidences, calibrated but for one bin, which by chance or not is off by 0.2 with 40 rows."""
+    """2000 rows at 30 confidences, calibrated except for one bin of 40 rows, which is off by 0.2."""
     p = np.repeat(np.linspace(0.02, 0.98, 30), 66)
     y = np.concatenate([np.arange(66) < round(66 * c) for c in p[::66]]).astype(int)
     p, y = np.append(p, np.full(20, 0.5)), np.append(y, np.zeros(20, int))

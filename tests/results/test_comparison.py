@@ -340,7 +340,7 @@ def test_the_table_is_oriented_as_the_sentence(names):
     assert (row["first"], row["second"]) == ("better", second)
     assert row["mean"] == pytest.approx(mean)
     assert len(made.table()) == len(names) * (len(names) - 1) / 2
-    # what is asked by name is as it was asked
+    # models that are passed by name keep their order
     assert made.difference("worse", "better").mean() == pytest.approx(np.mean(BETTER_LAST["worse"]) - 0.015)
     assert made.names == names
 

@@ -351,7 +351,7 @@ def test_narrow_intervals_have_more_decimals():
 
 @pytest.mark.parametrize("target", ["event", "classwise", "top-label", "confidence"])
 def test_only_confidence_is_called_over_or_under_confident(target):
-    """A timid classifier of events has an `overconfidence`: its small probabilities are stated too high."""
+    """An under-confident classifier of events has an `overconfidence`: it states small probabilities too high."""
     rng = np.random.default_rng(1)
     truth = rng.random(2000)
     timid = 1 / (1 + ((1 - truth) / truth) ** 0.6)
@@ -369,11 +369,11 @@ def test_only_confidence_is_called_over_or_under_confident(target):
 
 
 def test_what_rounds_to_zero_has_no_sign():
-    """IEEE 754 has a negative zero, and rounding keeps the sign of what it rounds to zero."""
+    """IEEE 754 has a negative zero, and rounding a negative number to zero keeps its sign."""
     assert _render.number(-0.00001) == "0.0000"
     assert _render.number(-0.0) == "0.0000"
     assert _render.number(-0.00005001) == "-0.0001"
     assert _render.number(float("nan")) == "-"
-    # five rows in one bin whose mean is 1e-9 above what happened
+    # five rows in one bin whose mean confidence is 1e-9 above the accuracy
     counts = bc.BinnedCounts.from_arrays([0, 1, 0, 1], [0.5 + 1e-9] * 4, bins=1, target="event")
     assert "-0.0000" not in str(bc.evaluate_counts(counts, rng=1, draws=50))

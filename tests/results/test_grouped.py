@@ -1,4 +1,4 @@
-"""Which group the headline names: by the probability that its error is the largest."""
+"""The headline names a group by the probability that its error is the largest."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from bayescal.stats.binned import BinnedCounts
 
 
 def grouped_of(draws):
-    """Groups whose ECE has these draws: one bin with accuracy 0 and the ECE as its confidence."""
+    """Make groups whose ECE has these draws: one bin with accuracy 0 and the ECE as its confidence."""
     counts = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=1)
     plain = evaluate_counts(counts, draws=2, rng=1)
     groups = {}
@@ -23,7 +23,7 @@ def grouped_of(draws):
 
 
 def test_the_largest_group_by_hand():
-    """Draw by draw: a; a and b, who share it; b; c; a."""
+    """The largest group by draw: a; a tie of a and b; b; c; a."""
     grouped = grouped_of({"a": [0.3, 0.2, 0.1, 0.0, 0.5], "b": [0.1, 0.2, 0.4, 0.0, 0.3], "c": [0, 0, 0, 0.1, 0.2]})
     assert grouped.p_largest() == pytest.approx({"a": 2.5 / 5, "b": 1.5 / 5, "c": 1 / 5})
     assert grouped.standing_out() is None
@@ -52,7 +52,7 @@ def test_a_group_stands_out_from_a_probability_of_four_fifths(ahead, named):
 
 
 def test_folds_that_differ_by_chance_have_no_headline():
-    """Five folds of one calibrated model, eight times: where a fold is named, it has the largest mean."""
+    """Five folds of one calibrated model, eight times: a fold that is named has the largest mean."""
     named = 0
     for seed in range(8):
         rng = np.random.default_rng(seed)

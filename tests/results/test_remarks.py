@@ -1,4 +1,4 @@
-"""What a reader is warned of, from counts alone."""
+"""Remarks are derived from counts alone."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ SAID = "20 % of the confidences are 0 or 1"
 
 
 def saturated(share, n=1000, near=0.0, wrong=2):
-    """Counts of rows of which a share states 0 or 1, the others probabilities between the outer bins."""
+    """Make counts in which a share of the confidences is 0 or 1 and the others lie between the outer bins."""
     rng = np.random.default_rng(1)
     c = np.linspace(0.1, 0.9, n)
     sure = np.arange(n) < share * n

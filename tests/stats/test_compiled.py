@@ -360,7 +360,7 @@ def cached(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc"])
 def test_a_cache_that_was_cut_short_is_compiled_anew(suffix, cached, tmp_path):
-    """At any length; afterwards the cache is whole."""
+    """The cache may be cut at any length; afterwards it is complete again."""
     (file,) = tmp_path.rglob(f"*.{suffix}")
     whole = file.read_bytes()
     for length in (0, 1, len(whole) // 2, len(whole) - 40):  # the last 32 bytes are a digest
@@ -371,7 +371,7 @@ def test_a_cache_that_was_cut_short_is_compiled_anew(suffix, cached, tmp_path):
 
 
 def test_a_cache_with_a_wrong_bit_is_compiled_anew(cached, tmp_path):
-    """Unnoticed, one of ten crashes the process and some give wrong numbers."""
+    """Without detection, one in ten wrong bits crashes the process and some give wrong numbers."""
     (file,) = tmp_path.rglob("*.nbc")
     for at in np.linspace(0, file.stat().st_size - 1, 12).astype(int):
         damaged = bytearray(file.read_bytes())
@@ -402,7 +402,7 @@ def test_no_folder_for_the_cache(tmp_path, monkeypatch):
 
 
 def test_a_damaged_cache_of_the_package_in_a_new_process(tmp_path, monkeypatch):
-    """A real process, without a home folder either."""
+    """Use a real process without a home folder."""
     numba = pytest.importorskip("numba")
     from bayescal import _compiled
 

@@ -1,4 +1,4 @@
-"""Numbers of rows are exact up to 2^63 - 1, and refused beyond: expected values are Python's own integers."""
+"""Numbers of rows are exact up to 2^63 - 1 and refused beyond; Python integers give the expected values."""
 
 import copy
 import json
@@ -11,12 +11,12 @@ from bayescal import BinnedCounts, CalibrationMonitor, PairedCounts, load_counts
 from bayescal.stats._row_counts import row_counts
 from bayescal.stats.bins import make_bins
 
-ODD = 2**53 + 1  # no float64
+ODD = 2**53 + 1  # not representable as float64
 MOST = 2**63 - 1
 
 
 def counts_of(cells, bins=2, dtype=np.int64):
-    """Unweighted counts whose confidences are the midpoints."""
+    """Make unweighted counts whose confidences are the bin midpoints."""
     cells = np.array(cells, dtype=dtype)
     n = cells.sum(axis=0)
     zeros = np.zeros(len(n))
@@ -25,7 +25,7 @@ def counts_of(cells, bins=2, dtype=np.int64):
 
 
 def pair_of(n):
-    """Two models that say the same, rows of outcome 0 in the first bin and of outcome 1 in the second."""
+    """Make two equal models with outcomes 0 in the first bin and outcomes 1 in the second."""
     margin = counts_of([[n[0], 0], [0, n[1]]])
     rows = np.array(n, dtype=np.int64)
     return PairedCounts(
@@ -51,7 +51,7 @@ def test_joint_sums_are_exact_beyond_what_floats_hold():
 
 @pytest.mark.parametrize("make", [lambda n: counts_of([[n, 0], [0, n]]), lambda n: pair_of([n, n])])
 def test_unweighted_rows_stay_unweighted_however_many(tmp_path, make):
-    """2^53 + 1 + 1 is 2^53 in floats, one addition at a time."""
+    """In floats, adding 1 to 2^53 twice gives 2^53."""
     total = make(2**53) + make(1) + make(1)
     assert not total.weighted
     assert not sum([make(1)] * 3, make(2**53)).weighted
@@ -142,7 +142,7 @@ def test_copies_cannot_be_changed_either(way):
 
 
 def test_joint_cells_that_wrap_to_their_margins_are_refused(tmp_path):
-    """2^63 - 1 + 2^63 - 1 + 4 is 2 in 64 bits."""
+    """In 64 bits, 2^63 - 1 + 2^63 - 1 + 4 wraps to 2."""
     margin = {
         "bins": {"kind": "equal-width", "number": 1},
         "rows": 2,

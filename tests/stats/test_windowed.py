@@ -1,4 +1,4 @@
-"""Counts by window: bounds, words and what is refused. The stream itself is tested in `tests/test_monitor.py`."""
+"""Counts by window: bounds, wording and refusals. `tests/test_monitor.py` tests the stream itself."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_words_of_a_span():
 
 @pytest.mark.parametrize("span", [None, 3, (0,), (0, 10, 20), {0, 10}])
 def test_a_span_is_a_pair_of_bounds(span):
-    """Only a reference may be counts in place of bounds, so only there the message says so."""
+    """Only a reference may be given as counts instead of bounds, so only its message mentions counts."""
     with pytest.raises(TypeError, match=r"`now` must be a pair of bounds \(start, end\), either of them None; not"):
         windowed([3]).span("now", span)
     with pytest.raises(TypeError, match=r"`reference` must be .* either of them None, or BinnedCounts; not"):
