@@ -205,7 +205,7 @@ def test_the_axes_are_called_by_their_target() -> None:
         "classwise": bc.evaluate(Y, matrix, target="classwise", rng=1)[1],
     }
     drawn = {target: plot_reliability(ev, axes()) for target, ev in named.items()}
-    labels = {target: (ax.figure.axes[-1].get_xlabel(), ax.get_ylabel()) for target, ax in drawn.items()}
+    labels = {target: (ax.child_axes[0].get_xlabel(), ax.get_ylabel()) for target, ax in drawn.items()}
     assert labels == {
         "event": ("stated probability", "event rate"),
         "confidence": ("confidence", "accuracy"),
