@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: What the y axis of a reliability diagram is called, by target.
-OUTCOME_RATE = {"event": "event rate", "classwise": "class frequency"}
+#: What the axes of a reliability diagram are called, where it is not confidence and accuracy.
+AXES = {
+    "event": ("stated probability", "event rate"),
+    "classwise": ("stated probability", "class frequency"),
+}
 #: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar less than half as strong as a full one's.
 THIN = 10
 #: Radius of a dot, as a share of the height of the axes.
@@ -185,7 +188,9 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     _draw_sides(ax, *window, wording.direction_words(evaluation.counts.target))
     _draw_points(ax, points, 0.6 if small else 1.0)
     _draw_mass(below, points)
-    ax.set(xlim=window[0], ylim=window[1], ylabel=OUTCOME_RATE.get(evaluation.counts.target, "accuracy"))
+    stated, happened = AXES.get(evaluation.counts.target, ("confidence", "accuracy"))
+    below.set_xlabel(stated)
+    ax.set(xlim=window[0], ylim=window[1], ylabel=happened)
     ax.tick_params(labelbottom=False)
     lines = _reliability_key(ax, prob, thin=bool((points.effective_n < THIN).any()), small=small)
     above = (TINY if small else SMALL) * 1.4 * lines + 4
@@ -302,7 +307,7 @@ def _draw_mass(below: "Axes", points: ReliabilityPoints) -> None:
         edgecolor=below.get_facecolor(),
         linewidth=min(0.6, 15 / max(len(width), 1)),
     )
-    below.set(xlabel="confidence", ylabel="rows", ylim=(0, 1.1 * max(points.share, default=1.0)))
+    below.set(ylabel="rows", ylim=(0, 1.1 * max(points.share, default=1.0)))
     below.yaxis.set_major_locator(MaxNLocator(2))
     below.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
     below.spines[["top", "right"]].set_visible(False)

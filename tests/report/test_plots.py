@@ -196,7 +196,7 @@ def test_the_headline_says_what_was_asked_and_answered() -> None:
     assert evaluation.question in [t.get_text().replace("\n", " ") for t in ax.texts]
 
 
-def test_the_y_axis_is_called_by_its_target() -> None:
+def test_the_axes_are_called_by_their_target() -> None:
     matrix = np.column_stack([1 - np.array(P), P])
     named = {
         "event": small(),
@@ -204,12 +204,13 @@ def test_the_y_axis_is_called_by_its_target() -> None:
         "top-label": bc.evaluate(Y, matrix, rng=1),
         "classwise": bc.evaluate(Y, matrix, target="classwise", rng=1)[1],
     }
-    labels = {target: plot_reliability(ev, axes()).get_ylabel() for target, ev in named.items()}
+    drawn = {target: plot_reliability(ev, axes()) for target, ev in named.items()}
+    labels = {target: (ax.child_axes[0].get_xlabel(), ax.get_ylabel()) for target, ax in drawn.items()}
     assert labels == {
-        "event": "event rate",
-        "confidence": "accuracy",
-        "top-label": "accuracy",
-        "classwise": "class frequency",
+        "event": ("stated probability", "event rate"),
+        "confidence": ("confidence", "accuracy"),
+        "top-label": ("confidence", "accuracy"),
+        "classwise": ("stated probability", "class frequency"),
     }
 
 
