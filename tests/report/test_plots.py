@@ -263,8 +263,9 @@ def test_dots_outside_their_bars_are_explained_only_where_there_are_any() -> Non
 
 
 def test_under_the_dirichlet_model_it_is_the_prior_that_moves_bars() -> None:
-    # no positive rows: the interval of a Beta distribution ends above 0
-    ax = plot_reliability(bc.evaluate([0] * 20, [0.1] * 20, bins=2, rng=1, model="dirichlet"), axes())
+    # two rows, none positive, beside a prior worth many rows with one half positive
+    ev = bc.evaluate([0] * 2, [0.1] * 2, bins=2, rng=1, model="dirichlet", alpha=20.0)
+    ax = plot_reliability(ev, axes())
     assert any("a bar combines its bin with the prior" in t.get_text().replace("\n", " ") for t in ax.texts)
 
 
