@@ -289,3 +289,21 @@ def test_the_exact_mean_where_an_accuracy_is_known_and_its_confidence_is_not(sha
 
         expected = mp.quad(lambda c: density(c) * abs(t - c), [0, t, 1]) + density(t) * t * (1 - t) / (mp.mpf(3e8) + 1)
     assert posterior.ece_mean() == pytest.approx(float(expected), rel=1e-13)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.3])
+def test_the_exact_mean_where_accuracies_crowd_at_0_and_1(alpha):
+    """E|theta - c| grows like c^(1 + alpha) from 0, so it is no polynomial there; c as above."""
+    posterior = dirichlet_posterior(BinnedCounts.empty(1), alpha=alpha)
+    with mp.workdps(25):
+        a, sd = mp.mpf(alpha), mp.sqrt(mp.mpf(1) / 12)
+
+        def gap(c):
+            below = mp.betainc(a, a, 0, c, regularized=True)
+            return c * (2 * below - 1) + (1 - 2 * mp.betainc(a + 1, a, 0, c, regularized=True)) / 2
+
+        # symmetric about 1/2
+        ends = [mp.mpf(10) ** -k for k in (30, 20, 12, 8, 5, 3, 2, 1)]
+        whole = mp.ncdf(1 / (2 * sd)) - mp.ncdf(-1 / (2 * sd))
+        half = mp.quad(lambda c: mp.npdf(c, mp.mpf(1) / 2, sd) * gap(c), [0, *ends, 0.5])
+    assert posterior.ece_mean() == pytest.approx(float(2 * half / whole), rel=1e-11)
