@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bayescal import BinnedCounts, Predictions
+from bayescal._checks import RoundingWarning
 
 FLOATS = ("weight", "deviation", "deviation_sq", "weight_sq")
 
@@ -213,6 +214,19 @@ def test_coarsening_needs_edges_that_were_counted():
 def test_weights_beyond_squaring_are_refused_where_batches_add(scale, message):
     with pytest.raises(ValueError, match=rf"`weights` must be {message}\. Divide them all by one number"):
         BinnedCounts.from_arrays([0, 1], [0.1, 0.2], weights=[scale, scale])
+
+
+def test_weights_of_zero_alone_are_refused():
+    with pytest.raises(ValueError, match="`weights` are all zero"):
+        BinnedCounts.from_arrays([0, 1], [0.1, 0.2], weights=[0, 0])
+
+
+@pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
+def test_rounding_is_told_once_whatever_the_bins(binning):
+    with pytest.warns(RoundingWarning, match="1 of 4 values") as caught:
+        counts = BinnedCounts.from_arrays([0, 1, 1, 1], [0.1, 0.3, 0.8, 1 + 1e-9], bins=2, binning=binning)
+    assert len(caught) == 1
+    np.testing.assert_array_equal(counts.n, [2, 2])
 
 
 def test_predictions_carry_their_target():

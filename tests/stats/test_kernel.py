@@ -1,5 +1,6 @@
 """The hot loop against plain comparison with the edges, exact arithmetic and numpy.searchsorted."""
 
+import bisect
 import math
 from fractions import Fraction
 
@@ -35,6 +36,16 @@ def test_the_fast_index_is_searchsorted(m, dtype):
     values = np.concatenate([random, edges, np.nextafter(edges[1:], dtype(0)), np.nextafter(edges[:-1], dtype(1))])
     slow = np.minimum(np.searchsorted(edges, values, side="right") - 1, m - 1)
     np.testing.assert_array_equal(bin_index(values, bins), slow)
+
+
+@pytest.mark.parametrize("m", [2048, 5000, 60_000])
+def test_half_precision_in_more_bins_than_it_has_numbers(m):
+    """c M in float16 would be off by many bins, and is infinite from 65 520 on: each number is compared with edges."""
+    values = np.arange(2**15, dtype=np.uint16).view(np.float16)
+    values = values[values <= 1]
+    edges = [float(np.float16(k / m)) for k in range(m + 1)]
+    expected = [min(bisect.bisect_right(edges, float(v)) - 1, m - 1) for v in values]
+    np.testing.assert_array_equal(bin_index(values, make_bins(m)), expected)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -192,9 +203,8 @@ def test_the_table_of_compiled_loops_has_the_bin_of_each_lower_end(edges):
     cells = len(table) - 2
     assert cells >= 4 * len(bins)
     assert math.log2(cells).is_integer()
-    expected = [
-        max(b for b in range(len(bins)) if bins.edges[b] <= Fraction(i, cells)) for i in range(0, cells + 2, 37)
-    ]
+    lower = [Fraction(edge) for edge in bins.edges[:-1]]
+    expected = [bisect.bisect_right(lower, Fraction(i, cells)) - 1 for i in range(0, cells + 2, 37)]
     assert table[::37].tolist() == expected
 
 

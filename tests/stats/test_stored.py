@@ -159,6 +159,14 @@ def test_the_file_is_small_and_says_what_it_is(tmp_path):
     assert max(map(len, text.splitlines())) < 600
 
 
+@pytest.mark.parametrize(("name", "weighted"), [("pair", False), ("sum of pairs", False), ("weighted pair", True)])
+def test_weights_of_pairs_are_written_where_there_are_any(name, weighted):
+    document = counts_document(COUNTS[name])
+    for part in (document, document["first"], document["second"]):
+        assert ({"weight", "weight_sq"} <= set(part)) == weighted
+        assert ("weight" in part) == weighted
+
+
 def changed(document, path, value):
     made = copy.deepcopy(document)
     *parents, last = path

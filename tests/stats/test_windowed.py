@@ -93,3 +93,19 @@ def test_counts_are_added_to_the_window_of_a_time():
     one = BinnedCounts.from_arrays([1, 0], [0.75, 0.25], bins=2)
     counts = with_counts(with_counts(windowed([3]), one, 9), one, 10)
     assert {k: c.n_rows for k, c in counts.counts.items()} == {0: 3, 1: 2}
+
+
+def test_a_document_without_windows_has_no_times_and_one_with_windows_has_them():
+    total = WindowedCounts(make_bins(2), "confidence", None).with_counts(
+        BinnedCounts.from_arrays([1], [0.7], bins=2), None
+    )
+    for counts, start in ((total, 3), (windowed([3]), None)):
+        document = counts.document()
+        assert WindowedCounts.from_document(document) == counts
+        for place, key in ((document["windows"][0], "start"), (document, "forgotten_before")):
+            if key == "forgotten_before" and start is None:
+                continue  # nothing has been forgotten
+            before, place[key] = place[key], start
+            with pytest.raises(ValueError, match=rf"{key}` is {start!r}, which does not fit 'window' and 'time'"):
+                WindowedCounts.from_document(document)
+            place[key] = before
