@@ -96,9 +96,8 @@ def test_counts_are_added_to_the_window_of_a_time():
 
 
 def test_a_document_without_windows_has_no_times_and_one_with_windows_has_them():
-    total = WindowedCounts(make_bins(2), "confidence", None).with_counts(
-        BinnedCounts.from_arrays([1], [0.7], bins=2), None
-    )
+    empty = WindowedCounts(make_bins(2), "confidence", None)
+    total = with_counts(empty, BinnedCounts.from_arrays([1], [0.7], bins=2), None)
     for counts, start in ((total, 3), (windowed([3]), None)):
         document = counts.document()
         assert WindowedCounts.from_document(document) == counts
