@@ -1,24 +1,39 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
+# QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest notebooks spark docs pictures coverage verify bench references datasets clean
+.PHONY: help demo test lint types pytest notebooks spark docs pictures coverage verify bench mutation references datasets
+.PHONY: lock latest lowest clean
+
+REQUIREMENTS := .ci/requirements
+QUICK ?=
+SHORT := $(if $(QUICK),--quick)
 
 # uv from PATH, else a private one in .tools/
 UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
 # uv does not look into pyenv's versions by itself; with none found, uv fetches a Python
 PYTHON := $(or $(UV_PYTHON),$(shell ./.ci/find-python),3.13)
+LOWEST_PYTHON := $(or $(shell ./.ci/find-python 3.12),3.12)
+export UV_PROJECT_ENVIRONMENT ?= .venv
 RUN := $(UV) run --no-sync
+# exactly the versions in the requirement files; nothing is resolved, so new releases of other projects have no effect
+PINNED := $(UV) pip install -q --python .venv --no-deps
 
 help:
 	@echo "make demo       evaluate and compare two real models: tables, sentences, a picture"
-	@echo "make test       everything that continuous integration checks"
+	@echo "make test       lint, types, tests and notebooks"
 	@echo "make spark      all data-frame engines, Spark among them, on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
 	@echo "make pictures   run the Python of the README; write its output and its picture"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
 	@echo "make bench      speed beside other programs, as ratios within one run; for the docs; a quarter of an hour"
+	@echo "make mutation   change the core in one place at a time and check that a test fails; for the docs; half an hour"
 	@echo "make references sample the stored reference posteriors anew, with PyMC"
 	@echo "make datasets   build the shipped prediction sets anew"
+	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
+	@echo "make latest     tests with the newest versions of all packages"
+	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
+	@echo "With QUICK=1, pictures, coverage, verify, bench, mutation, references and datasets run in part and write nothing."
 
 demo: .venv/ready
 	$(RUN) bayescal demo
@@ -40,43 +55,64 @@ notebooks: .venv/ready
 
 # another group of packages, so that `make test` needs neither pyspark nor Java
 spark: .venv/ready
-	$(UV) sync -q --python "$(PYTHON)" --group spark
+	$(PINNED) -r $(REQUIREMENTS)/spark.txt
 	BAYESCAL_SPARK=1 $(RUN) pytest -q tests/data/test_engines.py
 
 docs: .venv/ready
-	$(UV) sync -q --python "$(PYTHON)" --group docs
+	$(PINNED) -r $(REQUIREMENTS)/docs.txt
 	rm -rf docs/reference/generated
 	$(RUN) sphinx-build -W --keep-going -q docs docs/_build/html
 
 pictures: .venv/ready
-	$(RUN) python docs/make/pictures.py
+	$(RUN) python docs/make/pictures.py $(SHORT)
 
 coverage: .venv/ready
-	$(RUN) python docs/make/coverage.py
-	$(RUN) python docs/make/differences.py
+	$(RUN) python docs/make/intervals.py $(SHORT)
+	$(RUN) python docs/make/differences.py $(SHORT)
 
 verify: .venv/ready
-	$(RUN) python docs/make/verify.py
+	$(RUN) python docs/make/verify.py $(SHORT)
 
 # another group of packages, since netcal and torchmetrics bring PyTorch
 bench: .venv/ready
-	$(UV) sync -q --python "$(PYTHON)" --group bench
-	$(RUN) pytest -q tests/benchmarks --override-ini addopts= --benchmark-group-by=group --benchmark-columns=min,median,rounds
-	$(RUN) python docs/make/performance.py
+	$(PINNED) -r $(REQUIREMENTS)/bench.txt
+	$(if $(QUICK),BAYESCAL_QUICK=1 )$(RUN) pytest -q tests/benchmarks --override-ini addopts= $(if $(QUICK),--benchmark-disable,--benchmark-group-by=group --benchmark-columns=min$(comma)median$(comma)rounds)
+	$(RUN) python docs/make/performance.py $(SHORT)
+
+mutation: .venv/ready
+	$(PINNED) -r $(REQUIREMENTS)/mutation.txt
+	$(RUN) python docs/make/mutation.py $(SHORT)
 
 references: .venv/ready
-	$(RUN) python tests/make_reference_posteriors.py
+	$(RUN) python tests/make_reference_posteriors.py $(SHORT)
 
 datasets: .venv/ready
-	$(RUN) python tests/make_datasets.py
+	$(RUN) python tests/make_datasets.py $(SHORT)
 
-.venv/ready: pyproject.toml $(if $(filter .tools/%,$(UV)),.tools/bin/uv)
-	$(UV) sync -q --python "$(PYTHON)"
+# uv.lock contains addresses and is not committed; the requirement files contain only package names and versions
+lock: $(UV)
+	rm -f uv.lock
+	$(UV) lock -q --python "$(PYTHON)"
+	./.ci/export-requirements $(UV) $(REQUIREMENTS)
+	@echo "Now run make test, and commit $(REQUIREMENTS) if it passes."
+
+latest: $(UV)
+	./.ci/test-versions latest $(UV) "$(PYTHON)"
+
+lowest: $(UV)
+	./.ci/test-versions lowest $(UV) "$(LOWEST_PYTHON)"
+
+.venv/ready: pyproject.toml $(wildcard $(REQUIREMENTS)/*.txt) | $(filter .tools/%,$(UV))
+	$(UV) venv -q --clear --python "$(PYTHON)" .venv
+	$(PINNED) -r $(REQUIREMENTS)/dev.txt
+	$(PINNED) --build-constraints $(REQUIREMENTS)/build.txt -e .
 	@touch $@
 
 .tools/bin/uv:
 	python3 -m venv .tools
-	.tools/bin/pip install -q uv
+	.tools/bin/pip install -q uv -c $(REQUIREMENTS)/build.txt
+
+comma := ,
 
 clean:
-	rm -rf .venv .tools docs/_build
+	rm -rf .venv .venv-latest .venv-lowest .tools docs/_build

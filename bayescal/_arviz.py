@@ -28,6 +28,7 @@ def datatree(
     along: str,
     coords: Mapping[str, Any],
     attrs: Mapping[str, Any],
+    sample_stats: Mapping[str, Any] | None = None,
 ) -> "xr.DataTree":
     """Build an ArviZ DataTree of scalars and of vectors along one dimension.
 
@@ -40,26 +41,33 @@ def datatree(
     along : str
         Name of the dimension of the vectors: "bin" or "class".
     coords : mapping of str to array, shape (size,)
-        Coordinates along it, its own under its name, attached to every group.
+        Coordinates along it: its own under its name in every group, the others in the observed and the constant data.
+        `arviz.summary` fails for a posterior in which only some variables have a coordinate beside their dimension.
     attrs : mapping
         Attributes of the root.
+    sample_stats : mapping of str to array, optional
+        Values per draw that are not parameters, such as the index of a sub-model; shape (n_draws,). Plots and tables
+        of the posterior do not include them.
 
     Returns
     -------
     xarray.DataTree
-        Groups posterior, observed_data and constant_data; netCDF keeps all of it.
+        Groups posterior, observed_data, constant_data and, if given, sample_stats; netCDF keeps all of them.
     """
     import arviz as az
 
     draws = {name: chains(values) for name, values in posterior.items()}
     vectors = [name for name, values in draws.items() if values.ndim == 3] + [*observed, *constant]
+    groups = {"posterior": draws, "observed_data": dict(observed), "constant_data": dict(constant)}
+    if sample_stats:
+        groups["sample_stats"] = {name: chains(values) for name, values in sample_stats.items()}
     tree = az.from_dict(
-        {"posterior": draws, "observed_data": dict(observed), "constant_data": dict(constant)},
+        groups,
         dims={name: [along] for name in vectors},
         coords={along: coords[along]},
     )
     beside = {name: (along, np.asarray(values)) for name, values in coords.items() if name != along}
-    for group in list(tree.children):
+    for group in ("observed_data", "constant_data"):
         tree[group] = tree[group].to_dataset().assign_coords(beside)
     tree.attrs.update(attrs)
     return tree

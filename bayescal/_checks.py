@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
@@ -18,7 +19,7 @@ Array = NDArray[Any]
 
 #: A float overshoot of [0, 1] up to this size is rounding (float32 softmax) and is clipped with a warning.
 OVERSHOOT = 1e-6
-#: Files that a warning skips, so that it names the caller's line: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
+#: Files that a warning skips so that it points to the caller's line: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
 PACKAGE = (os.path.join(os.path.dirname(__file__), ""),)
 #: Rows of a probability matrix must sum to 1 within this; float16 has three digits and gets more room.
 ROW_SUM_TOLERANCE = {2: 2e-2, 4: 1e-3, 8: 1e-3}
@@ -122,10 +123,32 @@ class RoundingWarning(UserWarning):
         self.finding = finding
 
 
+#: Maximum number of characters of a value or name that a message shows.
+SHOWN = 100
+#: Maximum number of known names that are compared with an unknown one; a comparison takes a few microseconds.
+NAMES_COMPARED = 2000
+
+
+def quoted(value: Any) -> str:
+    """Return the `repr` of a value, truncated if it is long.
+
+    Examples
+    --------
+    >>> quoted("a name")
+    "'a name'"
+    >>> quoted("ab" * 500_000)[-30:]
+    "babab'… (1,000,000 characters)"
+    """
+    if isinstance(value, str | bytes) and len(value) > SHOWN:
+        return f"{value[:SHOWN]!r}… ({len(value):,} {'characters' if isinstance(value, str) else 'bytes'})"
+    written = repr(value)
+    return written if len(written) <= 4 * SHOWN else f"{written[: 4 * SHOWN]}… ({len(written):,} characters)"
+
+
 def _quote(value: Any) -> str:
     if isinstance(value, np.generic):
         value = value.item()
-    return f"{value:.8g}" if isinstance(value, float) else repr(value)
+    return f"{value:.8g}" if isinstance(value, float) else quoted(value)
 
 
 def same_length(names: Sequence[str], lengths: Sequence[int], hint: str = "") -> None:
@@ -239,20 +262,23 @@ def one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
     """Require one of a few words; the message suggests the nearest."""
     allowed = list(allowed)
     if value not in allowed:
-        raise ValueError(f"`{name}` must be one of {allowed}, not {value!r}.{did_you_mean(str(value), allowed)}")
+        raise ValueError(f"`{name}` must be one of {allowed}, not {quoted(value)}.{did_you_mean(str(value), allowed)}")
 
 
 def did_you_mean(word: str, known: Iterable[Any]) -> str:
     """Return " Did you mean ...?" with the nearest names, or an empty string."""
-    near = get_close_matches(word, [str(k) for k in known], n=3, cutoff=0.5)
-    return f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+    if len(word) > SHOWN:
+        return ""
+    comparable = [str(k) for k in islice(known, NAMES_COMPARED) if len(str(k)) <= 2 * SHOWN]
+    near = get_close_matches(word, comparable, n=3, cutoff=0.5)
+    return f" Did you mean {' or '.join(quoted(n) for n in near)}?" if near else ""
 
 
 def whole_number(name: str, value: Any, at_least: int = 1) -> int:
     """Require a whole number; 10.0 counts as one, True and "10" do not."""
     whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
     if isinstance(value, bool | np.bool_) or not whole:
-        raise TypeError(f"`{name}` must be an integer >= {at_least}, not {value!r} ({type(value).__name__}).")
+        raise TypeError(f"`{name}` must be an integer >= {at_least}, not {quoted(value)} ({type(value).__name__}).")
     if int(value) < at_least:
         raise ValueError(f"`{name}` must be an integer >= {at_least}, not {value}.")
     return int(value)
@@ -263,7 +289,7 @@ def positive(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Ar
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as problem:
-        raise TypeError(f"`{name}` must be a number or an array of numbers, not {values!r}.") from problem
+        raise TypeError(f"`{name}` must be a number or an array of numbers, not {quoted(values)}.") from problem
     bad = ~(np.isfinite(array) & (array > 0))
     if bad.any():
         refuse(name, "must be finite and > 0", np.atleast_1d(bad), np.atleast_1d(array))
@@ -285,7 +311,7 @@ def between(name: str, values: Array, low: float, high: float, of: str = "values
 def fraction(name: str, value: Any) -> float:
     """Require a number strictly between 0 and 1, as for the probability of an interval."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"`{name}` must be a number in (0, 1), not {value!r}.")
+        raise TypeError(f"`{name}` must be a number in (0, 1), not {quoted(value)}.")
     number = float(value)
     if not 0 < number < 1:
         hint = " Percent? Divide by 100." if 1 < number <= 100 else ""
@@ -299,7 +325,7 @@ def generator(rng: Any) -> np.random.Generator:
         return np.random.default_rng(rng)
     except (TypeError, ValueError) as problem:
         raise type(problem)(
-            f"`rng` must be None, an integer >= 0, a SeedSequence or a numpy Generator, not {rng!r}."
+            f"`rng` must be None, an integer >= 0, a SeedSequence or a numpy Generator, not {quoted(rng)}."
         ) from problem
 
 
@@ -330,4 +356,4 @@ def known_keywords(where: str, given: Iterable[str], allowed: Callable[..., Any]
     for word in given:
         if word not in known:
             meant = f" Here it is called {ELSEWHERE[word]!r}." if word in ELSEWHERE else did_you_mean(word, known)
-            raise TypeError(f"{where} takes no {word!r}.{meant} The options of the model are {known}.")
+            raise TypeError(f"{where} takes no {quoted(word)}.{meant} The options of the model are {known}.")

@@ -5,6 +5,8 @@ Every sum is taken in the order in which the numpy loops take it, so that both g
 
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -25,22 +27,50 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         known = {"error_model": "numpy", "nogil": True, **options}
         try:
             made = numba.njit(cache=True, **known)(function)
-        except RuntimeError:  # no folder for the cache can be written to
+            _seal(made._cache._cache_file)
+            _forgive(made._cache)
+        # no folder for the cache can be written to; or there is none, as where numba is switched off
+        except (RuntimeError, AttributeError):
             return numba.njit(**known)(function)
-        made._cache.save_overload = _if_there_is_room(made._cache.save_overload)
         return made
 
     return compiled
 
 
-def _if_there_is_room(save: Callable[..., None]) -> Callable[..., None]:
-    """A full disk is no reason not to count: the next process compiles again."""
+def _seal(files: Any) -> None:
+    """Append a digest to cache files and verify it on loading: damaged machine code could return wrong numbers."""
+    dump, load = files._dump, files._load_data
 
-    def kept(*arguments: Any) -> None:
-        with suppress(OSError):
+    def dump_with_digest(content: Any) -> bytes:
+        data: bytes = dump(content)
+        return data + sha256(data).digest()  # unpickling ignores trailing bytes
+
+    def load_if_whole(name: str) -> Any:
+        data = Path(files._data_path(name)).read_bytes()
+        if sha256(data[:-32]).digest() != data[-32:]:
+            raise ValueError(f"'{name}' is damaged.")
+        return load(name)
+
+    files._dump, files._load_data = dump_with_digest, load_if_whole
+
+
+def _forgive(cache: Any) -> None:
+    """Recompile if cache files are damaged or unreadable; continue without a cache if the disk is full."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_or_begin_anew(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # a damaged pickle can raise almost any exception
+            with suppress(OSError):
+                cache.flush()
+            return None
+
+    def save_if_possible(*arguments: Any) -> None:
+        with suppress(Exception):  # a full disk, or an index that can be neither read nor replaced
             save(*arguments)
 
-    return kept
+    cache.load_overload, cache.save_overload = load_or_begin_anew, save_if_possible
 
 
 @_compiled()

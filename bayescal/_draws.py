@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _render
 
 Floats = NDArray[np.float64]
 
@@ -47,10 +47,12 @@ class Draws:
         return len(self.values)
 
     def __repr__(self) -> str:
+        name = _render.name(self.name)
         if self.values.ndim > 1:
-            return f"Draws({self.name}: {len(self)} draws of shape {self.values.shape[1:]})"
+            return f"Draws({name}: {len(self)} draws of shape {self.values.shape[1:]})"
         low, high = self.interval(0.95)
-        return f"Draws({self.name}: mean {self.mean():.4g}, 95 % interval [{low:.4g}, {high:.4g}], {len(self)} draws)"
+        interval = f"95 % interval [{low:z.4g}, {high:z.4g}]"
+        return f"Draws({name}: mean {self.mean():z.4g}, {interval}, {len(self)} draws)"
 
     def mean(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
         """Posterior mean.
@@ -185,7 +187,7 @@ class BinDraws:
 
     @property
     def gap(self) -> Floats:
-        """Accuracy minus confidence, shape (n_draws, n_bins): positive means under-confident."""
+        """Accuracy minus confidence, shape (n_draws, n_bins): positive means that the confidence is too low."""
         return self.accuracy - self.confidence
 
     def __len__(self) -> int:

@@ -1,10 +1,12 @@
 """Small files that must never be half there: JSON documents, read with care and replaced whole."""
 
 import contextlib
+import hashlib
 import json
 import os
 import re
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -14,6 +16,8 @@ from bayescal import _checks
 #: A draft that nobody has touched for so many seconds belongs to a process that was killed.
 ABANDONED = 3600
 DRAFT = ".draft"
+#: Maximum length in bytes of a target's name, and of its suffix, that the name of a draft repeats.
+LONG_NAME, LONG_SUFFIX = 120, 32
 
 
 def write_atomically(path: str | Path, text: str) -> Path:
@@ -66,9 +70,10 @@ def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
     Yields
     ------
     list of Path
-        A new name for each in the same folder, with the same suffix. On any exception, also Ctrl-C, they are removed.
+        A new path per target in the same folder, with the same suffix unless the suffix is very long. The drafts are
+        removed on any exception, including Ctrl-C.
     """
-    drafts = [t.with_name(f".{t.name}-{secrets.token_hex(8)}{DRAFT}{t.suffix}") for t in targets]
+    drafts = [t.with_name(_draft_name(t, secrets.token_hex(8))) for t in targets]
     try:
         yield drafts
         for draft, target in zip(drafts, targets, strict=True):
@@ -87,6 +92,15 @@ def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
             _sync(folder, os.O_RDONLY)
 
 
+def _draft_name(target: Path, token: str) -> str:
+    """Return the name of a draft: it contains the target's name or, since systems allow 255 bytes, a digest of it."""
+    name = target.name
+    if len(os.fsencode(name)) > LONG_NAME:
+        name = f"{name[:16]}-{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
+    suffix = target.suffix if len(os.fsencode(target.suffix)) <= LONG_SUFFIX else ""
+    return f".{name}-{token}{DRAFT}{suffix}"
+
+
 def _sync(path: Path, access: int) -> None:
     """Have a file, or the names in a folder, on the disk."""
     handle = os.open(path, access)
@@ -99,7 +113,8 @@ def _sync(path: Path, access: int) -> None:
 def _remove_abandoned(target: Path, beside: Path) -> None:
     """Remove old drafts of one file; `beside`, written just now, tells the file system's own time."""
     now = beside.stat().st_mtime
-    name = re.compile(re.escape(f".{target.name}-") + "[0-9a-f]+" + re.escape(DRAFT + target.suffix))
+    before, after = _draft_name(target, "/").split("/")  # file names cannot contain a slash
+    name = re.compile(re.escape(before) + "[0-9a-f]+" + re.escape(after))
     with contextlib.suppress(OSError):  # a folder that cannot be listed is no reason not to save
         for entry in os.scandir(target.parent):
             if name.fullmatch(entry.name):
@@ -188,8 +203,13 @@ def read_document(path: str | Path, schema: str) -> dict[str, Any]:
 def existing_file(path: str | Path) -> Path:
     """Require a file to read; the message suggests names that are near."""
     path = Path(path)
+    _require_utf8(path)
     if path.is_dir():
         raise IsADirectoryError(f"'{path}' is a folder; name the file in it.")
+    if path.is_symlink() and not path.exists():
+        raise FileNotFoundError(
+            f"'{path}' is a symbolic link to {_checks.quoted(os.readlink(path))}, which does not exist."
+        )
     if not path.exists():
         folder = path.parent
         near = _checks.did_you_mean(path.name, [p.name for p in folder.iterdir()]) if folder.is_dir() else ""
@@ -199,6 +219,16 @@ def existing_file(path: str | Path) -> Path:
     return path
 
 
+def _require_utf8(path: Path) -> None:
+    """Refuse a file name that is not UTF-8: messages cannot show it and the engine cannot open it."""
+    name = str(path.absolute())
+    try:
+        name.encode()
+    except UnicodeEncodeError as problem:
+        readable = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+        raise ValueError(f"the name of the file '{readable}' is not UTF-8; rename the file or its folder.") from problem
+
+
 def require_schema(document: Any, schema: str) -> dict[str, Any]:
     """Require a mapping whose entry ``schema`` is the one that is known; a later version is told from another kind."""
     if not isinstance(document, Mapping):
@@ -206,13 +236,16 @@ def require_schema(document: Any, schema: str) -> dict[str, Any]:
     found = document.get("schema")
     if found is None:
         raise ValueError(
-            f"it has no entry 'schema', which would be {schema!r}; its entries are {sorted(document)[:10]}."
+            f"it has no entry 'schema', which would be {schema!r}; its entries are "
+            f"{_checks.quoted(sorted(document)[:10])}."
         )
     name, _, version = schema.rpartition("/")
     if isinstance(found, str) and found != schema and found.rpartition("/")[0] == name:
-        raise ValueError(f"its schema is {found!r}; this version of bayescal reads {name}/{version}. Update bayescal.")
+        raise ValueError(
+            f"its schema is {_checks.quoted(found)}; this version of bayescal reads {name}/{version}. Update bayescal."
+        )
     if found != schema:
-        raise ValueError(f"its schema is {found!r}, not {schema!r}: it was written for something else.")
+        raise ValueError(f"its schema is {_checks.quoted(found)}, not {schema!r}: it was written for something else.")
     return dict(document)
 
 
@@ -225,10 +258,10 @@ def require_entries(document: Any, needed: Iterable[str], optional: Iterable[str
     known = [*needed, *optional]
     unknown = [key for key in document if key not in known]
     if missing:
-        raise ValueError(f"entries {missing} are missing{inside}; there are {list(document)}.")
+        raise ValueError(f"entries {missing} are missing{inside}; there are {_checks.quoted(list(document))}.")
     if unknown:
         near = _checks.did_you_mean(unknown[0], known)
-        raise ValueError(f"entries {unknown} are unknown{inside}.{near}")
+        raise ValueError(f"entries {_checks.quoted(unknown)} are unknown{inside}.{near}")
 
 
 def _json_kind(value: Any) -> str:
@@ -240,8 +273,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the entry {next(n for n in names if names.count(n) > 1)!r} stands in it twice.")
+        raise ValueError(f"the entry {_checks.quoted(_twice(names))} occurs more than once.")
     return found
+
+
+def _twice(names: Iterable[str]) -> str:
+    """Return the name that occurs most often."""
+    return max(Counter(names).items(), key=lambda item: item[1])[0]
 
 
 def _no_constant(word: str) -> NoReturn:

@@ -1,7 +1,11 @@
-"""One table of numbers, as plain text, for a terminal and as HTML."""
+"""Render a table of numbers as plain text, for a terminal and as HTML; make names safe to display."""
 
+import functools
 import math
-from collections.abc import Sequence
+import re
+import sys
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,9 +13,100 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+#: Characters that `str.isprintable` rejects and that are kept nevertheless: they join letters and emoji.
+JOINERS = "\u200c\u200d"
+#: Maximum number of characters of a name and of a message; longer ones are shortened in the middle.
+LONGEST_NAME, LONGEST_MESSAGE = 100, 2000
+#: A cell may hold two names with a minus sign between them.
+LONGEST_CELL = 2 * LONGEST_NAME + 3
+#: Minimum number of terminal columns for the names in a table.
+LEAST_ROOM = 16
+#: The only non-ASCII character in a printed table.
+RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
+
+
+def visible(text: object) -> str:
+    r"""Escape control characters as Python's ``repr`` does.
+
+    Names of columns, classes, groups, models and files come from the user's data. An escape code in a name could
+    recolour or overwrite the terminal, a line break would split a table row, and a bidirectional override would reverse
+    the rest of the line.
+
+    Parameters
+    ----------
+    text : object
+        A name, or a sentence that contains names.
+
+    Returns
+    -------
+    str
+        The text with control characters, line separators, bidirectional controls and lone surrogates escaped.
+
+    Examples
+    --------
+    >>> print(visible("red: \x1b[31m, two\nlines, Grün"))
+    red: \x1b[31m, two\nlines, Grün
+    """
+    text = str(text)
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    keep = character.isprintable() or character in JOINERS or unicodedata.category(character) == "Zs"
+    return character if keep else repr(character)[1:-1]
+
+
+def cut(text: str, longest: int = LONGEST_MESSAGE) -> str:
+    """Shorten long text in the middle, because names that start alike often differ at the end.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    longest : int, default 2000
+        Maximum number of characters, including the dots.
+
+    Returns
+    -------
+    str
+        The shortened text, or `text` itself if it is short enough.
+
+    Examples
+    --------
+    >>> cut("resnet50_imagenet_epoch_10", 16)
+    'resnet50_...h_10'
+    """
+    if len(text) <= longest:
+        return text
+    end = (longest - 3) // 3
+    return f"{text[: longest - 3 - end]}...{text[len(text) - end :]}"
+
+
+def printed(text: object, longest: int = LONGEST_MESSAGE) -> str:
+    """Escape control characters and shorten text that is longer than `longest` characters."""
+    return cut(visible(cut(str(text), longest)), longest)
+
+
+def name(text: object) -> str:
+    """Return a user-supplied name as sentences, tables and plots show it: escaped and shortened."""
+    return printed(text, LONGEST_NAME)
+
+
+def printable[**P](sentence: Callable[P, str]) -> Callable[P, str]:
+    """Decorate a function that returns a sentence: escape control characters and limit its length."""
+
+    @functools.wraps(sentence)
+    def shown(*args: P.args, **kwargs: P.kwargs) -> str:
+        return printed(sentence(*args, **kwargs))
+
+    return shown
+
+
 @dataclass(frozen=True)
 class Sheet:
     """What is shown of a result: a sentence, its specification, a table, remarks.
+
+    Control characters are escaped and very long texts are shortened; see `visible` and `cut`.
 
     Parameters
     ----------
@@ -33,6 +128,17 @@ class Sheet:
     rows: Sequence[Sequence[str]]
     remarks: Sequence[str] = ()
 
+    def __post_init__(self) -> None:
+        shown = {
+            "sentence": printed(self.sentence),
+            "spec": printed(self.spec),
+            "header": tuple(map(name, self.header)),
+            "rows": [[printed(cell, LONGEST_CELL) for cell in row] for row in self.rows],
+            "remarks": tuple(map(printed, self.remarks)),
+        }
+        for field, value in shown.items():
+            object.__setattr__(self, field, value)
+
 
 _PAGE = """<div>
 <p>{{ sheet.sentence }}</p>
@@ -48,8 +154,8 @@ _PAGE = """<div>
 
 
 def number(value: float, decimals: int = 4) -> str:
-    """Four decimals, with a true minus sign's place kept; an undefined number is a dash."""
-    return "-" if value != value else f"{value:.{decimals}f}"
+    """Format a number with fixed decimals. Values that round to zero have no sign; NaN is shown as a dash."""
+    return "-" if value != value else f"{value:z.{decimals}f}"
 
 
 def decimals(width: float, least: int = 3) -> int:
@@ -66,17 +172,69 @@ def probability(value: float) -> str:
     return f"= {value:.2f}"
 
 
-def table(sheet: Sheet) -> "Table":
-    """The table of a sheet for a terminal, as a `rich` table."""
+def wrapped(text: str, width: int) -> str:
+    r"""Wrap a name after spaces, underscores, slashes and hyphens; shorten words that are longer than a line.
+
+    Parameters
+    ----------
+    text : str
+        The name.
+    width : int
+        Characters per line; values below 6 count as 6.
+
+    Returns
+    -------
+    str
+        The name with line breaks.
+
+    Examples
+    --------
+    >>> wrapped("logistic_regression_l2 calibrated", 12).split("\n")
+    ['logistic_', 'regression_', 'l2', 'calibrated']
+    >>> wrapped("electroencephalography", 12)
+    'electr...phy'
+    """
+    width, lines = max(width, 6), [""]
+    for part in re.findall(r"\([^()]{,14}\)\s*|[^\s_/-]*[\s_/-]*", text):
+        word = part if len(part.rstrip()) <= width else cut(part.rstrip(), width)
+        if lines[-1] and len(lines[-1]) + len(word.rstrip()) > width:
+            lines.append("")
+        lines[-1] += word
+    return "\n".join(line.strip() for line in lines)
+
+
+def table(sheet: Sheet, width: int = 100) -> "Table":
+    """Build the table of a sheet for a terminal.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        The sheet.
+    width : int, default 100
+        Width of the terminal in columns. Long names are wrapped to fit; numbers are never cut.
+
+    Returns
+    -------
+    rich.table.Table
+        The table.
+    """
     from rich import box
+    from rich.console import Console
+    from rich.measure import Measurement
     from rich.table import Table
     from rich.text import Text
 
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    widths = [max(map(len, column)) for column in zip(sheet.header, *sheet.rows, strict=True)]
+    room = max(width - sum(widths[1:]) - 2 * len(widths), LEAST_ROOM)
     for i, title in enumerate(sheet.header):
-        drawn.add_column(title, justify="right" if i else "left", no_wrap=True)
-    for row in sheet.rows:
-        drawn.add_row(*(Text(cell) for cell in row))  # as it is: a class may be called [red]
+        drawn.add_column(Text(title), justify="right" if i else "left", no_wrap=True)
+    for first, *others in sheet.rows:
+        # Text is not parsed as markup: a class may be called [red]
+        drawn.add_row(Text(wrapped(first, room) if len(first) > room else first), *map(Text, others))
+    console = Console(width=10**6)
+    least = Measurement.get(console, console.options, drawn).maximum
+    drawn.width = least if least > width else None
     return drawn
 
 
@@ -88,12 +246,31 @@ def text(sheet: Sheet, width: int = 100) -> str:
     from rich.console import Console
 
     buffer = io.StringIO()
-    console = Console(file=buffer, width=width, color_system=None, force_terminal=False, legacy_windows=False)
-    console.print(table(sheet))
+    # in a notebook, rich would display the table instead of writing it to the buffer
+    console = Console(
+        file=buffer,
+        width=width,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,
+        legacy_windows=False,
+    )
+    console.print(table(sheet, width), crop=False)
     grid = "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n")
+    if not _stdout_has(RULE):
+        grid = grid.replace(RULE, "-")
     remarks = "\n".join(textwrap.fill(remark, width, break_on_hyphens=False) for remark in sheet.remarks)
     parts = [textwrap.fill(sheet.sentence, width, break_on_hyphens=False), grid, remarks, sheet.spec]
     return "\n\n".join(part for part in parts if part)
+
+
+def _stdout_has(character: str) -> bool:
+    """Return whether stdout can encode a character; on Windows its encoding may be cp1252."""
+    try:
+        character.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
 
 
 def html(sheet: Sheet) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal.data.alignment import same_rows
 from bayescal.data.predictions import Predictions
 from bayescal.evaluate import DEFAULT_MODEL, evaluate_counts
 from bayescal.results.comparable import checked_rope, same_spec
@@ -70,6 +71,8 @@ def compare(
 
     Notes
     -----
+    Values are combined by position; as in `evaluate`, pandas columns with different indexes raise a `ValueError`.
+
     The margins are the posteriors of each model alone. What ties them is the joint Dirichlet posterior of the cells
     (bin and outcome of one model, bin and outcome of the other) that occur, through a Gaussian copula; see
     `bayescal.estimands.joint.correlation`.
@@ -93,6 +96,8 @@ def compare(
             "`target='classwise'` is many problems, and a comparison needs one: compare `target='top-label'`, or one "
             "class at a time as an event."
         )
+    labels = {f"y_true[{n!r}]": y for n, y in y_true.items()} if isinstance(y_true, Mapping) else {"y_true": y_true}
+    same_rows({**labels, **{f"y_prob[{n!r}]": p for n, p in y_prob.items()}, "weights": weights})
     rows = _predictions(names, y_true, y_prob, target, {"classes": classes, "logits": logits, "weights": weights})
     counts = [BinnedCounts.from_predictions(p, bins=bins, binning=binning) for p in rows]
     pairs = {

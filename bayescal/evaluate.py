@@ -8,6 +8,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._draws import Draws
+from bayescal.data.alignment import same_rows
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
@@ -99,8 +100,9 @@ def evaluate(
     weights : array-like, shape (n_rows,), optional
         Importance weights >= 0. Evidence counts as Kish's effective number of rows.
     by : array-like, shape (n_rows,), or data frame of several columns, optional
-        Group of each row, as a fold, a site or a sex: one evaluation a group, all with the edges of all rows. Labels
-        may be anything hashable; missing ones are refused.
+        Group of each row, such as a fold, a site or a sex: one evaluation per group, all with the same edges. Labels
+        may be any hashable values. Missing labels are refused, and so is a column with more than 30 distinct
+        non-integer numbers, which is a measurement: cut it into ranges.
     classes : sequence, optional
         Labels in the order of the columns; for ``event`` the label of 0 and the label of 1.
     logits : bool, default False
@@ -119,6 +121,11 @@ def evaluate(
     ValueError, TypeError
         For any input that does not mean what it must; the message names the argument, how many values, the first
         index and its value, and a repair.
+
+    Notes
+    -----
+    Values are combined by position. The indexes of Series and data frames must be equal; otherwise a `ValueError` says
+    how to align them. A default index ``0, 1, ..., n - 1`` is ignored if the other index has different labels.
 
     Examples
     --------
@@ -144,6 +151,7 @@ def evaluate(
         return _evaluate_classes(rows, tuple(range(rows.n_classes) if classes is None else classes), **known)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     if by is not None:
+        same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
         return _evaluate_groups(columns.checked(), Groups.from_column(by, len(columns)), **known)
     return evaluate_counts(_count(columns, bins, binning), model=model, draws=draws, rng=rng, **options)
 

@@ -1,6 +1,6 @@
 """Watch a stream: batches -> counts by window of time -> ECE over time, and its change since a reference."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks, _files, _render
+from bayescal._locks import ProcessLock
+from bayescal.data.alignment import same_rows
 from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, Window
 from bayescal.estimands.errors import ece
@@ -32,7 +34,8 @@ Span = tuple[Any, Any]
 class CalibrationMonitor:
     """Watch the calibration of a stream of batches: counts by window of time, and the posterior of what has changed.
 
-    A window holds sums over its rows, not the rows, so the memory needed does not grow with them.
+    A window holds sums over its rows, not the rows, so the memory needed does not grow with them. Several threads may
+    add to one monitor at once: they count in parallel, and no row is lost.
 
     Parameters
     ----------
@@ -75,8 +78,10 @@ class CalibrationMonitor:
 
     def __init__(self, bins: Any = 15, *, window: Any = None, target: str = "confidence") -> None:
         _checks.one_of("target", target, TARGETS)
-        # replaced and never changed, so that a batch is counted in all its windows or in none
+        # replaced and never modified, so that a batch is counted in all its windows or in none; code that reads it
+        # twice may see two states, and code that replaces it must hold the lock
         self._held = WindowedCounts(make_bins(bins), target, None if window is None else Window.of(window))
+        self._changing, self._saving = ProcessLock(), ProcessLock()
 
     @property
     def bins(self) -> Bins:
@@ -152,6 +157,7 @@ class CalibrationMonitor:
                 f"`confidence` must be one number a row; its shape is {np.shape(confidence)}. Of a matrix of "
                 "probabilities, `monitor.add_predictions(Predictions.from_labels(y_true, y_prob), time=...)`."
             )
+        same_rows({"outcome": outcome, "confidence": confidence, "weights": weights, "time": time})
         predictions = Predictions.from_outcomes(outcome, confidence, weights, target=self.target)
         return self.add_predictions(predictions, time=time)
 
@@ -170,8 +176,7 @@ class CalibrationMonitor:
         CalibrationMonitor
             The monitor itself.
         """
-        self._held = self._held.with_rows(predictions, time)
-        return self
+        return self._add(self._held.batch(predictions, time))
 
     def add_counts(self, counts: BinnedCounts, *, time: Any = None) -> "CalibrationMonitor":
         """Add rows that were counted elsewhere, all of one window.
@@ -193,8 +198,7 @@ class CalibrationMonitor:
         ValueError, TypeError
             If bins or target differ, or as for `add`.
         """
-        self._held = self._held.with_counts(counts, time)
-        return self
+        return self._add(self._held.batch_of_counts(counts, time))
 
     def counts(self, start: Any = None, end: Any = None) -> BinnedCounts:
         """Counts of the windows in [start, end).
@@ -214,7 +218,8 @@ class CalibrationMonitor:
         ValueError, TypeError
             If a bound lies within a window (the nearest bounds are named), or `end` is not after `start`.
         """
-        return self._held.total(self._held.between(start, end))
+        held = self._held
+        return held.total(held.between(start, end))
 
     def evaluate(self, start: Any = None, end: Any = None, **options: Any) -> Evaluation:
         """Posterior of the ECE of the windows in [start, end).
@@ -236,7 +241,8 @@ class CalibrationMonitor:
         ValueError, TypeError
             As for `counts`; also if there are no rows.
         """
-        return evaluate_counts(self._held.total_of_rows(self._held.between(start, end), "[start, end)"), **options)
+        held = self._held
+        return evaluate_counts(held.total_of_rows(held.between(start, end), "[start, end)"), **options)
 
     def track(self, start: Any = None, end: Any = None, *, rng: Any = None, **options: Any) -> GroupedEvaluation:
         """Posterior of the ECE of every window in [start, end), for a table or `plot_forest`.
@@ -261,10 +267,9 @@ class CalibrationMonitor:
             As for `evaluate`.
         """
         held = self._held
-        if held.window is None:
-            raise ValueError("`track` needs windows; this monitor has one total. Make it with `window=`, as in '1d'.")
+        held.require_windows("`track` needs windows")
         chosen = held.between(start, end)
-        overall = self._held.total_of_rows(chosen, "[start, end)")
+        overall = held.total_of_rows(chosen, "[start, end)")
         labels, counts = [held.start(k) for k in chosen], [held.counts[k] for k in chosen]
         return evaluate_groups(labels, counts, overall, name="window", rng=rng, **options)
 
@@ -327,8 +332,7 @@ class CalibrationMonitor:
         ValueError, TypeError
             As for `counts`.
         """
-        self._held = self._held.without(before)
-        return self
+        return self._change(lambda held: held.without(before))
 
     def __add__(self, other: object) -> "CalibrationMonitor":
         if isinstance(other, int) and other == 0:  # what sum() begins with
@@ -362,7 +366,8 @@ class CalibrationMonitor:
         OSError
             If the folder is missing or cannot be written to.
         """
-        return _files.write_atomically(path, _files.document_text(self._held.document()))
+        with self._saving:  # prevents an older state from replacing a newer one
+            return _files.write_atomically(path, _files.document_text(self._held.document()))
 
     @classmethod
     def load(cls, path: str | Path) -> "CalibrationMonitor":
@@ -398,9 +403,9 @@ class CalibrationMonitor:
             numbers = ((seen.mass * seen.accuracy).sum(), (seen.mass * seen.confidence).sum(), ece(seen).values[0])
             name = "all rows" if held.window is None else held.said(k)
             rows.append([name, str(held.counts[k].n_rows), *(_render.number(float(x)) for x in numbers)])
-        more = len(self) - len(rows)
+        more = len(held.counts) - len(rows)
         remarks = [f"{more} earlier window{'s are' if more > 1 else ' is'} not shown."] if more else []
-        return _render.Sheet(f"Calibration monitor: {self._held}.", self._spec(), HEADER, rows, remarks)
+        return _render.Sheet(f"Calibration monitor: {held}.", self._spec(), HEADER, rows, remarks)
 
     def _spec(self) -> str:
         return f"{self.target}, {self.bins}"
@@ -420,28 +425,31 @@ class CalibrationMonitor:
         made._held = held
         return made
 
+    def _add(self, batch: WindowedCounts) -> "CalibrationMonitor":
+        return self._change(lambda held: held.with_batch(batch))
+
+    def _change(self, change: Callable[[WindowedCounts], WindowedCounts]) -> "CalibrationMonitor":
+        with self._changing:
+            held = None
+            while held is not self._held:  # a signal handler may add in the midst of a change, which is made again then
+                held = self._held
+                changed = change(held)
+            self._held = changed
+        return self
+
     def _now_and_reference(self, now: Any, reference: Any) -> tuple[dict[str, BinnedCounts], dict[str, str]]:
         held = self._held
         chosen = sorted(held.counts)[-1:] if now is None else held.span("now", now)
-        counts = {"now": self._held.total_of_rows(chosen, "`now`")}
+        counts = {"now": held.total_of_rows(chosen, "`now`")}
         spans = {"now": held.said_span(chosen)}
         if isinstance(reference, BinnedCounts):
             counts["reference"] = BinnedCounts.empty(held.bins, target=held.target) + reference
             if not reference.n_rows:
                 raise ValueError("`reference` has no rows; there is nothing to compare with.")
             return counts, spans | {"reference": "counts"}
-        if held.window is None:
-            raise ValueError(
-                "`change` needs windows, or a `reference` that is counts; this monitor has one total. Make it with "
-                "`window=`, as in '1d'."
-            )
+        held.require_windows("`change` needs windows, or a `reference` that is counts")
         others = held.between()
         others = [k for k in others if k < chosen[0]] if reference is None else held.span("reference", reference)
-        both = sorted({*others} & {*chosen})
-        if both:
-            raise ValueError(
-                f"`reference` and `now` must have no window in common; they share {len(both)}, first at "
-                f"{held.said(both[0])}."
-            )
-        counts["reference"] = self._held.total_of_rows(others, "`reference`")
+        held.require_apart(others, chosen)
+        counts["reference"] = held.total_of_rows(others, "`reference`")
         return counts, spans | {"reference": held.said_span(others)}

@@ -155,6 +155,34 @@ def test_unknown_keywords_suggest():
         _checks.known_keywords("the model", ["counts"], model)
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("a" * 100, repr("a" * 100)),
+        ("a" * 101, repr("a" * 100) + "… (101 characters)"),
+        (b"a" * 1_000_000, repr(b"a" * 100) + "… (1,000,000 bytes)"),
+        ([0.5] * 3, "[0.5, 0.5, 0.5]"),
+    ],
+)
+def test_values_are_quoted_and_cut(value, shown):
+    assert _checks.quoted(value) == shown
+
+
+def test_every_message_cuts_long_values():
+    long = "m" * 1_000_000
+    for check in (
+        lambda: _checks.one_of("model", long, ["a", "b"]),
+        lambda: _checks.whole_number("draws", long),
+        lambda: _checks.fraction("ci_prob", long),
+        lambda: _checks.positive("alpha", long),
+        lambda: _checks.refuse("y_true", "must be short", np.array([True]), np.array([long])),
+        lambda: _checks.refuse("y_true", "must be short", np.array([True]), np.array([[long] * 9], dtype=object)),
+    ):
+        with pytest.raises((ValueError, TypeError)) as refused:
+            check()
+        assert len(str(refused.value)) < 1000
+
+
 # --- where one rule ends and the next begins
 
 
@@ -169,7 +197,7 @@ def test_exact_zeros_and_ones_are_no_overshoot():
 
 
 def test_the_warning_names_the_line_of_the_caller_however_deep_the_check():
-    """Python shows that line, and shows a warning once per line."""
+    """Python shows this line and issues a warning once per line."""
     from bayescal import BinnedCounts
 
     with pytest.warns(_checks.RoundingWarning) as caught:

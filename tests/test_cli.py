@@ -78,9 +78,11 @@ def test_what_is_printed_is_what_evaluate_finds():
     shown = report(CANCER, *COLUMNS).stdout
     assert found.sentence() in " ".join(shown.split())
     assert found.spec in shown.splitlines()
+    of_events = {"overconfidence": "stated too high", "underconfidence": "stated too low"}
     for row in found.table():
         numbers = [f"{row[key]:.4f}" for key in ("mean", "sd", "low", "high", "plug_in", "null_mean")]
-        assert [row["quantity"], *numbers] in [line.split() for line in shown.splitlines()]
+        name = of_events.get(row["quantity"], row["quantity"])
+        assert [*name.split(), *numbers] in [line.split() for line in shown.splitlines()]
 
 
 def test_options_reach_evaluate(tmp_path):
@@ -373,6 +375,7 @@ def test_a_matrix_is_told_with_its_columns(tmp_path, rows, arguments, told):
         ([*TINY, "--correct", "label", "--confidence", "p"], "take the place of --label, --prob and --prob-prefix"),
         ([*TINY, "--target", "evnt"], "--target must be one of ['event', 'top-label', 'classwise', 'confidence']"),
         ([*TINY, "--target", "top-label"], "For probabilities of one event use --target event."),
+        ([*TINY, "--target", "classwise"], "For probabilities of one event use --target event."),
         ([*TINY, "--model", "dirichelt"], "--model must be one of"),
         ([*TINY, "--binning", "equal"], "--binning must be one of ['equal-width', 'equal-mass']"),
         ([*TINY, "--draws", "1"], "--draws must be an integer >= 2, not 1."),

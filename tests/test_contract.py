@@ -1,4 +1,4 @@
-"""One contract for every posterior: what `evaluate` and the estimands rely on; and how the core is called.
+"""The contract of every posterior, on which `evaluate` and the estimands rely; and the signatures of the core.
 
 A new posterior joins `POSTERIORS`; a claim that it cannot make is left out there, with its reason.
 """
@@ -253,7 +253,7 @@ def test_arguments_have_names_and_options_are_given_by_name_only(name):
 
 
 def records():
-    """Every dataclass of the layers of the core."""
+    """Return every dataclass of the core layers."""
     for layer in ("posterior", "estimands", "stats"):
         folder = Path(bayescal.__file__).parent / layer
         for file in sorted(folder.glob("*.py")):
@@ -262,7 +262,7 @@ def records():
 
 
 def test_records_are_frozen():
-    """What was counted, and what is believed of it, cannot change under those who hold it."""
+    """Counts and posteriors cannot be modified by code that shares them."""
     found = {record.__name__: record.__dataclass_params__.frozen for record in records()}
     assert {"BinnedCounts", "PairedCounts", "WindowedCounts", "ShrinkagePosterior", "DriftingBins"} <= set(found)
     assert [name for name, frozen in found.items() if not frozen] == []

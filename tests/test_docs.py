@@ -238,7 +238,7 @@ def test_how_we_know_shows_the_numbers_of_its_json_and_nothing_failed():
 
 
 def test_how_we_know_shows_the_mutants_of_its_json_and_enough_were_killed():
-    """Shares are computed here from the counts of each module, so that a stale page is seen."""
+    """The test computes shares from the counts per module, so that it detects a stale page."""
     stored = json.loads((DOCS / "_static" / "mutation.json").read_text(encoding="utf-8"))
     names = ("places", "killed", "survived", "equivalent")
     parts = {"together": dict.fromkeys(names, 0)}

@@ -115,3 +115,7 @@ def test_gap_is_accuracy_minus_confidence():
 def test_draws_are_frozen(normal):
     with pytest.raises(AttributeError):
         normal.name = "other"
+
+
+def test_zero_has_no_sign():
+    assert repr(Draws(np.array([-0.0, -0.0]))) == "Draws(draws: mean 0, 95 % interval [0, 0], 2 draws)"

@@ -1,4 +1,4 @@
-"""The list of equivalent mutants: each entry names code that exists, and says why no test can see the change."""
+"""Each entry in the list of equivalent mutants names existing code and says why no test can detect the change."""
 
 import ast
 import tomllib
@@ -12,7 +12,7 @@ ENTRIES = ("file", "function", "operator", "was", "now")
 
 
 def source_of(file, function):
-    """Lines of a function, class or module without their indentation, as one text."""
+    """Return the lines of a function, class or module without indentation, as one text."""
     text = (ROOT / file).read_text(encoding="utf-8")
     node, lines = ast.parse(text), text.splitlines()
     for name in filter(None, function.split(".")):
@@ -25,7 +25,7 @@ def source_of(file, function):
 
 @pytest.mark.parametrize("mutant", LISTED, ids=lambda m: f"{m['file']}:{m['function']}")
 def test_an_entry_is_of_code_that_exists(mutant):
-    """Where this fails, the code was changed: judge the mutant anew, or remove it from `equivalent_mutants.toml`."""
+    """If this fails, the code has changed: judge the mutant again or remove it from `equivalent_mutants.toml`."""
     assert {"file", "function", "operator", "was", "reason"} <= set(mutant) <= {*ENTRIES, "reason"}
     assert mutant["was"] in source_of(mutant["file"], mutant["function"])
     assert mutant["was"] != mutant.get("now")

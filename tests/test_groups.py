@@ -2,6 +2,7 @@
 
 import datetime
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -212,8 +213,8 @@ def test_missing_labels_are_refused(by):
     ("by", "error", "message"),
     [
         ("sex", TypeError, "by=frame"),
-        (3, TypeError, "column or array of labels"),
-        ({"a": 1}, TypeError, "column or array of labels"),
+        (3, TypeError, "column or array with one label per row"),
+        ({"a": 1}, TypeError, "column or array with one label per row"),
         ([["a"], ["b"], ["c"]], TypeError, "hashable"),
         (["a", "b"], ValueError, "`by` has 2, `y_true` has 3"),
         (np.zeros((3, 2, 2)), TypeError, "column or array"),
@@ -232,8 +233,8 @@ def test_other_refusals(monkeypatch):
         bc.evaluate([0, 1], [[0.5, 0.5], [0.1, 0.9]], target="classwise", by=[0, 1])
     monkeypatch.setattr(sys.modules["bayescal.evaluate"], "MOST_DRAWN", 40 * 60 * 15)
     with pytest.raises(ValueError, match=r"60 groups of 60 rows.*cut"):
-        bc.evaluate(y, p, by=p, draws=41)
-    assert len(bc.evaluate(y, p, by=p, draws=40, model="dirichlet")) == 60
+        bc.evaluate(y, p, by=np.arange(60), draws=41)
+    assert len(bc.evaluate(y, p, by=np.arange(60), draws=40, model="dirichlet")) == 60
     grouped = bc.evaluate(y, p, by=by, draws=10)
     with pytest.raises(KeyError, match="no group 'd' among"):
         grouped["d"]
@@ -306,7 +307,8 @@ def test_the_sentence_is_not_of_the_smallest_group():
     off = np.repeat([0, 0.2, 0], [3000, 3000, 1])
     y = (rng.random(6001) < p + off).astype(int)
     grouped = bc.evaluate(y, p, by=np.repeat(["good", "bad", "one"], [3000, 3000, 1]), rng=1)
-    assert grouped.sentence().startswith("Of 3 groups, the ECE of bad (3000 rows) lies highest: 0.")
+    assert grouped.sentence().startswith("Of 3 groups, bad (3000 rows) stands out: its ECE is 0.2")
+    assert grouped.standing_out() == "bad"
     low, high = grouped["bad"].ece.interval(0.95)
     assert low < 0.2 < high
     decided = grouped.compare(rope=0.05).decide("good", "bad")
@@ -336,3 +338,47 @@ def test_counts_of_groups_are_checked():
         bc.evaluate_counts({})
     with pytest.raises(ValueError, match="counts can be added only on the same edges"):
         bc.evaluate_counts({"a": one, "b": bc.BinnedCounts.from_arrays([0, 1], [0.2, 0.7], bins=3)})
+
+
+def test_a_measurement_makes_no_groups():
+    """Many distinct non-integer numbers are a measurement; strings and integers are labels, however many."""
+    rng = np.random.default_rng(2)
+    p = rng.random(600)
+    y = rng.random(600) < p
+    said = (
+        r"^`by` must hold group labels; it holds 600 distinct numbers, 600 of them not integers, such as 0\.\d+\. .*"
+        r"pandas\.cut.*astype\(str\)"
+    )
+    frame = pl.DataFrame({"y": y, "p": p, "x": p, "site": ["a", "b"] * 300})
+    objects = ([np.float32(value) for value in p], [Decimal(value) for value in p.tolist()])
+    for column in (p, p.tolist(), p.astype(object), pl.Series(p), pd.Series(p), *objects):
+        with pytest.raises(ValueError, match=said):
+            bc.evaluate(y, p, by=column, rng=1)
+    with pytest.raises(ValueError, match=said):
+        bc.evaluate(y, p, by=frame.select("site", "x"), rng=1)
+    with pytest.raises(ValueError, match="group labels"):
+        bc.BinnedCounts.from_frame(frame, outcome="y", confidence="p", by="x")
+    with pytest.raises(ValueError, match="31 distinct numbers, 31 of them not integers"):
+        Groups.from_column(np.arange(62) % 31 + 0.5, 62)
+    assert len(Groups.from_column([Decimal(10**30 + i) for i in range(31)] + [Decimal("Infinity")], 32)) == 32
+
+
+@pytest.mark.parametrize(
+    ("labels", "groups"),
+    [
+        (np.arange(62) % 30 + 0.5, 30),
+        (np.arange(1000.0), 1000),
+        (np.arange(1000), 1000),
+        ([f"site {i % 300}" for i in range(1000)], 300),
+        (np.linspace(0, 1, 1000).astype(str), 1000),
+        (pd.cut(pd.Series(np.linspace(0, 1, 1000)), 40), 40),
+        (np.arange(1000).astype("M8[D]"), 1000),
+    ],
+)
+def test_labels_make_as_many_groups_as_there_are(labels, groups):
+    assert len(Groups.from_column(labels, len(labels))) == groups
+
+
+def test_the_name_of_a_column_is_no_column():
+    with pytest.raises(TypeError, match=r"Pass the column itself, as in `by=frame\['site'\]`"):
+        bc.evaluate([0, 1], [0.2, 0.7], by="site")

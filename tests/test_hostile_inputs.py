@@ -136,7 +136,7 @@ REFUSED = [
     ),
     Refused("a scalar", 1, 0.5, TypeError, "y_", None, None, "must be an array"),
     Refused("a name", Y, "p", TypeError, "y_prob", None, None, "'p'"),
-    Refused("ragged rows", Y[:2], [[0.1, 0.9], [0.2]], TypeError, "y_prob", None, None, "length"),
+    Refused("ragged rows", Y[:2], [[0.1, 0.9], [0.2]], ValueError, "y_prob", 1, 1, "same length"),
     # weights
     Refused(
         "a negative weight", Y, PROB, ValueError, "weights", 1, 9, ">= 0", {"weights": changed(np.ones(N), 9, -1.0)}

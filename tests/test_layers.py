@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "bayescal"
 HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas")
 
-SUPPORT = {"_checks", "_draws", "_arviz", "_render", "_files", "_loops", "_compiled", "_version"}
+SUPPORT = {"_checks", "_draws", "_arviz", "_render", "_files", "_locks", "_loops", "_compiled", "_version"}
 CORE = ["data", "stats", "posterior", "estimands", "results", "evaluate", "compare", "monitor", "planning"]
 #: Layer -> layers it may import (itself included).
 MAY_IMPORT = {

@@ -6,7 +6,7 @@ import typer
 
 from bayescal.cli import options
 from bayescal.cli.options import DefaultsOfCompare, DefaultsOfEvaluate
-from bayescal.cli.words import one_clear_message
+from bayescal.cli.words import one_clear_message, prepare_terminal
 
 REPORT_EXAMPLES = """\b
 [bold]Examples[/]
@@ -65,6 +65,7 @@ VERIFY_EXAMPLES = """\b
 EPILOG = "Start with [bold]bayescal demo[/]; then [bold]bayescal report --help[/] for a file of your own."
 
 app = typer.Typer(
+    cls=options.Commands,
     rich_markup_mode="rich",
     add_completion=False,
     no_args_is_help=True,
@@ -303,4 +304,5 @@ def verify(
 
 def main() -> None:
     """Run the command line; what ``bayescal`` calls."""
+    prepare_terminal()
     app(prog_name="bayescal")

@@ -7,7 +7,7 @@ from bayescal import __version__
 from bayescal.cli import outputs
 from bayescal.cli.report import evaluate_file
 from bayescal.cli.request import Request
-from bayescal.cli.words import console
+from bayescal.cli.words import console, say_saved
 from bayescal.results.evaluation import Evaluation
 from bayescal.verify.agreement import LARGEST_Z, Agreement, agreement
 
@@ -59,7 +59,8 @@ def run(request: Request, draws: int | None, json: Path | None) -> int:
     )
     screen.print(found.verdict, soft_wrap=True)
     if to_save:
-        screen.print(f"\nSaved {json}", soft_wrap=True)
+        screen.print()
+        say_saved(screen, json)
     return 0 if found.agrees else 1
 
 

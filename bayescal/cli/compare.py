@@ -1,6 +1,5 @@
 """``bayescal compare``: several models on the same rows, from one file or from files with a column of keys."""
 
-import csv
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from bayescal import _checks, _render
 from bayescal.cli import outputs
 from bayescal.cli.options import defaults_of
-from bayescal.cli.request import bins_asked
-from bayescal.cli.words import called_columns, console, warnings_as_notes
+from bayescal.cli.request import bins_asked, classes_asked
+from bayescal.cli.words import called_columns, console, say_saved, warnings_as_notes
 from bayescal.compare import compare
 from bayescal.data.files import ModelColumns, Rows
 from bayescal.data.formats import open_source
@@ -94,8 +93,7 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     )
     screen = console()
     show(screen, comparison, estimand)
-    for kind in to_save:
-        screen.print(f"Saved {wanted[kind]}", soft_wrap=True)
+    say_saved(screen, *(wanted[kind] for kind in to_save))
 
 
 def compare_files(request: Request) -> tuple[Comparison, dict[str, Any]]:
@@ -114,7 +112,7 @@ def compare_files(request: Request) -> tuple[Comparison, dict[str, Any]]:
         models,
         key=request.key,
         weights=request.weights,
-        classes=None if request.classes is None else next(csv.reader([request.classes])),
+        classes=classes_asked(request.classes),
         same_labels=not request.confidence,
     )
     first = next(iter(rows.values()))
@@ -136,14 +134,14 @@ def show(screen: "Console", comparison: Comparison, estimand: str) -> None:
     screen.print()
     screen.print(comparison.sentence(outputs.PROB, estimand=estimand))
     show_differences(screen, comparison, estimand)
-    screen.print(_table(*_by_itself(comparison, estimand)))
+    show_table(screen, *_by_itself(comparison, estimand))
     screen.print(f"P(best): it has the {_best(estimand)} of all, by however little.\n")
     screen.print(comparison.spec + "\n", soft_wrap=True)  # one line, to be copied
 
 
 def show_differences(screen: "Console", comparison: Comparison, estimand: str) -> None:
     """Print the table of differences and what its columns mean."""
-    screen.print(_table(*_differences(comparison, estimand)))
+    show_table(screen, *_differences(comparison, estimand))
     name, rope = SAID[estimand], f"{comparison.rope:g}"
     below = "of the signed values" if estimand == SIGNED else f"below 0, the 1st has the smaller {name}"
     screen.print(
@@ -163,15 +161,16 @@ def _better(estimand: str) -> str:
 def _differences(comparison: Comparison, estimand: str) -> tuple[Sequence[str], list[list[str]]]:
     header = ("1st - 2nd", "mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
     table = comparison.table(outputs.PROB, estimand=estimand)
-    minus = " - " if all(len(f"{row['first']} - {row['second']}") <= PAIR for row in table) else "\n  - "
-    rows = [
-        [
-            f"{row['first']}{minus}{row['second']}",
-            *(_render.number(row[column]) for column in ("mean", "low", "high")),
-            *(_share(row[column]) for column in ("p_left", "p_rope", "p_right")),
-        ]
-        for row in table
-    ]
+    pairs = [(_render.name(row["first"]), _render.name(row["second"])) for row in table]
+    on_one_line = all(len(f"{first} - {second}") <= PAIR for first, second in pairs)
+    rows = []
+    for (first, second), row in zip(pairs, table, strict=True):
+        numbers = [_render.number(row[column]) for column in ("mean", "low", "high")]
+        numbers += [_share(row[column]) for column in ("p_left", "p_rope", "p_right")]
+        if on_one_line:
+            rows.append([f"{first} - {second}", *numbers])
+        else:
+            rows += [[first, *numbers], [f"- {second}", *[""] * len(numbers)]]
     return header, rows
 
 
@@ -179,7 +178,7 @@ def _by_itself(comparison: Comparison, estimand: str) -> tuple[Sequence[str], li
     header = (SAID[estimand], "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
     rows = [
         [
-            row["model"],
+            _render.name(row["model"]),
             *(_render.number(row[column]) for column in ("mean", "sd", "low", "high")),
             _share(row["p_best"]),
             f"{row['rank']:.2f}",
@@ -193,11 +192,9 @@ def _share(probability: float) -> str:
     return _render.probability(probability).removeprefix("= ")
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
-    """A table whose numbers are never cut off: it is the names that are broken where a terminal is narrow."""
-    table = _render.table(_render.Sheet("", "", header, rows))
-    table.columns[0].no_wrap, table.columns[0].overflow = False, "fold"
-    return table
+def show_table(screen: "Console", header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table. In a narrow terminal the names are wrapped; numbers are never cut."""
+    screen.print(_render.table(_render.Sheet("", "", header, rows), screen.width), crop=False)
 
 
 def _models(request: Request) -> dict[str, ModelColumns]:

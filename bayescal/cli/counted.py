@@ -11,8 +11,8 @@ from bayescal.cli import outputs
 from bayescal.cli.counting import Question, count_stream
 from bayescal.cli.options import defaults_of
 from bayescal.cli.request import Request, bins_asked, columns_of
-from bayescal.cli.words import console, say, warnings_as_notes
-from bayescal.data.formats import BOM
+from bayescal.cli.words import console, say, say_saved, warnings_as_notes
+from bayescal.data.records import BOM
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.paired import PairedCounts
@@ -172,4 +172,4 @@ def _save(first: Counts, others: Sequence[Counts], files: Sequence[Path], output
         f"{total.n_rows:,} rows of {len(files)} file{'s' * (len(files) > 1)}: target {one.target}, {one.bins}",
         soft_wrap=True,
     )
-    screen.print(f"Saved {output}", soft_wrap=True)
+    say_saved(screen, output)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _render
 from bayescal._checks import Finding, RoundingWarning
 from bayescal.cli.words import console
 from bayescal.data.columns import LARGEST_WEIGHT
@@ -235,9 +236,9 @@ def _shown(stream: RowStream, doing: str, progress: bool) -> Iterator[Rows]:
 
     screen = console(stderr=True)
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[so_far]}"),
+        TextColumn("{task.fields[so_far]}", markup=False),
         TimeRemainingColumn(),
     )
     about = stream.source.rows_about()
@@ -245,7 +246,7 @@ def _shown(stream: RowStream, doing: str, progress: bool) -> Iterator[Rows]:
     bar = Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal)
     done = 0
     try:
-        task = bar.add_task(f"{doing} '{stream.source.path.name}'", total=about, so_far="")
+        task = bar.add_task(f"{doing} '{_render.name(stream.source.path.name)}'", total=about, so_far="")
         for rows in stream.blocks():
             yield rows
             done += len(rows.y_true)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bayescal import __version__, _checks
 from bayescal.cli import outputs
 from bayescal.cli.request import bins_asked
-from bayescal.cli.words import console
+from bayescal.cli.words import console, say_saved
 from bayescal.data.simulate import CURVES, POPULATIONS
 from bayescal.verify.coverage import METHODS, STUDY_CURVES, CoverageStudy, coverage_study
 
@@ -75,7 +75,8 @@ def run(request: Request, json: Path | None) -> None:
         "below. RMSE is that of the point estimate (posterior mean, plug-in, plug-in less its bootstrapped bias)."
     )
     if to_save:
-        screen.print(f"\nSaved {json}", soft_wrap=True)
+        screen.print()
+        say_saved(screen, json)
 
 
 def document(study: CoverageStudy, request: Request) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bayescal import _render
 from bayescal._files import replacing
 from bayescal.cli import outputs
 from bayescal.cli.compare import show_differences
@@ -70,7 +71,7 @@ def run() -> None:
     screen.print("\n" + in_plain_words(evaluations) + "\n")
     screen.print(comparison.sentence(outputs.PROB))
     show_differences(screen, comparison, "ece")
-    screen.print(f"Picture saved: {target}\n", soft_wrap=True)
+    screen.print(f"Picture saved: {_render.visible(target)}\n", soft_wrap=True)
     _your_own(screen)
 
 

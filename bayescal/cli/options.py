@@ -1,16 +1,44 @@
 """Every option of the command line: its type, its words, and the panel of the help page it stands in."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from bayescal import _render
 
 COLUMNS, QUESTION, MODEL, FILES = "Columns of FILE", "What is asked", "What is believed", "What is saved"
 STUDY = "With --coverage: every size with every population and every curve"
 EITHER = "With both"
+#: The exception that typer raises for a wrong command line; it comes from click or from typer's own copy of click.
+UsageError: Any = typer.BadParameter.__base__
+
+
+class Commands(TyperGroup):
+    """The group of all commands. Error messages about arguments are shortened and their control characters escaped."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the arguments as `TyperGroup` does."""
+        with _visible_usage_errors():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command as `TyperGroup` does."""
+        with _visible_usage_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _visible_usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except UsageError as problem:
+        problem.message = _render.printed(problem.message)
+        raise
 
 
 class DefaultsOfEvaluate(TyperCommand):

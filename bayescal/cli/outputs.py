@@ -98,7 +98,8 @@ def save(to_save: Mapping[str, Path], **made: Callable[[], Any]) -> None:
 def save_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write JSON that any parser reads: NaN and infinities become null."""
     text = json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    # a file name that is not UTF-8 contains lone surrogates, which UTF-8 cannot encode: write them as \\udcff
+    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
 
 
 def save_figure(path: Path, figure: "Figure") -> None:

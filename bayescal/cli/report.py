@@ -10,7 +10,7 @@ from bayescal.cli.counted import holds_counts, read_counts
 from bayescal.cli.counting import Question, count_stream, count_stream_of_classes
 from bayescal.cli.options import defaults_of, refuse
 from bayescal.cli.request import Columns, Request, bins_asked, columns_of
-from bayescal.cli.words import console, warnings_as_notes
+from bayescal.cli.words import console, say_saved, warnings_as_notes
 from bayescal.data.files import RowStream
 from bayescal.evaluate import evaluate, evaluate_class_counts, evaluate_counts
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -46,8 +46,7 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     )
     screen = console()
     show(screen, evaluation)
-    for kind in to_save:
-        screen.print(f"Saved {wanted[kind]}", soft_wrap=True)
+    say_saved(screen, *(wanted[kind] for kind in to_save))
 
 
 def evaluate_file(request: Request) -> tuple[Evaluation | ClasswiseEvaluation, dict[str, Any]]:
@@ -104,7 +103,7 @@ def show(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> Non
     sheet = evaluation.sheet()
     screen.print()
     screen.print(sheet.sentence)
-    screen.print(_render.table(sheet))
+    screen.print(_render.table(sheet, screen.width), crop=False)
     for remark in sheet.remarks:
         screen.print(remark)
     if sheet.remarks:

@@ -1,6 +1,7 @@
 """What was typed: which columns of a file hold what, and what is asked of them."""
 
 import csv
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ class Columns:
             prob=self.prob,
             prob_prefix=self.prob_prefix,
             weights=request.weights,
-            classes=None if request.classes is None else next(csv.reader([request.classes])),
+            classes=classes_asked(request.classes),
         )
 
     def called(self, weights: str | None) -> dict[str, str]:
@@ -97,3 +98,19 @@ def bins_asked(text: Any) -> Any:
         return [float(edge) for edge in text.split(",")] if "," in text else int(text)
     except ValueError:
         raise ValueError(f"`bins` must be a whole number, or edges like 0,0.25,0.5,1; not {text!r}.") from None
+
+
+def classes_asked(text: str | None) -> list[str] | None:
+    """Split labels at commas; a label that contains a comma or a line break must be in double quotes."""
+    if text is None:
+        return None
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error as problem:
+        raise ValueError(f"`classes` must be labels separated by commas: {problem}.") from None
+    if len(lines) > 1:
+        raise ValueError(
+            f"`classes` must be labels separated by commas on one line; there are {len(lines)} lines. "
+            'Put a label with a line break in double quotes: "a\\nb",c.'
+        )
+    return lines[0] if lines else []

@@ -1,10 +1,15 @@
 """From the library's messages to the command line's: options for arguments, lines of the file for indices."""
 
+import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from bayescal import _render
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,15 +21,37 @@ OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE"}
 OPTIONS = ("classes", "target", "bins", "binning", "model", "draws", "logits", "prob", "prob_prefix", *OPTION_OF)
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
 PER_ROW = ("y_true", "y_prob", "weights")
+#: Terminal columns: minimum and maximum used, default if the width is unknown, and largest accepted `COLUMNS`.
+NARROWEST, WIDEST, UNKNOWN, UTMOST = 40, 120, 80, 1000
 
 
 def console(stderr: bool = False) -> "Console":
-    """A console of at most 120 columns that colours nothing by itself: numbers and paths are shown as they are."""
+    """Return a console of 40 to 120 columns without automatic highlighting: numbers and paths are shown unchanged."""
     from rich.console import Console
 
     made = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
-    made.width = min(made.width, 120)
+    made.width = min(max(made.width, NARROWEST), WIDEST)
     return made
+
+
+def prepare_terminal() -> None:
+    r"""Make printing independent of a wrong terminal width and of a limited encoding.
+
+    ``COLUMNS`` is set to 80 unless it is a number from 40 to 1000. A character that a stream cannot encode is escaped,
+    as in ``caf\xe9``.
+    """
+    columns = os.environ.get("COLUMNS", str(UNKNOWN))
+    if not (columns.isascii() and columns.isdigit() and NARROWEST <= int(columns[:9]) <= UTMOST):
+        os.environ["COLUMNS"] = str(UNKNOWN)
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and getattr(stream, "errors", None) == "strict":
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # TextIOWrapper has it
+
+
+def say_saved(screen: "Console", *paths: Path | None) -> None:
+    """Print one line per file that was written."""
+    for path in paths:
+        screen.print(f"Saved {_render.visible(path)}", soft_wrap=True)
 
 
 @contextmanager
@@ -52,7 +79,8 @@ def say(kind: str, style: str, message: str) -> None:
     from rich.text import Text
 
     # one line however narrow the terminal, so that it can be searched and copied
-    console(stderr=True).print(Text.assemble((f"{kind}: ", style), message), soft_wrap=True)
+    shown = _render.printed(message)
+    console(stderr=True).print(Text.assemble((f"{kind}: ", style), shown), soft_wrap=True)
 
 
 def called_columns(label: str, prob: str | None, prob_prefix: str | None, weights: str | None) -> dict[str, str]:

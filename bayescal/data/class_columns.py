@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bayescal import _checks
+from bayescal._checks import quoted
 from bayescal.data.source import Source, listed
 
 
@@ -40,11 +41,13 @@ def class_columns(
     """
     columns = [c for c in source.columns if c.startswith(prefix) and c not in besides]
     if len(columns) < 2:
-        found = f"only {columns[0]!r} does (for one column of probabilities use `prob`)" if columns else "none does"
+        found = (
+            f"only {quoted(columns[0])} does (for one column of probabilities use `prob`)" if columns else "none does"
+        )
         near = "" if columns else _checks.did_you_mean(prefix, [c for c in source.columns if c not in besides])
         raise ValueError(
-            f"`prob_prefix={prefix!r}` must begin at least two columns of '{source.path.name}'; {found}.{near} "
-            f"{source.columns_said}"
+            f"`prob_prefix={quoted(prefix)}` must begin at least two columns of '{source.path.name}'; {found}."
+            f"{near} {source.columns_said}"
         )
     endings = [c.removeprefix(prefix) for c in columns]
     numbers = as_integers(endings)
@@ -53,28 +56,38 @@ def class_columns(
     else:
         order = sorted(range(len(columns)), key=numbers.__getitem__)
         columns, endings = [columns[i] for i in order], [endings[i] for i in order]
-        numbers = tuple(numbers[i] for i in order)
     if classes is None:
-        return tuple(columns), numbers or tuple(endings)
+        return tuple(columns), named_classes(endings)
     if set(classes) == set(endings):
         columns = [prefix + name for name in classes]
     elif numbers is None or len(classes) != len(columns):
         raise ValueError(
-            f"`classes` {list(classes)} must be the classes that the columns name, {endings}"
+            f"`classes` {quoted(list(classes))} must be the classes that the columns name, {quoted(endings)}"
             + (f", or {len(columns)} names for them." if numbers else ".")
         )
-    return tuple(columns), as_integers(classes) or tuple(classes)
+    return tuple(columns), named_classes(classes)
+
+
+def named_classes(names: Sequence[str]) -> tuple[int, ...] | tuple[str, ...]:
+    """Return the classes as integers if all are; otherwise as text, which is then compared with the labels as text.
+
+    Labels that are numbers are read as float64, which cannot hold every integer from 2**53 on. Such classes stay text.
+    """
+    numbers = as_integers(names)
+    if numbers is None or max(map(abs, numbers), default=0) >= 2**53:
+        return tuple(names)
+    return numbers
 
 
 def as_integers(names: Sequence[str]) -> tuple[int, ...] | None:
-    """The names as numbers, if all are."""
-    whole = all(re.fullmatch(r"-?\d+", name, re.ASCII) for name in names)
+    """Return the names as integers if all are; Python limits the number of digits it converts."""
+    whole = all(re.fullmatch(r"-?\d{1,4000}", name, re.ASCII) for name in names)
     return tuple(int(name) for name in names) if whole else None
 
 
 def _endings_name_classes(prefix: str, columns: Sequence[str], endings: Sequence[str]) -> None:
     """Endings like 0, 1, mean or _0, _1 are rather a prefix that is too short than names of classes."""
-    rule = f"`prob_prefix={prefix!r}` must be followed by the names of the classes;"
+    rule = f"`prob_prefix={quoted(prefix)}` must be followed by the names of the classes;"
     integers = [c for c, ending in zip(columns, endings, strict=True) if as_integers([ending])]
     others = [c for c in columns if c not in integers]
     if integers:

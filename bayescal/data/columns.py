@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
@@ -20,8 +21,20 @@ def column(name: str, array: Array) -> Array:
     if array.ndim == 2 and array.shape[1] == 1:
         return array[:, 0]
     if array.ndim != 1:
-        raise ValueError(f"`{name}` must be one-dimensional (one value a row); its shape is {array.shape}.")
+        raise ValueError(
+            f"`{name}` must be one-dimensional (one value per row); its shape is {array.shape}.{_one_hot(name, array)}"
+        )
     return array
+
+
+def _one_hot(name: str, array: Array) -> str:
+    """Return a hint for a matrix of one-hot labels: a single 1 per row and zeros elsewhere."""
+    if array.ndim != 2 or array.dtype.kind not in "biuf" or not array.size:
+        return ""
+    ones = array == 1
+    if not ((ones | (array == 0)).all() and (ones.sum(axis=1) == 1).all()):
+        return ""
+    return f" One-hot labels? `numpy.argmax({name}, axis=1)` gives class numbers."
 
 
 def numbers(name: str, array: Array) -> Array:
@@ -48,6 +61,9 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
     if labels.min() >= 0 and labels.max() <= 1 and (labels.dtype.kind != "f" or ((labels == 0) | (labels == 1)).all()):
         return labels
     hint = "Other labels need `classes=(label_of_0, label_of_1)`; class numbers need a matrix of probabilities."
+    low, high = labels.min(), labels.max()
+    if low < high and max(abs(float(low)), float(high)) < 1e6 and ((labels == low) | (labels == high)).all():
+        hint = f"Two labels? Pass `classes=({low:.15g}, {high:.15g})`, first the one that counts as 0."
     if labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any():
         hint = "Fractions look like probabilities: are `y_true` and `y_prob` swapped?"
     return _checks.refuse(name, "must be binary labels, 0 or 1", (labels != 0) & (labels != 1), labels, hint=hint)
@@ -56,8 +72,10 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
 def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
     """Position of each label in `classes`."""
     known = to_array("classes", list(classes))
+    if known.dtype.kind not in "US" and labels.dtype.kind not in "US":
+        known, labels = _comparable(name, known, labels)
     if len(np.unique(known)) != len(known):
-        raise ValueError(f"`classes` must name each label once; got {known.tolist()!r}.")
+        raise ValueError(f"`classes` must name each label once; got {quoted(known.tolist())}.")
     if (known.dtype.kind in "US") != (labels.dtype.kind in "US"):
         raise TypeError(
             f"`{name}` has dtype {labels.dtype} but `classes` holds {type(classes[0]).__name__}: "
@@ -68,13 +86,37 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
     number = order[position]
     unknown = known[number] != labels
     if unknown.any():
-        _checks.refuse(name, f"must be labels from `classes` {known.tolist()[:10]!r}", unknown, labels)
+        _checks.refuse(name, f"must be labels from `classes` {quoted(known.tolist()[:10])}", unknown, labels)
     return number
+
+
+def _comparable(name: str, known: Array, labels: Array) -> tuple[Array, Array]:
+    """Convert classes and labels to types that numpy compares exactly."""
+    if "f" not in known.dtype.kind + labels.dtype.kind:
+        if np.result_type(known, labels).kind == "f":  # int64 beside uint64
+            known, labels = known.astype(object), labels.astype(object)
+        return known, labels
+    if known.dtype.kind != "f":
+        unambiguous_integers(name, labels)
+    if labels.dtype.kind != "f":
+        unambiguous_integers("classes", known)
+    return known, labels
+
+
+def unambiguous_integers(name: str, values: Array) -> None:
+    """Refuse integer labels in a float type if they are so large that the type cannot represent every integer."""
+    if values.dtype.kind != "f":
+        return
+    digits = np.finfo(values.dtype).nmant + 1
+    large = np.abs(values) >= 2.0**digits
+    if large.any():
+        rule = f"must be integers: {values.dtype} skips some integers from 2^{digits} on, so labels may merge"
+        _checks.refuse(name, rule, large, values, hint="Pass integers or strings.")
 
 
 def strings_need_classes(name: str, labels: Array, example: str) -> str:
     """What to say of labels that are text."""
-    shown = ", ".join(repr(str(v)) for v in np.unique(labels)[:4])
+    shown = ", ".join(quoted(str(v)) for v in np.unique(labels)[:4])
     return f"`{name}` holds string labels ({shown}); say what they mean with {example}."
 
 

@@ -7,13 +7,40 @@ from typing import Any
 import narwhals as nw
 
 from bayescal import _checks
+from bayescal._checks import quoted
 
 #: Rows at a time of a frame in memory (pandas, pyarrow), whose engine would hold every intermediate column in full.
 CHUNK = 262_144
 
 
-def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
-    """See a frame of any engine through narwhals; nothing is computed, the frame is not changed.
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """A dask frame as partitions, which are pandas frames. The query runs on the worker that holds a partition.
+
+    Only the pandas frames pass through narwhals, so dask works whether or not narwhals supports it.
+
+    Parameters
+    ----------
+    native : dask.dataframe.DataFrame
+        The frame.
+    """
+
+    native: Any
+
+    def collect_schema(self) -> Any:
+        """Return columns and types from the empty pandas frame that dask keeps; no partition is computed."""
+        return nw.from_native(self.native._meta, eager_only=True).collect_schema()
+
+    def answer(self, query: Callable[[Any], Any], columns: list[str]) -> dict[str, list[Any]]:
+        """Run the query on every partition and concatenate the answers."""
+        native = self.native[list(dict.fromkeys(columns))]
+        partial = _OnPandas(query)
+        answers = native.map_partitions(partial, meta=partial(native._meta), enforce_metadata=False)
+        return _fetched(nw.from_native(answers.compute(), eager_only=True))
+
+
+def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | Partitions:
+    """Open a frame of any engine; nothing is computed, the frame is not changed.
 
     Parameters
     ----------
@@ -23,7 +50,7 @@ def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
 
     Returns
     -------
-    narwhals.DataFrame or narwhals.LazyFrame
+    narwhals.DataFrame, narwhals.LazyFrame or Partitions
         The frame; polars is made lazy, for its streaming engine.
 
     Raises
@@ -37,7 +64,13 @@ def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
         import pyarrow as pa
 
         frame = pa.Table.from_batches([frame])
+    if isinstance(frame, nw.LazyFrame) and frame.implementation.is_dask():
+        frame = frame.to_native()
     try:
+        if _is_dask(frame):
+            partitions = Partitions(frame)
+            partitions.collect_schema()
+            return partitions
         seen: Any = nw.from_native(frame, pass_through=True)
     except nw.exceptions.DuplicateError as problem:
         raise ValueError(f"`frame` must have columns of different names. {problem}") from problem
@@ -47,6 +80,15 @@ def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any]:
             f"{type(frame).__name__}. {_instead(frame)}"
         )
     return seen.lazy() if seen.implementation.is_polars() else seen
+
+
+def _is_dask(frame: Any) -> bool:
+    """Return whether this is a dask data frame, not a dask Series, Bag or Array."""
+    return (
+        type(frame).__module__.partition(".")[0] == "dask"
+        and hasattr(frame, "map_partitions")
+        and getattr(frame, "ndim", None) == 2
+    )
 
 
 def _instead(frame: Any) -> str:
@@ -62,7 +104,7 @@ def dtypes_of(frame: Any, columns: dict[str, str]) -> dict[str, Any]:
 
     Parameters
     ----------
-    frame : narwhals.DataFrame or narwhals.LazyFrame
+    frame : narwhals.DataFrame, narwhals.LazyFrame or Partitions
         The frame.
     columns : dict of str to str
         Argument -> the column that it names.
@@ -90,7 +132,7 @@ def dtypes_of(frame: Any, columns: dict[str, str]) -> dict[str, Any]:
             there = list(schema)
             more = f" and {len(there) - 20} more" if len(there) > 20 else ""
             raise ValueError(
-                f"`{argument}={column!r}`: `frame` has no such column."
+                f"`{argument}={quoted(column)}`: `frame` has no such column."
                 f"{_checks.did_you_mean(column, there)} It has {there[:20]}{more}."
             )
     return {argument: schema[column] for argument, column in columns.items()}
@@ -109,7 +151,7 @@ def names_of_columns(argument: str, columns: Any) -> list[str]:
         raise ValueError(f"`{argument}` is empty; name at least one column, or leave it out.")
     twice = [n for i, n in enumerate(names) if n in names[:i]]
     if twice:
-        raise ValueError(f"`{argument}` names the column {twice[0]!r} twice.")
+        raise ValueError(f"`{argument}` names the column {quoted(twice[0])} twice.")
     return names
 
 
@@ -118,7 +160,7 @@ def answers_of(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> l
 
     Parameters
     ----------
-    frame : narwhals.DataFrame or narwhals.LazyFrame
+    frame : narwhals.DataFrame, narwhals.LazyFrame or Partitions
         The rows.
     query : callable
         Frame -> small frame; picklable, for dask's workers.
@@ -131,19 +173,11 @@ def answers_of(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> l
         Answers: name of each column -> its values as Python objects. One of a lazy engine, which knows best in which
         pieces to read; of a frame in memory one for every `CHUNK` rows.
     """
-    if frame.implementation.is_dask():
-        return [_fetched(_by_partition(frame, query, columns))]
+    if isinstance(frame, Partitions):
+        return [frame.answer(query, columns)]
     if isinstance(frame, nw.LazyFrame):
         return [_fetched(query(frame))]
     return [_fetched(query(frame[start : start + CHUNK])) for start in range(0, len(frame), CHUNK)]
-
-
-def _by_partition(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> Any:
-    """Partitions of dask are pandas frames: the query of each, by whichever worker holds it."""
-    native = frame.to_native()[list(dict.fromkeys(columns))]
-    partial = _OnPandas(query)
-    answers = native.map_partitions(partial, meta=partial(native._meta), enforce_metadata=False)
-    return nw.from_native(answers.compute(), eager_only=True)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.data.class_columns import as_integers, class_columns
+from bayescal.data.class_columns import class_columns, named_classes
 from bayescal.data.formats import open_source
 from bayescal.data.source import Kind, Source
 
 Array = NDArray[Any]
+
+#: Minimum number of characters that are kept of a label, so that a message can show one that is not a class.
+LABEL_SHOWN = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +91,9 @@ def read_predictions(
 ) -> Rows:
     """Read labels and probabilities from a Parquet, CSV, TSV or JSON-lines file.
 
+    Delimited text follows RFC 4180: only double quotes quote a field, and apostrophes are text. The number of rows read
+    is compared with a count of the records in the file that is independent of how values are read.
+
     Parameters
     ----------
     path : str or Path
@@ -116,8 +122,8 @@ def read_predictions(
     FileNotFoundError, IsADirectoryError
         If there is no such file.
     ValueError
-        If the file is none of these formats, a column is not in it, or a value is missing or no number; the message
-        says how many rows and names the first line.
+        If the file has none of these formats or lacks a column, a value is missing or not a number, or the numbers of
+        rows differ. For values, the message gives the number of rows and the first line.
 
     Examples
     --------
@@ -154,7 +160,7 @@ def places_of(asked: ModelColumns, row_columns: tuple[str | None, str | None], c
         besides = (asked.label, weights, key)
         columns, names = class_columns(asked.source, asked.prob_prefix, besides=besides, classes=names)
     elif asked.prob is not None:
-        columns, names = (asked.prob,), None if names is None else as_integers(names) or names
+        columns, names = (asked.prob,), None if names is None else named_classes(names)
     else:
         raise ValueError("`prob` or `prob_prefix` must say where the probabilities are.")
     return Places(
@@ -168,14 +174,24 @@ def places_of(asked: ModelColumns, row_columns: tuple[str | None, str | None], c
 def rows_of(asked: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], Array]) -> Rows:
     """What was read, put together."""
     probs = [read[column] for column in place.probs]
+    labels = read[place.label]
     return Rows(
-        read[place.label],
+        _as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels,
         probs[0] if asked.prob_prefix is None else np.column_stack(probs),
         read[place.weights[0]] if place.weights else None,
         place.classes,
         tuple(column for column, _ in place.probs),
         asked.source,
     )
+
+
+def _as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
+    """Convert text to a fixed-width array that is wide enough for all classes; a truncated label equals no class."""
+    width = max(LABEL_SHOWN, *map(len, classes)) + 2
+    fixed = labels.astype(f"U{width}")
+    for i in np.flatnonzero(fixed.astype(object) != labels):  # truncated, or a trailing NUL was dropped
+        fixed[i] = labels[i][: width - 1] + "…"
+    return fixed
 
 
 @dataclass(frozen=True, eq=False)

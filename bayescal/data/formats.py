@@ -2,14 +2,15 @@
 
 import gzip
 import re
+import zlib
 from pathlib import Path
 
 from bayescal._files import existing_file
+from bayescal.data.json_lines import JsonLines
 from bayescal.data.parquet import Parquet
+from bayescal.data.records import BOM
 from bayescal.data.source import Source
-from bayescal.data.text import Delimited, JsonLines
-
-BOM = b"\xef\xbb\xbf"
+from bayescal.data.text import Delimited
 
 #: What is looked at to tell formats apart.
 HEAD_BYTES = 65536
@@ -58,7 +59,7 @@ def open_source(path: str | Path) -> "Source":
         try:
             with gzip.open(path) as unzipped:
                 head = unzipped.read(HEAD_BYTES)
-        except (OSError, EOFError) as problem:
+        except (OSError, EOFError, zlib.error) as problem:
             raise ValueError(f"'{path.name}' begins as a gzip file but is broken: {problem}.") from problem
     return _open_text(path, head, zipped)
 

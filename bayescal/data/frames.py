@@ -1,5 +1,6 @@
 """Anything that holds a column or a matrix of values -> one numpy array; the only room that knows data frames."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals as nw
@@ -7,8 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 
 Array = NDArray[Any]
+#: Maximum number of dimensions of a numpy array.
+MOST_DIMENSIONS = 64
+
+#: From here on float64 cannot represent every integer: 2^53 + 1 becomes 2^53.
+SKIPS_INTEGERS = 2**53
 
 
 def to_array(name: str, values: Any) -> Array:
@@ -30,9 +37,9 @@ def to_array(name: str, values: Any) -> Array:
     Raises
     ------
     TypeError
-        If the container is sparse, ragged, has named fields, or holds something else.
+        If the container is sparse, has named fields, or holds something else.
     ValueError
-        If entries are missing or masked.
+        If entries are missing or masked, or rows differ in length.
     """
     if isinstance(values, np.ndarray):
         array = _from_numpy(name, values)
@@ -41,6 +48,60 @@ def to_array(name: str, values: Any) -> Array:
     else:
         array = _from_other(name, values)
     return _plain_kind(name, array)
+
+
+def as_array(name: str, values: Any) -> Array:
+    """Convert values as `numpy.asarray` does, but never round an integer.
+
+    Parameters
+    ----------
+    name : str
+        The argument, for messages.
+    values : array-like
+        Anything that `numpy.asarray` takes.
+
+    Returns
+    -------
+    ndarray
+        As from `numpy.asarray`; integers are uint64 if any of them is 2^63 or more.
+
+    Raises
+    ------
+    ValueError
+        If numpy would convert integers to floats that differ from them.
+
+    Examples
+    --------
+    >>> as_array("by", [2**63, 1]).dtype
+    dtype('uint64')
+    """
+    return _unrounded(name, values, np.asarray(values))
+
+
+def columns_of(name: str, frame: Any) -> list[Array] | None:
+    """Return the columns of a data frame, each as an array of its own type; None if `numpy.asarray` suffices.
+
+    Parameters
+    ----------
+    name : str
+        The argument, for messages.
+    frame : object
+        Possibly a data frame or a column.
+
+    Raises
+    ------
+    ValueError
+        If columns have the same name.
+    """
+    try:
+        seen: Any = nw.from_native(_chunked(frame), eager_only=True, allow_series=True, pass_through=True)
+    except nw.exceptions.DuplicateError as problem:
+        raise ValueError(f"`{name}` must have columns of different names. {problem}") from problem
+    if isinstance(seen, nw.Series) and _is_wide(seen):
+        return [_values(seen)]
+    if not isinstance(seen, nw.DataFrame):
+        return None
+    return [_values(c) if _is_wide(c) else np.asarray(c.to_native()) for c in seen.iter_columns()]
 
 
 def ordered_categories(values: Any) -> list[Any] | None:
@@ -60,6 +121,23 @@ def ordered_categories(values: Any) -> list[Any] | None:
     if isinstance(column, nw.Series) and isinstance(column.dtype, nw.Enum):
         return list(column.dtype.categories)
     return None
+
+
+def index_of(values: Any) -> Any:
+    """Return the index of a Series or data frame of pandas or a pandas-like library; None for anything else.
+
+    Parameters
+    ----------
+    values : object
+        Possibly a column or a matrix.
+
+    Returns
+    -------
+    index or None
+        One label per row.
+    """
+    known = nw.dependencies.is_pandas_like_series(values) or nw.dependencies.is_pandas_like_dataframe(values)
+    return values.index if known else None
 
 
 def _is_pandas(values: Any) -> bool:
@@ -83,7 +161,7 @@ def _from_frame(name: str, values: Any) -> Array:
         raise ValueError(f"`{name}` must have columns of different names. {problem}") from problem
     if isinstance(frame, nw.Series):
         _checks.no_missing(name, _numpy_mask(frame))
-        return np.asarray(frame.to_numpy())
+        return _values(frame)
     columns = list(frame.iter_columns())  # by position: a pandas column may be named by a number
     missing = np.column_stack([_numpy_mask(c) for c in columns]) if columns else np.zeros((0, 0), bool)
     _checks.no_missing(name, missing[:, 0] if len(columns) == 1 else missing)
@@ -99,6 +177,19 @@ def _chunked(values: Any) -> Any:
     return values
 
 
+def _values(series: Any) -> Array:
+    if _is_wide(series):
+        array = np.empty(len(series), dtype=object)
+        array[:] = series.to_list()
+        return array
+    return np.asarray(series.to_numpy())
+
+
+def _is_wide(series: Any) -> bool:
+    """Return whether a column holds 128-bit integers, which numpy does not have."""
+    return isinstance(series.dtype, nw.Int128 | nw.UInt128)
+
+
 def _numpy_mask(series: Any) -> Array:
     return np.asarray(series.is_null().to_numpy(), dtype=bool)
 
@@ -111,13 +202,49 @@ def _from_other(name: str, values: Any) -> Array:
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as problem:
+        if isinstance(values, list | tuple):
+            _equal_lengths(name, values)
         raise TypeError(
-            f"`{name}` cannot be read as an array of numbers ({type(values).__name__}): {problem} "
-            "Are all rows of the same length?"
+            f"`{name}` cannot be read as an array of numbers ({type(values).__name__}): {problem}"
         ) from problem
     if array.ndim == 0:
-        raise TypeError(f"`{name}` must be an array, a list or a column, not {values!r} ({type(values).__name__}).")
-    return array
+        raise TypeError(
+            f"`{name}` must be an array, a list or a column, not {quoted(values)} ({type(values).__name__})."
+        )
+    return _unrounded(name, values, array)
+
+
+def _equal_lengths(name: str, values: Any) -> None:
+    """Refuse nested sequences of unequal length, level by level; report the first that differs from index 0."""
+    rows: list[tuple[tuple[int, ...], Any]] = [((i,), row) for i, row in enumerate(values)]
+    for _ in range(MOST_DIMENSIONS):  # a list may contain itself
+        lengths = [_length(row) for _, row in rows]
+        other = [length != lengths[0] for length in lengths]
+        if any(other):
+            first = other.index(True)
+            raise ValueError(
+                f"`{name}` must have rows of the same length; {sum(other)} of {len(rows)} "
+                f"{'differs' if sum(other) == 1 else 'differ'} from index {_at(rows[0][0])} "
+                f"({_size(lengths[0])}), first at index {_at(rows[first][0])}: {_size(lengths[first])}."
+            )
+        if not lengths or lengths[0] is None:
+            return
+        rows = [((*at, i), entry) for at, row in rows for i, entry in enumerate(row)]
+
+
+def _length(row: Any) -> int | None:
+    """Return the length of a sequence; None for anything else."""
+    if isinstance(row, str | bytes | Mapping) or getattr(row, "ndim", 1) == 0:
+        return None
+    return len(row) if hasattr(row, "__getitem__") and hasattr(row, "__len__") else None
+
+
+def _at(index: tuple[int, ...]) -> str:
+    return str(index[0]) if len(index) == 1 else str(index)
+
+
+def _size(length: int | None) -> str:
+    return "a single value" if length is None else f"length {length}"
 
 
 def _plain_kind(name: str, array: Array) -> Array:
@@ -136,6 +263,12 @@ def _plain_kind(name: str, array: Array) -> Array:
 def _unpack(name: str, array: Array) -> Array:
     """Objects: Python numbers (also Decimal and Fraction) to float, strings to strings."""
     flat = array.ravel()
+    if any(_length(v) is not None for v in flat):
+        _equal_lengths(name, array)
+        raise TypeError(
+            f"`{name}` holds sequences instead of numbers (dtype object); combine them into a two-dimensional array "
+            "with `numpy.stack`."
+        )
     missing = np.fromiter((v is None or type(v).__name__ in ("NAType", "NaTType") for v in flat), bool, flat.size)
     _checks.no_missing(name, missing.reshape(array.shape))
     strings = np.fromiter((isinstance(v, str) for v in flat), bool, flat.size)
@@ -149,8 +282,34 @@ def _unpack(name: str, array: Array) -> Array:
             array,
             error=TypeError,
         )
-    whole = all(isinstance(v, int | np.integer) for v in flat)
     try:
-        return array.astype(np.int64 if whole else np.float64)
+        made = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
         raise TypeError(f"`{name}` has dtype object and holds values that are not numbers: {problem}.") from problem
+    return _exact(name, array, made)
+
+
+def _unrounded(name: str, values: Any, array: Array) -> Array:
+    """Return the array that numpy made of a list, unless conversion to float changed an integer."""
+    of_python = isinstance(values, list | tuple) and array.dtype.kind == "f"
+    if not of_python or not (np.abs(array) >= SKIPS_INTEGERS).any():
+        return array
+    return _exact(name, np.asarray(values, dtype=object), array)
+
+
+def _exact(name: str, values: Array, as_float: Array) -> Array:
+    """Return integers as int64 or uint64; otherwise floats, provided that no large number is rounded."""
+    flat = values.ravel()
+    if all(isinstance(v, int | np.integer) for v in flat):
+        for dtype in (np.int64, np.uint64):
+            if not flat.size or (min(flat) >= np.iinfo(dtype).min and max(flat) <= np.iinfo(dtype).max):
+                return values.astype(dtype)
+    large = ~(np.abs(as_float) < SKIPS_INTEGERS)
+    rounded = np.zeros(values.shape, bool)
+    # Python compares an integer with a float exactly; numpy rounds the integer first
+    made = as_float[large].tolist()
+    rounded[large] = [v == v and v != float_ for v, float_ in zip(values[large].tolist(), made, strict=True)]
+    if rounded.any():
+        hint = "Pass integers of one type (int64 or uint64), or strings where they are labels."
+        _checks.refuse(name, "must hold integers that a 64-bit type can represent exactly", rounded, values, hint=hint)
+    return as_float

@@ -2,19 +2,23 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal.data.frames import ordered_categories
+from bayescal._checks import quoted
+from bayescal.data.frames import columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 #: What groups are groups of, if their column does not say.
 UNNAMED = "group"
+#: A column with more distinct non-integer numbers than this is a measurement and does not define groups.
+MOST_FRACTIONS = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +64,8 @@ class Groups:
         TypeError
             If `by` is not a column, or its labels are not hashable.
         ValueError
-            If labels are missing, or their number is not `n_rows`.
+            If labels are missing, their number is not `n_rows`, or a column holds more than 30 distinct non-integer
+            numbers and so is a measurement. The number of groups given by strings or integers is not limited.
 
         Examples
         --------
@@ -68,14 +73,13 @@ class Groups:
         >>> groups.labels, groups.of_row
         (('a', 'b'), array([1, 0, 1]))
         """
-        array = _labels(by)
-        _checks.same_length(("by", "y_true"), (len(array), n_rows))
-        missing = _missing(array)
-        _checks.no_missing("by", missing if missing.ndim == 1 else missing.any(axis=1))
-        if array.ndim == 1:
-            labels, of_row = _factorised(array)
+        columns = _columns(by)
+        _checks.same_length(("by", "y_true"), (len(columns[0]) if columns else 0, n_rows))
+        _checks.no_missing("by", np.logical_or.reduce([_missing(column) for column in columns]))
+        if len(columns) == 1:
+            labels, of_row = _factorised(columns[0])
         else:
-            labels, of_row = _combined([_factorised(column) for column in array.T])
+            labels, of_row = _combined([_factorised(column) for column in columns])
         known = ordered_categories(by) if categories is None else categories
         labels, of_row = _as_categories(labels, of_row, known)
         return cls(tuple(labels), of_row, _name(by))
@@ -107,12 +111,21 @@ class Groups:
             weight = None if predictions.weight is None else predictions.weight[rows]
             if weight is not None and not weight.any():
                 raise ValueError(
-                    f"`weights` are all zero in group {label!r} ({len(rows)} rows, first at index {rows[0]}): nothing "
-                    "is left to count. Take these rows out."
+                    f"`weights` are all zero in group {quoted(label)} ({len(rows)} rows, first at index {rows[0]}): "
+                    "nothing is left to count. Take these rows out."
                 )
             yield replace(
                 predictions, confidence=predictions.confidence[rows], outcome=predictions.outcome[rows], weight=weight
             )
+
+
+def _columns(by: Any) -> list[Array]:
+    """Return columns of labels, each with its own type: a common type could round integers."""
+    of_frame = columns_of("by", by)
+    if of_frame is not None:
+        return of_frame
+    array = _labels(by)
+    return [array] if array.ndim == 1 else list(array.T)
 
 
 def _labels(by: Any) -> Array:
@@ -126,8 +139,8 @@ def _labels(by: Any) -> Array:
         array = array.astype(object)
         array[np.ma.getmaskarray(by)] = None
     if array.ndim not in (1, 2):
-        hint = " Pass the column itself, as in `by=frame[...]`." if isinstance(by, str) else ""
-        raise TypeError(f"`by` must be a column or array of labels, one a row, not {by!r}.{hint}")
+        hint = f" Pass the column itself, as in `by=frame[{quoted(by)}]`." if isinstance(by, str) else ""
+        raise TypeError(f"`by` must be a column or array with one label per row, not {quoted(by)}.{hint}")
     if array.dtype.kind == "T":  # whose missing entries are objects
         array = array.astype(object)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
@@ -153,6 +166,26 @@ def is_missing(label: Any) -> bool:
 
 
 def _factorised(labels: Array) -> tuple[list[Any], Ints]:
+    """Return the distinct labels of a column and the position of each row's label; refuse measurements."""
+    found, of_row = _distinct(labels)
+    fractions = [label for label in found if _is_fraction(label)]
+    if len(fractions) > MOST_FRACTIONS:
+        raise ValueError(
+            f"`by` must hold group labels; it holds {len(found)} distinct numbers, {len(fractions)} of them "
+            f"not integers, such as {fractions[0]:.8g}. Cut them into ranges, for example with `pandas.cut(by, 10)` or "
+            "`numpy.digitize(by, edges)`. If every value is a group, pass strings, as in `by.astype(str)`."
+        )
+    return found, of_row
+
+
+def _is_fraction(label: Any) -> bool:
+    """Whether a label is a number with a fraction; of infinity the type decides."""
+    if isinstance(label, Decimal):
+        return label != label.to_integral_value()
+    return isinstance(label, float | np.floating) and not label.is_integer()
+
+
+def _distinct(labels: Array) -> tuple[list[Any], Ints]:
     """The labels that occur, sorted if they can be, and the position of each row's."""
     if labels.dtype.kind != "O":
         found, of_row = np.unique(labels, return_inverse=True)

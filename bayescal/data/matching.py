@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal._checks import quoted
 from bayescal.data.files import ModelColumns, Places, Rows, places_of, rows_of
 from bayescal.data.source import Kind, Source
 
@@ -94,8 +95,8 @@ def _places(
         if place.classes != first.classes and asked.prob_prefix is not None:
             if first.classes is None or place.classes is None or set(place.classes) != set(first.classes):
                 raise ValueError(
-                    f"`prob_prefix` must lead to the same classes for every model: {next(iter(places))!r} has "
-                    f"{list(first.classes or ())}, {name!r} has {list(place.classes or ())}."
+                    f"`prob_prefix` must lead to the same classes for every model: {quoted(next(iter(places)))} has "
+                    f"{quoted(list(first.classes or ()))}, {quoted(name)} has {quoted(list(place.classes or ()))}."
                 )
             place = places_of(asked, row_columns, [str(c) for c in first.classes])
         places[name] = place
@@ -151,8 +152,8 @@ def _refuse_repeated(key: str, values: Array, source: Source, later: Array) -> N
     before = int(np.argmax(values == values[again]))
     raise ValueError(
         f"`key` must be a column that names each row once; in '{source.path.name}' {len(later)} of {len(values)} rows "
-        f"repeat the key of an earlier row, first {str(values[again])!r} in {source.place(again)}, which is also in "
-        f"{source.place(before)}. Which one is meant cannot be guessed: remove the others, or name another column."
+        f"repeat the key of an earlier row, first {quoted(str(values[again]))} in {source.place(again)}, which is also "
+        f"in {source.place(before)}. Which one is meant cannot be guessed: remove the others, or name another column."
     )
 
 
@@ -161,7 +162,7 @@ def _refuse_unmatched(
 ) -> NoReturn:
     told = "; ".join(
         f"{len(rows)} of {len(keys[source])} rows of '{source.path.name}' have a key that is not in "
-        f"'{other.path.name}', first {str(keys[source][rows[0]])!r} in {source.place(int(rows[0]))}"
+        f"'{other.path.name}', first {quoted(str(keys[source][rows[0]]))} in {source.place(int(rows[0]))}"
         for rows, source, other in ((alone[0], *pair), (alone[1], *pair[::-1]))
         if len(rows)
     )
@@ -170,7 +171,7 @@ def _refuse_unmatched(
         if len(alone[0]) == len(keys[pair[0]])
         else "Rows are never dropped for you: if a model has no prediction for a row, take the row out of both files."
     )
-    raise ValueError(f"`key` must find the same rows in both files; by column {key!r}, {told}. {hint}")
+    raise ValueError(f"`key` must find the same rows in both files; by column {quoted(key)}, {told}. {hint}")
 
 
 def _reordered(rows: Rows, order: Array) -> Rows:
@@ -191,11 +192,11 @@ def _must_be_the_same(column: str, rows: Rows, others: Rows, what: str, keys: Ar
         else "A weight belongs to a row and not to a model."
     )
     raise ValueError(
-        f"column {column!r} must be the same in both files; {int(differ.sum())} of {len(differ)} rows differ, first "
-        f"key {str(keys[at])!r}: {_written(one[at])} in {rows.place(at)}, {_written(other[at])} in {others.place(at)}. "
-        f"{hint}"
+        f"column {quoted(column)} must be the same in both files; {int(differ.sum())} of {len(differ)} rows differ, "
+        f"first key {quoted(str(keys[at]))}: {_written(one[at])} in {rows.place(at)}, {_written(other[at])} in "
+        f"{others.place(at)}. {hint}"
     )
 
 
 def _written(value: Any) -> str:
-    return repr(str(value)) if isinstance(value, str) else f"{float(value):g}"
+    return quoted(str(value)) if isinstance(value, str) else f"{float(value):g}"

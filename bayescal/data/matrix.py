@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._loops import compiled
+from bayescal.data.alignment import same_rows
 from bayescal.data.columns import (
     allowed_weights,
     class_numbers,
@@ -18,6 +19,7 @@ from bayescal.data.columns import (
     scale_free,
     softmax,
     strings_need_classes,
+    unambiguous_integers,
     weight_column,
 )
 from bayescal.data.frames import to_array
@@ -75,9 +77,11 @@ class ClassRows:
     ) -> "ClassRows":
         """Check shapes, types and labels; parameters as for `Predictions.from_labels`."""
         columns_in_order(y_prob, classes)
+        same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
         probabilities = to_array("y_prob", y_prob)
         if probabilities.ndim != 2 or probabilities.shape[1] < 2:
-            raise ValueError(f"`y_prob` must have shape (N, K) with K >= 2; its shape is {probabilities.shape}.")
+            hint = " For probabilities of one event use `target='event'`." if probabilities.ndim < 3 else ""
+            raise ValueError(f"`y_prob` must have shape (N, K) with K >= 2; its shape is {probabilities.shape}.{hint}")
         label = column("y_true", to_array("y_true", y_true))
         shapes = f"Their shapes are {label.shape} and {probabilities.shape}."
         if len(label) == probabilities.shape[1]:
@@ -191,7 +195,12 @@ def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None) -> 
     _checks.finite("y_true", label)
     if label.min() < 0 or label.max() > n_classes - 1:
         outside = (label < 0) | (label > n_classes - 1)
-        _checks.refuse("y_true", f"must be class numbers 0..{n_classes - 1}, the columns of `y_prob`", outside, label)
+        rule = f"must be class numbers 0..{n_classes - 1}, the columns of `y_prob`"
+        hint = ""
+        if label.min() == 1 and label.max() == n_classes:
+            hint = f"Labels 1..{n_classes}? Pass `y_true - 1`, or `classes=range(1, {n_classes + 1})`."
+        _checks.refuse("y_true", rule, outside, label, hint=hint)
+    unambiguous_integers("y_true", label)
     number = label.astype(np.int64, copy=False)
     if label.dtype.kind == "f" and (number != label).any():
         _checks.refuse("y_true", "must be integer class numbers", number != label, label)

@@ -1,12 +1,12 @@
 """Parquet files."""
 
-import glob
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bayescal.data.source import Source, first_line, identifier, literal, text_to_label, text_to_number
+from bayescal._checks import quoted
+from bayescal.data.source import Source, file_literal, first_line, identifier, text_to_label, text_to_number
 
 
 class Parquet(Source):
@@ -14,7 +14,7 @@ class Parquet(Source):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        schema = f"parquet_schema({literal(glob.escape(str(path)))})"
+        schema = f"parquet_schema({file_literal(self.path)})"
         self.columns = _top_level(self._ask(f"SELECT name, num_children FROM {schema}"))
         # the engine knows names regardless of case and renames the second of `P` and `p`; positions are safe
         described = self._ask(f"DESCRIBE SELECT * FROM {self._scan}")
@@ -23,7 +23,7 @@ class Parquet(Source):
     @property
     def _scan(self) -> str:
         # a folder called label=3 would otherwise become a column
-        return f"read_parquet({literal(glob.escape(str(self.path)))}, hive_partitioning=false)"
+        return f"read_parquet({file_literal(self.path)}, hive_partitioning=false)"
 
     def _text(self, column: str) -> str:
         return f"CAST({identifier(self._known_as[column][0])} AS VARCHAR)"
@@ -37,7 +37,7 @@ class Parquet(Source):
         if re.match(r"U?(TINY|SMALL|BIG|HUGE)?INT|DECIMAL", kind):
             return f"CAST({name} AS DOUBLE)"
         hint = " Write one column for each class." if kind.endswith("]") else ""
-        raise ValueError(f"column {column!r} must hold numbers; its type is {kind}.{hint}")
+        raise ValueError(f"column {quoted(column)} must hold numbers; its type is {kind}.{hint}")
 
     def _label(self, column: str) -> str:
         name, kind = identifier(self._known_as[column][0]), self._known_as[column][1]
@@ -47,10 +47,11 @@ class Parquet(Source):
 
     def rows_about(self) -> int:
         """Exactly, from the file's end."""
-        ((rows,),) = self._ask(
-            f"SELECT sum(num_rows) FROM parquet_file_metadata({literal(glob.escape(str(self.path)))})"
-        )
+        ((rows,),) = self._ask(f"SELECT sum(num_rows) FROM parquet_file_metadata({file_literal(self.path)})")
         return int(rows)
+
+    def _count_rows(self) -> int:
+        return self.rows_about()
 
     def place(self, row: int) -> str:
         """Rows of a table have no lines; they are counted from 1."""

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal.data.alignment import same_rows
 from bayescal.data.columns import allowed_weights, binary, column, numbers, scale_free, sigmoid, weight_column
 from bayescal.data.frames import to_array
 from bayescal.data.matrix import ClassRows, columns_in_order
@@ -252,6 +253,7 @@ class Columns:
     ) -> "Columns":
         """Check shapes and types; parameters as for `Predictions.from_outcomes`."""
         _checks.one_of("target", target, TARGETS)
+        same_rows({names[0]: outcome, names[1]: confidence, "weights": weights})
         y = column(names[0], to_array(names[0], outcome))
         p = column(names[1], to_array(names[1], confidence))
         _checks.same_length(names, (len(y), len(p)))
@@ -310,6 +312,7 @@ def read_rows(
         Rows whose values nobody has looked at; ``.checked()`` does.
     """
     columns_in_order(y_prob, classes)
+    same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
     probabilities = to_array("y_prob", y_prob)
     target = _resolve_target(target, probabilities)
     if target == "classwise":

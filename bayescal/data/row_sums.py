@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 from bayescal.data import row_states
 from bayescal.data.engines import answers_of, dtypes_of, opened
 from bayescal.data.groups import Groups, is_missing
@@ -113,7 +114,7 @@ def row_sums(frame: Any, models: Sequence[dict[str, str]], weights: str | None, 
     columns = {argument: name for model in models for argument, name in model.items()}
     columns |= {} if weights is None else {"weights": weights}
     dtypes = dtypes_of(seen, columns | {f"by[{i}]" if len(by) > 1 else "by": name for i, name in enumerate(by)})
-    names = {argument: f"`{argument}` (column {name!r})" for argument, name in columns.items()}
+    names = {argument: f"`{argument}` (column {quoted(name)})" for argument, name in columns.items()}
     for argument, name in names.items():
         row_states.refuse_types(name, argument.rpartition("_")[2].partition("[")[0], dtypes[argument])
     query = _Query(models, weights, by, bins, [dtypes[list(model)[1]] for model in models])
@@ -312,7 +313,7 @@ def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[A
         if missing.any():
             count = int(n[missing].sum())
             raise ValueError(
-                f"`by` (column {name!r}) must be complete; {count} of {int(n.sum())} values "
+                f"`by` (column {quoted(name)}) must be complete; {count} of {int(n.sum())} values "
                 f"{'are' if count > 1 else 'is'} missing (NaN, null or None). Rows are never dropped for you: give "
                 "them a label of their own, or remove them."
             )

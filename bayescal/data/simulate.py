@@ -261,7 +261,7 @@ def true_curve(curve: Any = "calibrated", strength: float | None = None) -> Curv
 
         - ``calibrated``: c;
         - ``temperature``: expit(logit(c) / s), over-confident where s > 1 (default 1.5);
-        - ``shift``: expit(logit(c) + s), under-confident where s > 0 (default 0.3);
+        - ``shift``: expit(logit(c) + s), so that c is too low where s > 0 (default 0.3);
         - ``wave``: c + s sin(8 pi c), clipped to [0, 1] (default 0.05);
         - ``one bad bin``: c - s for c strictly between 0.8 and 0.87, clipped to [0, 1], else c (default 0.3).
     strength : float, optional

@@ -1,7 +1,10 @@
 """A file of rows: its columns, how they are read with an engine's SQL, and where in the file a row stands."""
 
+import glob
+import os
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
 
 Array = NDArray[Any]
 
-#: How a column is read: numbers; class numbers or true/false; labels as they are written.
+#: How a column is read: as numbers; as class numbers or true/false; as unchanged text in an array of objects.
 Kind = Literal["number", "label", "text"]
 
 NAMES_SHOWN = 12
@@ -30,7 +34,7 @@ ENGINE_ROWS = 2048
 def listed(names: Sequence[str]) -> str:
     """The first names, quoted, and how many more there are."""
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
-    return ", ".join(repr(name) for name in names[:NAMES_SHOWN]) + more
+    return ", ".join(quoted(name) for name in names[:NAMES_SHOWN]) + more
 
 
 class Source(ABC):
@@ -47,7 +51,8 @@ class Source(ABC):
     columns: tuple[str, ...]
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()  # the engine interprets `~` and `file:` at the beginning of a path
+        self._counted: tuple[tuple[int, int], int] | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.path)!r}, {len(self.columns)} columns)"
@@ -56,6 +61,10 @@ class Source(ABC):
     @abstractmethod
     def _scan(self) -> str:
         """SQL of the table, in the file's order."""
+
+    def _table(self, columns: Sequence[str]) -> str:
+        """Return the SQL of a table from which these columns can be read."""
+        return self._scan
 
     @abstractmethod
     def _text(self, column: str) -> str:
@@ -80,6 +89,10 @@ class Source(ABC):
     @abstractmethod
     def rows_about(self) -> int | None:
         """Number of rows, perhaps only roughly, from a look at the file; None if that says nothing."""
+
+    @abstractmethod
+    def _count_rows(self) -> int:
+        """Return the exact number of rows, determined without reading values."""
 
     def read(self, wanted: Sequence[tuple[str, Kind]]) -> list[Array]:
         """Read columns whole.
@@ -121,16 +134,38 @@ class Source(ABC):
         ValueError
             As `read`; the message is about all rows of the file.
         """
-        for column, _ in wanted:
-            self._require(column)
+        self._require([column for column, _ in wanted])
         rows = max(1, BLOCK // (len(wanted) * ROWS)) * ROWS
-        expressions = [self._sql(column, kind) for column, kind in wanted]
         empty = True
-        for fetched in self._fetch_blocks(expressions, rows):
+        for fetched in self._all_rows(self._fetch_blocks(wanted, rows)):
             empty = False
             yield [self._complete(*asked, values) for asked, values in zip(wanted, fetched, strict=True)]
         if empty:
             raise ValueError(f"'{self.path.name}' has columns but no rows.")
+
+    def _all_rows(self, blocks: Iterator[list[Any]]) -> Iterator[list[Any]]:
+        """Yield the blocks, but the last one only after checking that all rows of the file were read.
+
+        No caller can receive all blocks without this check, and a caller that stops early does not wait for it.
+        """
+        rows, last = 0, None
+        for block in blocks:
+            if last is not None:
+                yield last
+            rows, last = rows + len(block[0]), block
+        self._require_rows(rows)
+        if last is not None:
+            yield last
+
+    def _require_rows(self, read: int) -> None:
+        """Require that the number of rows read equals the number of records; count an unchanged file only once."""
+        now = self.path.stat()
+        state = (now.st_size, now.st_mtime_ns)
+        if self._counted is None or self._counted[0] != state:
+            self._counted = state, self._count_rows()
+        counted = self._counted[1]
+        if counted != read:
+            self._malformed(ValueError(f"it holds {counted} rows by a count of its records, but {read} were read"))
 
     def _sql(self, column: str, kind: Kind) -> str:
         return {"number": self._number, "label": self._label, "text": self._text}[kind](column)
@@ -140,23 +175,26 @@ class Source(ABC):
         """The columns, in a sentence."""
         return f"The columns are {listed(self.columns)}."
 
-    def _require(self, column: str) -> None:
-        times = self.columns.count(column)
-        if times == 0:
-            near = _checks.did_you_mean(column, self.columns)
-            raise ValueError(f"'{self.path.name}' has no column {column!r}.{near} {self.columns_said}")
-        if times > 1:
-            raise ValueError(f"'{self.path.name}' has {times} columns called {column!r}; rename them.")
+    def _require(self, columns: Iterable[str]) -> None:
+        times = Counter(self.columns)
+        for column in columns:
+            if times[column] == 0:
+                near = _checks.did_you_mean(column, self.columns)
+                raise ValueError(f"'{self.path.name}' has no column {quoted(column)}.{near} {self.columns_said}")
+            if times[column] > 1:
+                raise ValueError(
+                    f"'{self.path.name}' has {times[column]} columns called {quoted(column)}; rename them."
+                )
 
-    def _fetch_blocks(self, expressions: Sequence[str], rows: int) -> Iterator[list[Array]]:
+    def _fetch_blocks(self, wanted: Sequence[tuple[str, Kind]], rows: int) -> Iterator[list[Array]]:
         """The one place where rows are read: blocks of exactly so many rows, then the rest."""
-        aliased = ", ".join(f"{sql} AS c{i}" for i, sql in enumerate(expressions))
+        aliased = ", ".join(f"{self._sql(*column)} AS c{i}" for i, column in enumerate(wanted))
         about = self.rows_about()
         with self._engine() as engine:
-            found = engine.execute(f"SELECT {aliased} FROM {self._scan}")
+            found = engine.execute(f"SELECT {aliased} FROM {self._table([column for column, _ in wanted])}")
             if about is not None and about <= rows:  # without pandas, which takes long to load
                 whole = found.fetchnumpy()
-                chunks = iter([[whole[f"c{i}"] for i in range(len(expressions))]])
+                chunks = iter([[whole[f"c{i}"] for i in range(len(wanted))]])
             else:
                 chunks = _chunks(found, max(1, rows // ENGINE_ROWS))
             yield from _of_equal_length(chunks, rows)
@@ -192,7 +230,8 @@ class Source(ABC):
             missing = missing | np.isnan(values)
         if missing.any():
             self._refuse(column, kind)
-        return values.astype(np.str_) if kind == "text" else values
+        # text stays an array of objects: in a fixed-width array, a single long value would widen every entry
+        return values.astype(object) if kind == "text" else values
 
     def _refuse(self, column: str, kind: Kind) -> NoReturn:
         """Say what stands where a value should be, in how many rows of the file, and where first."""
@@ -200,7 +239,7 @@ class Source(ABC):
         not_a_number = "" if kind == "text" else f" OR isnan(CAST({value} AS DOUBLE))"
         rows = (
             f"(SELECT row_number() OVER () - 1 AS row, {text} AS text, ({value}) IS NULL{not_a_number} AS bad "
-            f"FROM {self._scan})"
+            f"FROM {self._table([column])})"
         )
         ((n, count, empty, first, commas),) = self._ask(
             "SELECT count(*), count(*) FILTER (bad), count(*) FILTER (bad AND text IS NULL), "
@@ -212,20 +251,20 @@ class Source(ABC):
         repair = "Rows are never dropped for you: remove or repair them first."
         if empty == count:
             raise ValueError(
-                f"column {column!r} must be complete; it has no value in {count} of {n} rows, "
+                f"column {quoted(column)} must be complete; it has no value in {count} of {n} rows, "
                 f"first in {self.place(first)}. {repair}"
             )
         ((shown,),) = self._ask(f"SELECT text FROM {rows} WHERE row = {first}")
         rule = "numbers" if kind == "number" else "numbers or true/false"
         also = f" ({empty} of them empty)" if empty else ""
         if kind == "label" and count == n:
-            labels = ", ".join(repr(word) for (word,) in words)
+            labels = ", ".join(quoted(word) for (word,) in words)
             repair = f"String labels ({labels}) need `classes=` to say what they mean."
         elif kind == "number" and commas:
             repair = "Decimal commas? Write a point."
         raise ValueError(
-            f"column {column!r} must hold {rule}; {count} of {n} rows {do_or_does(count)} not{also}, "
-            f"first in {self.place(first)}: {'no value' if shown is None else repr(shown)}. {repair}"
+            f"column {quoted(column)} must hold {rule}; {count} of {n} rows {do_or_does(count)} not{also}, "
+            f"first in {self.place(first)}: {'no value' if shown is None else quoted(shown)}. {repair}"
         )
 
 
@@ -272,9 +311,15 @@ def is_or_are(count: int) -> str:
 
 
 def text_to_number(text: str) -> str:
-    """SQL of the number that a text says, NULL where it says none."""
-    # the engine reads 1_000 as a thousand; here it is a value to be looked at
-    return f"TRY_CAST(replace({text}, '_', '?') AS DOUBLE)"
+    """Return SQL that converts text to a number, or to NULL if the text is not a number.
+
+    A number is an ASCII decimal, ``[+-]? (digits [. digits?] | . digits) ([eE] [+-]? digits)?``, or ``inf``,
+    ``infinity`` or ``nan`` with an optional sign, regardless of case. Surrounding blanks are ignored. The engine alone
+    would also accept ``1_000`` and ``+-1``.
+    """
+    # CASE instead of OR: the engine compares all OR expressions pairwise, which is slow for a thousand columns
+    refused = " ".join(f"WHEN contains({text}, '{sign}') THEN NULL" for sign in ("_", "+-"))
+    return f"CASE {refused} ELSE TRY_CAST({text} AS DOUBLE) END"
 
 
 def text_to_label(text: str) -> str:
@@ -285,6 +330,16 @@ def text_to_label(text: str) -> str:
 def literal(text: str) -> str:
     """SQL of a text."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def file_literal(path: Path) -> str:
+    """Return the SQL of one file name, with glob characters escaped."""
+    name = str(path)
+    if glob.escape(name) == name:
+        return literal(name)
+    if "\\" in name.replace(os.sep, "/"):  # in patterns, the engine treats a backslash as a path separator
+        raise ValueError(f"'{path.name}' cannot be opened: rename it, since its path has a backslash and *, ? or [.")
+    return literal(glob.escape(name))
 
 
 def identifier(name: str) -> str:

@@ -1,22 +1,36 @@
-"""Delimited text (CSV, TSV and their like) and JSON lines."""
+"""Read delimited text such as CSV and TSV; the base class is shared with other text formats."""
 
 import csv
-import glob
 import gzip
-import json
+import io
 import re
+import zlib
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NoReturn, cast
 
-from bayescal.data.source import Source, do_or_does, first_line, is_or_are, literal, text_to_label, text_to_number
+from bayescal.data.delimiter import delimiter_of, split
+from bayescal.data.records import MisplacedQuoteError, count_delimited, line_endings, line_of
+from bayescal.data.source import (
+    Source,
+    do_or_does,
+    file_literal,
+    first_line,
+    is_or_are,
+    literal,
+    text_to_label,
+    text_to_number,
+)
 
-#: What is looked at to see how long lines are.
+#: Number of bytes from which the delimiter and the typical line length are determined.
 HEAD_BYTES = 65536
+#: Maximum number of characters per record that the engine reads.
+LONGEST_RECORD = 2_000_000
 
 
-class _Text(Source):
+class Text(Source):
     """A text file: every value is text until a number is wanted, so that a bad one can be shown."""
 
     def __init__(self, path: Path, zipped: bool) -> None:
@@ -32,16 +46,22 @@ class _Text(Source):
     @property
     def _file(self) -> str:
         """Beginning of the arguments of the engine's readers."""
-        return f"{literal(glob.escape(str(self.path)))}, compression='{'gzip' if self._zipped else 'none'}'"
+        return f"{file_literal(self.path)}, compression='{'gzip' if self._zipped else 'none'}'"
 
-    def _lines(self) -> IO[bytes]:
-        return cast(IO[bytes], gzip.open(self.path)) if self._zipped else self.path.open("rb")
+    @contextmanager
+    def _bytes(self) -> Iterator[IO[bytes]]:
+        """Open the decompressed text; this verifies checksums of compressed files, which the engine does not."""
+        try:
+            with cast(IO[bytes], gzip.open(self.path)) if self._zipped else self.path.open("rb") as file:
+                yield file
+        except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
+            raise ValueError(f"'{self.path.name}' begins as a gzip file but is broken: {problem}.") from problem
 
     def rows_about(self) -> int | None:
         """As many as lines of the length of the first ones make up its size; unknown if it is compressed."""
         if self._zipped:
             return None
-        with self._lines() as file:
+        with self._bytes() as file:
             head = file.read(HEAD_BYTES)
         return round(self.path.stat().st_size * max(1, head.count(b"\n")) / len(head))
 
@@ -54,37 +74,37 @@ class _Text(Source):
     def _starts(self) -> Iterator[int]:
         """Line on which each row begins."""
 
+    def _line_of(self, offset: int) -> int:
+        with self._bytes() as file:
+            return line_of(file, offset)
+
     def _refuse_undecodable(self) -> None:
-        bad = []
-        with self._lines() as lines:
+        bad, first, number = 0, 0, 0
+        with self._bytes() as lines:
             for number, line in enumerate(lines, 1):
                 try:
                     line.decode()
                 except UnicodeDecodeError:
-                    bad.append(number)
+                    bad += 1
+                    first = first or number
         if bad:
             raise ValueError(
-                f"'{self.path.name}' must be UTF-8 text (or Parquet); {len(bad)} of {number} lines "
-                f"{is_or_are(len(bad))} not, first in line {bad[0]}. "
+                f"'{self.path.name}' must be UTF-8 text (or Parquet); {bad} of {number} lines "
+                f"{is_or_are(bad)} not, first in line {first}. "
                 "Save it as UTF-8."
             )
 
 
-class Delimited(_Text):
-    """CSV, TSV and their like: the first line names the columns; delimiter and quotes are found by the engine."""
+class Delimited(Text):
+    """Delimited text by the rules of RFC 4180: the first line names the columns, and only double quotes quote."""
 
     def __init__(self, path: Path, zipped: bool) -> None:
         super().__init__(path, zipped)
-        # without ignore_errors the sniffer takes a ragged row as a sign of another delimiter
-        (sniffed,) = self._ask(
-            f"SELECT delimiter, quote, escape FROM sniff_csv({self._file}, header=true, all_varchar=true, skip=0, "
-            "comment='', ignore_errors=true)"
-        )
-        delimiter, quote, escape = ("" if s is None or s == "(empty)" else s for s in sniffed)
-        self._delimiter = delimiter or ","
-        self._quote = quote or '"'  # quotes may come later than the sniffer looks
-        self._escape = escape or self._quote
+        with self._bytes() as file:
+            head = file.read(HEAD_BYTES)
+        self._delimiter = delimiter_of(head, whole=len(head) < HEAD_BYTES)
         self.columns = self._header()
+        self._place_of = {name: i for i, name in enumerate(self.columns)}
 
     def _header(self) -> tuple[str, ...]:
         line, names = next(self._records(), (1, [""]))
@@ -99,7 +119,7 @@ class Delimited(_Text):
         columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.columns)))
         return (
             f"read_csv({self._file}, auto_detect=false, header=true, skip=0, delim={literal(self._delimiter)}, "
-            f"quote={literal(self._quote)}, escape={literal(self._escape)}, comment='', columns={{{columns}}}, "
+            f"quote='\"', escape='\"', comment='', columns={{{columns}}}, "
             "null_padding=false, ignore_errors=false, hive_partitioning=false)"
         )
 
@@ -110,90 +130,75 @@ class Delimited(_Text):
         return super().columns_said + numbers * " The first line must name the columns: is it missing?"
 
     def _text(self, column: str) -> str:
-        return f"c{self.columns.index(column)}"
+        return f"c{self._place_of[column]}"
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        """Fields of each row and the line on which it begins; blank lines are no rows, as for the engine."""
-        import io
-
-        doubled = self._escape == self._quote
-        with io.TextIOWrapper(self._lines(), encoding="utf-8-sig", errors="replace", newline="") as text:
-            rows = csv.reader(
-                text,
-                delimiter=self._delimiter,
-                quotechar=self._quote,
-                doublequote=doubled,
-                escapechar=None if doubled else self._escape,
-            )
-            begins = 1
-            for fields in rows:
-                if fields:
-                    yield begins, fields
-                begins = rows.line_num + 1
+        """Yield the first line and the fields of each record, read independently of the engine."""
+        with self._bytes() as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
+            try:
+                yield from split(text, self._delimiter)
+            except csv.Error as problem:
+                raise ValueError(
+                    f"'{self.path.name}' cannot be read as delimited text: {problem}. Is a quote never closed?"
+                ) from problem
 
     def _starts(self) -> Iterator[int]:
         records = self._records()
         next(records)
         return (line for line, _ in records)
 
+    def _count_rows(self) -> int:
+        """Count the records without the header; the number of delimiters must match that of the header."""
+        records, delimiters = self._count()
+        if delimiters != records * (len(self.columns) - 1):
+            self._malformed(ValueError("some rows differ from the first line in the number of fields"))
+        return records - 1
+
+    def _count(self) -> tuple[int, int]:
+        with self._bytes() as file:
+            try:
+                return count_delimited(file, self._delimiter)
+            except MisplacedQuoteError as problem:
+                rule, offset = problem.rule, problem.offset
+        raise ValueError(
+            f"'{self.path.name}' must be delimited text by the rules of RFC 4180: {rule}; "
+            f"line {self._line_of(offset)} breaks this rule."
+        )
+
     def _malformed(self, problem: Exception | None = None) -> NoReturn:
         self._refuse_undecodable()
+        self._count()
+        self._refuse_line_endings()
         if hasattr(self, "columns"):
-            width = len(self.columns)
-            ragged = [(line, len(fields)) for line, fields in self._records() if len(fields) != width]
-            if ragged:
-                line, found = ragged[0]
-                raise ValueError(
-                    f"'{self.path.name}' must have {width} fields in every row, as in its first line; {len(ragged)} "
-                    f"of {sum(1 for _ in self._starts())} rows {do_or_does(len(ragged))} not, first in line {line}: "
-                    f"{found} field{'s' * (found != 1)}."
-                )
-            opened = re.search(r"Line: (\d+)(?s:.)*unterminated quote", str(problem))
-            if opened:
-                raise ValueError(f"'{self.path.name}' opens a quote in line {opened[1]} that is never closed.")
+            self._refuse_widths()
         raise ValueError(f"'{self.path.name}' cannot be read as delimited text: {first_line(problem)}.")
 
-
-class JsonLines(_Text):
-    """One JSON object a line; a key that a line does not have is a missing value."""
-
-    def __init__(self, path: Path, zipped: bool) -> None:
-        super().__init__(path, zipped)
-        keys = self._ask(
-            "SELECT json_keys(json), bool_and(json_type(json) = 'OBJECT') "
-            f"FROM (SELECT json, row_number() OVER () AS row FROM {self._scan}) GROUP BY 1 ORDER BY min(row)"
-        )
-        if not all(objects for _, objects in keys):
-            self._malformed()
-        self.columns = tuple(dict.fromkeys(key for line, _ in keys for key in line))
-
-    @property
-    def _scan(self) -> str:
-        return f"read_ndjson_objects({self._file}, hive_partitioning=false)"
-
-    def _text(self, column: str) -> str:
-        pointer = "/" + column.replace("~", "~0").replace("/", "~1")
-        return f"json_extract_string(json, {literal(pointer)})"
-
-    def _starts(self) -> Iterator[int]:
-        with self._lines() as lines:
-            yield from (number for number, line in enumerate(lines, 1) if line.strip())
-
-    def _malformed(self, problem: Exception | None = None) -> NoReturn:
-        self._refuse_undecodable()
-        with self._lines() as lines:
-            written = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
-        bad = [(number, line) for number, line in written if not _is_object(line)]
-        if bad:
+    def _refuse_line_endings(self) -> None:
+        with self._bytes() as file:
+            found = line_endings(file)
+        if len(found) > 1:
+            told = ", ".join(f"{count} {kind}" for kind, count in found.items())
             raise ValueError(
-                f"'{self.path.name}' must hold one JSON object a line; {len(bad)} of {len(written)} lines "
-                f"{is_or_are(len(bad))} not, first in line {bad[0][0]}: {bad[0][1][:60].decode()!r}."
+                f"'{self.path.name}' must have line endings of one kind; it has {told}. Save it with one of them."
             )
-        raise ValueError(f"'{self.path.name}' cannot be read as JSON lines: {first_line(problem)}.")
 
-
-def _is_object(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
-        return False
+    def _refuse_widths(self) -> None:
+        """Refuse records that are too long or differ from the first in the number of fields."""
+        width, rows, ragged, first = len(self.columns), -1, 0, (0, 0)
+        for line, fields in self._records():
+            rows += 1
+            if len(fields) != width:
+                ragged, first = ragged + 1, first if ragged else (line, len(fields))
+            if sum(map(len, fields)) > LONGEST_RECORD:
+                raise ValueError(
+                    f"'{self.path.name}' must have rows of at most {LONGEST_RECORD:,} characters; the row in line "
+                    f"{line} has more. Remove columns that are not needed, or save the table as Parquet."
+                )
+        if ragged:
+            line, found = first
+            raise ValueError(
+                f"'{self.path.name}' must have {width} fields in every row, as in its first line; {ragged} "
+                f"of {rows} rows {do_or_does(ragged)} not, first in line {line}: "
+                f"{found} field{'s' * (found != 1)}. A field that contains the delimiter {self._delimiter!r} must be "
+                "in double quotes."
+            )

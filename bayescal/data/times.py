@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._checks import quoted
+from bayescal.data.frames import as_array
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -58,7 +60,7 @@ class Window:
         if isinstance(window, bool | np.bool_) or not isinstance(window, Real):
             raise TypeError(
                 "`window` must be None, a timedelta, a string like '1d', '6h' or '15min', or a number; "
-                f"not {window!r} ({type(window).__name__})."
+                f"not {quoted(window)} ({type(window).__name__})."
             )
         number = int(window) if isinstance(window, Integral) else float(window)
         return cls(_positive(number, window), False)
@@ -93,7 +95,14 @@ class Window:
                 rule = f"must lie in a window of {self} that begins in the year 1 or later, and ends in 9999 or before"
                 _checks.refuse(name, rule, outside)
             return k
-        k = np.floor(times / self.length)
+        if isinstance(self.length, int):
+            _refuse_beyond(name, times, 2**63, "must lie within 2^63 of 0")
+            return self.index(np.floor(times).astype(np.int64), name)
+        if times.dtype.kind == "i":
+            rule = f"must lie within 2^53 of 0 if the window length is a float, here {self}"
+            _refuse_beyond(name, times, EXACT, rule)
+        with np.errstate(over="ignore"):  # overflow to infinity is refused below
+            k = np.floor(times / self.length)
         if k.size and np.abs(k).max() >= MOST_WINDOWS:
             bad = np.abs(k) >= MOST_WINDOWS
             _checks.refuse(name, f"must be less than 2^53 windows of {self} from 0", bad, times)
@@ -111,6 +120,12 @@ class Window:
         return moment.replace(tzinfo=UTC) if kind == "utc" else moment
 
 
+def _refuse_beyond(name: str, times: Array, bound: int, rule: str) -> None:
+    bad = (times >= bound) | (times <= -bound)
+    if bad.any():
+        _checks.refuse(name, rule, bad, times)
+
+
 def _spelt(window: str) -> int:
     said = re.fullmatch(r"\s*(\d*)\s*([a-zµ]+)\s*", window.lower())
     unit = said[2] if said else ""
@@ -121,7 +136,7 @@ def _spelt(window: str) -> int:
             hint = " For minutes say 'min'; months and years differ in length, and windows do not."
         raise ValueError(
             f"`window` must be a number and a unit, as in '1d', '6h' or '15min', with a unit of {list(UNITS)}; not "
-            f"{window!r}.{hint}"
+            f"{quoted(window)}.{hint}"
         )
     return int(_positive(int(said[1] or 1) * UNITS[unit], window))
 
@@ -130,7 +145,7 @@ def _microseconds(window: np.timedelta64) -> int:
     unit = np.datetime_data(window.dtype)[0]
     if np.isnat(window) or unit in ("generic", "Y", "M"):
         raise ValueError(
-            f"`window` must be a span of one length, as numpy.timedelta64(1, 'D') or '1d'; {window!r} is none."
+            f"`window` must be a span of one length, as numpy.timedelta64(1, 'D') or '1d'; {quoted(window)} is none."
         )
     whole = window.astype("m8[us]")
     return int(_positive(int(whole.astype(np.int64)), window, bool(whole != window)))
@@ -138,11 +153,11 @@ def _microseconds(window: np.timedelta64) -> int:
 
 def _positive(length: int | float, window: Any, rest: bool = False) -> int | float:
     if rest:
-        raise ValueError(f"`window` must be whole microseconds, not {window!r}.")
+        raise ValueError(f"`window` must be whole microseconds, not {quoted(window)}.")
     if not 0 < length < float("inf"):
-        raise ValueError(f"`window` must be finite and > 0, not {window!r}.")
+        raise ValueError(f"`window` must be finite and > 0, not {quoted(window)}.")
     if isinstance(length, int) and length > MOST:
-        raise ValueError(f"`window` must be below 2^63 (of spans of time, in microseconds), not {window!r}.")
+        raise ValueError(f"`window` must be below 2^63 (of spans of time, in microseconds), not {quoted(window)}.")
     return length
 
 
@@ -162,7 +177,7 @@ def read_moment(name: str, time: Any) -> tuple[str, Array]:
         Kind, of `KINDS`, and the time as an array of shape (1,): a number, or microseconds since 1970.
     """
     if type(time).__name__ in ("NAType", "NaTType"):
-        raise ValueError(f"`{name}` is missing ({time!r}).")
+        raise ValueError(f"`{name}` is missing ({quoted(time)}).")
     if isinstance(time, np.ndarray) and time.ndim == 0:
         time = time[()]
     if isinstance(time, str):
@@ -170,7 +185,7 @@ def read_moment(name: str, time: Any) -> tuple[str, Array]:
             time = datetime.fromisoformat(time)
         except ValueError as problem:
             raise ValueError(
-                f"`{name}` must be a time like '2026-03-01' or '2026-03-01T06:00+00:00', not {time!r}."
+                f"`{name}` must be a time like '2026-03-01' or '2026-03-01T06:00+00:00', not {quoted(time)}."
             ) from problem
     if isinstance(time, np.datetime64):
         return "naive", _since_epoch(name, np.asarray([time]))
@@ -181,7 +196,7 @@ def read_moment(name: str, time: Any) -> tuple[str, Array]:
             return "naive", np.array([(time.replace(tzinfo=None) - EPOCH) // MICROSECOND])
         return "utc", np.array([(time - EPOCH.replace(tzinfo=UTC)) // MICROSECOND])
     if isinstance(time, bool | np.bool_) or not isinstance(time, Real):
-        raise TypeError(f"`{name}` must be a number, a datetime or a string like '2026-03-01', not {time!r}.")
+        raise TypeError(f"`{name}` must be a number, a datetime or a string like '2026-03-01', not {quoted(time)}.")
     return "number", _numbers(name, np.array([time if isinstance(time, Integral) else float(time)]))
 
 
@@ -205,7 +220,7 @@ def read_column(name: str, time: Any) -> tuple[str, Array]:
     dtype = getattr(time, "dtype", None)
     of_pandas = getattr(dtype, "tz", None)  # whose arrays are objects, unless they are asked for as UTC
     zone = of_pandas or getattr(dtype, "time_zone", None) or getattr(getattr(time, "type", None), "tz", None)
-    array = np.asarray(time, dtype="M8[us]") if of_pandas else np.asarray(time)
+    array = np.asarray(time, dtype="M8[us]") if of_pandas else as_array(name, time)
     if array.ndim != 1:
         raise ValueError(f"`{name}` must be one time, or a column with one a row; its shape is {array.shape}.")
     if array.dtype.kind == "M":
@@ -230,7 +245,7 @@ def _from_objects(name: str, array: Array) -> tuple[str, Array]:
         first = read[0][0]
         other = np.fromiter((kind != first for kind, _ in read), bool, len(read))
         _checks.refuse(name, f"must hold times of one kind, {KINDS[first]} like the first", other, array)
-    return kinds.pop() if kinds else "number", np.concatenate([value for _, value in read] or [np.zeros(0)])
+    return kinds.pop() if kinds else "number", as_array(name, [value.item() for _, value in read])
 
 
 def _numbers(name: str, array: Array) -> Array:
@@ -239,7 +254,7 @@ def _numbers(name: str, array: Array) -> Array:
     if array.dtype.kind in "iu":
         return array.astype(np.int64)
     if array.dtype.kind != "f":
-        raise ValueError(f"`{name}` must be numbers that float64 holds, not {array[0]!r}.")
+        raise ValueError(f"`{name}` must be numbers that float64 holds, not {quoted(array[0])}.")
     array = array.astype(np.float64)
     _checks.finite(name, array)
     return array

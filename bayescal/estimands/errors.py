@@ -140,7 +140,8 @@ def signed_error(bins: BinDraws) -> Draws:
     Returns
     -------
     Draws
-        In [-1, 1]; positive means under-confident on average. It equals `underconfidence` - `overconfidence`.
+        In [-1, 1]; negative means that confidences are too high on average. It equals `underconfidence` -
+        `overconfidence`.
 
     Examples
     --------
@@ -157,6 +158,9 @@ def signed_error(bins: BinDraws) -> Draws:
 
 def overconfidence(bins: BinDraws) -> Draws:
     """Draw the part of the ECE from bins whose confidence exceeds their accuracy; the rest is `underconfidence`.
+
+    For probabilities of an event, read it as "stated too high": an under-confident classifier, which states small
+    probabilities too high and large ones too low, has both parts.
 
     Parameters
     ----------
@@ -183,6 +187,8 @@ def overconfidence(bins: BinDraws) -> Draws:
 
 def underconfidence(bins: BinDraws) -> Draws:
     """Draw the part of the ECE from bins whose accuracy exceeds their confidence; the rest is `overconfidence`.
+
+    For probabilities of an event, read it as "stated too low".
 
     Parameters
     ----------

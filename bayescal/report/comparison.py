@@ -1,7 +1,7 @@
 """The picture of a comparison: the models, how they differ and who is best; computed as a record, then drawn."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,9 +9,24 @@ from numpy.typing import NDArray
 
 from bayescal import _render
 from bayescal._draws import Draws
+from bayescal._render import wrapped
 from bayescal.report.density import Density, density_of, draw_density
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, SMALLER, axes_or_new
-from bayescal.report.forest import Forest, axis_label, calm, draw_forest, forest, key, name_lines, rows_height, wrapped
+from bayescal.report.forest import (
+    NAME_WIDTH,
+    Forest,
+    axis_label,
+    calm,
+    direction,
+    draw_forest,
+    forest,
+    has_sign,
+    key,
+    mark_zero,
+    name_lines,
+    rows_height,
+)
+from bayescal.report.room import TINY, cell, characters, is_small, keep_within, small_words
 from bayescal.results.comparable import Estimand
 from bayescal.results.comparison import Comparison
 
@@ -130,6 +145,9 @@ def plot_comparison(
     probability that they are equal against what counts as equal. Of more it is the difference of every model to the
     best, and beside the models stands the probability of every rank.
 
+    The picture stays within its subplot. If the subplot is too small for all panels, `ax` shows only the difference of
+    two models, or only the models if there are more than two.
+
     Parameters
     ----------
     comparison : Comparison
@@ -145,7 +163,7 @@ def plot_comparison(
     -------
     matplotlib Axes
         `ax`, or the new one, with the models. The others are ``ax.child_axes``: of two models the difference and the
-        curve, of more the differences, the ranks, and the probabilities beside the differences.
+        curve, of more the differences, the ranks, and the probabilities beside the differences; none in small axes.
 
     Raises
     ------
@@ -168,6 +186,7 @@ def plot_comparison(
     2
     """
     shapes = comparison_shapes(comparison, prob, estimand=estimand)
+    shapes, names = _named(shapes), tuple(map(_render.name, comparison.names))
     two, n = shapes.density is not None, len(shapes.models)
     height, lines = rows_height(shapes.models.names), name_lines(shapes.models.names)
     ax = axes_or_new(ax, figsize=(6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0)))
@@ -175,43 +194,89 @@ def plot_comparison(
         raise ValueError(
             "`ax` is divided already. Give each picture axes of its own: `fig, axes = plt.subplots(1, 2)`."
         )
+    verdict, target = comparison.verdict(estimand=estimand), comparison[comparison.names[0]].counts.target
+    axis = axis_label(estimand, target)
+    if is_small(ax, 4.6, 4.0 + height) if two else is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
+        _in_small(ax, shapes, names, axis, verdict)
+        if not two and has_sign(estimand, shapes.models):
+            mark_zero(ax)
+        keep_within(ax)
+        return ax
     colours = [BLUE] * n
     if two:
-        of = dict(zip(comparison.names, (BLUE, ORANGE), strict=True))
-        colours = [of[name] for name in shapes.models.names]
+        colours = [BLUE, ORANGE] if shapes.models.names == names else [ORANGE, BLUE]
     draw_forest(ax, shapes.models, colours)
+    if has_sign(estimand, shapes.models):
+        mark_zero(ax)
+    words = direction(estimand, target)
+    label = [axis, *words, key(prob)]
+    if two and not words and len("; ".join(label)) < 0.9 * characters(ax, SMALL):
+        label = ["; ".join(label)]
+    ax.set_xlabel("\n".join(label), fontsize=SMALL, parse_math=False)
     if two:
-        _two(ax, shapes, comparison.names, estimand, prob)
+        _two(ax, shapes, names, axis, lines=len(label))
     else:
-        _several(ax, shapes, estimand, prob)
-    _verdict(ax, comparison.verdict(estimand=estimand), above=4 if two else 20)
+        _several(ax, shapes, axis, lines=len(label))
+    _verdict(ax, verdict, above=4 if two else 20)
+    keep_within(ax)
     return ax
 
 
-def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], estimand: Estimand, prob: float) -> None:
+def _named(shapes: ComparisonShapes) -> ComparisonShapes:
+    """Return the shapes with names that are escaped and shortened for display."""
+    models, differences = (
+        replace(rows, names=tuple(map(_render.name, rows.names))) for rows in (shapes.models, shapes.differences)
+    )
+    return replace(shapes, models=models, differences=differences)
+
+
+def _in_small(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, verdict: str) -> None:
+    """Draw the difference of two models, or the models if there are more than two."""
+    lines = characters(ax, TINY + 1)
+    if shapes.density is not None:
+        words = _sides_in_words(ax, names, shapes, TINY)
+        _draw_difference(ax, shapes, words, ticks=3)
+        ax.set_xlabel(_difference_label(names, axis, lines), parse_math=False)
+        above = TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
+    else:
+        draw_forest(ax, shapes.models, [BLUE] * len(shapes.models), small=True)
+        ax.set_xlabel("ECE" if _size(axis) == "ECE" else axis, parse_math=False)
+        taken = max(map(len, wrapped(max(shapes.models.names, key=len), NAME_WIDTH * 2 // 3).split("\n")))
+        room = (cell(ax).width * 72 / ax.figure.dpi - 0.6 * TINY * (taken + 2)) / (0.6 * (TINY + 1))
+        lines, above = max(12, int(room)), 4
+    ax.set_title(wrapped(verdict, lines), loc="left", fontsize=TINY + 1, pad=above, parse_math=False)
+    small_words(ax)
+
+
+def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, *, lines: int) -> None:
+    """Draw the difference and the curve below the models; `lines` is the number of lines of the label between them."""
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
     divider = make_axes_locatable(ax)
-    words = _sides_in_words(ax, names, shapes)
+    words = _sides_in_words(ax, names, shapes, SMALL + 0.5)
     # the forest grows with its names; the others keep their heights where the figure is as high as by default
     forest_height = rows_height(names)
     below = divider.new_vertical(
-        f"{160 / forest_height:.0f}%", pad=0.62 + 0.16 * (1 + max(w.count("\n") for w in words)), pack_start=True
+        f"{160 / forest_height:.0f}%",
+        pad=0.46 + 0.16 * (1 + lines + max(w.count("\n") for w in words)),
+        pack_start=True,
     )
     curve = divider.new_vertical(f"{70 / forest_height:.0f}%", pad=0.75, pack_start=True)
     for part in (below, curve):
         ax.add_child_axes(part)
-    ax.set_xlabel(f"{axis_label(estimand)}; {key(prob)}", fontsize=SMALL)
     _draw_difference(below, shapes, words)
-    difference = f"{_size(estimand)} of {names[0]} minus that of {names[1]}"
-    # the arrows above say which way it goes
-    below.set_xlabel(difference if len(difference) < 70 else f"difference of {_size(estimand)}", fontsize=SMALL)
+    below.set_xlabel(_difference_label(names, axis, 70), fontsize=SMALL, parse_math=False)
     _draw_curve(curve, shapes)
 
 
-def _size(estimand: Estimand) -> str:
-    name = axis_label(estimand)
-    return "ECE" if name.endswith("(ECE)") else f"size of the {name}" if "signed" in name else name
+def _difference_label(names: tuple[str, ...], axis: str, longest: int) -> str:
+    """Return the label of the difference, without long names: the arrows above the axes name the models."""
+    label = f"{_size(axis)} of {names[0]} minus that of {names[1]}"
+    return label if len(label) < longest else f"difference of {_size(axis)}"
+
+
+def _size(axis: str) -> str:
+    return "ECE" if axis.endswith("(ECE)") else f"size of the {axis}" if "signed" in axis else axis
 
 
 def _limits(low: float, high: float, rope: float) -> tuple[float, float]:
@@ -230,7 +295,7 @@ def _draw_sides(ax: "Axes", limits: tuple[float, float], rope: float, left: str,
     ax.set_xlim(*limits)
 
 
-def _draw_difference(ax: "Axes", shapes: ComparisonShapes, words: list[str]) -> None:
+def _draw_difference(ax: "Axes", shapes: ComparisonShapes, words: list[str], ticks: int = 5) -> None:
     density = shapes.density
     assert density is not None
     ends = [density.low, density.high, *density.x[[0, -1][: len(density.x)]], *density.stem_x]
@@ -238,7 +303,7 @@ def _draw_difference(ax: "Axes", shapes: ComparisonShapes, words: list[str]) -> 
     draw_density(ax, density, 0.0, 1.0, GREY)
     ax.set_ylim(-0.3, 1.15)
     ax.set_yticks([])
-    calm(ax)
+    calm(ax, ticks)
     _write_above(ax, tuple(zip((0.0, 0.5, 1.0), ("left", "center", "right"), words, (BLUE, GREY, ORANGE), strict=True)))
 
 
@@ -255,17 +320,18 @@ def _write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> No
             va="bottom",
             color=colour,
             fontsize=SMALL + 0.5,
+            parse_math=False,
         )
 
 
-def _sides_in_words(ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes) -> list[str]:
+def _sides_in_words(ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes, size: float) -> list[str]:
     """Who is better on the left, in the middle, on the right, and how probable that is."""
-    characters = int(ax.bbox.width * 72 / ax.figure.dpi / 3 / (0.56 * (SMALL + 0.5)))
+    third = int(0.9 * characters(ax, size) / 3)
     left, equal, right = (f"P {_render.probability(float(p))}" for p in shapes.decided[0])
-    first, second = (wrapped(f"{name} better", characters) for name in names)
+    first, second = (wrapped(f"{name} better", third) for name in names)
     return [
         f"\N{LEFTWARDS ARROW} {first}\n{left}",
-        f"equal within {shapes.rope:g}\n{equal}",
+        f"{wrapped(f'equal within {shapes.rope:g}', third)}\n{equal}",
         f"{second} \N{RIGHTWARDS ARROW}\n{right}",
     ]
 
@@ -289,7 +355,8 @@ def _draw_curve(ax: "Axes", shapes: ComparisonShapes) -> None:
     ax.tick_params(axis="y", labelsize=SMALL)
 
 
-def _several(ax: "Axes", shapes: ComparisonShapes, estimand: Estimand, prob: float) -> None:
+def _several(ax: "Axes", shapes: ComparisonShapes, axis: str, *, lines: int) -> None:
+    """Draw ranks, differences and their probabilities beside and below the models, as `_two` does."""
     from matplotlib.axes import Axes
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
@@ -297,26 +364,27 @@ def _several(ax: "Axes", shapes: ComparisonShapes, estimand: Estimand, prob: flo
     divider = make_axes_locatable(ax)
     # half of the left column each, less where long names take from it
     points = ax.bbox.width * 72 / ax.figure.dpi / (1 + TABLE) / 2
-    characters = int(points / (0.6 * (SMALL + 0.5))) - 8 * (name_lines(shapes.models.names) > 1)
+    half = int(points / (0.6 * (SMALL + 0.5))) - 8 * (name_lines(shapes.models.names) > 1)
     sides = [
-        f"\N{LEFTWARDS ARROW} {wrapped(f'better than {best}', characters)}",
-        f"{wrapped(f'worse than {best}', characters)} \N{RIGHTWARDS ARROW}",
+        f"\N{LEFTWARDS ARROW} {wrapped(f'better than {best}', half)}",
+        f"{wrapped(f'worse than {best}', half)} \N{RIGHTWARDS ARROW}",
     ]
-    room = 0.8 + 0.16 * (1 + max(side.count("\n") for side in sides))
+    room = 0.48 + 0.16 * (1 + lines + max(side.count("\n") for side in sides))
     below = divider.new_vertical(f"{100 * (n - 1) / n:.0f}%", pad=room, pack_start=True)
     ranks = divider.new_horizontal(f"{100 * TABLE:g}%", pad=0.15)
     beside = Axes(ax.figure, ax.get_position(original=True))
     beside.set_axes_locator(divider.new_locator(nx=2, ny=0))
     for part in (below, ranks, beside):
         ax.add_child_axes(part)
-    ax.set_xlabel(f"{axis_label(estimand)}\n{key(prob)}", fontsize=SMALL)
     rows = shapes.differences
     ends = _limits(float(rows.low.min()), float(rows.high.max()), shapes.rope)
     _draw_sides(below, ends, shapes.rope, BLUE, ORANGE)
     draw_forest(below, rows, [GREY] * len(rows))
     _write_above(below, ((0.0, "left", sides[0], BLUE), (1.0, "right", sides[1], ORANGE)))
     below.set_xlabel(
-        f"{_size(estimand)} minus that of {wrapped(best, 40)}\ngrey: equal within {shapes.rope:g}", fontsize=SMALL
+        f"{_size(axis)} minus that of {wrapped(best, 40)}\ngrey: equal within {shapes.rope:g}",
+        fontsize=SMALL,
+        parse_math=False,
     )
     _draw_probabilities(ranks, shapes.ranks, [str(r + 1) for r in range(n)], [BLUE] * n)
     empty = f"empty: < {EMPTY:g}"
@@ -354,4 +422,5 @@ def _draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], co
 
 def _verdict(ax: "Axes", said: str, above: float) -> None:
     points = ax.bbox.width * 72 / ax.figure.dpi
-    ax.set_title(wrapped(said, int(points / (0.62 * (SMALL + 1)))), loc="left", fontsize=SMALL + 1, pad=above)
+    lines = wrapped(said, int(points / (0.62 * (SMALL + 1))))
+    ax.set_title(lines, loc="left", fontsize=SMALL + 1, pad=above, parse_math=False)

@@ -6,8 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _render
+from bayescal.report.room import TINY, characters
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.grouped import GroupedEvaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +24,11 @@ SMALL, SMALLER = 8.5, 7.5  # points; text that must fit above axes three inches 
 def require_evaluation(evaluation: Any) -> None:
     """Refuse what is not an evaluation, with a hint at how to make one."""
     if not isinstance(evaluation, Evaluation | ClasswiseEvaluation):
+        if isinstance(evaluation, GroupedEvaluation):
+            raise TypeError(
+                "`evaluation` must be an Evaluation, not a GroupedEvaluation; take that of one group, "
+                "`grouped[label]`, or `grouped.overall`."
+            )
         raise TypeError(
             f"`evaluation` must be an Evaluation, not {type(evaluation).__name__}; "
             "make one with `bayescal.evaluate(y_true, y_prob)`."
@@ -44,27 +51,54 @@ def axes_or_new(ax: Any, figsize: tuple[float, float]) -> "Axes":
     return ax
 
 
-def headline(ax: "Axes", evaluation: Evaluation | ClasswiseEvaluation, prob: float, above: float) -> None:
-    """The answer as the title and, smaller, the question under it; `above` points are left free over the axes."""
+def headline(
+    ax: "Axes",
+    evaluation: Evaluation | ClasswiseEvaluation,
+    prob: float,
+    *,
+    above: float,
+    note: str = "",
+    small: bool = False,
+) -> None:
+    """Write the result as the title and the question below it in smaller type; in small axes only the result.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        The axes.
+    evaluation : Evaluation or ClasswiseEvaluation
+        The result.
+    prob : float
+        Probability of the interval.
+    above : float
+        Points to leave free above the axes.
+    note : str, optional
+        An explanation of the plot, shown below the question.
+    small : bool, default False
+        Whether the axes are small.
+    """
     import textwrap
 
     low, high = evaluation.ece.interval(prob)
     mean, low, high = (_render.number(v) for v in (evaluation.ece.mean(), low, high))
-    points = ax.bbox.width * 72 / ax.figure.dpi
-    lines = textwrap.wrap(evaluation.question, max(20, int(points / (0.52 * SMALLER))))
+    size = TINY - 0.5 if small else SMALLER
+    paragraphs = [note] if small else [evaluation.question, note]
+    lines = [line for words in paragraphs for line in textwrap.wrap(_render.visible(words), characters(ax, size))]
     ax.annotate(
         "\n".join(lines),
         (0, 1),
         xycoords="axes fraction",
         xytext=(0, above),
         textcoords="offset points",
-        fontsize=SMALLER,
+        fontsize=size,
         va="bottom",
         alpha=0.7,
+        parse_math=False,
     )
+    of = "" if small else f", {100 * prob:g} % interval"
     ax.set_title(
-        f"ECE {mean}, {100 * prob:g} % interval [{low}, {high}]",
+        f"ECE {mean}{of} [{low}, {high}]",
         loc="left",
-        fontsize=SMALL + 1,
-        pad=above + 1.25 * SMALLER * len(lines) + 3,
+        fontsize=TINY + 1 if small else SMALL + 1,
+        pad=above + 1.25 * size * len(lines) + 3,
     )

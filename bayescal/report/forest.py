@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _render
 from bayescal._draws import Draws
+from bayescal._render import wrapped
 from bayescal.report.drawing import BLUE, GREY, SMALL, SMALLER, axes_or_new
+from bayescal.report.room import TINY, is_small, keep_within, small_words
+from bayescal.results import wording
+from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparable import Estimand, called, values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
@@ -24,6 +29,10 @@ INNER = 0.5
 NAME_WIDTH = 24
 #: Inches of a row, and how many rows are named at most.
 ROW, NAMED_ROWS = 0.36, 60
+#: Width and height in inches below which labels are fewer and smaller.
+ROOM = (4.0, 1.4)
+#: The estimand that has a sign, for which a line marks 0.
+SIGNED = "signed_error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +107,7 @@ def plot_forest(
     ----------
     evaluations : GroupedEvaluation or mapping of label to Evaluation
         From ``evaluate(..., by=...)``, which adds all rows as the last row and a dashed line; or evaluations by name.
+        A solid line marks 0 for estimands with a sign, such as the signed error.
     ax : matplotlib Axes, optional
         Where to draw. By default on a new pyplot figure, as high as the rows need.
     estimand : str or callable, default "ece"
@@ -132,25 +142,35 @@ def plot_forest(
     """
     shown = _rows_of(evaluations)
     rows = forest(
-        [f"{name} (n = {e.counts.n_rows})" for name, e in shown],
+        [f"{_render.name(name)} (n = {e.counts.n_rows})" for name, e in shown],
         np.stack([values_of(e, estimand) for _, e in shown], axis=1),
         prob,
     )
     ax = axes_or_new(ax, figsize=(6.0, min(1.1 + rows_height(rows.names), 14.0)))
+    small = is_small(ax, *ROOM)
     grouped = isinstance(evaluations, GroupedEvaluation)
     colours = [BLUE] * len(rows)
     if grouped:
         colours[-1] = GREY
         ax.axvline(rows.mean[-1], color=GREY, linewidth=1, linestyle="--", zorder=1)
         ax.axhline(len(rows) - 1.5, color=GREY, linewidth=0.6, alpha=0.5)
-    draw_forest(ax, rows, colours)
-    ax.set_xlabel(f"{axis_label(estimand)}\n{key(prob)}", fontsize=SMALL + 0.5)
+    draw_forest(ax, rows, colours, small=small)
+    if has_sign(estimand, rows):
+        mark_zero(ax)
+    target = shown[0][1].counts.target
+    words = direction(estimand, target)
+    ax.set_xlabel("\n".join([axis_label(estimand, target), *words, key(prob)]), fontsize=SMALL + 0.5, parse_math=False)
+    if small:
+        small_words(ax)
+    keep_within(ax)
     return ax
 
 
 def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
     if isinstance(evaluations, GroupedEvaluation):
         return [*zip(evaluations.names, evaluations.values(), strict=True), ("all rows", evaluations.overall)]
+    if isinstance(evaluations, ClasswiseEvaluation):
+        raise TypeError("`evaluations` must be a mapping; of classes pass `{name: result[name] for name in result}`.")
     if not isinstance(evaluations, Mapping):
         raise TypeError(
             "`evaluations` must be a GroupedEvaluation, from `evaluate(..., by=...)`, or a mapping of names to "
@@ -167,7 +187,7 @@ def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
     return [(str(name), evaluation) for name, evaluation in evaluations.items()]
 
 
-def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str]) -> None:
+def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool = False) -> None:
     """Dots and bars of rows 0, 1, ... from the top, named at the left."""
     place = np.arange(len(rows))
     thin = min(1.0, (25 / max(len(rows), 1)) ** 0.5)
@@ -184,40 +204,60 @@ def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str]) -> None:
         gid="mean",
     )
     ax.set_ylim(len(rows) - 0.4, -0.6)
-    name_rows(ax, rows.names)
-    calm(ax)
+    name_rows(ax, rows.names, small=small)
+    calm(ax, ticks=3 if small else 5)
 
 
-def name_rows(ax: "Axes", names: Sequence[str]) -> None:
-    """Names at the left, long ones on several lines; of very many rows only some."""
-    step = -(-len(names) // NAMED_ROWS)
-    lines = [wrapped(name, NAME_WIDTH) for name in names[::step]]
-    crowded = len(names) > 25
-    ax.set_yticks(range(0, len(names), step), lines, fontsize=SMALLER - 1 if crowded else SMALL + 0.5)
+def name_rows(ax: "Axes", names: Sequence[str], *, small: bool = False) -> None:
+    """Write the names at the left, on several lines if there is room; of very many rows only some are named."""
+    size = TINY if small else SMALLER - 1 if len(names) > 25 else SMALL + 0.5
+    room = (
+        (0.6 if small else 0.75) * ax.bbox.height * 72 / ax.figure.dpi / (1.2 * size) / len(names)
+    )  # lines of text per row
+    step = max(-(-len(names) // NAMED_ROWS), int(np.ceil(1 / room)))
+    width = NAME_WIDTH * 2 // 3 if small else NAME_WIDTH
+    lines = [wrapped(name, width) for name in names[::step]]
+    if small and max(name.count("\n") + 1 for name in lines) > room * step:
+        lines = one_line_each([re.sub(r" \(n = \d+\)$", "", name) for name in names[::step]], width)
+    ax.set_yticks(range(0, len(names), step), lines, fontsize=size, parse_math=False)
     ax.tick_params(axis="y", length=0)
 
 
-def calm(ax: "Axes") -> None:
+def one_line_each(names: Sequence[str], width: int) -> list[str]:
+    """Shorten names in the middle; if that makes two of them equal, remove their common beginning instead."""
+    lines = [_render.cut(name, width) for name in names]
+    if len(set(lines)) == len(set(names)):
+        return lines
+    same = next((i for i, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0)
+    return [f"...{_render.cut(name[same:], width - 3)}" for name in names]
+
+
+def mark_zero(ax: "Axes") -> None:
+    """Draw a line at 0: to its left probabilities are too high, to its right too low."""
+    ax.axvline(0, color=GREY, linewidth=1.2, zorder=1, gid="zero")
+
+
+def has_sign(estimand: Estimand, rows: Forest) -> bool:
+    """Return whether an estimand can be negative."""
+    return estimand == SIGNED or bool((rows.low < 0).any())
+
+
+def direction(estimand: Estimand, target: str) -> list[str]:
+    """Return the label lines that explain the sign of the signed error; an empty list for other estimands."""
+    if estimand != SIGNED:
+        return []
+    too_high, too_low = wording.direction_words(target)
+    return [f"below 0: {too_high}, above: {too_low}"]
+
+
+def calm(ax: "Axes", ticks: int = 5) -> None:
     """Few ticks below, and no frame but the axis they stand on."""
     from matplotlib.ticker import MaxNLocator
 
-    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    ax.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter("{x:.4g}")
     ax.tick_params(axis="x", labelsize=SMALL)
     ax.spines[["left", "right", "top"]].set_visible(False)
-
-
-def wrapped(name: str, width: int) -> str:
-    """A name on as many lines as it needs, broken after a space or a sign, and within a word only if it must be."""
-    width, lines = max(width, 6), [""]
-    for part in re.findall(r"[^\s_./-]*[\s_./-]*", name):
-        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
-            lines.append("")
-        while len(part.rstrip()) > width:
-            lines[-1], part = part[:width], part[width:]
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(line.strip() for line in lines)
 
 
 def name_lines(names: Sequence[str]) -> int:
@@ -230,10 +270,12 @@ def rows_height(names: Sequence[str]) -> float:
     return len(names) * max(ROW, 0.08 + 0.17 * name_lines(names))
 
 
-def axis_label(estimand: Estimand) -> str:
-    """An estimand as an axis calls it."""
+def axis_label(estimand: Estimand, target: str) -> str:
+    """Return the axis label of an estimand; the words for errors of one direction depend on the target."""
     name = called(estimand)
-    return "Expected Calibration Error (ECE)" if name == "ece" else name.replace("_", " ")
+    if name == "ece":
+        return "Expected Calibration Error (ECE)"
+    return _render.name(wording.quantity(name, target)).replace("_", " ")
 
 
 def key(prob: float) -> str:

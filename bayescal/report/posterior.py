@@ -8,11 +8,15 @@ import numpy as np
 from bayescal import _render
 from bayescal.report.density import Density, density_of, draw_density
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, axes_or_new, headline, require_evaluation
+from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: Width and height in inches below which labels are fewer and smaller.
+ROOM = (4.0, 3.2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +129,7 @@ def plot_posterior(
 
     shapes = posterior_shapes(evaluation, prob)
     ax = axes_or_new(ax, figsize=(6.0, 3.8))
+    small = is_small(ax, *ROOM)
     rows = [("posterior", shapes.posterior, BLUE, 1.0)]
     if shapes.null is not None:
         rows.append(("if calibrated", shapes.null, GREY, 0.7))
@@ -137,8 +142,9 @@ def plot_posterior(
     right = 1.06 * max(max(d.high, *d.x[-1:], *d.stem_x[-1:]) for _, d, _, _ in rows)
     right = max(right, 1.06 * np.nan_to_num(shapes.plug_in), 1e-6)
     ax.set(xlim=(-0.02 * right, right), ylim=(bases[-1] - 0.3, 1.3))
-    ax.set_xlabel(f"{_quantity(evaluation)}\ndot: mean, bar: {100 * prob:g} % interval")
-    ax.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    key = f"dot: mean, bar: {100 * prob:g} % interval"
+    ax.set_xlabel(f"ECE; {key}" if small else f"{_quantity(evaluation)}\n{key}")
+    ax.xaxis.set_major_locator(MaxNLocator(3 if small else 5, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter("{x:.4g}")  # a common factor in the corner would lie on the label
     ax.set_yticks(bases, [_row_name(name, density) for name, density, _, _ in rows])
     for label, (_, _, colour, _) in zip(ax.get_yticklabels(), rows, strict=True):
@@ -147,7 +153,10 @@ def plot_posterior(
     ax.spines[["left", "right", "top"]].set_visible(False)
     if shapes.null is not None:
         _draw_plug_in(ax, shapes.plug_in, right)
-    headline(ax, evaluation, prob, above=4)
+    headline(ax, evaluation, prob, above=4, small=small)
+    if small:
+        small_words(ax)
+    keep_within(ax)
     return ax
 
 

@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal._draws import Draws
+from bayescal.posterior.shrinkage import ShrinkagePosterior
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY, SMALL, axes_or_new, headline, require_evaluation
+from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.results import wording
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 
@@ -16,12 +19,19 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: What the y axis of a reliability diagram is called, by target.
-OUTCOME_RATE = {"event": "event rate", "classwise": "class frequency"}
+#: What the axes of a reliability diagram are called, where it is not confidence and accuracy.
+AXES = {
+    "event": ("stated probability", "event rate"),
+    "classwise": ("stated probability", "class frequency"),
+}
 #: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar less than half as strong as a full one's.
 THIN = 10
+#: Radius of a dot, as a share of the height of the axes.
+DOT = 0.012
 #: Three points or more within this range of confidence are enlarged.
 CROWDED = 0.35
+#: Width and height in inches below which labels are fewer and smaller.
+ROOM = (4.0, 3.6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +63,11 @@ class ReliabilityPoints:
     accuracy: Floats
     low: Floats
     high: Floats
+
+    @property
+    def outside(self) -> NDArray[np.bool_]:
+        """Flag bins whose observed accuracy lies outside the interval, shape (n_occupied,)."""
+        return (self.accuracy < self.low) | (self.accuracy > self.high)
 
 
 def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> ReliabilityPoints:
@@ -106,9 +121,9 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
     Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. Below the
-    diagonal accuracy falls short of confidence: over-confident. Bins with few rows are pale, with fewer than ten
-    hollow; bins without rows are not there. The histogram below shows the share of the rows in each bin, over the
-    bin's interval.
+    diagonal, accuracy is lower than confidence: the classifier is over-confident or, for an event, the probability is
+    stated too high. Bins with few rows are pale, those with fewer than ten are hollow, and empty bins are not drawn.
+    The histogram below shows the share of rows per bin, over the bin's interval.
 
     Parameters
     ----------
@@ -138,8 +153,16 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     Notes
     -----
     Both axes run from 0 to 1 unless three or more bins crowd into a third of the range, as they do for an
-    accurate network; then that part is enlarged. No global style is changed. The key and the headline stand above the
-    axes, so a grid of several wants room: ``plt.subplots(2, 2, layout="constrained")``.
+    accurate network; then that part is enlarged. No global style is changed.
+
+    A dot may lie outside its bar. Where this can be seen, a line above the axes explains it. The dot shows its own bin
+    alone. Under the shrinkage model the bar also uses the other bins: if they indicate that the classifier is nearly
+    calibrated, a gap in one bin is likely due to chance. Under the other models the bar combines the rows of its bin
+    with the prior. In a bin without positive rows, or with positive rows only, an equal-tailed interval ends short of
+    0 or 1.
+
+    The picture stays within its subplot; in less than 4 by 3.6 inches, labels are fewer and smaller.
+    ``plt.subplots(2, 2, layout="constrained")`` makes the best use of the space.
 
     Examples
     --------
@@ -157,18 +180,36 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
             "`ax` already holds a reliability diagram, or is part of a grid that moves it. "
             "Give each diagram axes of its own: `fig, axes = plt.subplots(1, 2)`."
         )
+    small = is_small(ax, *ROOM)
     below = _axes_below(ax)
     window = _window(points)
     if not len(points.n):
         ax.text(0.5, 0.5, "no rows", transform=ax.transAxes, ha="center", va="center", color=GREY)
-    _draw_sides(ax, *window)
-    _draw_points(ax, points)
+    _draw_sides(ax, *window, wording.direction_words(evaluation.counts.target))
+    _draw_points(ax, points, 0.6 if small else 1.0)
     _draw_mass(below, points)
-    ax.set(xlim=window[0], ylim=window[1], ylabel=OUTCOME_RATE.get(evaluation.counts.target, "accuracy"))
+    stated, happened = AXES.get(evaluation.counts.target, ("confidence", "accuracy"))
+    below.set_xlabel(stated)
+    ax.set(xlim=window[0], ylim=window[1], ylabel=happened)
     ax.tick_params(labelbottom=False)
-    _reliability_key(ax, prob, thin=bool((points.effective_n < THIN).any()))
-    headline(ax, evaluation, prob, above=16)
+    lines = _reliability_key(ax, prob, thin=bool((points.effective_n < THIN).any()), small=small)
+    above = (TINY if small else SMALL) * 1.4 * lines + 4
+    headline(ax, evaluation, prob, above=above, note=_note(points, evaluation, window[1]), small=small)
+    if small:
+        small_words(ax)
+        below.set_yticks([])
+    keep_within(ax)
     return ax
+
+
+def _note(points: ReliabilityPoints, evaluation: Evaluation, window: tuple[float, float]) -> str:
+    """Return the explanation of dots outside their bars; empty if every dot touches its bar in the picture."""
+    away = np.maximum(points.low - points.accuracy, points.accuracy - points.high)
+    if not (away > DOT * (window[1] - window[0])).any():
+        return ""
+    if isinstance(evaluation.posterior, ShrinkagePosterior):
+        return "Dot outside its bar: a dot is one bin alone, a bar uses all bins."
+    return "Dot outside its bar: a bar combines its bin with the prior."
 
 
 def _one_problem(evaluation: Any) -> None:
@@ -203,7 +244,7 @@ def _window(points: ReliabilityPoints) -> tuple[tuple[float, float], tuple[float
     return x, (max(low - room, -0.02), high + room)
 
 
-def _draw_sides(ax: "Axes", x: tuple[float, float], y: tuple[float, float]) -> None:
+def _draw_sides(ax: "Axes", x: tuple[float, float], y: tuple[float, float], words: tuple[str, str]) -> None:
     """The diagonal, and what it means to lie on either side of it."""
     ends = [-1.0, 2.0]
     ax.fill_between(ends, ends, 2.0, color=SKY, alpha=0.10, linewidth=0, zorder=0)
@@ -216,11 +257,12 @@ def _draw_sides(ax: "Axes", x: tuple[float, float], y: tuple[float, float]) -> N
         # bars of thin bins reach into the corners: the words stay legible on them
         "bbox": {"facecolor": ax.get_facecolor(), "alpha": 0.6, "linewidth": 0, "pad": 1},
     }
-    ax.text(0.03, 0.97, "under-confident", color=BLUE, va="top", **style)
-    ax.text(0.97, 0.03, "over-confident", color=ORANGE, ha="right", **style)
+    too_high, too_low = words
+    ax.text(0.03, 0.97, too_low, color=BLUE, va="top", **style)
+    ax.text(0.97, 0.03, too_high, color=ORANGE, ha="right", **style)
 
 
-def _draw_points(ax: "Axes", points: ReliabilityPoints) -> None:
+def _draw_points(ax: "Axes", points: ReliabilityPoints, scale: float) -> None:
     """A dot and a bar for each bin, paler where they rest on few rows, and hollow on fewer than `THIN`."""
     from matplotlib.colors import to_rgba
 
@@ -229,7 +271,7 @@ def _draw_points(ax: "Axes", points: ReliabilityPoints) -> None:
     bar[:, 3] = 0.2 + 0.45 * n / (n + THIN)
     inside = np.tile(to_rgba(BLUE), (len(n), 1))
     inside[n < THIN] = to_rgba(ax.get_facecolor())
-    crowd = min(1.0, (25 / max(len(n), 1)) ** 0.5)  # a hundred bins take thinner strokes
+    crowd = scale * min(1.0, (25 / max(len(n), 1)) ** 0.5)  # a hundred bins take thinner strokes
     ax.vlines(
         points.confidence,
         points.low,
@@ -265,14 +307,14 @@ def _draw_mass(below: "Axes", points: ReliabilityPoints) -> None:
         edgecolor=below.get_facecolor(),
         linewidth=min(0.6, 15 / max(len(width), 1)),
     )
-    below.set(xlabel="confidence", ylabel="rows", ylim=(0, 1.1 * max(points.share, default=1.0)))
+    below.set(ylabel="rows", ylim=(0, 1.1 * max(points.share, default=1.0)))
     below.yaxis.set_major_locator(MaxNLocator(2))
     below.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
     below.spines[["top", "right"]].set_visible(False)
 
 
-def _reliability_key(ax: "Axes", prob: float, thin: bool) -> None:
-    """One line above the axes: inside, it would sit on somebody's data."""
+def _reliability_key(ax: "Axes", prob: float, *, thin: bool, small: bool) -> int:
+    """Draw the key above the axes, where it hides no data; return its number of lines."""
     from matplotlib.lines import Line2D
 
     dot: dict[str, Any] = {"color": BLUE, "marker": "o", "linestyle": "", "markersize": 5}
@@ -281,16 +323,21 @@ def _reliability_key(ax: "Axes", prob: float, thin: bool) -> None:
         Line2D([], [], label=f"< {THIN} rows", markerfacecolor=ax.get_facecolor(), **dot),
         Line2D([], [], color=BLUE, alpha=0.65, linewidth=4, label=f"{100 * prob:g} % interval"),
     ]
+    if not thin:
+        del handles[1]
+    # entries that do not fit side by side are stacked
+    wide = sum(len(str(handle.get_label())) + 5 for handle in handles) > characters(ax, TINY if small else SMALL)
     ax.legend(
-        handles=handles if thin else [handles[0], *handles[2:]],
+        handles=handles,
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=3,
+        ncols=1 if wide else 3,
         frameon=False,
         fontsize=SMALL,
         borderaxespad=0.2,
         borderpad=0,
         handlelength=1.2,
-        handletextpad=0.3,
+        handletextpad=0.5,
         columnspacing=0.9,
     )
+    return len(handles) if wide else 1

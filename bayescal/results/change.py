@@ -6,8 +6,9 @@ import numpy as np
 
 from bayescal import _render
 from bayescal._draws import Draws
-from bayescal.results.comparable import Estimand, in_words
+from bayescal.results.comparable import Estimand
 from bayescal.results.comparison import SURE, Comparison
+from bayescal.results.remarks import of_several
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %")
 
@@ -52,9 +53,9 @@ class Change(Comparison):
             Whether it has, by how much, and how sure that is.
         """
         change = self._of_sizes(estimand)
-        low, high = change.interval(prob)
+        mean, low, high = (_render.number(v, 3) for v in (change.mean(), *change.interval(prob)))
         decided = self.decide(estimand=estimand)
-        told = f"now minus reference {change.mean():.3f}, {100 * prob:g} % credible interval {low:.3f} to {high:.3f}"
+        told = f"now minus reference {mean}, {100 * prob:g} % credible interval {low} to {high}"
         shares = "; ".join(f"{said} {_render.probability(decided[key])}" for key, said in self._outcomes().items())
         return f"{self.verdict(estimand=estimand)} ({told}; {shares})."
 
@@ -71,7 +72,7 @@ class Change(Comparison):
         str
             What `sentence` begins with.
         """
-        what = f"size of the {in_words(estimand)}" if self._signed(estimand) else in_words(estimand)
+        what = self._what(estimand)
         decided = self.decide(estimand=estimand)
         if decided["p_rope"] >= SURE:
             return f"The {what} is practically unchanged"
@@ -104,10 +105,15 @@ class Change(Comparison):
         change = self.difference()
         low, high = change.interval(0.95)
         rows.append(["now - reference", "", *map(_render.number, [change.mean(), change.sd(), low, high])])
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows)
+        remarks = of_several({name: evaluation.remarks for name, evaluation in self.evaluations.items()})
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
 
     def __repr__(self) -> str:
         return f"Change({self.spec})"
+
+    def _in_order(self, estimand: Estimand) -> tuple[str, ...]:
+        """Return now before the reference, whichever is better: the difference is a change in time."""
+        return self.names
 
     def _of_sizes(self, estimand: Estimand) -> Draws:
         """Draws of the change of an estimand's size, which for most is the estimand."""

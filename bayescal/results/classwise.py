@@ -14,6 +14,7 @@ from bayescal.estimands.classwise import classwise_mean, marginal_mean
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.remarks import of_several, remarks_of
 from bayescal.stats.binned import BinnedCounts
 
 if TYPE_CHECKING:
@@ -128,6 +129,12 @@ class ClasswiseEvaluation:
             rows.append(wording.table_row(draws, f"class {label}", prob, float(plug_in[i]), float(null[:, i].mean())))
         return rows
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals, each with the classes that it concerns."""
+        of_class = zip(self.classes, self.counts, strict=True)
+        return tuple(of_several({f"class {label}": remarks_of(counts, self.model) for label, counts in of_class}))
+
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the two means and of each class."""
         prob = _checks.fraction("prob", prob)
@@ -160,6 +167,7 @@ class ClasswiseEvaluation:
         shown, remarks = rows, []
         if len(rows) > 22:
             shown, remarks = rows[:22], [f"{len(rows) - 22} more classes: see `.summary()` or `.by_class`."]
+        remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, shown, remarks)
 
     def __str__(self) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._draws import BinDraws, Draws
 from bayescal.estimands import errors
+from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 
 Floats = NDArray[np.float64]
@@ -16,15 +17,6 @@ Floats = NDArray[np.float64]
 Estimand = str | Callable[[BinDraws], Draws]
 
 NAMED = (*errors.REPORTED, "brier_score")
-WORDS = {
-    "ece": "ECE",
-    "l2_error": "l_2 error",
-    "max_error": "largest error",
-    "signed_error": "signed error",
-    "overconfidence": "over-confidence",
-    "underconfidence": "under-confidence",
-    "brier_score": "Brier score",
-}
 
 
 def checked_rope(rope: Any) -> float:
@@ -60,9 +52,40 @@ def called(estimand: Estimand) -> str:
     return estimand if isinstance(estimand, str) else getattr(estimand, "__name__", "estimand")
 
 
-def in_words(estimand: Estimand) -> str:
-    """What an estimand is called in a sentence."""
-    return WORDS.get(estimand, called(estimand)) if isinstance(estimand, str) else called(estimand)
+def in_words(estimand: Estimand, target: str) -> str:
+    """Return the words for an estimand in a sentence about rows of this target."""
+    return wording.estimand_words(estimand, target) if isinstance(estimand, str) else called(estimand)
+
+
+def pair_key(rope: float) -> str:
+    """Explain the columns of probabilities in a table of pairs of models."""
+    return (
+        f"P(1st), P(2nd): that model is better, its ECE smaller by more than {rope:g}. "
+        f"P(equal): they are no more than {rope:g} apart (the rope)."
+    )
+
+
+def p_smallest(values: Floats) -> Floats:
+    """Compute the probability that each column is the smallest; columns that tie in a draw share it equally.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n_draws, n)
+        Joint draws.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Probabilities that add up to 1.
+
+    Examples
+    --------
+    >>> p_smallest(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
+    array([0.75, 0.25, 0.  ])
+    """
+    smallest = values == values.min(axis=1, keepdims=True)
+    shares: Floats = (smallest / smallest.sum(axis=1, keepdims=True)).mean(axis=0)
+    return shares
 
 
 def same_spec(evaluations: Mapping[str, Evaluation]) -> None:

@@ -12,8 +12,9 @@ from bayescal import _arviz, _checks, _render
 from bayescal._draws import Draws
 from bayescal.estimands.joint import correlation
 from bayescal.posterior.copula import reorder
-from bayescal.results.comparable import NAMED, Estimand, called, checked_rope, in_words, values_of
+from bayescal.results.comparable import NAMED, Estimand, called, checked_rope, in_words, p_smallest, pair_key, values_of
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.remarks import of_several
 from bayescal.stats.paired import PairedCounts
 
 if TYPE_CHECKING:
@@ -185,9 +186,7 @@ class Comparison:
 
     def p_best(self, estimand: Estimand = "ece") -> dict[str, float]:
         """Probability that each model is the best; models that tie in a draw share it. They add up to 1."""
-        size = np.abs(self.draws(estimand).values)
-        best = size == size.min(axis=1, keepdims=True)
-        shares = (best / best.sum(axis=1, keepdims=True)).mean(axis=0)
+        shares = p_smallest(np.abs(self.draws(estimand).values))
         return dict(zip(self.names, shares.tolist(), strict=True))
 
     def expected_ranks(self, estimand: Estimand = "ece") -> dict[str, float]:
@@ -220,7 +219,7 @@ class Comparison:
         return np.clip(steps.cumsum(axis=1)[:, :-1] / n_draws, 0, 1)
 
     def table(self, prob: float = 0.95, *, estimand: Estimand = "ece") -> list[dict[str, Any]]:
-        """The decision table, as data: one dict for each pair of models.
+        """Return the decision table as data: one dict per pair of models, the better one first, as in `sentence`.
 
         Parameters
         ----------
@@ -232,9 +231,10 @@ class Comparison:
         Returns
         -------
         list of dict
-            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`.
+            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`. The model
+            ``first`` has the better expected rank. `difference` and `decide` take two models in any order.
         """
-        return self._rows(combinations(self.names, 2), prob, estimand)
+        return self._rows(combinations(self._in_order(estimand), 2), prob, estimand)
 
     def _rows(self, pairs: Iterable[tuple[str, str]], prob: float, estimand: Estimand) -> list[dict[str, Any]]:
         rows = []
@@ -297,6 +297,7 @@ class Comparison:
             attrs={"spec": self.spec, "rope": self.rope, "same_rows": int(self.pairs is not None)},
         )
 
+    @_render.printable
     def sentence(self, prob: float = 0.95, *, estimand: Estimand = "ece") -> str:
         """The result in words, with its direction: of two models, or the best of several against the next.
 
@@ -317,14 +318,13 @@ class Comparison:
         i, j = self._pair(better, worse)
         size = np.abs(self.draws(estimand).values)
         difference = Draws(size[:, i] - size[:, j], "difference of sizes")
-        low, high = difference.interval(prob)
         verdict = self.verdict(estimand=estimand)
         if not self.difference(better, worse, estimand).values.any():
             return f"{verdict}: the difference is exactly 0."
-        what = f"size of the {in_words(estimand)}" if self._signed(estimand) else in_words(estimand)
+        mean, low, high = (_render.number(v, 3) for v in (difference.mean(), *difference.interval(prob)))
         told = (
-            f"{what} of {better} minus that of {worse}: {difference.mean():.3f}, {100 * prob:g} % "
-            f"credible interval {low:.3f} to {high:.3f}"
+            f"{self._what(estimand)} of {better} minus that of {worse}: {mean}, {100 * prob:g} % "
+            f"credible interval {low} to {high}"
         )
         equal = f"P(equal within {self.rope:g}) {_render.probability(decided['p_rope'])}"
         p = decided["p_left"]
@@ -337,6 +337,7 @@ class Comparison:
             f"{_render.probability(decided['p_right'])}, {equal})."
         )
 
+    @_render.printable
     def verdict(self, *, estimand: Estimand = "ece") -> str:
         """The result in words without its numbers, for a title.
 
@@ -353,26 +354,36 @@ class Comparison:
         better, worse = self._first_two(estimand)
         decided = self.decide(better, worse, estimand=estimand)
         if not self.difference(better, worse, estimand).values.any():
-            return f"{better} and {worse} have the same {in_words(estimand)} in every draw"
+            return f"{better} and {worse} have the same {self._words(estimand)} in every draw"
         if decided["p_rope"] >= SURE:
             return f"{better} and {worse} are practically equal"
-        is_better = f"has a smaller {in_words(estimand)} than"
+        is_better = f"has a smaller {self._words(estimand)} than"
         if estimand in OF_CALIBRATION:
             is_better = "is better calibrated than"
         elif self._signed(estimand):
-            is_better = f"has a {in_words(estimand)} nearer to 0 than"
+            is_better = f"has a {self._words(estimand)} nearer to 0 than"
         if decided["p_left"] >= SURE:
             return f"{better} {is_better} {worse}"
         return f"It is not settled whether {better} {is_better} {worse}"
+
+    def _words(self, estimand: Estimand) -> str:
+        return in_words(estimand, next(iter(self.evaluations.values())).counts.target)
+
+    def _what(self, estimand: Estimand) -> str:
+        """Return the words for what is compared: the estimand, or its absolute value if draws are negative."""
+        return f"size of the {self._words(estimand)}" if self._signed(estimand) else self._words(estimand)
 
     def _signed(self, estimand: Estimand) -> bool:
         """Whether some draws are below 0, so that sizes and signed differences are two things."""
         return bool((self.draws(estimand).values < 0).any())
 
+    def _in_order(self, estimand: Estimand) -> tuple[str, ...]:
+        """Return the models from the best expected rank to the worst; ties keep the given order."""
+        return tuple(sorted(self.names, key=self.expected_ranks(estimand).__getitem__))
+
     def _first_two(self, estimand: Estimand) -> tuple[str, str]:
-        """The best model and the next; of models that tie, the first that was given is named first."""
-        ranks = self.expected_ranks(estimand)
-        better, worse = sorted(self.names, key=ranks.__getitem__)[:2]
+        """Return the best model and the second best."""
+        better, worse = self._in_order(estimand)[:2]
         return better, worse
 
     @property
@@ -390,10 +401,10 @@ class Comparison:
     def sheet(self) -> _render.Sheet:
         """What printing shows, as data."""
         rows = []
-        pairs = list(combinations(self.names, 2))
+        best, *others = self._in_order("ece")
+        pairs = list(combinations((best, *others), 2))
         if len(pairs) > MOST_PAIRS:
-            best = self._first_two("ece")[0]
-            pairs = [(best, other) for other in self.names if other != best]
+            pairs = [(best, other) for other in others]
         for row in self._rows(pairs, 0.95, "ece"):
             numbers = [_render.number(row[name]) for name in ("mean", "sd", "low", "high")]
             shares = [_render.probability(row[name]).removeprefix("= ") for name in ("p_left", "p_rope", "p_right")]
@@ -403,7 +414,8 @@ class Comparison:
             f"{_render.number(m['high'])}], P(best) {_render.probability(m['p_best'])}, expected rank {m['rank']:.2f}."
             for m in self.models()
         ]
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
+        remarks += of_several({name: evaluation.remarks for name, evaluation in self.evaluations.items()})
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, [pair_key(self.rope), *remarks])
 
     def __str__(self) -> str:
         return _render.text(self.sheet())

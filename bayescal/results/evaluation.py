@@ -16,6 +16,7 @@ from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior
 from bayescal.results import wording
+from bayescal.results.remarks import remarks_of
 from bayescal.stats.binned import BinnedCounts
 
 if TYPE_CHECKING:
@@ -72,17 +73,20 @@ class Evaluation:
 
     @cached_property
     def signed_error(self) -> Draws:
-        """Draws of accuracy minus confidence on average: negative means over-confident."""
+        """Draws of accuracy minus confidence on average: negative means that confidences are too high."""
         return errors.signed_error(self.bins)
 
     @cached_property
     def overconfidence(self) -> Draws:
-        """Draws of the part of the ECE from over-confident bins."""
+        """Draws of the part of the ECE from bins whose confidence is too high.
+
+        For the target ``event`` this is not over-confidence: see `bayescal.overconfidence`.
+        """
         return errors.overconfidence(self.bins)
 
     @cached_property
     def underconfidence(self) -> Draws:
-        """Draws of the part of the ECE from under-confident bins."""
+        """Draws of the part of the ECE from bins whose confidence is too low."""
         return errors.underconfidence(self.bins)
 
     def lp_error(self, p: float = 2.0) -> Draws:
@@ -227,9 +231,12 @@ class Evaluation:
         -------
         xarray.DataTree
             Groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``, NaN where a
-            bin is left out; under the shrinkage model also intercept, slope and the index of the sub-model),
-            ``observed_data`` (rows, positives, effective rows per bin) and ``constant_data`` (edges, observed means).
-            Along ``bin`` run the coordinates bin_low, bin_high, n and mean_confidence. ``.to_netcdf`` and
+            bin is left out; under the shrinkage model also intercept and slope), ``observed_data`` (rows, positives,
+            effective rows per bin) and ``constant_data`` (edges, observed means). Under the shrinkage model
+            ``sample_stats`` holds ``sub_model``, the sub-model of each draw as an index into the attribute
+            ``sub_models``. It is not in ``posterior``, because plots and tables would treat it as a quantity.
+            In the last two groups, ``bin`` has the coordinates bin_low, bin_high, n and mean_confidence;
+            ``posterior.gap.assign_coords(constant_data.coords)`` puts them beside draws. ``.to_netcdf`` and
             `arviz.from_netcdf` keep all of it.
         """
         counts = self.counts
@@ -241,9 +248,11 @@ class Evaluation:
             posterior[name] = drawn if name == "mass" else np.where(left_out, np.nan, drawn)
         attrs = {"spec": self.spec, "model": self.model, "target": counts.target, "plug_in_ece": self.plug_in}
         attrs |= {"prior": self.posterior.prior, "bins": str(counts.bins), "n_rows": counts.n_rows}
+        sample_stats = {}
         if isinstance(self.posterior, ShrinkagePosterior):
-            for name in ("intercept", "slope", "sub_model"):
+            for name in ("intercept", "slope"):
                 posterior[name] = getattr(self.parameters, name)
+            sample_stats["sub_model"] = self.parameters.sub_model
             attrs |= {"p_calibrated": self.p_calibrated, "sub_models": list(self.sub_models)}
         edges = {"bin_low": counts.bins.edges[:-1], "bin_high": counts.bins.edges[1:]}
         observed_means = {"mean_confidence": counts.mean_confidence, "observed_accuracy": counts.accuracy}
@@ -262,15 +271,25 @@ class Evaluation:
                 "mean_confidence": counts.mean_confidence,
             },
             attrs=attrs,
+            sample_stats=sample_stats,
         )
 
     def sheet(self) -> _render.Sheet:
         """What printing shows, as data."""
         d = wording.decimals(self.ece)
-        rows = [[row["quantity"], *(_render.number(v, d) for v in list(row.values())[1:])] for row in self.table()]
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self._remarks())
+        rows = [
+            [wording.quantity(name, self.counts.target), *(_render.number(v, d) for v in numbers)]
+            for name, *numbers in (row.values() for row in self.table())
+        ]
+        remarks = [*self._references(), *self.remarks]
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, remarks)
 
-    def _remarks(self) -> list[str]:
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table; empty if no problem is known."""
+        return remarks_of(self.counts, self.model)
+
+    def _references(self) -> list[str]:
         """Beside the shrinkage model: what the reference model, the plug-in value and its null reference say."""
         if not isinstance(self.posterior, ShrinkagePosterior) or self.null_bins is None:
             return []

@@ -13,15 +13,18 @@ from bayescal.data import times
 from bayescal.data.groups import UNNAMED
 from bayescal.estimands import errors
 from bayescal.results import wording
-from bayescal.results.comparable import NAMED, Estimand, called, checked_rope, values_of
+from bayescal.results.comparable import NAMED, Estimand, called, checked_rope, p_smallest, values_of
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.remarks import of_several
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
+#: Minimum probability of having the largest error for a group to be named.
+STANDS_OUT = 0.8
 #: As many groups are printed.
 PRINTED = 25
 
@@ -171,8 +174,9 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
             attrs={"spec": self.spec, "by": self.name, "overall": self.overall.spec},
         )
 
+    @_render.printable
     def sentence(self, prob: float = 0.95) -> str:
-        """The result in words: whose interval begins highest, so not the group that is large only because it is small.
+        """State the result in words: the group that stands out, or that no group does.
 
         Parameters
         ----------
@@ -182,22 +186,74 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         Returns
         -------
         str
-            That group's ECE, the probability that it is the largest, and the ECE of all rows.
+            The ECE of the group that stands out (its ECE is the largest with a probability of at least 0.8; see
+            `standing_out`) and the ECE of all rows. If there is no such group, the sentence says so and names the group
+            with the highest probability.
         """
-        drawn = self.draws()
-        low, high = drawn.interval(prob)
-        first = int(np.argmax(low))
-        name, n_rows = self.names[first], list(self.groups.values())[first].counts.n_rows
-        of = f"{name} ({n_rows} row{'s' * (n_rows > 1)})"
-        found = f"{drawn.mean()[first]:.3f} ({100 * prob:g} % credible interval {low[first]:.3f} to {high[first]:.3f})"
-        everybody = f"that of all rows is {self.overall.ece.mean():.3f}"
+        largest = self.p_largest()
+        label = max(largest, key=largest.__getitem__)
+        of = self._with_rows(label)
+        probability = _render.probability(largest[label]).removeprefix("= ")
+        everybody = f"that of all rows is {_render.number(self.overall.ece.mean(), 3)}"
+        if len(self) > 1 and self.standing_out() is None:
+            means = [evaluation.ece.mean() for evaluation in self.groups.values()]
+            low, high = (_render.number(v, 3) for v in (min(means), max(means)))
+            return (
+                f"No group stands out: of {len(self)} groups, the ECE of {of} is the largest with probability "
+                f"{probability}; posterior means lie between {low} and {high}; {everybody}."
+            )
+        drawn = self.groups[label].ece
+        mean, low, high = (_render.number(v, 3) for v in (drawn.mean(), *drawn.interval(prob)))
+        found = f"{mean} ({100 * prob:g} % credible interval {low} to {high})"
         if len(self) == 1:
             return f"The ECE of {of} is {found}; {everybody}."
-        others = np.delete(drawn.values, first, axis=1).max(axis=1)
-        largest = _render.probability(float((drawn.values[:, first] > others).mean()))
-        return f"Of {len(self)} groups, the ECE of {of} lies highest: {found}; P(largest) {largest}; {everybody}."
+        return (
+            f"Of {len(self)} groups, {of} stands out: its ECE is {found}, the largest with probability {probability}; "
+            f"{everybody}."
+        )
+
+    def _with_rows(self, label: Any) -> str:
+        n_rows = self.groups[label].counts.n_rows
+        return f"{_in_words(label, self.name)} ({n_rows} row{'s' * (n_rows > 1)})"
+
+    def p_largest(self, estimand: Estimand = "ece") -> dict[Any, float]:
+        """Compute the probability that each group has the largest value; groups that tie in a draw share it equally.
+
+        Parameters
+        ----------
+        estimand : str or callable, default "ece"
+            The quantity; its absolute value is used if it has a sign.
+
+        Returns
+        -------
+        dict of label to float
+            Probabilities in the order of the groups; they add up to 1.
+        """
+        shares = p_smallest(-np.abs(self.draws(estimand).values))
+        return dict(zip(self.groups, shares.tolist(), strict=True))
+
+    def standing_out(self, estimand: Estimand = "ece") -> Any:
+        """Return the group whose value is the largest with a probability of at least 0.8, or None.
+
+        The largest posterior mean and the highest interval belong to some group even if groups differ only by chance.
+        They are therefore not evidence that a group is worse than the others.
+
+        Parameters
+        ----------
+        estimand : str or callable, default "ece"
+            The quantity; its absolute value is used if it has a sign.
+
+        Returns
+        -------
+        label or None
+            A key of this mapping.
+        """
+        largest = self.p_largest(estimand)
+        label = max(largest, key=largest.__getitem__)
+        return label if len(self) > 1 and largest[label] >= STANDS_OUT else None
 
     @property
+    @_render.printable
     def spec(self) -> str:
         """What was evaluated and how, on one line."""
         sizes = sorted(evaluation.counts.n_rows for evaluation in self.groups.values())
@@ -216,7 +272,11 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
             rows.append([name, str(n), *map(_render.number, numbers)])
         more = len(self) + 1 - len(shown)
         remarks = [f"{more} more groups: see `.table()` or `.summary()`."] if more else []
+        remarks += of_several({"all rows": self.overall.remarks, **self._remarks()})
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
+
+    def _remarks(self) -> dict[str, tuple[str, ...]]:
+        return {name: evaluation.remarks for name, evaluation in zip(self.names, self.groups.values(), strict=True)}
 
     def __str__(self) -> str:
         return _render.text(self.sheet())

@@ -15,6 +15,99 @@ HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
 SMALL_ECE = 0.02
 
 
+def direction_words(target: str) -> tuple[str, str]:
+    """Return the words for a negative gap (probabilities too high) and for a positive gap (too low).
+
+    Confidence in a prediction can be called over- or under-confident. For the probability of an event these words
+    mislead: an under-confident classifier states small probabilities too high and large ones too low.
+
+    Parameters
+    ----------
+    target : {"event", "top-label", "classwise", "confidence"}
+        The question that was asked of the rows.
+
+    Returns
+    -------
+    (too_high, too_low) : tuple of str
+        Words that follow a noun in a sentence.
+
+    Examples
+    --------
+    >>> direction_words("event")
+    ('stated too high', 'stated too low')
+    >>> direction_words("top-label")
+    ('over-confident', 'under-confident')
+    """
+    return _OF_PROBABILITY if target in _EVENTS else _OF_CONFIDENCE
+
+
+def quantity(name: str, target: str) -> str:
+    """Return the label of a reported quantity in a printed table.
+
+    Parameters
+    ----------
+    name : str
+        The name of the quantity, an attribute of `Evaluation`.
+    target : str
+        The target.
+
+    Returns
+    -------
+    str
+        The name itself, except for over- and underconfidence of an event.
+
+    Examples
+    --------
+    >>> quantity("overconfidence", "top-label"), quantity("overconfidence", "event")
+    ('overconfidence', 'stated too high')
+    """
+    too_high, too_low = direction_words(target)
+    return {"overconfidence": too_high, "underconfidence": too_low}.get(name, name) if target in _EVENTS else name
+
+
+def estimand_words(name: str, target: str) -> str:
+    """Return the words for a named estimand, to follow "the" or "a" in a sentence.
+
+    Parameters
+    ----------
+    name : str
+        The name of the estimand, an attribute of `Evaluation`.
+    target : str
+        The target.
+
+    Returns
+    -------
+    str
+        The words, or the name itself if none are defined.
+
+    Examples
+    --------
+    >>> estimand_words("max_error", "event")
+    'largest error'
+    >>> estimand_words("overconfidence", "event")
+    'error of probabilities stated too high'
+    """
+    directed = {"overconfidence": 0, "underconfidence": 1}
+    if target in _EVENTS and name in directed:
+        return f"error of probabilities {direction_words(target)[directed[name]]}"
+    return _WORDS.get(name, name)
+
+
+_OF_CONFIDENCE = ("over-confident", "under-confident")
+_OF_PROBABILITY = ("stated too high", "stated too low")
+#: Targets that ask for the probability of an event, not for the confidence in a prediction.
+_EVENTS = ("event", "classwise")
+_WORDS = {
+    "ece": "ECE",
+    "l2_error": "l_2 error",
+    "max_error": "largest error",
+    "signed_error": "signed error",
+    "overconfidence": "over-confidence",
+    "underconfidence": "under-confidence",
+    "brier_score": "Brier score",
+}
+
+
 def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: float) -> dict[str, Any]:
     """One quantity of a table, as data."""
     low, high = draws.interval(prob)
@@ -33,10 +126,9 @@ def specification(question: str, ece: Draws, null: Draws | None) -> str:
     """The line to put beside a reported number."""
     low, high = ece.interval(0.95)
     d = _render.decimals(high - low)
-    chance = "" if null is None else f"null {null.mean():.{d}f}, "
+    chance = "" if null is None else f"null {_render.number(null.mean(), d)}, "
     small = _render.probability(ece.pr(lambda e: e < SMALL_ECE))
-    interval = f"{ece.mean():.{d}f}, 95 % interval [{low:.{d}f}, {high:.{d}f}]"
-    return f"{question}: {interval}, {chance}P(< {SMALL_ECE:g}) {small}"
+    return f"{question}: {with_interval(ece, d)}, {chance}P(< {SMALL_ECE:g}) {small}"
 
 
 def question(asked: str, counts: Sequence[BinnedCounts], model: str, prior: str) -> str:
@@ -61,12 +153,13 @@ def sentence(name: str, ece: Draws, prob: float, plug_in: float, null: Draws | N
     """The result in words."""
     low, high = ece.interval(prob)
     d = _render.decimals(high - low)
-    said = f"The {name} is {ece.mean():.{d}f} ({100 * prob:g} % credible interval {low:.{d}f} to {high:.{d}f})"
+    mean, low, high = (_render.number(v, d) for v in (ece.mean(), low, high))
+    said = f"The {name} is {mean} ({100 * prob:g} % credible interval {low} to {high})"
     if null is None:
         return f"{said} before any row is seen: this is the prior."
     return (
-        f"{said}; the plug-in value is {plug_in:.{d}f}, "
-        f"and a perfectly calibrated model would show {null.mean():.{d}f} by chance."
+        f"{said}; the plug-in value is {_render.number(plug_in, d)}, "
+        f"and a perfectly calibrated model would show {_render.number(null.mean(), d)} by chance."
     )
 
 
@@ -87,8 +180,9 @@ def calibration(p_calibrated: float, posterior: ShrinkagePosterior) -> str:
     odds, log_factor = posterior.prior_options.prior_odds, posterior.log_bayes_factor
     side, size = ("for", log_factor) if log_factor > 0 else ("against", -log_factor)
     factor = f"{np.exp(size):.3g}" if size < np.log(1e4) else f"10^{size / np.log(10):.0f}"
+    between = np.clip(p_calibrated, np.finfo(float).tiny, 1 - np.finfo(float).eps)  # 0 and 1 are rounded numbers
     return (
-        f"Exactly calibrated: probability {_render.probability(p_calibrated).removeprefix('= ')} at prior odds "
+        f"Exactly calibrated: probability {_render.probability(between).removeprefix('= ')} at prior odds "
         f"{odds:g}:1 (Bayes factor {factor} {side} it)."
     )
 
@@ -96,5 +190,6 @@ def calibration(p_calibrated: float, posterior: ShrinkagePosterior) -> str:
 def sub_models(probabilities: Mapping[str, float]) -> str:
     """If it is not: which ways of being off are how probable, from the most to the least."""
     likely = sorted(probabilities.items(), key=lambda item: -item[1])
-    said = [f"{name} {_render.probability(p).removeprefix('= ')}" for name, p in likely if p >= 0.005]
-    return f"If not: {'; '.join(said)}."
+    shown = [(name, _render.probability(p).removeprefix("= ")) for name, p in likely if p >= 0.005]
+    (name, p), *others = shown
+    return "; ".join([f"If not: {name} (probability {p})", *(f"{name} ({p})" for name, p in others)]) + "."

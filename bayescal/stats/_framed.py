@@ -12,6 +12,7 @@ from bayescal.data.engines import names_of_columns
 from bayescal.data.predictions import TARGETS
 from bayescal.data.row_sums import RowSums, row_sums
 from bayescal.stats._kernel import Sums
+from bayescal.stats._row_counts import row_counts, summed_by_key, unit_weights
 from bayescal.stats.bins import Bins, make_bins
 
 Floats = NDArray[np.float64]
@@ -59,9 +60,9 @@ def sums_of(rows: RowSums, model: int, size: int) -> Sums:
     def by_cell(values: Any) -> Floats:
         return np.bincount(cell, values, 2 * size).reshape(2, size)
 
-    cells = np.rint(by_cell(rows.n)).astype(np.int64)
+    cells = row_counts("n", summed_by_key(cell, rows.n, 2 * size)).reshape(2, size)
     if rows.weight is None or rows.weight_sq is None:
-        weight, weight_sq = cells.astype(np.float64), cells.sum(axis=0).astype(np.float64)
+        weight, weight_sq = unit_weights(cells)
     else:
         weight, weight_sq = by_cell(rows.weight), np.bincount(index, rows.weight_sq, size)
     deviation_sq = np.bincount(index, rows.deviation_sq[model], size)
@@ -72,7 +73,7 @@ def joint_of(rows: RowSums, size: int) -> tuple[Ints, Ints, Floats, Floats]:
     """Joint cells of two models that occur, in lexicographic order: their keys, rows, weights and squared weights."""
     own, other = (2 * rows.index[i] + rows.outcome[i] for i in (0, 1))
     keys, at = np.unique(own * (2 * size) + other, return_inverse=True)
-    count = np.rint(np.bincount(at, rows.n, len(keys))).astype(np.int64)
+    count = row_counts("n", summed_by_key(at, rows.n, len(keys)))
     if rows.weight is None or rows.weight_sq is None:
-        return keys, count, count.astype(np.float64), count.astype(np.float64)
+        return keys, count, *unit_weights(count)
     return keys, count, np.bincount(at, rows.weight, len(keys)), np.bincount(at, rows.weight_sq, len(keys))

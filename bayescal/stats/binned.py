@@ -12,6 +12,7 @@ from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.stats._framed import bins_before_rows, framed, sums_of
 from bayescal.stats._looked_at import sums_of_classes, sums_of_rows
+from bayescal.stats._row_counts import added, row_counts, unit_weights
 from bayescal.stats.bins import Bins, make_bins
 
 Floats = NDArray[np.float64]
@@ -27,7 +28,7 @@ class BinnedCounts:
     bins : Bins
         The edges.
     cells : ndarray of int64, shape (2, n_bins)
-        Rows with outcome 0 (first row) and 1 (second row).
+        Rows with outcome 0 (first row) and 1 (second row); they add up to less than 2^63.
     weight : ndarray, shape (2, n_bins)
         Sum of weights by outcome; equal to `cells` where rows are unweighted.
     deviation : ndarray, shape (2, n_bins)
@@ -58,10 +59,15 @@ class BinnedCounts:
 
     def __post_init__(self) -> None:
         _checks.one_of("target", self.target, TARGETS)
+        object.__setattr__(self, "cells", row_counts("cells", self.cells))
         for name in ("cells", "weight", "deviation", "deviation_sq", "weight_sq"):
             values = getattr(self, name).view()
             values.setflags(write=False)  # `counts.k += 1` on a view would make the sums disagree
             object.__setattr__(self, name, values)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays from copies and pickles are writable and unchecked
 
     @classmethod
     def empty(cls, bins: Any = 15, *, target: str = "confidence") -> "BinnedCounts":
@@ -287,15 +293,12 @@ class BinnedCounts:
             )
         if self.target != other.target:
             raise ValueError(f"counts of target {self.target!r} and {other.target!r} answer different questions.")
-        return BinnedCounts(
-            self.bins,
-            self.cells + other.cells,
-            self.weight + other.weight,
-            self.deviation + other.deviation,
-            self.deviation_sq + other.deviation_sq,
-            self.weight_sq + other.weight_sq,
-            self.target,
-        )
+        cells = row_counts("cells", added(self.cells, other.cells))
+        weight, weight_sq = self.weight + other.weight, self.weight_sq + other.weight_sq
+        if not (self.weighted or other.weighted):  # from 2^53 rows on, float sums may be inexact
+            weight, weight_sq = unit_weights(cells)
+        deviation, deviation_sq = self.deviation + other.deviation, self.deviation_sq + other.deviation_sq
+        return BinnedCounts(self.bins, cells, weight, deviation, deviation_sq, weight_sq, self.target)
 
     __radd__ = __add__
 
@@ -415,15 +418,10 @@ class BinnedCounts:
         def add(values: NDArray[Any]) -> NDArray[Any]:
             return np.add.reduceat(values, start[:-1], axis=-1)
 
-        return BinnedCounts(
-            merged,
-            add(self.cells),
-            add(self.weight),
-            add(self.deviation + shift * self.weight),
-            add(squares),
-            add(self.weight_sq),
-            self.target,
-        )
+        cells = add(self.cells)
+        weight, weight_sq = (add(self.weight), add(self.weight_sq)) if self.weighted else unit_weights(cells)
+        deviation = add(self.deviation + shift * self.weight)
+        return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target)
 
 
 def require_counts(counts: Any, name: str = "counts") -> None:

@@ -36,6 +36,10 @@ class Bins:
         edges.setflags(write=False)  # everything that was counted rests on them
         object.__setattr__(self, "edges", edges)
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
+
     def __len__(self) -> int:
         return len(self.edges) - 1
 

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.data.alignment import same_rows
 from bayescal.data.predictions import Predictions
 from bayescal.stats._framed import bins_before_rows, framed, joint_of, sums_of
 from bayescal.stats._kernel import bin_index
+from bayescal.stats._row_counts import row_counts, summed_by_key, unit_weights
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 
@@ -57,10 +59,15 @@ class PairedCounts:
     weight_sq: Floats
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "n", row_counts("n", self.n))
         for name in ("cells", "n", "weight", "weight_sq"):
             values = getattr(self, name).view()
             values.setflags(write=False)
             object.__setattr__(self, name, values)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays from copies and pickles are writable and unchecked
 
     @classmethod
     def empty(cls, first: Any = 15, second: Any = None, *, target: str = "confidence") -> "PairedCounts":
@@ -114,6 +121,15 @@ class PairedCounts:
         ValueError, TypeError
             As `BinnedCounts.from_arrays`; if the two models do not have the same number of rows.
         """
+        same_rows(
+            {
+                "first_outcome": first_outcome,
+                "first_confidence": first_confidence,
+                "second_outcome": second_outcome,
+                "second_confidence": second_confidence,
+                "weights": weights,
+            }
+        )
         pair = (
             Predictions.from_outcomes(first_outcome, first_confidence, weights, target=target),
             Predictions.from_outcomes(second_outcome, second_confidence, weights, target=target),
@@ -212,6 +228,11 @@ class PairedCounts:
         """Number of rows."""
         return int(self.n.sum())
 
+    @property
+    def weighted(self) -> bool:
+        """True if any weight differs from 1."""
+        return not (np.array_equal(self.weight, self.n) and np.array_equal(self.weight_sq, self.n))
+
     def __add__(self, other: object) -> "PairedCounts":
         if isinstance(other, int) and other == 0:  # what sum() begins with
             return self
@@ -220,13 +241,14 @@ class PairedCounts:
         first, second = self.first + other.first, self.second + other.second  # refuses other edges, other targets
         keys = np.concatenate([_packed(c.cells, len(second.bins)) for c in (self, other)])
         keys, at = np.unique(keys, return_inverse=True)
-        n, weight, weight_sq = (
-            np.bincount(at, np.concatenate([getattr(self, name), getattr(other, name)]), len(keys))
-            for name in ("n", "weight", "weight_sq")
-        )
-        return PairedCounts(
-            first, second, _unpacked(keys, len(second.bins)), np.rint(n).astype(np.int64), weight, weight_sq
-        )
+        n = row_counts("n", summed_by_key(at, np.concatenate([self.n, other.n]), len(keys)))
+        weight, weight_sq = unit_weights(n)
+        if self.weighted or other.weighted:
+            weight, weight_sq = (
+                np.bincount(at, np.concatenate([getattr(self, name), getattr(other, name)]), len(keys))
+                for name in ("weight", "weight_sq")
+            )
+        return PairedCounts(first, second, _unpacked(keys, len(second.bins)), n, weight, weight_sq)
 
     __radd__ = __add__
 
@@ -283,7 +305,7 @@ def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bin
         sums = [np.bincount(at, column, len(keys)) for column in stacked]
     n = np.rint(sums[0]).astype(np.int64)
     if weight is None:
-        return keys, n, n.astype(np.float64), n.astype(np.float64)
+        return keys, n, *unit_weights(n)
     return keys, n, sums[1], sums[2]
 
 

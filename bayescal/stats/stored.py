@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _files
 from bayescal.data.predictions import TARGETS
+from bayescal.stats._row_counts import MOST_ROWS, by_bin, row_counts, unit_weights
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import MOST_BINS, Bins, equal_width_edges, make_bins
 from bayescal.stats.paired import PairedCounts, require_paired
@@ -23,7 +24,6 @@ ROUNDING = 1e-6
 #: A float16 confidence lies no further than this (half of its last digit) outside a bin whose edges are float64.
 HALF_DIGIT = 2.0**-12
 TINY = float(np.finfo(np.float64).tiny)
-MOST_ROWS = 2**63 - 1
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -205,12 +205,12 @@ def sums_document(counts: BinnedCounts) -> dict[str, Any]:
         "cells": counts.cells.tolist(),
         "deviation": counts.deviation.tolist(),
         "deviation_sq": counts.deviation_sq.tolist(),
-        **(_weights_document(counts) if counts.weighted else {}),
+        **_weights_document(counts),
     }
 
 
 def _weights_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
-    if isinstance(counts, PairedCounts) and all(np.array_equal(getattr(counts, name), counts.n) for name in WEIGHTS):
+    if not counts.weighted:
         return {}
     return {name: getattr(counts, name).tolist() for name in WEIGHTS}
 
@@ -219,7 +219,7 @@ def sums_from_document(document: Any, bins: Bins, target: str, where: str = "") 
     """Counts from what was summed in each of these bins, checked; `where` begins the names in messages."""
     _files.require_entries(document, NEEDED, WEIGHTS, where.rstrip("."))
     size = len(bins)
-    cells = _integers(f"{where}cells", document["cells"], (2, size))
+    cells = row_counts(f"{where}cells", _integers(f"{where}cells", document["cells"], (2, size)))
     _total(f"{where}rows", document["rows"], cells)
     deviation = _floats(f"{where}deviation", document["deviation"], (2, size))
     deviation_sq = _floats(f"{where}deviation_sq", document["deviation_sq"], (size,))
@@ -236,16 +236,11 @@ def sums_from_document(document: Any, bins: Bins, target: str, where: str = "") 
     return BinnedCounts(bins, cells, weight, deviation, deviation_sq, weight_sq, target)
 
 
-def _by_bin(values: NDArray[Any]) -> NDArray[Any]:
-    """Both outcomes together; joint cells are what they are."""
-    return values.sum(axis=0) if values.ndim == 2 else values
-
-
 def _weights(document: Mapping[str, Any], rows: Ints, where: str) -> tuple[Floats, Floats]:
     """Sums of weights and of squared weights: the rows themselves where there are none in the document."""
     given = [name for name in WEIGHTS if name in document]
     if not given:
-        return rows.astype(np.float64), _by_bin(rows).astype(np.float64)
+        return unit_weights(rows)
     if len(given) == 1:
         raise ValueError(f"`{where}{given[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
     weight = _floats(f"{where}weight", document["weight"], rows.shape)
@@ -263,10 +258,10 @@ def _possible_weights(where: str, rows: Ints, weight: Floats, weight_sq: Floats)
     _within(f"{where}weight", "be 0 where there are no rows", np.where(rows == 0, weight, 0), 0 * weight, weight)
     with np.errstate(over="ignore"):
         each = weight * (weight / np.maximum(rows, 1))
-    least, total = _by_bin(each), _by_bin(weight)
+    least, total = by_bin(each), by_bin(weight)
     with np.errstate(over="ignore"):
         most = total**2
-    tiny = TINY * np.maximum(_by_bin(rows), 1)  # squares that float64 does not hold
+    tiny = TINY * np.maximum(by_bin(rows), 1)  # squares that float64 does not hold
     _within(f"{where}weight_sq", "fit `weight`", least * (1 - ROUNDING) - tiny, weight_sq, weight_sq)
     _within(f"{where}weight_sq", "fit `weight`", weight_sq, most * (1 + ROUNDING) + tiny, weight_sq)
 
@@ -285,7 +280,7 @@ def _paired(document: dict[str, Any]) -> PairedCounts:
     if not isinstance(document["n"], list):
         raise ValueError("`n` must be an array.")
     size = len(document["n"])
-    n = _integers("n", document["n"], (size,))
+    n = row_counts("n", _integers("n", document["n"], (size,)))
     cells = _integers("cells", document["cells"], (size, 4))
     if (n == 0).any():
         _checks.refuse("n", "must be >= 1: only cells with rows are kept", n == 0, n)
@@ -327,9 +322,7 @@ def _ascending(cells: Ints) -> None:
 
 
 def _total(name: str, stated: Any, cells: Ints) -> None:
-    rows = sum(map(int, cells.ravel()))  # Python's integers: the sum of wrong ones may be larger than int64
-    if rows > MOST_ROWS:
-        raise ValueError(f"`{name}` must be at most {MOST_ROWS}; the cells add up to {rows}.")
+    rows = int(cells.sum())
     if int(_integers(name, stated, ())) != rows:
         raise ValueError(f"`{name}` must be what the cells add up to, {rows}; it is {stated}.")
 
@@ -357,7 +350,7 @@ def _array(
     for i, value in enumerate(flat):
         if type(value) not in kinds or not holds(value):
             at = f" at index {tuple(map(int, np.unravel_index(i, shape)))}" if shape else ""
-            raise ValueError(f"`{name}` must hold {rule}; {value!r}{at} is not.")
+            raise ValueError(f"`{name}` must hold {rule}; {_checks.quoted(value)}{at} is not.")
     array = np.empty(len(flat), object)
     array[:] = flat
     return array.reshape(shape)

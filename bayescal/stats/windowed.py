@@ -73,8 +73,8 @@ class WindowedCounts:
         last = f" to {self.said(max(self.counts))}" if size > 1 else ""
         return f"{told} in {size} window{'s' * (size > 1)} of {self.window}, {self.said(min(self.counts))}{last}"
 
-    def with_rows(self, predictions: Predictions, time: Any) -> "WindowedCounts":
-        """Rows added, each to the window of its time."""
+    def batch(self, predictions: Predictions, time: Any) -> "WindowedCounts":
+        """Count rows, each in the window of its time, without adding them to the counts of this object."""
         if not isinstance(predictions, Predictions):
             raise TypeError(
                 f"`predictions` must be Predictions, not {type(predictions).__name__}; `add` takes outcome, confidence."
@@ -82,18 +82,25 @@ class WindowedCounts:
         self._require_target(predictions.target)
         kind, numbers = self._numbers(time, len(predictions))
         found, of_row = _ranked(numbers)
-        same = replace(self, kind=kind)
+        empty = replace(self, kind=kind, counts={}, forgotten=None)
         parts: Iterable[Predictions] = [predictions]
         if len(found) > 1:
-            parts = Groups(tuple(map(same.said, found.tolist())), of_row, "window").split(predictions)
+            parts = Groups(tuple(map(empty.said, found.tolist())), of_row, "window").split(predictions)
         counted = (BinnedCounts.from_predictions(part, bins=self.bins) for part in parts)
-        return self._with(kind, dict(zip(found.tolist(), counted, strict=True)))
+        return replace(empty, counts=dict(zip(found.tolist(), counted, strict=True)))
 
-    def with_counts(self, counts: BinnedCounts, time: Any) -> "WindowedCounts":
-        """Counts added to one window."""
+    def batch_of_counts(self, counts: BinnedCounts, time: Any) -> "WindowedCounts":
+        """Put counts into one window, without adding them to the counts of this object."""
         require_counts(counts)
         kind, numbers = self._numbers(time, None)
-        return self._with(kind, {int(numbers[0]): BinnedCounts.empty(self.bins, target=self.target) + counts})
+        summed = BinnedCounts.empty(self.bins, target=self.target) + counts
+        return replace(self, kind=kind, counts={int(numbers[0]): summed}, forgotten=None)
+
+    def with_batch(self, batch: "WindowedCounts") -> "WindowedCounts":
+        """Add a batch. After it was counted, another thread may have fixed the kind of time or dropped windows."""
+        if batch.kind is not None:
+            self._require_kind("time", batch.kind)
+        return self._with(batch.kind, batch.counts)
 
     def without(self, before: Any) -> "WindowedCounts":
         """Windows before a bound dropped."""
@@ -136,6 +143,20 @@ class WindowedCounts:
             return self.between(*span)
         except (ValueError, TypeError) as problem:
             raise type(problem)(f"`{name}`: {problem}") from problem
+
+    def require_windows(self, why: str) -> None:
+        """Refuse a monitor without windows; the message begins with `why`."""
+        if self.window is None:
+            raise ValueError(f"{why}; this monitor has one total. Make it with `window=`, as in '1d'.")
+
+    def require_apart(self, reference: list[int], now: list[int]) -> None:
+        """Refuse spans that share windows."""
+        both = sorted({*reference} & {*now})
+        if both:
+            raise ValueError(
+                f"`reference` and `now` must have no window in common; they share {len(both)}, first at "
+                f"{self.said(both[0])}."
+            )
 
     def __add__(self, other: "WindowedCounts") -> "WindowedCounts":
         for what in ("bins", "target", "window"):
@@ -210,9 +231,9 @@ class WindowedCounts:
         """Number of the window that begins at a moment."""
         if self.window is None:
             raise ValueError(f"`{name}` is of no use to a monitor without windows; make it with `window=`, as in '1d'.")
-        kind, (read,) = times.read_moment(name, moment)
+        kind, moments = times.read_moment(name, moment)
         self._require_kind(name, kind)
-        number = int(self.window.index(np.array([read]), name)[0])
+        number, read = int(self.window.index(moments, name)[0]), moments[0].item()
         length = self.window.length
         for k in (number, number + 1):
             begin = self.window.begin(k)
@@ -275,7 +296,7 @@ class WindowedCounts:
 
     def _read(self, name: str, written: Any) -> int:
         if (self.window is None) != (written is None) or (self.window is not None and self.kind is None):
-            raise ValueError(f"`{name}` is {written!r}, which does not fit 'window' and 'time'.")
+            raise ValueError(f"`{name}` is {_checks.quoted(written)}, which does not fit 'window' and 'time'.")
         if self.window is None:
             return 0
         return self._bound(name, written)[1]
@@ -300,6 +321,7 @@ def _window(document: Any) -> Window | None:
     if len(document) != 1:
         raise ValueError("`window` must have one length, 'microseconds' or 'number'.")
     ((unit, length),) = document.items()
-    if unit == "microseconds" and type(length) is not int:
-        raise ValueError(f"`window.microseconds` must be an integer, not {length!r}.")
+    kinds, said = {"microseconds": ((int,), "an integer"), "number": ((int, float), "a number")}[unit]
+    if type(length) not in kinds:  # neither true nor "1d" is a length
+        raise ValueError(f"`window.{unit}` must be {said}, not {_checks.quoted(length)}.")
     return replace(Window.of(length), of_dates=unit == "microseconds")

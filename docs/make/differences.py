@@ -1,9 +1,11 @@
 """Measure how often intervals of the difference of two models contain the truth; write the numbers and the tables of
-docs/explanation/comparing.md: a part of `make coverage`. With --redraw nothing is measured.
+docs/explanation/comparing.md: a part of `make coverage`. With --redraw nothing is measured. With --quick, tables are
+made from a few data sets and nothing is written.
 """
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,16 +98,15 @@ def _signed(value: float) -> str:
     return f"{value:+.4f}" if abs(value) >= 0.00005 else "0.0000"
 
 
-def write_page(numbers: dict[str, Any]) -> None:
-    """Put conditions and tables between their markers."""
+def tables(numbers: dict[str, Any]) -> dict[str, str]:
+    """Return conditions and tables by the name of their marker."""
     study = study_of(numbers)
-    made = {
+    return {
         "conditions": conditions(numbers, study),
         "overall": overall_table(study),
         "pairs": pair_table(study),
         "cells": cell_table(study),
     }
-    fill(PAGE, "make coverage", made)
 
 
 if __name__ == "__main__":
@@ -114,7 +115,11 @@ if __name__ == "__main__":
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--redraw", action="store_true", help="measure nothing")
+    parser.add_argument("--quick", action="store_true", help="two data sets per cell; write nothing")
     asked = parser.parse_args()
+    if asked.quick:
+        print(tables(measure(repeats=2, draws=200, workers=asked.workers))["overall"])
+        sys.exit()
     if not asked.redraw:
         save_rows(NUMBERS, measure(asked.repeats, asked.draws, asked.workers))
-    write_page(json.loads(NUMBERS.read_text(encoding="utf-8")))
+    fill(PAGE, "make coverage", tables(json.loads(NUMBERS.read_text(encoding="utf-8"))))

@@ -1,7 +1,7 @@
-"""Mutants of the project's own code: the places where one can be made, a sample of them, and a test run for each.
+"""Create mutants of the project's code: find the places for them, draw a sample, and run the tests on each mutant.
 
-The mutation operators are those of cosmic-ray. Every mutant is written to a copy of the project and tested in a fork of
-this process. The process has already loaded numpy, scipy and the other packages of the tests, so it takes seconds.
+The mutation operators come from cosmic-ray. Each mutant is written to a copy of the project and tested in a fork of
+this process. This takes seconds, because the process has already loaded numpy, scipy and the packages of the tests.
 """
 
 import ast
@@ -38,9 +38,9 @@ ENVIRONMENT = {"BAYESCAL_COMPILE": "never", "OPENBLAS_NUM_THREADS": "1", "OMP_NU
 #: Packages that the tests load: importing them takes longer than most tests.
 LOADED = ("numpy.testing", "scipy.integrate", "scipy.stats", "hypothesis.extra.numpy", "mpmath", "pandas", "polars")
 LOADED += ("pyarrow", "sklearn.metrics", "sklearn.isotonic", "arviz", "xarray", "rich.console", "narwhals")
-#: Processor seconds of one test, plus five times its known duration; seconds of all tests of a mutant; bytes.
+#: Limits: CPU seconds per test (plus five times its known duration), seconds for all tests of a mutant, and bytes.
 ONE_TEST, ALL_TESTS, MEMORY = 10, 300, 8 * 2**30
-#: Stands for a test where the process ended without one that failed.
+#: Replaces the name of a failed test if the process ended before a test failed.
 ENDED = "(the process ended)"
 
 type Place = tuple[int, int]
@@ -48,7 +48,7 @@ type Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A module with one change; `was` and `now` are the changed lines without indentation."""
+    """A module with one change; `was` and `now` hold the changed lines, without indentation."""
 
     file: str
     function: str
@@ -140,11 +140,11 @@ def _functions(source: str) -> dict[int, str]:
 
 
 def _mutant(file: str, function: str, line: int, source: str, operator: str, occurrence: int) -> Mutant | None:
-    """Return None if the changed text is no valid program, or the same program."""
+    """Return None if the changed text is not a valid program or is the same program."""
     changed = mutate_code(source, get_operator(operator)(), occurrence)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # as in the tests: `is` with a literal is no program
+            warnings.simplefilter("error")  # as in the tests, where `is` with a literal is an error
             compile(changed, file, "exec")
     except (SyntaxError, SyntaxWarning):
         return None
@@ -156,37 +156,37 @@ def _mutant(file: str, function: str, line: int, source: str, operator: str, occ
 
 
 class Watch:
-    """A pytest plugin that runs fast tests first, limits the time of each, and notes failures and durations."""
+    """A pytest plugin that runs fast tests first, limits the time of each, and records failures and durations."""
 
     def __init__(self, project: Path, slow: Mapping[str, float], only: Container[str]):
         self.project, self.slow, self.only = project, slow, only
         self.note: dict[str, Any] = {"failed": "", "seconds": Counter()}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Sort by known duration; all other tests keep their order."""
+        """Sort tests by known duration; tests without one keep their order."""
         items[:] = [item for item in items if not self.only or item.nodeid in self.only]
         items.sort(key=lambda item: self.slow.get(item.nodeid, 0))
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Let the system stop the process when this test has used its processor seconds."""
+        """Let the system stop the process when this test exceeds its CPU time."""
         used = sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
         limit = int(used + ONE_TEST + 5 * self.slow.get(item.nodeid, 0))
         resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
         self.write(f"{item.nodeid} (time)")
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Note a module that cannot be loaded."""
+        """Record a module that cannot be loaded."""
         if report.failed:
             self.note["failed"] = self.note["failed"] or report.nodeid
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the first test that fails, and the seconds of all."""
+        """Record the first test that fails and the durations of all tests."""
         self.note["seconds"][report.nodeid] += report.duration
         if report.failed:
             self.note["failed"] = self.note["failed"] or report.nodeid
 
     def pytest_sessionfinish(self) -> None:
-        """Check that the copy was tested, and not the installed package."""
+        """Check that the copy was tested, not the installed package."""
         imported = [Path(m.__file__ or "") for name, m in sys.modules.items() if name == "bayescal"]
         assert all(self.project in path.parents for path in imported), imported
         self.write(self.note["failed"])
@@ -197,7 +197,7 @@ class Watch:
 
 
 class Calls(Watch):
-    """A `Watch` that also notes which functions each test calls."""
+    """A `Watch` that also records which functions each test calls."""
 
     def __init__(self, project: Path):
         super().__init__(project, {}, ())
@@ -243,7 +243,7 @@ class Copy:
                 importlib.import_module(name)
 
     def learn(self, tests: Sequence[str]) -> str:
-        """Run tests without a mutant to learn their durations and calls; return the first that fails, or ""."""
+        """Run tests without a mutant and record their durations and calls; return the first that fails, or ""."""
         passed, note = self._fork(tests, lambda: Calls(self.path))
         self.slow |= note.get("seconds", {})
         for test, called in note.get("calls", {}).items():
@@ -252,7 +252,7 @@ class Copy:
         return "" if passed else note.get("failed") or ENDED
 
     def test(self, mutant: Mutant, stages: Sequence[Sequence[str]]) -> str:
-        """Return the first test that fails, or ""; if known, only tests that call the function are run."""
+        """Return the first test that fails, or ""; run only the tests that call the mutated function, if known."""
         only = self.callers.get(f"{mutant.file}:{mutant.function}", set())
         if only:
             stages = [sorted({test.split("::")[0] for test in only}, key=lambda f: f != mutant.file)]
@@ -271,7 +271,7 @@ class Copy:
 
     @staticmethod
     def _put(path: Path, source: str) -> None:
-        # Python takes bytecode as current if the source has the same length and second
+        # Python reuses bytecode if the source has the same length and the same modification second
         Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
         path.write_text(source, encoding="utf-8")
 
@@ -281,13 +281,13 @@ class Copy:
         note.unlink(missing_ok=True)
         sys.stdout.flush()
         with warnings.catch_warnings():
-            # some packages have started threads, which are idle
+            # threads that some packages have started are idle
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if not child:
             self._child(arguments, plugin)
         code = _wait(child, ALL_TESTS)
-        # without any test left, nothing failed
+        # if no test was selected, none failed
         return code in (0, pytest.ExitCode.NO_TESTS_COLLECTED), json.loads(
             note.read_text(encoding="utf-8")
         ) if note.exists() else {}
@@ -302,7 +302,7 @@ class Copy:
             os.dup2(output, 1)
             os.dup2(output, 2)
             code = int(pytest.main([*OPTIONS, *arguments], plugins=[plugin()]))
-        except BaseException:  # nothing may come back into the parent's code
+        except BaseException:  # the child must never return into the parent's code
             traceback.print_exc()
         finally:
             sys.stdout.flush()

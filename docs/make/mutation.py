@@ -1,8 +1,8 @@
-"""Change the core at one place at a time and see whether its tests fail; write the numbers and the table of
-docs/explanation/how_we_know.md: `make mutation`. With --quick a small sample, and nothing is written.
+"""Change the core in one place at a time and check whether its tests fail; write the numbers and the table of
+docs/explanation/how_we_know.md: `make mutation`. With --quick, use a small sample and write nothing.
 
-A mutant that no test can see, since it computes the same as the code, is listed with the reason in
-tests/equivalent_mutants.toml. Returns 1 if fewer than 95 % of the others are killed.
+Mutants that compute the same as the code, so that no test can detect them, are listed with a reason in
+tests/equivalent_mutants.toml. The exit status is 1 if fewer than 95 % of the other mutants are killed.
 """
 
 import argparse
@@ -22,20 +22,20 @@ from mutants import ENDED, ROOT, Copy, Mutant, places, sample
 from pages import cells, fill, save_parts, table, versions_of
 
 SCOPE = ("bayescal/posterior", "bayescal/estimands", "bayescal/stats", "bayescal/_checks.py")
-#: Tests of the whole pipeline, which mirror all layers of the core.
+#: Tests of the whole pipeline, which use all layers of the core.
 PIPELINE = ("tests/test_evaluate.py", "tests/test_contract.py", "tests/test_properties.py")
-#: More tests of a module: those of the one class that it was written for.
+#: Additional tests of a module: those of the only class that uses it.
 FURTHER = {"bayescal/stats/windowed.py": "tests/test_monitor.py"}
 #: The tests of the compiled loops, which are not mutated.
 LEFT_OUT = "--ignore=tests/stats/test_compiled.py"
 EQUIVALENT = ROOT / "tests" / "equivalent_mutants.toml"
 NUMBERS, PAGE = ROOT / "docs" / "_static" / "mutation.json", ROOT / "docs" / "explanation" / "how_we_know.md"
-#: The share of mutants, without the equivalent ones, that must be killed.
+#: Minimum share of non-equivalent mutants that must be killed.
 ENOUGH = 0.95
-SAMPLE, QUICK_SAMPLE = 300, 25
-#: A short run has the same sample every time; a full run has a new one every day, which no test was written for.
+SAMPLE, QUICK_SAMPLE = 300, 12
+#: A short run always has the same sample. A full run has a new sample every day, for which no test was written.
 QUICK_SEED = 2
-#: Tests that take at least so many seconds are stored, so that a short run begins with the others.
+#: Tests that take at least this many seconds are stored, so that a short run starts with faster ones.
 SLOW = 0.1
 OUTCOMES = ("killed", "survived", "equivalent")
 COUNTS = ("places", *OUTCOMES)
@@ -50,7 +50,7 @@ def arguments() -> argparse.Namespace:
         "--paths", nargs="+", default=SCOPE, help="folders and modules to mutate; then nothing is written"
     )
     parser.add_argument("--quick", action="store_true", help="a small sample; nothing is written")
-    parser.add_argument("--redraw", action="store_true", help="judge the last survivors anew, without another run")
+    parser.add_argument("--redraw", action="store_true", help="judge the last survivors again; run no test")
     return parser.parse_args()
 
 
@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def measure(asked: argparse.Namespace) -> dict[str, Any] | None:
-    """Draw mutants and test them; None if a test fails without a mutant."""
+    """Draw mutants and test them; return None if a test fails without a mutant."""
     files = sorted(modules(asked.paths))
     size, seed = (QUICK_SAMPLE, QUICK_SEED) if asked.quick else (SAMPLE, int(f"{datetime.now(UTC):%Y%m%d}"))
     size, seed = asked.sample or size, seed if asked.seed is None else asked.seed
@@ -79,24 +79,24 @@ def measure(asked: argparse.Namespace) -> dict[str, Any] | None:
     with tempfile.TemporaryDirectory() as folder:
         copy = Copy(Path(folder).resolve(), stored()["slow_tests"])
         tests = sorted({test for file in files for stage in mirror(file) for test in stage})
-        # a short run has no time for all tests without a mutant: it runs those that killed one, at the end
+        # a short run cannot first run all tests without a mutant; at the end it reruns those that killed one
         failed = "" if asked.quick else copy.learn(tests)
         rows = [] if failed else tested(copy, drawn)
         if killers := sorted({row["killed_by"].removesuffix(" (time)") for row in rows} - {"", ENDED}):
             failed = copy.run([LEFT_OUT, *killers])
     if failed:
-        print(f"This test fails without a mutant, so nothing can be said: {failed}")
+        print(f"This test fails without a mutant, so the run is invalid: {failed}")
         return None
     return numbers_of(files, rows, seed, copy.slow)
 
 
 def stored() -> dict[str, Any]:
-    """The numbers of the last full run."""
+    """Read the numbers of the last full run."""
     return json.loads(NUMBERS.read_text(encoding="utf-8")) if NUMBERS.exists() else {"slow_tests": {}}
 
 
 def judged_again(numbers: dict[str, Any]) -> dict[str, Any]:
-    """Count survivors that have been listed since as equivalent."""
+    """Reclassify survivors that have since been listed as equivalent."""
     listed, modules = equivalents(), {row["file"]: row for row in numbers["modules"]}
     for row in [row for row in numbers["survivors"] if is_listed(row, listed)]:
         numbers["survivors"].remove(row)
@@ -106,7 +106,7 @@ def judged_again(numbers: dict[str, Any]) -> dict[str, Any]:
 
 
 def modules(paths: Iterable[str]) -> set[str]:
-    """Python files below the paths; `__init__.py` holds nothing but a docstring."""
+    """Return the Python files below the paths, except `__init__.py`, which contains only a docstring."""
     found = [
         file for path in paths for file in ([ROOT / path] if path.endswith(".py") else (ROOT / path).rglob("*.py"))
     ]
@@ -114,7 +114,7 @@ def modules(paths: Iterable[str]) -> set[str]:
 
 
 def mirror(file: str) -> list[list[str]]:
-    """The tests of a module, in stages: its own and its doctests, those of its layer, those of the pipeline."""
+    """Return the tests of a module in stages: its own and its doctests, those of its layer, those of the pipeline."""
     layer, name = Path(file).parent.name, Path(file).stem.strip("_")
     folder = "tests" if layer == "bayescal" else f"tests/{layer}"
     own = [test for test in (f"{folder}/test_{name}.py", FURTHER.get(file, "")) if (ROOT / test).is_file()]
@@ -123,12 +123,12 @@ def mirror(file: str) -> list[list[str]]:
 
 
 def equivalents() -> list[dict[str, str]]:
-    """Mutants that compute the same, each with the reason."""
+    """Read the list of equivalent mutants."""
     return tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))["mutant"]
 
 
 def is_listed(about: Mapping[str, Any], listed: Iterable[Mapping[str, str]]) -> bool:
-    """Whether a mutant is among the equivalent ones."""
+    """Return whether a mutant is listed as equivalent."""
     return any(all(about[name] == entry[name] for name in entry.keys() - {"reason"}) for entry in listed)
 
 
@@ -150,7 +150,7 @@ def tested(copy: Copy, drawn: Sequence[Mutant]) -> list[dict[str, Any]]:
 def numbers_of(
     files: Sequence[str], rows: Sequence[Mapping[str, Any]], seed: int, seconds: Mapping[str, float]
 ) -> dict[str, Any]:
-    """What is stored."""
+    """Assemble the numbers to be stored."""
     counts = Counter((row["file"], row["outcome"]) for row in rows)
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
@@ -171,13 +171,13 @@ def numbers_of(
 
 
 def killed_share(counts: Iterable[Mapping[str, Any]]) -> float:
-    """Killed mutants among those that are not equivalent."""
+    """Return the share of killed mutants among those that are not equivalent."""
     killed, survived = (sum(row[outcome] for row in counts) for outcome in ("killed", "survived"))
     return killed / max(1, killed + survived)
 
 
 def sections(numbers: Mapping[str, Any]) -> dict[str, str]:
-    """The parts of the page."""
+    """Return the parts of the page."""
     folders: dict[str, Counter[str]] = {}
     for row in numbers["modules"]:
         name = row["file"] if row["file"] == "bayescal/_checks.py" else str(Path(row["file"]).parent)

@@ -1,7 +1,7 @@
 """Measure what counting costs, bayescal beside others on the same arrays; write the numbers, the picture and the tables
 of docs/performance.md: a part of `make bench`, some minutes. With --out-of-core a file of a billion rows is counted as
 well: nine gigabytes of disk and some minutes more; without it the last numbers of that part stay. With --redraw nothing
-is measured.
+is measured. With --quick, every part runs with few rows and nothing is written.
 """
 
 import argparse
@@ -13,14 +13,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pages import rounded, save_parts, versions_of
-from performance_page import draw, write_page
+from pages import fill, rounded, save_parts, versions_of
+from performance_page import PAGE, PICTURE, draw, page_of
 from rich.console import Console
 
 DOCS = Path(__file__).resolve().parents[1]
@@ -29,18 +30,12 @@ BENCHMARKS = DOCS.parent / "tests" / "benchmarks"
 PROGRAMS = ("bayescal", "numpy", "numba", "scikit-learn", "torchmetrics", "torch", "netcal")
 PROGRAMS += ("polars", "duckdb", "pyarrow", "pandas", "dask")
 SEED, BINS = 6, 15
-#: Rows, and bins for the last but one of these.
-SIZES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
 MANY_BINS = (10, 100, 1000, 10_000)
-#: Name, rows, classes and type of each matrix.
-MATRICES = (("many", 50_000, 1000, "f4"), ("few", 1_000_000, 10, "f4"), ("few_f8", 1_000_000, 10, "f8"))
 #: Seconds of one call, from those of fewer rows, beyond which no more rows are tried.
 LIMIT = 60.0
 #: Largest difference of two ECE of the same rows. torchmetrics turns top labels into float32 and sums in it, as others
 #: may with float32: an error of about sqrt(n) roundings.
 SAME = 1e-12
-#: Rows of the file that is larger than memory should be: so many row groups of so many rows.
-GROUPS, GROUP_ROWS = 100, 10_000_000
 READ_FILE = "reading the file, no more"
 #: Counts files that are added to measure what adding costs, and numbers of bins for their size.
 MERGED, STORED_BINS = 100, (15, 100, 1000)
@@ -49,11 +44,48 @@ Row = dict[str, Any]
 console = Console(stderr=True, highlight=False)
 
 
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of the measurements.
+
+    Parameters
+    ----------
+    rows : tuple of int
+        Numbers of rows; the second largest is also measured with many bins.
+    matrices : tuple of (str, int, int, str)
+        Name, rows, classes and type of each matrix.
+    groups, group_rows : int
+        Row groups of the file that should be larger than memory, and rows per group.
+    rounds : int
+        Number of repetitions of the measurement with parallel processes; the shortest time is kept.
+    """
+
+    rows: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
+    matrices: tuple[tuple[str, int, int, str], ...] = (
+        ("many", 50_000, 1000, "f4"),
+        ("few", 1_000_000, 10, "f4"),
+        ("few_f8", 1_000_000, 10, "f8"),
+    )
+    groups: int = 100
+    group_rows: int = 10_000_000
+    rounds: int = 5
+
+
+FULL = Sizes()
+QUICK = Sizes(
+    rows=(1000, 10_000, 20_000),
+    matrices=(("few", 10_000, 10, "f4"),),
+    groups=2,
+    group_rows=10_000,
+    rounds=1,
+)
+
+
 class Workshop:
     """A folder for arrays and compiled code, and processes that work in it."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, sizes: Sizes) -> None:
+        self.folder, self.sizes = folder, sizes
         self.environment = os.environ | {
             "NUMBA_CACHE_DIR": str(folder / "compiled"),
             "PYTHONWARNINGS": "ignore",
@@ -122,16 +154,16 @@ def agreeing(rows: list[Row]) -> None:
 # --- data
 
 
-def make_rows(folder: Path) -> None:
+def make_rows(folder: Path, sizes: Sizes) -> None:
     """A column of probabilities, outcomes that are too rare for them, and the same in Parquet files."""
     import pyarrow
     import pyarrow.parquet
 
-    n_rows = SIZES[-1]
+    n_rows, group_rows = sizes.rows[-1], sizes.group_rows
     rng = np.random.default_rng(SEED)
     p, y = np.empty(n_rows), np.empty(n_rows, np.int8)
-    for start in range(0, n_rows, GROUP_ROWS):
-        part = slice(start, start + GROUP_ROWS)
+    for start in range(0, n_rows, group_rows):
+        part = slice(start, start + group_rows)
         p[part] = rng.random(len(p[part]))
         y[part] = rng.random(len(p[part])) < p[part] ** 2
     np.save(folder / "p.npy", p)
@@ -139,14 +171,14 @@ def make_rows(folder: Path) -> None:
     for i, part in enumerate((slice(0, n_rows // 2), slice(n_rows // 2, None))):
         np.save(folder / f"p{i}.npy", p[part])
         np.save(folder / f"y{i}.npy", y[part])
-    for few in (1000, SIZES[-2]):  # 1000: what the first call, which is not timed, is given
+    for few in (1000, sizes.rows[-2]):  # 1000: what the first call, which is not timed, is given
         pyarrow.parquet.write_table(pyarrow.table({"y": y[:few], "p": p[:few]}), folder / f"{few}.parquet")
 
 
-def make_matrices(folder: Path) -> None:
+def make_matrices(folder: Path, sizes: Sizes) -> None:
     """Random points of a simplex, labels drawn from them by their running sums."""
     rng = np.random.default_rng(SEED)
-    for name, n_rows, classes, dtype in MATRICES:
+    for name, n_rows, classes, dtype in sizes.matrices:
         matrix = rng.standard_exponential((n_rows, classes))
         matrix /= matrix.sum(axis=1, keepdims=True)
         label = (matrix.cumsum(axis=1) < rng.random((n_rows, 1))).sum(axis=1).clip(max=classes - 1)
@@ -162,26 +194,26 @@ ROWS = {"arrays": {"y": "y", "p": "p"}, "read": ["y", "p"]}
 
 def of_rows(shop: Workshop) -> list[Row]:
     """Time against rows."""
-    return shop.side_by_side("rows", [(n_rows, BINS) for n_rows in SIZES], **ROWS)
+    return shop.side_by_side("rows", [(n_rows, BINS) for n_rows in shop.sizes.rows], **ROWS)
 
 
 def of_bins(shop: Workshop) -> list[Row]:
     """Time against bins."""
     from ways import COMPILED, NUMPY, SKLEARN, TORCH
 
-    shapes = [(SIZES[-2], bins) for bins in MANY_BINS]
+    shapes = [(shop.sizes.rows[-2], bins) for bins in MANY_BINS]
     return shop.side_by_side("rows", shapes, only=(COMPILED, NUMPY, SKLEARN, TORCH), **ROWS)
 
 
 def of_frames(shop: Workshop) -> list[Row]:
     """Other engines."""
-    return shop.side_by_side("frames", [(SIZES[-2], BINS)], **ROWS)
+    return shop.side_by_side("frames", [(shop.sizes.rows[-2], BINS)], **ROWS)
 
 
 def of_labels(shop: Workshop) -> list[Row]:
     """Labels and matrices."""
     rows: list[Row] = []
-    for name, n_rows, classes, dtype in MATRICES:
+    for name, n_rows, classes, dtype in shop.sizes.matrices:
         job = {"arrays": {"label": f"{name}_label", "matrix": name}, "read": ["matrix"]}
         for of in ("top_label", "top_label_ece", "classwise"):
             found = shop.side_by_side(of, [(n_rows, BINS)], **job)
@@ -209,7 +241,7 @@ def in_parallel(shop: Workshop) -> list[Row]:
     rows = []
     for parts in ([[0, 1]], [[0], [1]]):
         best = np.inf
-        for _ in range(5):
+        for _ in range(shop.sizes.rounds):
             saved = [str(shop.folder / f"part-{i}.json") for i in range(len(parts))]
             jobs = [{"do": "count_files", "parts": part, "to": to} for part, to in zip(parts, saved, strict=True)]
             processes = [shop.start(job, BAYESCAL_COMPILE="always") for job in jobs]
@@ -226,8 +258,8 @@ def in_parallel(shop: Workshop) -> list[Row]:
             for process, to in zip(processes, saved, strict=True):
                 shop.result(process)
                 Path(to).unlink()
-            assert merged.n_rows == SIZES[-1]
-        rows.append({"processes": len(parts), "n_rows": SIZES[-1], "seconds": best})
+            assert merged.n_rows == shop.sizes.rows[-1]
+        rows.append({"processes": len(parts), "n_rows": shop.sizes.rows[-1], "seconds": best})
     return rows
 
 
@@ -235,7 +267,7 @@ def of_stored(shop: Workshop) -> list[Row]:
     """Size of a counts file, and seconds to read one and add it."""
     from bayescal import BinnedCounts, load_counts, save_counts
 
-    y, p = (np.load(shop.folder / f"{name}.npy", mmap_mode="r")[:GROUP_ROWS] for name in "yp")
+    y, p = (np.load(shop.folder / f"{name}.npy", mmap_mode="r")[: shop.sizes.group_rows] for name in "yp")
     rows = []
     for bins in STORED_BINS:
         path = save_counts(BinnedCounts.from_arrays(y, p, bins=bins), shop.folder / f"counts-{bins}.json")
@@ -249,17 +281,18 @@ def of_stored(shop: Workshop) -> list[Row]:
 # --- larger than memory
 
 
-def make_billion(folder: Path) -> None:
+def make_billion(folder: Path, sizes: Sizes) -> None:
     """A Parquet file of a billion rows: the same ones again and again."""
     import pyarrow
     import pyarrow.parquet
 
-    need = 1.2 * GROUPS * GROUP_ROWS * 9
+    need = 1.2 * sizes.groups * sizes.group_rows * 9
     if shutil.disk_usage(folder).free < need:
         raise OSError(f"{need / 1e9:.0f} GB of disk are needed in {folder}; TMPDIR says where else.")
-    rows = pyarrow.table({name: np.load(folder / f"{name}.npy", mmap_mode="r")[:GROUP_ROWS] for name in "yp"})
+    columns = {name: np.load(folder / f"{name}.npy", mmap_mode="r")[: sizes.group_rows] for name in "yp"}
+    rows = pyarrow.table(columns)
     with pyarrow.parquet.ParquetWriter(folder / "billion.parquet", rows.schema) as writer:
-        for _ in range(GROUPS):
+        for _ in range(sizes.groups):
             writer.write_table(rows)
 
 
@@ -272,7 +305,7 @@ def out_of_core(shop: Workshop) -> list[Row]:
         "`bayescal report`, of the saved counts": ["report", str(counts)],
         "`bayescal report`, of the file": ["report", str(path), *columns],
     }
-    about = {"n_rows": GROUPS * GROUP_ROWS, "file_bytes": path.stat().st_size}
+    about = {"n_rows": shop.sizes.groups * shop.sizes.group_rows, "file_bytes": path.stat().st_size}
     rows = [{"what": READ_FILE, **about, "seconds": read_file(path), "peak_mb": None}]
     for name, arguments in commands.items():
         rows.append({"what": name, **about, **command_line(arguments, shop.environment)})
@@ -319,21 +352,24 @@ PARTS = {
 }
 
 
-def measure(parts: list[str]) -> None:
-    """Run parts, and save each as soon as it is measured beside what is known of the others."""
+def measured(parts: list[str], sizes: Sizes) -> Iterator[tuple[str, list[Row]]]:
+    """Measure parts one after the other and yield their results, in a temporary folder."""
     ways()
     with tempfile.TemporaryDirectory() as folder:
         # in a process of its own: Linux counts the memory of who starts a command as that of the command
-        subprocess.run([sys.executable, __file__, "--make-data", folder, "--only", *parts], check=True)
-        shop = Workshop(Path(folder))
+        options = ["--only", *parts, *(["--quick"] if sizes is QUICK else [])]
+        subprocess.run([sys.executable, __file__, "--make-data", folder, *options], check=True)
+        shop = Workshop(Path(folder), sizes)
         for part in (name for name in PARTS if name in parts):
             begin = time.perf_counter()
-            found = PARTS[part](shop)
-            known = json.loads(NUMBERS.read_text(encoding="utf-8")) if NUMBERS.exists() else {}
-            measured = {name: known.get(name, []) for name in PARTS} | {part: found}
-            dates = known.get("dates", {}) | {part: date.today().isoformat()}
-            save_parts(NUMBERS, rounded({**about(), "dates": dates, **measured}))
+            yield part, PARTS[part](shop)
             console.print(f"[green]{part}[/] [dim]{time.perf_counter() - begin:.0f} s[/]")
+
+
+def joined(known: Row, part: str, rows: list[Row]) -> Row:
+    """Combine the new numbers of one part with the stored numbers of the others."""
+    dates = known.get("dates", {}) | {part: date.today().isoformat()}
+    return rounded({**about(), "dates": dates, **{name: known.get(name, []) for name in PARTS}, part: rows})
 
 
 def about() -> Row:
@@ -353,23 +389,34 @@ def main() -> None:
     parser.add_argument(
         "--redraw", action="store_true", help="measure nothing; page and picture from the stored numbers"
     )
+    parser.add_argument("--quick", action="store_true", help="few rows for every part; write nothing")
     parser.add_argument("--only", nargs="+", choices=PARTS, metavar="PART", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--make-data", metavar="FOLDER", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    parts = asked.only or [part for part in PARTS if asked.out_of_core or part != "out_of_core"]
-    # else numba takes the script coverage.py beside this one for the package of that name
-    sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]
+    sizes = QUICK if asked.quick else FULL
+    everything = asked.out_of_core or asked.quick
+    parts = asked.only or [part for part in PARTS if everything or part != "out_of_core"]
     if asked.make_data:
-        make_rows(asked.make_data)
-        make_matrices(asked.make_data)
-        if "out_of_core" in parts:
-            make_billion(asked.make_data)
+        make_data(asked.make_data, parts, sizes)
         return
+    numbers = json.loads(NUMBERS.read_text(encoding="utf-8")) if NUMBERS.exists() else {}
     if not asked.redraw:
-        measure(parts)
-    numbers = json.loads(NUMBERS.read_text(encoding="utf-8"))
-    write_page(numbers)
-    draw(numbers)
+        for part, rows in measured(parts, sizes):
+            numbers = joined(numbers, part, rows)
+            if not asked.quick:
+                save_parts(NUMBERS, numbers)  # save each part as soon as it is measured
+    page, figure = page_of(numbers), draw(numbers)
+    if not asked.quick:
+        fill(PAGE, "make bench", page)
+        figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
+
+
+def make_data(folder: Path, parts: list[str], sizes: Sizes) -> None:
+    """Write the arrays and files that the parts read."""
+    make_rows(folder, sizes)
+    make_matrices(folder, sizes)
+    if "out_of_core" in parts:
+        make_billion(folder, sizes)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pages import fill, table
+from pages import table
 
 DOCS = Path(__file__).resolve().parents[1]
 PAGE, PICTURE = DOCS / "performance.md", DOCS / "_static" / "performance.png"
@@ -285,10 +285,10 @@ def in_words(numbers: Row) -> str:
     )
 
 
-def write_page(numbers: Row) -> None:
-    """Put everything between its markers."""
+def page_of(numbers: Row) -> dict[str, str]:
+    """Return the text between each pair of markers."""
     kept = [[what, allowed, found, "yes" if fine else "**no**"] for what, allowed, found, fine in targets(numbers)]
-    made = {
+    return {
         "words": in_words(numbers),
         "answer": answer(numbers),
         "targets": table("What | Held to | Found: | Kept", kept),
@@ -303,14 +303,13 @@ def write_page(numbers: Row) -> None:
         "cluster": cluster(numbers),
         "conditions": conditions(numbers),
     }
-    fill(PAGE, "make bench", made)
 
 
 # --- the picture
 
 
-def draw(numbers: Row) -> None:
-    """Time against rows, with the name of each line at its end."""
+def draw(numbers: Row) -> Any:
+    """Draw time against rows, with the name of each line at its end."""
     import matplotlib.pyplot as plt
 
     plt.switch_backend("agg")
@@ -343,7 +342,7 @@ def draw(numbers: Row) -> None:
     bins = rows[0]["bins"]
     said = f"Time to bin rows for the ECE: {bins} bins, one thread, all code loaded before"
     ax.set_title(said, loc="left", fontsize=11.5)
-    figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
+    return figure
 
 
 def label(ax: Any, x: float, y: float, text: str, colour: str, shift: float, bold: bool = False) -> None:

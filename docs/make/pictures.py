@@ -1,5 +1,8 @@
-"""Run the Python of README.md; write what it prints below it, and its picture to docs/_static: `make pictures`."""
+"""Run the Python of README.md; write what it prints below it, and its picture to docs/_static: `make pictures`. With
+--quick, the code runs but nothing is written.
+"""
 
+import argparse
 import contextlib
 import io
 import re
@@ -22,8 +25,15 @@ def run(match: re.Match[str]) -> str:
 
 if __name__ == "__main__":
     plt.switch_backend("agg")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="write nothing")
+    quick = parser.parse_args().quick
     NAMESPACE: dict[str, object] = {}
-    README.write_text(BLOCK_AND_OUTPUT.sub(run, README.read_text(encoding="utf-8")), encoding="utf-8")
-    PICTURE.parent.mkdir(exist_ok=True)
+    page = BLOCK_AND_OUTPUT.sub(run, README.read_text(encoding="utf-8"))
+    picture = io.BytesIO()
     # no date and no version inside, so that the same picture is the same file
-    plt.figure(1).savefig(PICTURE, dpi=110, metadata={"Software": None})
+    plt.figure(1).savefig(picture, dpi=110, metadata={"Software": None})
+    if not quick:
+        README.write_text(page, encoding="utf-8")
+        PICTURE.parent.mkdir(exist_ok=True)
+        PICTURE.write_bytes(picture.getvalue())

@@ -215,13 +215,16 @@ def truncated_likelihood(settings: Settings) -> list[Row]:
             exact |= {f"mu[{b}]": (mu, mu_sd), f"confidence[{b}]": (found.mean(), found.sd())}
             drawn |= {f"{name}[{b}]": (chains[name][..., b] - low[b]) / widths[b] for name in ("mu", "confidence")}
         bins_row |= against_exact(drawn, exact, chains)
-        bins_row |= {"model": "truncated likelihood: bins", "data": "a bin a cell of the table below"}
+        bins_row |= {"model": "truncated likelihood: bins", "data": "one bin per cell of the table below"}
+    bins_row |= {"kinds": ["mu", "confidence"]}
+    if settings.quick:
+        return [bins_row]
     with timed(f"truncated likelihood, {said(DIGITS)}") as ece_row:
         posterior = bc.dirichlet_posterior(counts_of(DIGITS), alpha="jeffreys")
         chains = sampled(dirichlet_model(posterior.counts, "jeffreys", truncation="confidences"), ["ece"], settings)
         ece_row |= against_exact({"ece": chains["ece"]}, {"ece": (truncated_ece_mean(posterior), None)}, chains)
         ece_row |= {"model": "truncated likelihood: mean ECE", "data": said(DIGITS)}
-    return [bins_row | {"kinds": ["mu", "confidence"]}, ece_row | {"kinds": ["ece"]}]
+    return [bins_row, ece_row | {"kinds": ["ece"]}]
 
 
 def one_bin_a_cell() -> tuple[bc.BinnedCounts, list[tuple[int, float]]]:
@@ -467,7 +470,7 @@ def percent(share: float) -> str:
 
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
-    """Everything between markers."""
+    """Return the text between each pair of markers."""
     about, versions = numbers["settings"], numbers["versions"]
     programs = ", ".join(f"{name} {number}" for name, number in versions.items())
     wrong, right = numbers["wrong_samplers"], numbers["right_samplers"]
@@ -533,13 +536,8 @@ def truncation_table(rows: list[Row]) -> str:
     return table(head, cells(shown, f"{{n_rows}}|{{observed:.2f}}|{moments}|{{ece_0:.4f}}|{{ece_1:.4f}}|{{ece_2:.4f}}"))
 
 
-def write_page(numbers: dict[str, Any]) -> None:
-    """Put tables between their markers."""
-    fill(PAGE, "make verify", tables(numbers))
-
-
-def draw(numbers: dict[str, Any]) -> None:
-    """Ranks of a right sampler and of a wrong one, side by side."""
+def draw(numbers: dict[str, Any]) -> Any:
+    """Draw the ranks of a right sampler and of a wrong one, side by side."""
     import matplotlib.pyplot as plt
 
     from bayescal.verify.rank_plot import plot_ranks
@@ -552,7 +550,7 @@ def draw(numbers: dict[str, Any]) -> None:
         ax.set_title(f"{name}\n{ax.get_title(loc='left')}", loc="left", fontsize=9.5)
         ax.spines[["top", "right"]].set_visible(False)
     panels[1].set_ylabel("")
-    figure.savefig(PICTURE, dpi=90, metadata={"Software": None})
+    return figure
 
 
 def main() -> int:
@@ -562,16 +560,15 @@ def main() -> int:
     parser.add_argument("--redraw", action="store_true", help="run nothing; page and picture from the stored numbers")
     parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1), help="processes")
     asked = parser.parse_args()
-    # else numba, which PyMC uses, takes the script coverage.py beside this one for the package of that name
-    sys.path[:] = [folder for folder in sys.path if Path(folder).resolve() != Path(__file__).resolve().parent]
-    few = {"draws": 4000, "runs": 300, "quick": True} if asked.quick else {}
+    few = {"draws": 4000, "runs": 100, "quick": True} if asked.quick else {}
     settings = Settings(workers=asked.workers, **few)
     numbers = json.loads(NUMBERS.read_text(encoding="utf-8")) if asked.redraw else measure(settings)
+    figure, page = draw(numbers), tables(numbers)
     if not asked.quick:
         if not asked.redraw:
             save_parts(NUMBERS, numbers)
-        write_page(numbers)
-        draw(numbers)
+        fill(PAGE, "make verify", page)
+        figure.savefig(PICTURE, dpi=90, metadata={"Software": None})
     found = failures(numbers)
     console.rule()
     for problem in found:

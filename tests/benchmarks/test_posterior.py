@@ -6,6 +6,8 @@ draws of the reference model at 15 bins in under 15 ms, of the shrinkage model i
 them makes 20 resamples; 1000, as one would report, take 50 times as long.
 """
 
+import os
+
 import numpy as np
 import pytest
 from ways import row_bootstrap
@@ -14,7 +16,8 @@ import bayescal as bc
 from bayescal.data.simulate import simulate
 from bayescal.estimands.plug_in import null_bins
 
-N_ROWS, N_BINS, N_DRAWS, N_RESAMPLES = 1_000_000, 15, 4000, 20
+N_ROWS = 100_000 if "BAYESCAL_QUICK" in os.environ else 1_000_000
+N_BINS, N_DRAWS, N_RESAMPLES = 15, 4000, 20
 END_TO_END = f"from {N_ROWS:,} rows to an interval"
 DRAWING = f"{N_DRAWS} draws at {N_BINS} bins"
 

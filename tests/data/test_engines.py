@@ -542,6 +542,30 @@ def test_dask_reads_each_partition_once():
     assert sorted(read) == [0, 1, 2]
 
 
+def test_dask_needs_no_support_by_narwhals(monkeypatch):
+    """narwhals 2.29 warns that dask support moves to another package; in this test narwhals refuses dask frames."""
+    table = pa.table({"outcome": [0, 1, 1], "confidence": [0.1, 0.2, 0.9], "site": ["a", "b", "a"]})
+    frame = dd.from_pandas(table.to_pandas(), npartitions=2)
+    from_native = engines.nw.from_native
+
+    def without_dask(native, *args, **options):
+        if type(native).__module__.startswith("dask"):
+            raise TypeError("dask is not supported")
+        return from_native(native, *args, **options)
+
+    monkeypatch.setattr(engines.nw, "from_native", without_dask)
+    counts = bc.BinnedCounts.from_frame(frame, by="site", bins=2)
+    assert {label: c.n.tolist() for label, c in counts.items()} == {"a": [1, 1], "b": [1, 0]}
+    with pytest.raises(ValueError, match="has no such column"):
+        bc.BinnedCounts.from_frame(frame, confidence="score")
+
+
+def test_a_dask_series_is_no_frame():
+    series = dd.from_pandas(pd.Series([0.1, 0.2], name="confidence"), npartitions=1)
+    with pytest.raises(TypeError, match="must be a data frame"):
+        bc.BinnedCounts.from_frame(series)
+
+
 def test_engines_need_no_other_packages():
     """A duckdb relation without pyarrow, pandas and polars; polars without pyarrow and pandas."""
     code = """

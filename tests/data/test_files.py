@@ -2,14 +2,18 @@
 
 import gzip
 import json
+import os
+import re
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bayescal.data.files import class_columns, read_predictions
+from bayescal.data import delimiter
+from bayescal.data.files import class_columns, open_predictions, read_predictions
 from bayescal.data.formats import Delimited, JsonLines, Parquet, open_source
+from bayescal.data.source import Source
 
 N = 200
 
@@ -213,7 +217,41 @@ BAD = {
         "label,p\n0,0.5\n1\n0,1,2\n1,0.5\n",
         r"2 fields in every row.*2 of 4 rows do not, first in line 3: 1 f",
     ),
-    "an open quote": ('label,p\n0,0.5\n1,"0.5\n0,0.5\n', r"opens a quote in line 3 that is never closed"),
+    "a delimiter at the end of a row": (
+        "label,p\n0,0.5\n1,0.5,\n",
+        r"2 fields in every row.*1 of 2 rows does not, first in line 3: 3 fields",
+    ),
+    "a delimiter at the end of every row": ("label,p\n0,0.5,\n1,0.5,\n", r"2 of 2 rows do not, first in line 2: 3 f"),
+    "two signs": ("label,p\n0,0.5\n1,+-0.5\n", r"first in line 3: '\+-0.5'"),
+    "backslashes": (
+        'label,p,n\n0,0.5,a\n1,0.5,"say \\"so\\""\n',
+        r"RFC 4180: a closing quote must be at the end of its field \(.*not with a backslash\); line 3 breaks",
+    ),
+    "a space before a quote": (
+        'label,p,n\n0,0.5, "a, b"\n',
+        r"an opening quote must be at the beginning.*; line 2 br",
+    ),
+    "line endings of two kinds": (
+        "label,p\n0,0.5\r\n1,0.5\n0,0.5\n",
+        r"line endings of one kind; it has 3 \\n, 1 \\r\\n",
+    ),
+    "a quote other than the double quote": ("label,p,n\n0,0.5,'a, b'\n", r"first in line 2: 4 fields.*double quotes"),
+    "a line beyond what is read": (
+        "label,p,n\n0,0.5," + "x" * 2_100_000 + "\n",
+        r"at most 2,000,000 characters; the row in line 2",
+    ),
+    "late damage of a gzip file": (
+        gzip.compress(("label,p\n" + "".join(f"{i % 2},{i / 1e6}\n" for i in range(100_000))).encode())[:-9],
+        r"begins as a gzip file but is broken",
+    ),
+    "JSON: a key twice": (
+        '{"label":1,"p":0.5}\n{"p":0.5,"label":1,"p":0.25}\n',
+        r"in line 2 the key 'p' occurs more than once",
+    ),
+    "JSON: a comma too many": ('{"label":1,"p":0.5}\n{"label":1,"p":0.5 ,}\n', r"line 2 is not strict JSON"),
+    "JSON: nested without an end": ('{"label":1,"p":' + "[" * 100_000 + "}\n", r"1 of 1 lines is not, first in line 1"),
+    "an open quote": ('label,p\n0,0.5\n1,"0.5\n0,0.5\n', r"a quote must be closed before the file ends; line 3 breaks"),
+    "an open quote in the header": ('label,p,"note\n0,0.5,a\n', r"must be closed before the file ends; line 1 breaks"),
     "Latin-1": ("label,p\n0,0.5\n1,é\n".encode("latin-1"), r"must be UTF-8 text.*1 of 3 lines is not, first in line 3"),
     "late Latin-1": (("label,p\n" + "0,0.5\n" * 50_000 + "1,é\n").encode("latin-1"), r"first in line 50002"),
     "no header": ("0,0.5\n1,0.25\n", r"no column 'label'.*The first line must name the columns: is it missing\?"),
@@ -310,3 +348,235 @@ def test_the_engine_reads_what_python_reads(tmp_path):
     text = [f"0.{int(rng.integers(10**9)):0{rng.integers(9, 12)}d}{int(rng.integers(10**12))}" for _ in range(20_000)]
     file = write(tmp_path / "x.csv", "label,p\n" + "".join(f"0,{t}\n" for t in text))
     assert read_predictions(file, label="label", prob="p").y_prob.tolist() == [float(t) for t in text]
+
+
+# every row is read, or the file is refused
+
+
+TIS = "y,p,text\n1,0.9,'tis\n0,0.2,plain\n1,0.7,the boys'\n0,0.1,plain\n"
+
+
+def test_apostrophes_are_no_quotes(tmp_path):
+    assert len(read_predictions(write(tmp_path / "x.csv", TIS), label="y", prob="p").y_true) == 4
+    rows = [f"{i % 2},0.5,plain" for i in range(100_000)]
+    rows[10], rows[99_000] = "1,0.25,'tis", "1,0.25,the boys'"
+    many = write(tmp_path / "many.csv", "\n".join(["y,p,text", *rows]) + "\n")
+    found = read_predictions(many, label="y", prob="p")
+    assert len(found.y_true) == 100_000
+    assert np.flatnonzero(found.y_prob == 0.25).tolist() == [10, 99_000]
+
+
+@pytest.mark.parametrize("form", ["csv", "gzipped csv", "json lines", "parquet"])
+@pytest.mark.parametrize("lost", [1, N])
+def test_rows_that_the_engine_loses_are_noticed(table, tmp_path, monkeypatch, form, lost):
+    path = tmp_path / "x"
+    if form == "parquet":
+        pq.write_table(pa.table(table), path)
+    else:
+        write(path, WRITERS[form](table))
+    monkeypatch.setattr(Source, "_fetch_blocks", lambda *_: iter([[np.zeros(N - lost)] * 2]))
+    with pytest.raises(
+        ValueError, match=rf"'x' .*it holds {N} rows by a count of its records, but {N - lost} were read"
+    ):
+        list(open_predictions(path, label="label", prob="p").blocks())
+
+
+def test_no_caller_has_all_rows_before_they_are_counted(tmp_path, monkeypatch):
+    """The last block is yielded after the count; a caller that stops early does not wait for it."""
+    file = write(tmp_path / "x.csv", "label,p\n" + "1,0.5\n" * 5)
+    blocks = [[np.ones(2), np.ones(2)], [np.ones(1), np.ones(1)]]
+    monkeypatch.setattr(Source, "_fetch_blocks", lambda *_: iter(blocks))
+    counted = []
+    monkeypatch.setattr(Delimited, "_count_rows", lambda _: counted.append(1) or 4)
+    stream = open_predictions(file, label="label", prob="p").blocks()
+    assert len(next(stream).y_true) == 2
+    assert counted == []
+    with pytest.raises(ValueError, match="4 rows by a count of its records, but 3 were read"):
+        next(stream)
+    assert counted == [1]
+
+
+def test_a_file_that_does_not_change_is_counted_once(tmp_path, monkeypatch):
+    file = write(tmp_path / "x.csv", "label,p\n1,0.5\n")
+    source = open_source(file)
+    count, counted = Delimited._count_rows, []
+    monkeypatch.setattr(Delimited, "_count_rows", lambda self: counted.append(1) or count(self))
+    for _ in range(3):
+        source.read([("p", "number")])
+    assert counted == [1]
+    write(file, "label,p\n1,0.5\n0,0.25\n")
+    assert source.read([("p", "number")])[0].tolist() == [0.5, 0.25]
+    assert counted == [1, 1]
+
+
+def test_a_column_without_a_name_is_a_column(tmp_path):
+    """pandas writes its index as such a column; a delimiter at the end of every line also creates one."""
+    for text in (",label,p\n0,1,0.5\n", "label,p,\n1,0.5,\n"):
+        assert read_predictions(write(tmp_path / "x.csv", text), label="label", prob="p").y_prob.tolist() == [0.5]
+
+
+def test_damaged_compressed_text_is_refused_although_it_can_be_decompressed(tmp_path):
+    raw = bytearray(gzip.compress(b"label,p\n" + b"1,0.5\n" * 1000))
+    raw[-6] ^= 1  # its checksum
+    with pytest.raises(ValueError, match=r"begins as a gzip file but is broken: CRC check failed"):
+        read_predictions(write(tmp_path / "x.gz", bytes(raw)), label="label", prob="p")
+
+
+# numbers
+
+
+def test_numbers_in_text_follow_a_grammar(tmp_path):
+    """Of 20 000 random strings, those that match the grammar are numbers, with the value that Python reads."""
+    grammar = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity)", re.ASCII | re.IGNORECASE)
+    rng = np.random.default_rng(5)
+    signs = [*"01234567890123456789..eE++--_ xXinfaNI()", "٣", "\u00a0", "½", "−"]
+    texts = [
+        "+-0.5",
+        "1_0",
+        "nan(1)",
+        "0x1p-1",
+        "1e",
+        ".5",
+        "5.",
+        "٠.٥",
+        "1 0",
+        " 1\t",
+        "1e400",
+        "-Infinity",
+        "1" * 400,
+    ]
+    texts += ["".join(rng.choice(signs, rng.integers(1, 7))) for _ in range(20_000)]
+    file = write(tmp_path / "x.jsonl", "".join(json.dumps({"p": text}) + "\n" for text in texts))
+    source = open_source(file)
+    sql = f"SELECT {source._number('p')} FROM {source._table(['p'])}"
+    for text, (value,) in zip(texts, source._ask(sql), strict=True):
+        accepted = value is not None and value == value
+        assert accepted == (grammar.fullmatch(text.strip(" \t\n\v\f\r")) is not None), text
+        assert not accepted or value == float(text), text
+    assert sum(grammar.fullmatch(text.strip(" \t\n\v\f\r")) is not None for text in texts) > 1000
+
+
+BIG = ("9007199254740992", "9007199254740993")
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_classes_that_float64_cannot_tell_apart_are_told_apart(tmp_path, form):
+    table = {"label": [int(BIG[1]), int(BIG[0])], f"p_{BIG[0]}": [0.75, 0.5], f"p_{BIG[1]}": [0.25, 0.5]}
+    file = tmp_path / "x"
+    if form == "parquet":
+        pq.write_table(pa.table(table), file)
+    else:
+        write(file, as_json_lines(table) if form == "jsonl" else as_delimited(table))
+    rows = read_predictions(file, label="label", prob_prefix="p_")
+    assert rows.classes == BIG
+    assert rows.y_true.tolist() == [BIG[1], BIG[0]]
+    assert rows.y_prob.tolist() == [[0.75, 0.25], [0.5, 0.5]]
+    event = read_predictions(file, label="label", prob=f"p_{BIG[1]}", classes=BIG)
+    assert event.y_true.tolist() == [BIG[1], BIG[0]]
+
+
+# names that engines interpret
+
+
+@pytest.mark.parametrize(
+    "name", ["~", "~/x", "file:x", "file:{home}/x", "http:x", "s3:x", "label=1/x", "[a]*?{b,c}'\" \n.csv"]
+)
+def test_a_relative_name_is_the_file_of_this_name(table, tmp_path, monkeypatch, name):
+    home = tmp_path / "home"
+    home.mkdir()
+    here = tmp_path / "here"
+    name = name.replace("{home}", str(home))
+    (here / name).parent.mkdir(parents=True)
+    for decoy in (home / "x", here / "x", home / "file"):
+        write(decoy, "label,p\n0,0\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+    write(here / name, as_delimited(table))
+    np.testing.assert_array_equal(read_predictions(name, label="label", prob="p").y_prob, table["p"])
+
+
+# large and strange values
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_one_long_label_does_not_widen_all_labels(tmp_path, form):
+    labels = ["cat", "dog"] * 5000
+    table = {"label": [*labels, "x" * 100_000, "cat\0"], "p_cat": [0.5] * 10_002, "p_dog": [0.5] * 10_002}
+    text = as_json_lines(table) if form == "jsonl" else as_delimited(table)
+    rows = read_predictions(write(tmp_path / "x", text), label="label", prob_prefix="p_")
+    assert rows.y_true.nbytes < 10_002 * 400
+    assert rows.y_true[:2].tolist() == ["cat", "dog"]
+    assert not set(rows.y_true[-2:].tolist()) & {"cat", "dog"}  # so they are refused as unknown classes
+    assert rows.y_true[-2].startswith("xxx")
+
+
+def test_keys_of_any_length_are_read_whole(tmp_path):
+    long = "k" * 200_000
+    file = write(tmp_path / "x.csv", f"key,p\n{long}1,0.5\n{long}2,0.25\n")
+    (keys,) = open_source(file).read([("key", "text")])
+    assert keys.tolist() == [f"{long}1", f"{long}2"]
+
+
+def test_cells_longer_than_pythons_reader_takes(tmp_path):
+    cell = "x" * 200_000
+    file = write(tmp_path / "x.csv", f'label,p,{cell}\n1,0.5,"{cell}"\n0,x,a\n')
+    with pytest.raises(ValueError, match="first in line 3: 'x'"):
+        read_predictions(file, label="label", prob="p")
+    with pytest.raises(ValueError, match="1 of 2 rows does not, first in line 2: 4 fields"):
+        read_predictions(write(file, f"label,p,a\n1,0.5,{cell},b\n1,0.5,c\n"), label="label", prob="p")
+
+
+def test_json_members_are_found_by_their_exact_names(tmp_path):
+    """Names that differ only in case are read one by one, all others in one pass."""
+    names = ["p_a", "P_A", "p_ß", 'p_"q"', "p_it's", "p_~/", "p_a.b"]
+    table = {"label": ["a"], **{name: [(i + 1) / 64] for i, name in enumerate(names)}}
+    source = open_source(write(tmp_path / "x.jsonl", as_json_lines(table)))
+    read = source.read([(name, "number") for name in names])
+    assert [float(values[0]) for values in read] == [(i + 1) / 64 for i in range(len(names))]
+
+
+def test_files_whose_names_cannot_be_read(tmp_path):
+    link = tmp_path / "link.csv"
+    link.symlink_to("gone.csv")
+    with pytest.raises(FileNotFoundError, match=r"link.csv' is a symbolic link to 'gone.csv', which does not exist"):
+        open_source(link)
+    name = os.fsdecode(b"\xff\xfe.csv")
+    try:
+        write(tmp_path / name, GOOD)
+    except (OSError, ValueError):
+        pytest.skip("this file system takes UTF-8 names only")
+    with pytest.raises(ValueError, match=r"\\xff\\xfe.csv' is not UTF-8; rename the file") as refused:
+        open_source(tmp_path / name)
+    str(refused.value).encode()
+
+
+MEGABYTE = "m" * 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        (f"label,p\n0,{MEGABYTE}\n", {"prob": "p"}),
+        (f"label,p\n{MEGABYTE},0.5\n1,0.5\n", {"prob": "p"}),
+        (f"label,{MEGABYTE}\n0,0.5\n", {"prob": "p"}),
+        ("label,p\n0,0.5\n", {"prob": MEGABYTE}),
+        (f"label,p_{MEGABYTE},p_0\n0,0.5,0.5\n", {"prob_prefix": "p_"}),
+        (f"label,p_a,p_b\n{MEGABYTE},0.5,0.5\n", {"prob_prefix": "p_", "classes": [MEGABYTE, "b"]}),
+        (f'{{"label":1,"p":"{MEGABYTE}"}}\n', {"prob": "p"}),
+        (f'{{"label":1,"p":0.5,"{MEGABYTE}":1,"{MEGABYTE}":2}}\n', {"prob": "p"}),
+        (f'{{"label":1,"p":0.5}}\n{MEGABYTE}\n', {"prob": "p"}),
+    ],
+)
+def test_long_values_are_cut_in_messages(tmp_path, text, asked):
+    with pytest.raises(ValueError, match=r"x\.csv|column") as refused:
+        read_predictions(write(tmp_path / "x.csv", text), label="label", **asked)
+    assert len(str(refused.value)) < 1500
+
+
+def test_a_field_that_python_does_not_read_is_refused_in_words(tmp_path, monkeypatch):
+    """A quote that the header opens makes the whole file one field; Python's reader has a limit."""
+    monkeypatch.setattr(delimiter, "LONGEST_LINE", 70_000)
+    path = tmp_path / "rows.csv"
+    path.write_text('label,p,"note\n' + "0,0.5,a\n" * 20_000)
+    with pytest.raises(ValueError, match=r"'rows.csv' cannot be read as .* field limit \(70000\)\. Is a quote never"):
+        read_predictions(path, label="label", prob="p")

@@ -162,7 +162,8 @@ def test_an_unmasked_masked_array_is_an_array():
         (np.array([0.1 + 0j]), "complex dtype"),
         (np.array([1, 2], "m8[s]"), "neither numeric, boolean nor string"),
         (np.array(["2020-01-01"], "M8[D]"), "neither numeric, boolean nor string"),
-        ([[0.1, 0.9], [0.2]], "same length"),
+        (pd.Series([[0.1, 0.9], [0.2, 0.8]]), "`x` holds sequences instead of numbers .*numpy.stack"),
+        (pl.Series([[0.1, 0.9], [0.2, 0.8]]), "`x` holds sequences instead of numbers .*numpy.stack"),
         (0.5, "must be an array, a list or a column, not 0.5"),
         ("0.5", "must be an array"),
         (None, "must be an array"),
@@ -178,6 +179,35 @@ def test_an_unmasked_masked_array_is_an_array():
 )
 def test_what_is_no_array(values, message):
     with pytest.raises(TypeError, match=message):
+        to_array("x", values)
+
+
+ITSELF = [0.1]
+ITSELF.append(ITSELF)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([[0.1, 0.9], [0.5]], r"1 of 2 differs from index 0 \(length 2\), first at index 1: length 1"),
+        ([[0.1], [0.5], [], [0.1, 0.9]], r"2 of 4 differ .* \(length 1\), first at index 2: length 0"),
+        (((0.1, 0.9), [0.5, 0.5], (0.5,)), "1 of 3 .* first at index 2: length 1"),
+        ([np.array([0.1, 0.9]), np.array([0.2, 0.3, 0.5])], "first at index 1: length 3"),
+        ([pd.Series([0.1, 0.9]), pd.Series([0.2])], "first at index 1: length 1"),
+        ([[0.1, 0.9], 0.5], "1 of 2 .* first at index 1: a single value"),
+        ([0.5, [0.1, 0.9]], r"index 0 \(a single value\), first at index 1: length 2"),
+        (
+            [[[1, 2], [3, 4]], [[5, 6], [7]]],
+            r"1 of 4 .* index \(0, 0\) \(length 2\), first at index \(1, 1\): length 1",
+        ),
+        (np.array([[0.1, 0.9], [0.5]], dtype=object), "first at index 1: length 1"),
+        (pd.Series([[0.1, 0.9], [0.5]]), "first at index 1: length 1"),
+        (pl.Series([[0.1, 0.9], [0.5]]), "first at index 1: length 1"),
+        (ITSELF, "first at index 1: length 2"),
+    ],
+)
+def test_rows_of_unequal_length_are_refused_by_the_first(values, message):
+    with pytest.raises(ValueError, match=f"^`x` must have rows of the same length; .*{message}"):
         to_array("x", values)
 
 

@@ -1,8 +1,10 @@
 """Targets: how labels and probabilities become confidence and outcome."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import bayescal as bc
 from bayescal import Predictions
 
 P = np.array([[0.2, 0.8, 0.0], [0.5, 0.1, 0.4], [0.3, 0.3, 0.4]])
@@ -199,6 +201,28 @@ def test_classes_must_fit_the_labels(labels, classes, error, message):
         Predictions.from_labels(labels, [0.1, 0.2], classes=classes)
 
 
+@pytest.mark.parametrize(
+    ("labels", "hint"),
+    [
+        ([1, 2, 2], r"Two labels\? Pass `classes=\(1, 2\)`, first the one that counts as 0\."),
+        ([1, -1, 1], r"Two labels\? Pass `classes=\(-1, 1\)`"),
+        ([2.0, 0.0, 2.0], r"Two labels\? Pass `classes=\(0, 2\)`"),
+        ([0, 1, 2], "Other labels need `classes"),
+        ([7, 7, 7], "Other labels need `classes"),
+        ([2**60, 1, 1], "Other labels need `classes"),
+        ([0.2, 0.7, 0.2], "are `y_true` and `y_prob` swapped"),
+    ],
+)
+def test_two_other_labels_get_a_hint(labels, hint):
+    with pytest.raises(ValueError, match=hint):
+        Predictions.from_labels(labels, [0.1, 0.2, 0.3])
+
+
+def test_the_hint_for_two_other_labels_works():
+    a = Predictions.from_labels([1, -1, 1], [0.1, 0.2, 0.3], classes=(-1, 1))
+    np.testing.assert_array_equal(a.outcome, [1, 0, 1])
+
+
 def test_classes_must_fit_the_columns():
     with pytest.raises(ValueError, match="`classes` must name the 3 columns of `y_prob`; it has 2 names"):
         Predictions.from_labels(["a", "b", "a"], P, classes=["a", "b"])
@@ -211,3 +235,42 @@ def test_messages_name_the_callers_columns():
         Predictions.from_outcomes([0, 2], [0.1, 0.2], names=("won", "probability"))
     with pytest.raises(ValueError, match=r"`probability` must lie in \[0, 1\]"):
         Predictions.from_outcomes([0, 1], [0.1, 1.2], names=("won", "probability"))
+
+
+# labels in another form are refused with a hint
+
+
+ONE_HOT = [[0, 1, 0], [1, 0, 0], [0, 0, 1]]
+THREE = [[0.2, 0.7, 0.1], [0.6, 0.3, 0.1], [0.1, 0.2, 0.7]]
+
+
+@pytest.mark.parametrize("target", ["top-label", "classwise"])
+@pytest.mark.parametrize("form", [list, np.array, pd.DataFrame, lambda m: np.array(m, bool)])
+def test_one_hot_labels_get_a_hint(target, form):
+    labels = form(ONE_HOT)
+    with pytest.raises(
+        ValueError, match=r"^`y_true` must be one-dim.*\(3, 3\)\. One-hot labels\? `numpy\.argmax\(y_true, axis=1\)`"
+    ):
+        bc.evaluate(labels, THREE, target=target)
+    assert bc.plug_in_ece(np.argmax(labels, axis=1), THREE) == pytest.approx(bc.plug_in_ece([1, 0, 2], THREE))
+
+
+@pytest.mark.parametrize("row", [[0, 2, 0], [0, 1, 1], [0, 0, 0], ["0", "1", "0"], [0.5, 0.5, 0], [-1, 1, 1]])
+def test_other_matrices_of_labels_are_not_taken_for_one_hot(row):
+    with pytest.raises(ValueError, match=r"must be one-dimensional \(one value per row\); its shape is \(3, .\)\.$"):
+        bc.plug_in_ece([row] * 3, THREE)
+
+
+def test_labels_that_begin_with_one_get_a_hint():
+    said = (
+        r"1 of 3 values does not, first at index 2: 3\. Labels 1\.\.3\? Pass `y_true - 1`, or `classes=range\(1, 4\)`"
+    )
+    for labels in ([2, 1, 3], np.array([2.0, 1.0, 3.0])):
+        with pytest.raises(ValueError, match=said):
+            bc.plug_in_ece(labels, THREE)
+    expected = bc.plug_in_ece([1, 0, 2], THREE)
+    assert bc.plug_in_ece(np.array([2, 1, 3]) - 1, THREE) == expected
+    assert bc.plug_in_ece([2, 1, 3], THREE, classes=range(1, 4)) == expected
+    for labels in ([2, 0, 3], [2, 1, 4]):
+        with pytest.raises(ValueError, match=r"first at index 2: \d\.$"):
+            bc.plug_in_ece(labels, THREE)

@@ -1,4 +1,4 @@
-"""With how many rows a goal is met: against the same posterior by a sum over a finer grid, number by number."""
+"""The number of rows that meets a goal is compared with the same posterior summed over a finer grid."""
 
 import math
 from collections import Counter
@@ -9,7 +9,7 @@ import pytest
 from bayescal.estimands.goal_curve import GoalCurve, curve_near_answer
 
 PHI, Z_OF = NormalDist().cdf, NormalDist().inv_cdf
-#: Widths of the curve: 25 steps of one ratio from 1 / 20 to 6.
+#: Widths of the curve: 25 geometric steps from 1 / 20 to 6.
 WIDTHS = [0.05 * (6 / 0.05) ** (i / 24) for i in range(25)]
 
 
@@ -19,7 +19,7 @@ def verdicts(met, missed):
 
 @pytest.fixture(scope="module")
 def points():
-    """(x, s, weight) of FUTURES at p = 0.8, x from -0.5 to log(5000) + 3, from the formula in the docstring."""
+    """Return (x, s, weight) of FUTURES at p = 0.8, x from -0.5 to log(5000) + 3, by the formula in the docstring."""
     return posterior(FUTURES, 0.8, 5000)
 
 
@@ -60,7 +60,7 @@ def test_quantiles_of_the_rows_needed(points, q):
 
 @pytest.mark.parametrize("other", [0.5, 0.95])
 def test_quantiles_at_another_probability(points, other):
-    """Share met is `other` where z_other = z_p + (log n - x) / s."""
+    """The share that meets the goal is `other` where z_other = z_p + (log n - x) / s."""
     moved = [(x + s * (Z_OF(other) - Z_OF(0.8)), w) for x, s, w in points]
     for q in (0.1, 0.5, 0.9):
         assert fitted(FUTURES).quantile(q, other) == pytest.approx(quantile(moved, q), abs=0.03)
@@ -94,13 +94,13 @@ def test_sizes_more_than_ten_times_away_are_left_out():
 
 
 def test_with_no_size_near_the_answer_all_are_kept():
-    """Never met with up to 10 rows: the answer is taken as the largest number, 100 000 rows."""
+    """The goal is never met with up to 10 rows, so the answer is the largest number, 100 000 rows."""
     alone = {5: (0, 500), 10: (0, 500)}
     near = curve_near_answer({n: verdicts(*counts) for n, counts in alone.items()}, 0.8, 100_000)
     assert near.sizes == [5, 10]
 
 
 def test_a_size_exactly_ten_times_away_is_near():
-    """Never met: the answer is taken as the largest number, 100 rows, and 10 rows are a tenth of it."""
+    """The goal is never met, so the answer is the largest number, 100 rows; 10 rows are a tenth of it."""
     near = curve_near_answer({n: verdicts(0, 500) for n in (5, 10)}, 0.8, 100)
     assert near.sizes == [10]

@@ -151,7 +151,7 @@ def test_two_names_of_one_model_are_one():
 
 
 def test_where_nothing_varies_one_model_is_still_one_and_another_is_not():
-    """Gaps of exactly 0 and masses that never change: there is no cosine, so the cells decide."""
+    """If gaps are exactly 0 and masses constant, the cosine is undefined and the cells decide."""
     c, z = np.tile([0.2, 0.2, 0.8, 0.8], 5), np.tile([0, 1, 0, 1], 5)
     mass = np.tile([0.5, 0.5], (100, 1))
     still = BinDraws(mass, np.tile([0.2, 0.8], (100, 1)), np.array([[0.2, 0.8]]), np.array([True, True]), mass)
@@ -223,7 +223,7 @@ def test_pairs_that_contradict_each_other_give_the_matrix_with_negative_eigenval
 
 
 def test_two_names_of_one_model_stay_one_where_others_contradict_each_other():
-    """Rows 0 and 1 are the same, so cutting eigenvalues leaves them the same: a correlation of exactly 1."""
+    """Rows 0 and 1 are equal, and truncating eigenvalues keeps them equal: their correlation is exactly 1."""
     from bayescal.estimands.joint import _nearest
 
     for c in (0.9, 0.7, 0.8123):

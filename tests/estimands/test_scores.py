@@ -97,7 +97,7 @@ def test_fewer_draws_than_bins_with_an_empty_one():
 
 
 def test_many_bins_most_of_them_empty():
-    """Rows 0.2 and 0.6, one each in two of 300 bins: nothing varies within them, and the others have no mass."""
+    """Rows 0.2 and 0.6 are alone in two of 300 bins: no bin has variance within it, and all others have no mass."""
     counts = BinnedCounts.from_arrays([0, 1], [0.2, 0.6], bins=300)
     occupied = counts.occupied
     mass, accuracy, confidence = (np.where(occupied, value, 0.0)[None] for value in (0.5, 0.7, 0.0))

@@ -75,7 +75,7 @@ def test_gap_moments(a, b, z):
 
 @pytest.mark.parametrize("x", [1e-3, 0.5, 3.0, 7.999, 8.0, 8.5, 10.0, 15.0, 40.0, 1e3, 1e8])
 def test_what_stirling_leaves_of_log_gamma(x):
-    """Six terms leave (7 / 6) / (13 * 14 x^13), 1.2e-14 at x = 8; below 8 it is the difference of numbers near 10."""
+    """The error of six terms is (7 / 6) / (13 * 14 x^13), 1.2e-14 at x = 8; below 8, numbers near 10 are subtracted."""
     with mp.workdps(40):
         expected = mp.loggamma(x) - ((mp.mpf(x) - 0.5) * mp.log(x) - x + mp.log(2 * mp.pi) / 2)
     assert _stirling(np.array([x, 1.0, x]))[[0, 2]] == pytest.approx(float(expected), abs=3e-14 if x >= 8 else 1e-14)

@@ -34,7 +34,7 @@ def test_ranks_go_together_as_those_of_normals(correlation, close_to):
 
 
 def test_perfect_dependence_is_exact():
-    """Of three quantities the first two rise together and the third falls: one order and its reverse."""
+    """The first two of three quantities rise together while the third falls: one order and its reverse."""
     sign = np.array([1.0, 1.0, -1.0])
     joint = reorder(three_columns(), np.outer(sign, sign), rng=3)
     np.testing.assert_array_equal(ranks(joint[:, 0]), ranks(joint[:, 1]))
@@ -42,14 +42,14 @@ def test_perfect_dependence_is_exact():
 
 
 def test_perfect_dependence_survives_what_rounding_leaves_of_the_matrix():
-    """Eigenvalues of 1e-13 instead of 0 would part the two columns in the last of 40 000 ranks."""
+    """Eigenvalues of 1e-13 instead of 0 would make the two columns differ in the last of 40 000 ranks."""
     matrix = np.array([[1.0, 1 - 1e-13], [1 - 1e-13, 1.0]])
     joint = reorder(three_columns()[:, :2], matrix, rng=4)
     np.testing.assert_array_equal(ranks(joint[:, 0]), ranks(joint[:, 1]))
 
 
 def test_a_dependence_that_is_not_quite_perfect_is_kept():
-    """Correlation 1 - 1e-6: Normals part by 1.4e-3, which 40 000 ranks show."""
+    """With correlation 1 - 1e-6, Normals differ by about 1.4e-3, which 40 000 ranks resolve."""
     matrix = np.array([[1.0, 1 - 1e-6], [1 - 1e-6, 1.0]])
     joint = reorder(three_columns()[:, :2], matrix, rng=5)
     one, other = ranks(joint[:, 0]), ranks(joint[:, 1])

@@ -244,7 +244,7 @@ def test_evidence_far_from_where_the_search_begins():
 
 
 def test_sub_models_are_what_they_are_called():
-    """With or without drift, and which residual: of the integrated sub-models and of the table that names them."""
+    """Check drift and residual of each integrated sub-model against the table that names them."""
     expected = dict(
         zip(
             NAMES, [(True, "none"), (False, "dense"), (False, "sparse"), (True, "dense"), (True, "sparse")], strict=True
@@ -278,7 +278,7 @@ def test_moments_of_the_ece_by_another_integrator(n_bins):
 
 
 def test_how_far_a_centre_can_be():
-    """|logit c| + (exp(6 sd_s) - 1) |x| + 6 sd_a at its largest: here of the first bin, by hand."""
+    """The bound is the maximum of |logit c| + (exp(6 sd_s) - 1) |x| + 6 sd_a, here that of the first bin, by hand."""
     bins = DriftingBins(np.array([5.0, 5.0]), np.array([1.0, 2.0]), np.array([0.1, 0.6]), 0.3, 0.2)
     x = np.log(9)
     assert bins.farthest_logit == pytest.approx(x + (np.exp(1.2) - 1) * x + 1.8, rel=1e-12)
@@ -340,7 +340,7 @@ def test_draws_against_moments(n_rows, name, close_to, mcse):
 
 @pytest.mark.parametrize("n_rows", [0, 300, 20_000])
 def test_points_of_no_weight_are_left_out(n_rows):
-    """Points below exp(-25) of the heaviest would cost time and memory, and change no digit that is shown."""
+    """Points below exp(-25) of the largest weight would cost time and memory without changing a displayed digit."""
     posterior = shrinkage_posterior(simulated(n_rows) if n_rows else BinnedCounts.empty(15))
     for name in ("smooth drift", NAMES[3], NAMES[4]):
         log_mass = posterior._coarse[1][name].nodes.log_mass
@@ -407,7 +407,7 @@ def test_what_cannot_be_sampled_well_is_told(monkeypatch):
 
 
 def test_too_few_draws_say_nothing_about_an_importance_sample(monkeypatch):
-    """Fifty draws are judged, forty-nine are not."""
+    """The check applies from fifty draws on."""
     monkeypatch.setattr(shrinkage, "POOR_SHARE", 1.0)
     posterior = only(simulated(2000), NAMES[3])
     posterior.sample(49, rng=1)

@@ -11,8 +11,9 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import bayescal as bc
+from bayescal._render import wrapped
 from bayescal.report.comparison import comparison_shapes, plot_comparison
-from bayescal.report.forest import forest, plot_forest, wrapped
+from bayescal.report.forest import forest, one_line_each, plot_forest
 
 LONG = [f"resnet50_imagenet_finetuned_epoch_{k}0 with temperature" for k in range(1, 9)]
 
@@ -311,10 +312,141 @@ def test_forest_of_a_mapping():
     [
         ("short", ["short"]),
         ("logistic_regression_l2", ["logistic_", "regression_", "l2"]),
-        ("abcdefghijklmnopqrstuvwxyz", ["abcdefghijkl", "mnopqrstuvwx", "yz"]),
+        ("abcdefghijklmnopqrstuvwxyz", ["abcdef...xyz"]),
         ("two words and more", ["two words", "and more"]),
+        ("electroencephalography_unspecified lead", ["electr...hy_", "unspecified", "lead"]),
+        ("site 3 (n = 167)", ["site 3", "(n = 167)"]),
         ("", [""]),
     ],
 )
 def test_names_are_broken_after_signs(name, lines):
     assert wrapped(name, 12).split("\n") == lines
+
+
+# --- grids of subplots
+
+
+def pictures():
+    """Return one function of axes per kind of plot."""
+    rng = np.random.default_rng(7)
+    p = rng.beta(1.2, 1.2, 500)
+    y = (rng.random(500) < p).astype(int)
+    by = np.array(["Aberdeen Royal Infirmary", "cardiomyopathy_unspecified", "x"])[np.arange(500) % 3]
+    evaluation = bc.evaluate(y, p, rng=1, draws=400)
+    groups = bc.evaluate(y, p, by=by, rng=1, draws=400, model="dirichlet")
+    return {
+        "reliability": lambda ax: bc.plot_reliability(evaluation, ax),
+        "posterior": lambda ax: bc.plot_posterior(evaluation, ax),
+        "forest": lambda ax: plot_forest(groups, ax, estimand="signed_error"),
+        "two": lambda ax: plot_comparison(comparison(["logistic_regression", "random forest"]), ax),
+        "three": lambda ax: plot_comparison(comparison(LONG[:3]), ax),
+    }
+
+
+KINDS = ["reliability", "posterior", "forest", "two", "three"]
+
+
+@pytest.mark.parametrize("layout", [None, "constrained", "tight", "tight_layout()"])
+@pytest.mark.parametrize("size", [(6.4, 4.8), (11, 9)], ids=str)
+def test_words_of_a_grid_are_apart(layout, size):
+    draw = pictures()
+    for kinds in (KINDS[:4], ["three", "two", "reliability", "three"]):
+        figure = page(size, None if layout == "tight_layout()" else layout)
+        for ax, kind in zip(figure.subplots(2, 2).flat, kinds, strict=True):
+            assert draw[kind](ax) is ax
+        if layout == "tight_layout()":
+            figure.tight_layout()
+        assert_words_apart(figure)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_picture_stays_in_its_quarter(kind):
+    """With matplotlib's defaults, subplots extend from 0.125 to 0.9 in x and from 0.11 to 0.88 in y."""
+    figure = page((6.4, 4.8), None)
+    axes = figure.subplots(2, 2)
+    for ax in axes.flat:
+        pictures()[kind](ax)
+    figure.canvas.draw()
+    middle = np.array([(0.125 + 0.9) / 2, (0.11 + 0.88) / 2])
+    for (row, column), ax in np.ndenumerate(axes):
+        box = ax.get_tightbbox().transformed(figure.transFigure.inverted())
+        low = np.where([column == 1, row == 0], middle, 0)
+        high = np.where([column == 1, row == 0], 1, middle)
+        assert np.all(box.min > low - 1e-3), (kind, row, column, box)
+        assert np.all(box.max < high + 1e-3), (kind, row, column, box)
+
+
+def test_other_axes_of_the_figure_stay_where_they_are():
+    figure = page((6.4, 4.8), None)
+    (mine, placed), (theirs, _) = figure.subplots(2, 2)
+    placed.set_position([0.6, 0.6, 0.1, 0.1])
+    figure.suptitle("their title")
+    before = theirs.get_position().bounds
+    pictures()["posterior"](mine)
+    pictures()["posterior"](placed)
+    figure.canvas.draw()
+    assert theirs.get_position().bounds == before
+    np.testing.assert_allclose(placed.get_position().bounds, [0.6, 0.6, 0.1, 0.1])
+    (title,) = figure.texts
+    assert mine.get_tightbbox().y1 < title.get_window_extent().y0
+
+
+def test_small_axes_hold_the_most_important_part():
+    figure = page((6.4, 4.8), None)
+    axes = figure.subplots(2, 2)
+    for ax, kind in zip(axes.flat, ["two", "three", "reliability", "posterior"], strict=True):
+        pictures()[kind](ax)
+    assert [len(ax.child_axes) for ax in axes.flat] == [0, 0, 1, 0]
+    assert part(axes[0, 0], "rope")
+    assert [t.get_text().count("\n") <= 2 for t in axes[0, 1].get_yticklabels()] == [True] * 3
+
+
+# --- the signed error
+
+
+@pytest.mark.parametrize(("estimand", "lines"), [("signed_error", 1), ("ece", 0), (bc.signed_error, 1)])
+def test_a_line_at_zero_for_what_has_a_sign(estimand, lines):
+    two, three = comparison(), comparison(["A", "B", "C"])
+    for ax in (
+        plot_forest(grouped(), page((6, 4)).subplots(), estimand=estimand),
+        plot_comparison(two, page((7, 6)).subplots(), estimand=estimand),
+        plot_comparison(three, page((9, 6)).subplots(), estimand=estimand),
+        plot_comparison(three, page((3, 2)).subplots(), estimand=estimand),
+    ):
+        found = [line for line in ax.lines if line.get_gid() == "zero"]
+        assert [line.get_xdata() for line in found] == [[0, 0]] * lines
+        low, high = ax.get_xlim()
+        assert not lines or low <= 0 <= high
+
+
+def test_the_signed_error_says_which_way_is_which():
+    label = plot_forest(grouped(), page((6, 4)).subplots(), estimand="signed_error").get_xlabel()
+    assert "below 0: stated too high, above: stated too low" in label.splitlines()
+    of_confidence = {"a": bc.evaluate([0, 1, 1], [0.6, 0.7, 0.9], target="confidence", rng=1)}
+    label = plot_forest(of_confidence, page((6, 4)).subplots(), estimand="signed_error").get_xlabel()
+    assert "below 0: over-confident, above: under-confident" in label.splitlines()
+    made = plot_comparison(comparison(), page((7, 7)).subplots(), estimand="signed_error")
+    assert "below 0: stated too high, above: stated too low" in made.get_xlabel().splitlines()
+    assert_words_apart(made.figure)
+    assert_words_apart(plot_comparison(comparison(LONG[:3]), estimand="signed_error").figure)
+
+
+@pytest.mark.parametrize(
+    ("names", "lines"),
+    [
+        (["site a", "site b"], ["site a", "site b"]),
+        (["a long name of its own", "x"], ["a long ...own", "x"]),
+        (LONG[:2], ["...10 wi...re", "...20 wi...re"]),
+    ],
+)
+def test_names_on_one_line_stay_different(names, lines):
+    assert one_line_each(names, 13) == lines
+
+
+def test_errors_of_one_direction_are_called_by_the_target():
+    of_confidence = {"a": bc.evaluate([0, 1, 1], [0.6, 0.7, 0.9], target="confidence", rng=1)}
+    for made, called in ((grouped(), "stated too high"), (of_confidence, "overconfidence")):
+        label = plot_forest(made, page((6, 4)).subplots(), estimand="overconfidence").get_xlabel()
+        assert label.splitlines()[0] == called
+    ax = plot_comparison(comparison(), page((7, 7)).subplots(), estimand="overconfidence")
+    assert ax.get_xlabel().startswith("stated too high")

@@ -196,7 +196,7 @@ def test_the_headline_says_what_was_asked_and_answered() -> None:
     assert evaluation.question in [t.get_text().replace("\n", " ") for t in ax.texts]
 
 
-def test_the_y_axis_is_called_by_its_target() -> None:
+def test_the_axes_are_called_by_their_target() -> None:
     matrix = np.column_stack([1 - np.array(P), P])
     named = {
         "event": small(),
@@ -204,12 +204,13 @@ def test_the_y_axis_is_called_by_its_target() -> None:
         "top-label": bc.evaluate(Y, matrix, rng=1),
         "classwise": bc.evaluate(Y, matrix, target="classwise", rng=1)[1],
     }
-    labels = {target: plot_reliability(ev, axes()).get_ylabel() for target, ev in named.items()}
+    drawn = {target: plot_reliability(ev, axes()) for target, ev in named.items()}
+    labels = {target: (ax.child_axes[0].get_xlabel(), ax.get_ylabel()) for target, ax in drawn.items()}
     assert labels == {
-        "event": "event rate",
-        "confidence": "accuracy",
-        "top-label": "accuracy",
-        "classwise": "class frequency",
+        "event": ("stated probability", "event rate"),
+        "confidence": ("confidence", "accuracy"),
+        "top-label": ("confidence", "accuracy"),
+        "classwise": ("stated probability", "class frequency"),
     }
 
 
@@ -227,6 +228,56 @@ def test_a_crowd_is_enlarged_and_all_of_it_shown() -> None:
     assert bottom < left < right < top + 0.01  # the diagonal crosses the picture
     wide = plot_reliability(bc.evaluate(*rows("uniform"), rng=1), axes())
     assert wide.get_xlim() == wide.get_ylim() == (-0.02, 1.02)
+
+
+def far_off(model: str) -> bc.Evaluation:
+    """2000 rows at 30 confidences, calibrated except for one bin of 40 rows, which is off by 0.2."""
+    p = np.repeat(np.linspace(0.02, 0.98, 30), 66)
+    y = np.concatenate([np.arange(66) < round(66 * c) for c in p[::66]]).astype(int)
+    p, y = np.append(p, np.full(20, 0.5)), np.append(y, np.zeros(20, int))
+    return bc.evaluate(y, p, bins=30, rng=1, model=model)
+
+
+def test_dots_that_touch_their_bars_are_not_explained() -> None:
+    """Where every row was right, an equal-tailed interval ends just short of 1, under the dot at 1."""
+    certain = np.r_[np.zeros(400), np.ones(600)]
+    ev = bc.evaluate(certain, np.r_[np.full(400, 0.05), np.full(600, 0.95)], model="dirichlet", rng=1)
+    assert reliability_points(ev).outside.any()
+    assert not any("outside" in t.get_text() for t in plot_reliability(ev, axes()).texts)
+
+
+def test_dots_outside_their_bars_are_explained_only_where_there_are_any() -> None:
+    said = "Dot outside its bar: a dot is one bin alone, a bar uses all bins."
+    off = far_off("shrinkage")
+    points = reliability_points(off)
+    outside = (points.accuracy < points.low) | (points.accuracy > points.high)
+    assert points.outside.tolist() == outside.tolist()
+    assert outside.any()
+    for size in ((5.0, 6.0), (3.2, 2.4)):  # in small axes as well
+        ax = plot_reliability(off, axes(size))
+        assert any(said in t.get_text().replace("\n", " ") for t in ax.texts)
+        assert_words_apart(ax)
+    inside = bc.evaluate(np.tile([0, 1], 50), np.full(100, 0.52), rng=1)
+    assert not reliability_points(inside).outside.any()
+    assert not any("outside" in t.get_text() for t in plot_reliability(inside, axes()).texts)
+
+
+def test_under_the_dirichlet_model_it_is_the_prior_that_moves_bars() -> None:
+    # two rows, none positive, beside a prior worth many rows with one half positive
+    ev = bc.evaluate([0] * 2, [0.1] * 2, bins=2, rng=1, model="dirichlet", alpha=20.0)
+    ax = plot_reliability(ev, axes())
+    assert any("a bar combines its bin with the prior" in t.get_text().replace("\n", " ") for t in ax.texts)
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("event", ("stated too low", "stated too high")), ("confidence", ("under-confident", "over-confident"))],
+)
+def test_the_sides_are_called_by_the_target(target: str, words: tuple[str, str]) -> None:
+    ax = plot_reliability(small(target=target), axes())
+    placed = {t.get_text(): t.get_position() for t in ax.texts}
+    above, below = (placed[word] for word in words)
+    assert above[1] > 0.5 > below[1]
 
 
 def test_no_rows_no_bars() -> None:
@@ -438,3 +489,18 @@ def test_importing_draws_nothing_heavy() -> None:
     code = f"import sys, {modules}; print([m for m in ('matplotlib', 'arviz_stats') if m in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.strip() == "[]"
+
+
+def test_pictures_of_one_evaluation_say_how_to_get_it_from_groups():
+    grouped = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], by=["m", "f", "f", "m"], bins=2, rng=1, draws=10)
+    for plot in (bc.plot_reliability, bc.plot_posterior):
+        with pytest.raises(TypeError, match=r"not a GroupedEvaluation; take that of one group, `grouped\[label\]`"):
+            plot(grouped)
+
+
+def test_a_forest_of_classes_needs_a_mapping_and_says_which():
+    result = bc.evaluate([0, 1, 1], [[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]], target="classwise", rng=1, draws=10)
+    with pytest.raises(TypeError, match=r"pass `\{name: result\[name\] for name in result\}`"):
+        bc.plot_forest(result)
+    ax = bc.plot_forest({name: result[name] for name in result}, Figure().subplots())
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["0 (n = 3)", "1 (n = 3)"]

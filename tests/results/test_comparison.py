@@ -314,3 +314,64 @@ def test_a_rope_is_a_number_that_is_not_negative(rope):
 def test_a_rope_may_be_nothing():
     assert checked_rope(0) == 0.0
     assert checked_rope(np.float32(0.5)) == 0.5
+
+
+# --- sentence and table have one sign
+
+
+BETTER_LAST = {
+    "worse": [0.08, 0.09, 0.07, 0.08],
+    "middle": [0.05, 0.05, 0.06, 0.05],
+    "better": [0.01, 0.02, 0.02, 0.01],
+}
+
+
+@pytest.mark.parametrize("names", [("worse", "better"), ("better", "worse"), ("worse", "middle", "better")])
+def test_the_table_is_oriented_as_the_sentence(names):
+    made = comparison_of({name: BETTER_LAST[name] for name in names})
+    second = "middle" if "middle" in names else "worse"
+    mean = np.mean(np.subtract(BETTER_LAST["better"], BETTER_LAST[second]))
+    assert mean < 0
+    assert f"better is better calibrated than {second} (ECE of better minus that of {second}: {mean:.3f}" in str(made)
+    first = made.sheet().rows[0]
+    assert first[:2] == [f"better - {second}", f"{mean:.4f}"]
+    assert first[-3:] == ["1.00", "0.00", "0.00"]
+    row = made.table()[0]
+    assert (row["first"], row["second"]) == ("better", second)
+    assert row["mean"] == pytest.approx(mean)
+    assert len(made.table()) == len(names) * (len(names) - 1) / 2
+    # models that are passed by name keep their order
+    assert made.difference("worse", "better").mean() == pytest.approx(np.mean(BETTER_LAST["worse"]) - 0.015)
+    assert made.names == names
+
+
+def test_many_models_stand_against_the_best():
+    made = comparison_of({f"m{i}": [0.1 - 0.01 * i + 0.001 * j for j in range(3)] for i in range(7)})
+    assert [row[0] for row in made.sheet().rows] == [f"m6 - m{i}" for i in (5, 4, 3, 2, 1, 0)]
+    assert all(row[1].startswith("-0.0") for row in made.sheet().rows)
+
+
+def test_the_printed_table_explains_its_columns():
+    printed = " ".join(str(comparison_of({"A": [0.01, 0.02], "B": [0.08, 0.09]}, rope=0.03)).split())
+    assert "P(1st), P(2nd): that model is better, its ECE smaller by more than 0.03." in printed
+    assert "P(equal): they are no more than 0.03 apart (the rope)." in printed
+
+
+def test_a_difference_of_nearly_zero_has_no_sign():
+    made = comparison_of({"A": [0.02, 0.03], "B": [0.02 + 1e-9, 0.03]})
+    assert "-0.000" not in str(made)
+
+
+def test_an_error_of_events_is_not_called_over_confidence():
+    made = comparison_of({"A": [0.01, 0.02], "B": [0.08, 0.09]})
+    of_events = {
+        name: evaluate_counts(
+            BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.4, 0.7, 0.9], target="event"), draws=2, rng=1
+        )
+        for name in "AB"
+    }
+    said = Comparison(of_events, None, 0.01, 1)
+    for comparison in (made, said):
+        comparison._joint["overconfidence"] = made._joint["ece"]
+    assert made.verdict(estimand="overconfidence") == "A has a smaller over-confidence than B"
+    assert said.verdict(estimand="overconfidence") == "A has a smaller error of probabilities stated too high than B"

@@ -8,6 +8,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import _render
+from bayescal.results.wording import calibration, sub_models
 
 QUANTITIES = ["ece", "l2_error", "max_error", "signed_error", "overconfidence", "underconfidence"]
 ODD_NAMES = ["<b>bold</b>", "a & b", "[red] [/x]"]
@@ -97,8 +98,10 @@ def test_print_shows_sentence_table_and_specification(any_evaluation):
     assert any_evaluation.sentence() in flat
     assert text.endswith(any_evaluation.spec)
     rows = any_evaluation.table()
+    of_events = {"overconfidence": "stated too high", "underconfidence": "stated too low"}
+    called = of_events if text.splitlines()[-1].startswith("event ECE") else {}
     for row in rows:
-        assert row["quantity"] in flat
+        assert called.get(row["quantity"], row["quantity"]) in flat
         assert f"{row['mean']:.4f}" in flat
     assert "nan" not in flat
     assert "\x1b" not in text
@@ -235,6 +238,20 @@ def test_independent_draws_look_independent(ev):
     assert (table["r_hat"].astype(float) < 1.01).all()
 
 
+def test_the_probability_of_calibration_is_never_said_to_be_zero():
+    posterior = bc.shrinkage_posterior(bc.BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9]))
+    for rounded, said in ((0.0, "probability < 0.01 at"), (1.0, "probability > 0.99 at"), (0.5, "probability 0.50 at")):
+        assert said in calibration(rounded, posterior)
+
+
+def test_sub_models_are_listed_with_what_their_numbers_are():
+    assert (
+        sub_models({"a": 0.25, "b, c": 0.74, "d": 0.005, "e": 0.0})
+        == "If not: b, c (probability 0.74); a (0.25); d (< 0.01)."
+    )
+    assert sub_models({"a": 0.999}) == "If not: a (probability > 0.99)."
+
+
 @pytest.mark.parametrize(("draws", "chains"), [(4000, (4, 1000)), (4001, (1, 4001)), (2, (1, 2))])
 def test_chains_exist_only_here(draws, chains):
     made = bc.evaluate([0, 1, 1], [0.2, 0.6, 0.7], draws=draws, rng=1)
@@ -252,7 +269,8 @@ def test_datatree_holds_everything(ev):
     for name in ("mass", "accuracy", "confidence", "gap"):
         assert posterior[name].dims == ("chain", "draw", "bin")
         np.testing.assert_array_equal(posterior[name].to_numpy().reshape(4000, 5), getattr(ev.bins, name))
-    for group in ("posterior", "observed_data", "constant_data"):
+    assert set(posterior.coords) == {"chain", "draw", "bin"}
+    for group in ("observed_data", "constant_data"):
         coords = tree[group].coords
         np.testing.assert_array_equal(coords["bin_low"], ev.counts.bins.edges[:-1])
         np.testing.assert_array_equal(coords["bin_high"], ev.counts.bins.edges[1:])
@@ -326,3 +344,36 @@ def test_narrow_intervals_have_more_decimals():
     assert f"{low:.{d}f} to {high:.{d}f}" in ev.sentence()
     assert f"{low:.{d}f}" != f"{high:.{d}f}"
     assert f"{low:.{d + 1}f}" in str(ev)
+
+
+# --- directions of an error
+
+
+@pytest.mark.parametrize("target", ["event", "classwise", "top-label", "confidence"])
+def test_only_confidence_is_called_over_or_under_confident(target):
+    """An under-confident classifier of events has an `overconfidence`: it states small probabilities too high."""
+    rng = np.random.default_rng(1)
+    truth = rng.random(2000)
+    timid = 1 / (1 + ((1 - truth) / truth) ** 0.6)
+    counts = bc.BinnedCounts.from_arrays(rng.random(2000) < truth, timid, target=target)
+    ev = bc.evaluate_counts(counts, rng=1, draws=200)
+    assert min(ev.overconfidence.mean(), ev.underconfidence.mean()) > 0.01
+    printed, page = str(ev), ev._repr_html_()
+    of_events = target in ("event", "classwise")
+    for text in (printed, page):
+        for word in ("overconfidence", "underconfidence"):
+            assert (word in text) is not of_events
+        for word in ("stated too high", "stated too low"):
+            assert (word in text) is of_events
+    assert [row["quantity"] for row in ev.table()] == QUANTITIES
+
+
+def test_what_rounds_to_zero_has_no_sign():
+    """IEEE 754 has a negative zero, and rounding a negative number to zero keeps its sign."""
+    assert _render.number(-0.00001) == "0.0000"
+    assert _render.number(-0.0) == "0.0000"
+    assert _render.number(-0.00005001) == "-0.0001"
+    assert _render.number(float("nan")) == "-"
+    # five rows in one bin whose mean confidence is 1e-9 above the accuracy
+    counts = bc.BinnedCounts.from_arrays([0, 1, 0, 1], [0.5 + 1e-9] * 4, bins=1, target="event")
+    assert "-0.0000" not in str(bc.evaluate_counts(counts, rng=1, draws=50))

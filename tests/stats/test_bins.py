@@ -228,5 +228,5 @@ DEFAULTS = {
 
 @pytest.mark.parametrize("way", DEFAULTS)
 def test_fifteen_bins_unless_told(way):
-    """As Guo et al. (2017) have them, and as every page of the docs says."""
+    """The default of Guo et al. (2017), which every page of the docs states."""
     assert [len(bins) for bins in DEFAULTS[way]()] in ([15], [15, 15])

@@ -1,4 +1,4 @@
-"""The sums of an engine become the counts of the same rows in arrays, and what a query cannot give is refused."""
+"""The sums of an engine give the same counts as arrays; results that a query cannot compute are refused."""
 
 import numpy as np
 import pyarrow as pa
@@ -76,7 +76,7 @@ def test_weights_that_leave_nothing_are_refused():
 
 
 def test_weights_too_small_to_be_squared_are_refused():
-    """Sums of squares over batches need (1e-140)^2 = 1e-280, far from the smallest double 2.2e-308."""
+    """Sums of squares over batches need (1e-140)^2 = 1e-280, well above the smallest normal double 2.2e-308."""
     for most in (1e-140, 1e-200):
         with pytest.raises(ValueError, match=rf"`weights` must be above 1e-140 .*; it is {most:g}\."):
             of_weights([0.0, 0.0, most])

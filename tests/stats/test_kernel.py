@@ -135,7 +135,7 @@ def test_sums_are_kept_in_double_precision(dtype):
     assert sums.deviation[1, 6] == pytest.approx(n * (0.625 - 0.65), rel=1e-10)
 
 
-# --- what comes back beside the sums
+# --- what is returned besides the sums
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_a_value_that_is_not_allowed_leaves_no_sums(column, value, at):
 
 @pytest.mark.usefixtures("numpy_alone")
 def test_zeros_and_infinite_neighbours_are_allowed():
-    """Confidences and weights of exactly 0, confidences of exactly 1, and the largest weight that is finite."""
+    """Confidences and weights of exactly 0, confidences of exactly 1 and the largest finite weight are allowed."""
     largest = np.finfo(np.float64).max
     sums, heaviest = accumulate(np.array([0.0, 1.0]), np.array([0, 1]), np.array([0.0, largest]), make_bins(2))
     assert heaviest == largest
@@ -203,9 +203,8 @@ def test_the_table_of_compiled_loops_has_the_bin_of_each_lower_end(edges):
     cells = len(table) - 2
     assert cells >= 4 * len(bins)
     assert math.log2(cells).is_integer()
-    expected = [
-        max(b for b in range(len(bins)) if bins.edges[b] <= Fraction(i, cells)) for i in range(0, cells + 2, 37)
-    ]
+    lower = [Fraction(edge) for edge in bins.edges[:-1]]
+    expected = [bisect.bisect_right(lower, Fraction(i, cells)) - 1 for i in range(0, cells + 2, 37)]
     assert table[::37].tolist() == expected
 
 

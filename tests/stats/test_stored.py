@@ -219,7 +219,7 @@ WRONG = {
         ("2", "integers"),
         (None, "integers"),
         (2**63, "integers"),
-        (2**63 - 1, "at most"),
+        (2**63 - 1, r"less than 2\^63 rows; the sum is 9223372036854775808"),
         (1, "`rows`"),
     ],
     # sums

@@ -1,4 +1,4 @@
-"""Counts by window: bounds, words and what is refused. The stream itself is tested in `tests/test_monitor.py`."""
+"""Counts by window: bounds, wording and refusals. `tests/test_monitor.py` tests the stream itself."""
 
 import pytest
 
@@ -9,11 +9,19 @@ from bayescal.stats.bins import make_bins
 from bayescal.stats.windowed import WindowedCounts
 
 
+def with_rows(held, predictions, time):
+    return held.with_batch(held.batch(predictions, time))
+
+
+def with_counts(held, counts, time):
+    return held.with_batch(held.batch_of_counts(counts, time))
+
+
 def windowed(times, length=10):
     """One row at each time, in windows of ten."""
     empty = WindowedCounts(make_bins(2), "confidence", Window.of(length))
     for time in times:
-        empty = empty.with_rows(Predictions.from_outcomes([1], [0.75]), time)
+        empty = with_rows(empty, Predictions.from_outcomes([1], [0.75]), time)
     return empty
 
 
@@ -38,7 +46,7 @@ def test_words_of_a_span():
 
 @pytest.mark.parametrize("span", [None, 3, (0,), (0, 10, 20), {0, 10}])
 def test_a_span_is_a_pair_of_bounds(span):
-    """Only a reference may be counts in place of bounds, so only there the message says so."""
+    """Only a reference may be given as counts instead of bounds, so only its message mentions counts."""
     with pytest.raises(TypeError, match=r"`now` must be a pair of bounds \(start, end\), either of them None; not"):
         windowed([3]).span("now", span)
     with pytest.raises(TypeError, match=r"`reference` must be .* either of them None, or BinnedCounts; not"):
@@ -68,10 +76,10 @@ def test_what_is_forgotten_cannot_be_asked_for_and_takes_no_rows():
     assert counts.between(20) == [3]
     with pytest.raises(ValueError, match="`start` must not be before 10: what was before is forgotten"):
         counts.between(0)
-    more = counts.with_rows(Predictions.from_outcomes([1], [0.75]), 10)
+    more = with_rows(counts, Predictions.from_outcomes([1], [0.75]), 10)
     assert more.counts[1].n_rows == 2
     with pytest.raises(ValueError, match=r"`time` must not be before 10: .* rows came for 0"):
-        counts.with_rows(Predictions.from_outcomes([1], [0.75]), 9)
+        with_rows(counts, Predictions.from_outcomes([1], [0.75]), 9)
 
 
 def test_an_evaluation_of_no_rows_is_refused():
@@ -83,14 +91,13 @@ def test_an_evaluation_of_no_rows_is_refused():
 
 def test_counts_are_added_to_the_window_of_a_time():
     one = BinnedCounts.from_arrays([1, 0], [0.75, 0.25], bins=2)
-    counts = windowed([3]).with_counts(one, 9).with_counts(one, 10)
+    counts = with_counts(with_counts(windowed([3]), one, 9), one, 10)
     assert {k: c.n_rows for k, c in counts.counts.items()} == {0: 3, 1: 2}
 
 
 def test_a_document_without_windows_has_no_times_and_one_with_windows_has_them():
-    total = WindowedCounts(make_bins(2), "confidence", None).with_counts(
-        BinnedCounts.from_arrays([1], [0.7], bins=2), None
-    )
+    empty = WindowedCounts(make_bins(2), "confidence", None)
+    total = with_counts(empty, BinnedCounts.from_arrays([1], [0.7], bins=2), None)
     for counts, start in ((total, 3), (windowed([3]), None)):
         document = counts.document()
         assert WindowedCounts.from_document(document) == counts

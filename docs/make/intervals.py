@@ -1,9 +1,12 @@
 """Measure how often intervals of the ECE contain the truth; write the numbers, the picture and the tables of
 docs/explanation/coverage.md: `make coverage`. With --redraw nothing is measured, the stored numbers are shown anew.
+With --quick, the plot and the tables are made from a few data sets and nothing is written.
 """
 
 import argparse
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -113,11 +116,10 @@ def draw(study: CoverageStudy) -> plt.Figure:
     return figure
 
 
-def write_page(numbers: dict[str, Any]) -> None:
-    """Put conditions and tables between their markers."""
+def tables(numbers: dict[str, Any]) -> dict[str, str]:
+    """Return conditions and tables by the name of their marker."""
     study = study_of(numbers)
-    made = {"conditions": conditions(numbers, study), "overall": overall_table(study), "cells": cell_table(study)}
-    fill(PAGE, "make coverage", made)
+    return {"conditions": conditions(numbers, study), "overall": overall_table(study), "cells": cell_table(study)}
 
 
 if __name__ == "__main__":
@@ -126,9 +128,15 @@ if __name__ == "__main__":
     parser.add_argument("--repeats", type=int, default=100)
     parser.add_argument("--draws", type=int, default=2000)
     parser.add_argument("--redraw", action="store_true", help="measure nothing")
+    parser.add_argument("--quick", action="store_true", help="two data sets per cell; write nothing")
     asked = parser.parse_args()
+    if asked.quick:
+        few = measure(repeats=2, draws=200)
+        draw(study_of(few)).savefig(io.BytesIO())
+        print(tables(few)["overall"])
+        sys.exit()
     if not asked.redraw:
         save_rows(NUMBERS, measure(asked.repeats, asked.draws))
     stored = json.loads(NUMBERS.read_text(encoding="utf-8"))
     draw(study_of(stored)).savefig(PICTURE, dpi=110, metadata={"Software": None})
-    write_page(stored)
+    fill(PAGE, "make coverage", tables(stored))

@@ -1,0 +1,29 @@
+"""A lock for objects that are pickled, copied or inherited by a forked process."""
+
+import os
+from threading import RLock
+
+
+class ProcessLock:
+    """A lock that is held only in the process that acquired it.
+
+    A fork copies a lock but not the thread that holds it, so an ordinary lock could stay locked in the child forever.
+    This class keeps one lock per process. Unpickling or deep-copying it creates a new lock.
+    The thread that holds the lock may acquire it again, for example in a signal handler, which would otherwise wait
+    for itself.
+    """
+
+    def __init__(self) -> None:
+        self._of_process: dict[int, RLock] = {}
+
+    def __enter__(self) -> None:
+        self._own().acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._own().release()
+
+    def __reduce__(self) -> tuple[type["ProcessLock"], tuple[()]]:
+        return ProcessLock, ()
+
+    def _own(self) -> RLock:
+        return self._of_process.setdefault(os.getpid(), RLock())  # atomic: all threads get the same one

@@ -1,0 +1,94 @@
+"""Refuse pandas columns with different indexes, because columns are combined by position."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.data.frames import index_of
+
+Ints = NDArray[np.int64]
+
+
+def same_rows(columns: Mapping[str, Any]) -> None:
+    """Refuse Series and data frames whose indexes differ, because values are combined by position.
+
+    Two indexes must be equal, with one exception: one of them is the default index ``0, 1, ..., n - 1`` and the other
+    has different labels. Such columns cannot be aligned, and the default index carries no more information about the
+    rows than an array does. Columns without an index and columns of different length are not checked here.
+
+    Parameters
+    ----------
+    columns : mapping of str to object
+        The arguments by name.
+
+    Raises
+    ------
+    ValueError
+        If two indexes differ; the message says how to align the columns.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> same_rows({"y_true": pd.Series([0, 1]), "y_prob": pd.Series([0.2, 0.7], index=[1, 0])})
+    Traceback (most recent call last):
+        ...
+    ValueError: `y_prob` must have the index of `y_true`: the labels are the same, but 2 of 2 are in other ...
+    """
+    indexes = [(name, index) for name, values in columns.items() if (index := index_of(values)) is not None]
+    for (first, index), (second, other) in combinations(indexes, 2):
+        if index is not other and len(index) == len(other) and not index.equals(other):
+            _compare(first, index, second, other)
+
+
+def _compare(first: str, index: Any, second: str, other: Any) -> None:
+    """Refuse two unequal indexes, unless one is a default index that does not contain the labels of the other."""
+    n = len(index)
+    default, labels = _is_default(index), _is_default(other)
+    if (default and _beyond(other, n)) or (labels and _beyond(index, n)):
+        return
+    codes = np.asarray(index.append(other).factorize()[0])
+    here, there = codes[:n], codes[n:]
+    reordered = np.array_equal(np.sort(here), np.sort(there))
+    if not reordered and (default or labels):
+        return
+    bad = here != there
+    if bad.any():
+        _refuse(first, index, second, other, bad, reordered, len(np.unique(here)) == n)
+
+
+def _refuse(
+    first: str, index: Any, second: str, other: Any, bad: NDArray[np.bool_], reordered: bool, unique: bool
+) -> NoReturn:
+    at = int(np.argmax(bad))
+    count = f"{np.count_nonzero(bad)} of {len(bad)}"
+    where = f"first at position {at}: {_quoted(other[at])}, not {_quoted(index[at])}"
+    told = (
+        f"the labels are the same, but {count} are in other positions, {where}"
+        if reordered
+        else f"{count} labels differ, {where}"
+    )
+    hint = f"Align them, as in `{second}.loc[{first}.index]`." if reordered and unique else "Make the indexes equal."
+    raise ValueError(
+        f"`{second}` must have the index of `{first}`: {told}. Values are combined by position. {hint} If the rows are "
+        f"in the same order already, pass `{second}.to_numpy()`."
+    )
+
+
+def _is_default(index: Any) -> bool:
+    """Return whether an index is the default one of a data frame, which says nothing about the rows."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def _beyond(index: Any, n: int) -> bool:
+    """Return whether an integer index certainly has a label outside 0, ..., n - 1; a cheap check of its extremes."""
+    return getattr(index.dtype, "kind", "O") in "iu" and bool(index.max() >= n or index.min() < 0)
+
+
+def _quoted(label: Any) -> str:
+    entries = label if isinstance(label, tuple) else (label,)
+    plain = tuple(entry.item() if isinstance(entry, np.generic) else entry for entry in entries)
+    shown = repr(plain if isinstance(label, tuple) else plain[0])
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."

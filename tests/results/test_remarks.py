@@ -1,0 +1,70 @@
+"""Remarks are derived from counts alone."""
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+from bayescal.results.remarks import of_several, remarks_of
+from bayescal.stats.binned import BinnedCounts
+
+SAID = "20 % of the confidences are 0 or 1"
+
+
+def saturated(share, n=1000, near=0.0, wrong=2):
+    """Make counts in which a share of the confidences is 0 or 1 and the others lie between the outer bins."""
+    rng = np.random.default_rng(1)
+    c = np.linspace(0.1, 0.9, n)
+    sure = np.arange(n) < share * n
+    c[sure] = np.where(np.arange(n) % 2, 1 - near, near)[sure]
+    z = np.where(sure, c > 0.5, rng.random(n) < c)
+    z[:wrong] = ~z[:wrong].astype(bool)
+    return BinnedCounts.from_arrays(z, c, target="event")
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        (saturated(1.0), True),
+        (saturated(0.9, near=0.00009), True),
+        (saturated(0.2), True),
+        (saturated(0.19), False),
+        (saturated(1.0, near=0.00011), False),
+        (saturated(0.0), False),
+        (BinnedCounts.empty(5), False),
+        (saturated(1.0, wrong=0), True),
+    ],
+)
+def test_confidences_of_zero_and_one(counts, told):
+    assert any(SAID in remark for remark in remarks_of(counts, "shrinkage")) is told
+    assert remarks_of(counts, "dirichlet") == ()
+
+
+def test_every_result_prints_the_remark_once():
+    rng = np.random.default_rng(1)
+    label = rng.integers(0, 2, 400)
+    p = label.astype(float)
+    p[:2] = 1 - p[:2]
+    fine = rng.random(400)
+    site = np.repeat(["north", "south"], 200)
+    known = {"rng": 1, "draws": 50}
+    ev = bc.evaluate(label, p, **known)
+    (remark,) = ev.remarks
+    assert SAID in remark
+    results = {
+        "": ev,
+        "all rows, north, south: ": bc.evaluate(label, p, by=site, **known),
+        "sure: ": bc.compare(label, {"sure": p, "fine": fine}, **known),
+        "class 0, class 1: ": bc.evaluate(label, np.column_stack([1 - p, p]), target="classwise", **known),
+    }
+    for names, result in results.items():
+        assert result.sheet().remarks.count(names + remark) == 1
+        assert " ".join(str(result).split()).count(SAID) == 1
+        assert SAID in result._repr_html_()
+    assert results["class 0, class 1: "].remarks == ("class 0, class 1: " + remark,)
+    assert bc.evaluate(label, fine, **known).remarks == ()
+    monitor = bc.CalibrationMonitor(window=1, target="event").add(label, p, time=np.arange(400) % 2)
+    assert "now, reference: " + remark in monitor.change((0, 1), (1, 2), **known).sheet().remarks
+
+
+def test_many_names_are_cut():
+    assert of_several(dict.fromkeys("abcde", ("x.",)) | {"f": ("y.",)}) == ["a, b, c and 2 more: x.", "f: y."]

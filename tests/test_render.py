@@ -1,0 +1,87 @@
+"""The text of a result is the same string wherever Python runs."""
+
+import pytest
+from jupyter_client.manager import run_kernel
+
+SETUP = """
+import numpy as np, bayescal as bc
+rng = np.random.default_rng(1)
+p = rng.random(400)
+y = rng.random(400) < p
+site = np.where(np.arange(400) % 2, "north", "south")
+matrix = np.column_stack([1 - p, p])
+counts = bc.BinnedCounts.from_arrays(y, p, target="event")
+known = {"rng": 1, "draws": 200}
+monitor = bc.CalibrationMonitor(window=1, target="event").add(y, p, time=np.arange(400) % 2)
+results = {
+    "Evaluation": bc.evaluate(y, p, **known),
+    "ClasswiseEvaluation": bc.evaluate(y.astype(int), matrix, target="classwise", **known),
+    "GroupedEvaluation": bc.evaluate(y, p, by=site, **known),
+    "Comparison": bc.compare(y, {"one": p, "other": p**2}, **known),
+    "Plan": bc.labels_needed(counts, width=0.04, simulations=30, **known),
+    "CalibrationMonitor": monitor,
+    "Change": monitor.change((0, 1), (1, 2), **known),
+}
+"""
+NAMES = (
+    "Evaluation",
+    "ClasswiseEvaluation",
+    "GroupedEvaluation",
+    "Comparison",
+    "Plan",
+    "CalibrationMonitor",
+    "Change",
+)
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    """Return the (kind, text) of every output that a real Jupyter kernel sends for a cell, in order."""
+    with run_kernel() as client:
+
+        def run(code):
+            outputs = []
+
+            def keep(message):
+                content = message["content"]
+                if message["msg_type"] == "stream":
+                    before = outputs.pop()[1] if outputs and outputs[-1][0] == content["name"] else ""
+                    outputs.append((content["name"], before + content["text"]))
+                elif message["msg_type"] in ("display_data", "execute_result", "error"):
+                    outputs.append((message["msg_type"], str(content)))
+
+            client.execute_interactive(code, timeout=120, output_hook=keep)
+            return outputs
+
+        assert run(SETUP) == []
+        yield run
+
+
+@pytest.fixture(scope="module")
+def here():
+    """Return the same results in this process, which is not a notebook."""
+    names = {}
+    exec(SETUP, names)
+    assert tuple(names["results"]) == NAMES
+    return names["results"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_in_jupyter_is_the_text_of_a_terminal(kernel, here, name):
+    """By default, rich displays the table of `str(result)` in a notebook and returns a string without it."""
+    expected = str(here[name])
+    sheet = here[name].sheet()
+    words = " ".join(expected.split())
+    parts = [sheet.sentence, " ".join(sheet.header), " ".join(sheet.rows[-1]), sheet.spec]
+    places = [words.index(" ".join(part.split())) for part in parts]
+    assert places == sorted(places)
+    assert places[0] == 0
+    assert kernel(f"print(results[{name!r}])") == [("stdout", expected + "\n")]
+    assert kernel(f"logged = f'{{results[{name!r}]}}'") == []
+    assert kernel("print(logged)") == [("stdout", expected + "\n")]
+
+
+def test_a_result_at_the_end_of_a_cell_is_one_html_table(kernel):
+    ((kind, content),) = kernel("results['Evaluation']")
+    assert kind == "execute_result"
+    assert content.count("<table>") == 1
