@@ -13,7 +13,7 @@ UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
 # uv does not look into pyenv's versions by itself; with none found, uv fetches a Python
 PYTHON := $(or $(UV_PYTHON),$(shell ./.ci/find-python),3.13)
 LOWEST_PYTHON := $(or $(shell ./.ci/find-python 3.12),3.12)
-export UV_PROJECT_ENVIRONMENT ?= .venv
+export UV_PROJECT_ENVIRONMENT := .venv
 RUN := $(UV) run --no-sync
 # exactly the versions in the requirement files; nothing is resolved, so new releases of other projects have no effect
 PINNED := $(UV) pip install -q --python .venv --no-deps
