@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -53,6 +53,24 @@ class Draws:
         low, high = self.interval(0.95)
         interval = f"95 % interval [{low:z.4g}, {high:z.4g}]"
         return f"Draws({name}: mean {self.mean():z.4g}, {interval}, {len(self)} draws)"
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(
+                f"posterior draws cannot be formatted with {spec!r}: format a summary of them, as in "
+                f'f"{{ece.mean():{spec}}}".'
+            )
+        return repr(self)
+
+    def _refuse_order(self, other: Any) -> NoReturn:
+        plain = other.item() if isinstance(other, np.generic) else other
+        shown = _checks.quoted(plain) if np.ndim(other) == 0 else "an array"
+        raise TypeError(
+            f"posterior draws are neither smaller nor larger than {shown}: use a probability, as in "
+            "`ece.pr(lambda e: e < 0.05)`, or a summary, as in `ece.mean() < 0.05`."
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse_order
 
     def mean(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
         """Posterior mean.

@@ -309,7 +309,7 @@ class CalibrationMonitor:
             If the two overlap or one has no rows; as for `counts`.
         """
         width = checked_rope(rope)
-        counts, spans = self._now_and_reference(now, reference)
+        counts, spans = self._held.now_and_reference(now, reference)
         *seeds, order = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
         drawn = {name: evaluate_counts(counts[name], rng=s, **options) for name, s in zip(counts, seeds, strict=True)}
         return Change(drawn, None, width, order, spans)
@@ -436,20 +436,3 @@ class CalibrationMonitor:
                 changed = change(held)
             self._held = changed
         return self
-
-    def _now_and_reference(self, now: Any, reference: Any) -> tuple[dict[str, BinnedCounts], dict[str, str]]:
-        held = self._held
-        chosen = sorted(held.counts)[-1:] if now is None else held.span("now", now)
-        counts = {"now": held.total_of_rows(chosen, "`now`")}
-        spans = {"now": held.said_span(chosen)}
-        if isinstance(reference, BinnedCounts):
-            counts["reference"] = BinnedCounts.empty(held.bins, target=held.target) + reference
-            if not reference.n_rows:
-                raise ValueError("`reference` has no rows; there is nothing to compare with.")
-            return counts, spans | {"reference": "counts"}
-        held.require_windows("`change` needs windows, or a `reference` that is counts")
-        others = held.between()
-        others = [k for k in others if k < chosen[0]] if reference is None else held.span("reference", reference)
-        held.require_apart(others, chosen)
-        counts["reference"] = held.total_of_rows(others, "`reference`")
-        return counts, spans | {"reference": held.said_span(others)}

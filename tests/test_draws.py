@@ -119,3 +119,19 @@ def test_draws_are_frozen(normal):
 
 def test_zero_has_no_sign():
     assert repr(Draws(np.array([-0.0, -0.0]))) == "Draws(draws: mean 0, 95 % interval [0, 0], 2 draws)"
+
+
+def test_draws_are_not_compared_with_a_number(normal):
+    for compared in (lambda: normal < 0.05, lambda: normal >= np.float64(0.05)):
+        with pytest.raises(
+            TypeError, match=r"neither smaller nor larger than 0\.05: .*`ece\.pr\(lambda e: e < 0\.05\)`"
+        ):
+            compared()
+    with pytest.raises(TypeError, match="larger than an array"):
+        sorted([normal, normal])
+
+
+def test_draws_are_not_formatted_as_a_number(normal):
+    with pytest.raises(TypeError, match=r'cannot be formatted with \'\.3f\': .*f"\{ece\.mean\(\):\.3f\}"'):
+        f"{normal:.3f}"
+    assert f"{normal}" == repr(normal)

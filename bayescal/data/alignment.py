@@ -49,14 +49,29 @@ def _compare(first: str, index: Any, second: str, other: Any) -> None:
     default, labels = _is_default(index), _is_default(other)
     if (default and _beyond(other, n)) or (labels and _beyond(index, n)):
         return
-    codes = np.asarray(index.append(other).factorize()[0])
-    here, there = codes[:n], codes[n:]
-    reordered = np.array_equal(np.sort(here), np.sort(there))
+    here, there = _comparable(first, index, second, other)
+    in_order = np.sort(here)
+    reordered = np.array_equal(in_order, np.sort(there))
     if not reordered and (default or labels):
         return
     bad = here != there
     if bad.any():
-        _refuse(first, index, second, other, bad, reordered, len(np.unique(here)) == n)
+        _refuse(first, index, second, other, bad, reordered, bool((in_order[1:] != in_order[:-1]).all()))
+
+
+def _comparable(first: str, index: Any, second: str, other: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return integer labels as they are and integer codes of all others: equal labels have equal codes."""
+    both = [np.asarray(index), np.asarray(other)]
+    if all(labels.dtype.kind in "iu" for labels in both) and both[0].dtype == both[1].dtype:
+        return both[0], both[1]
+    try:
+        codes = np.asarray(index.append(other).factorize()[0])
+    except TypeError as problem:
+        raise ValueError(
+            f"the indexes of `{first}` and `{second}` cannot be compared: {problem}. If the rows are in the same order "
+            f"already, pass `{first}.to_numpy()` and `{second}.to_numpy()`."
+        ) from problem
+    return codes[: len(index)], codes[len(index) :]
 
 
 def _refuse(

@@ -158,6 +158,23 @@ class WindowedCounts:
                 f"{self.said(both[0])}."
             )
 
+    def now_and_reference(self, now: Any, reference: Any) -> tuple[dict[str, BinnedCounts], dict[str, str]]:
+        """Counts of two spans that share no window, and the spans in words; see `CalibrationMonitor.change`."""
+        chosen = sorted(self.counts)[-1:] if now is None else self.span("now", now)
+        counts = {"now": self.total_of_rows(chosen, "`now`")}
+        spans = {"now": self.said_span(chosen)}
+        if isinstance(reference, BinnedCounts):
+            counts["reference"] = BinnedCounts.empty(self.bins, target=self.target) + reference
+            if not reference.n_rows:
+                raise ValueError("`reference` has no rows; there is nothing to compare with.")
+            return counts, spans | {"reference": "counts"}
+        self.require_windows("`change` needs windows, or a `reference` that is counts")
+        others = self.between()
+        others = [k for k in others if k < chosen[0]] if reference is None else self.span("reference", reference)
+        self.require_apart(others, chosen)
+        counts["reference"] = self.total_of_rows(others, "`reference`")
+        return counts, spans | {"reference": self.said_span(others)}
+
     def __add__(self, other: "WindowedCounts") -> "WindowedCounts":
         for what in ("bins", "target", "window"):
             own, others = getattr(self, what), getattr(other, what)

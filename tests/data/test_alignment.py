@@ -118,3 +118,8 @@ def test_the_default_index_is_an_order_too():
 def test_lengths_are_not_what_is_said_here():
     with pytest.raises(ValueError, match="same length"):
         bc.plug_in_ece(HONEST, PROB[:-1])
+
+
+def test_labels_that_cannot_be_hashed_are_refused():
+    with pytest.raises(ValueError, match=r"the indexes of `y` and `p` cannot be compared: .*`y\.to_numpy\(\)`"):
+        same_rows({"y": pd.Series([0, 1], pd.Index([[1], [2]])), "p": pd.Series([0.2, 0.4], pd.Index([[2], [1]]))})
