@@ -16,6 +16,8 @@ LOWEST_PYTHON := $(or $(shell ./.ci/find-python 3.12),3.12)
 export UV_PROJECT_ENVIRONMENT := .venv
 RUN := $(UV) run --no-sync
 # exactly the versions in the requirement files; nothing is resolved, so new releases of other projects have no effect
+# one process per core; files are not split, so that their tests share what is slow to set up
+PARALLEL := -n auto --maxprocesses=4 --dist loadfile
 PINNED := $(UV) pip install -q --python .venv --no-deps
 
 help:
@@ -48,10 +50,10 @@ types: .venv/ready
 	$(RUN) mypy
 
 pytest: .venv/ready
-	$(RUN) pytest -q
+	$(RUN) pytest -q $(PARALLEL)
 
 notebooks: .venv/ready
-	$(RUN) pytest -q --nbmake --nbmake-timeout=300 -W default notebooks
+	$(RUN) pytest -q $(PARALLEL) --nbmake --nbmake-timeout=300 -W default notebooks
 
 # another group of packages, so that `make test` needs neither pyspark nor Java
 spark: .venv/ready
