@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -58,6 +59,8 @@ class Sizes:
         Row groups of the file that should be larger than memory, and rows per group.
     rounds : int
         Number of repetitions of the measurement with parallel processes; the shortest time is kept.
+    at_once : int
+        Number of processes that run side by side; more than one disturbs the times.
     """
 
     rows: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
@@ -69,6 +72,7 @@ class Sizes:
     groups: int = 100
     group_rows: int = 10_000_000
     rounds: int = 5
+    at_once: int = 1
 
 
 FULL = Sizes()
@@ -78,6 +82,7 @@ QUICK = Sizes(
     groups=2,
     group_rows=10_000,
     rounds=1,
+    at_once=2,
 )
 
 
@@ -113,14 +118,17 @@ class Workshop:
         self, of: str, shapes: Iterable[tuple[int, int]], only: tuple[str, ...] = (), **job: Any
     ) -> list[Row]:
         """Every way that is installed, each in a process of its own; the read is the shortest that any of them saw."""
-        rows: list[Row] = []
         one_thread = {} if of == "frames" else {"OMP_NUM_THREADS": "1"}  # pyarrow's threads, too, follow this
-        for way in ways()[of]:
-            if way.missing or (only and way.name not in only):
-                continue
+
+        def measure(way: Any) -> list[Row]:
             begin = time.perf_counter()
-            rows += self.run({"of": of, "way": way.name, "shapes": list(shapes), "limit": LIMIT, **job}, **one_thread)
+            found = self.run({"of": of, "way": way.name, "shapes": list(shapes), "limit": LIMIT, **job}, **one_thread)
             console.print(f"{of}: {way.name} [dim]{time.perf_counter() - begin:.0f} s[/]", soft_wrap=True)
+            return found
+
+        asked = [way for way in ways()[of] if not way.missing and (not only or way.name in only)]
+        with ThreadPoolExecutor(self.sizes.at_once) as pool:
+            rows = [row for found in pool.map(measure, asked) for row in found]
         shortest: dict[tuple[int, int], float] = {}
         for row in rows:
             key = row["n_rows"], row["read_bytes"]
