@@ -373,9 +373,9 @@ def test_a_cache_that_was_cut_short_is_compiled_anew(suffix, cached, tmp_path):
 def test_a_cache_with_a_wrong_bit_is_compiled_anew(cached, tmp_path):
     """Without detection, one in ten wrong bits crashes the process and some give wrong numbers."""
     (file,) = tmp_path.rglob("*.nbc")
-    for at in np.linspace(0, file.stat().st_size - 1, 12).astype(int):
-        damaged = bytearray(file.read_bytes())
-        damaged[at] ^= 16
+    for part in np.linspace(0, 1, 12):
+        damaged = bytearray(file.read_bytes())  # compiled anew it may be a few bytes longer or shorter
+        damaged[int(part * (len(damaged) - 1))] ^= 16
         file.write_bytes(damaged)
         assert [cached(), cached()] == [0, 1]
 
