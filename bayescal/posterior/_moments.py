@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from bayescal.posterior._beta_binomial import quick_absolute_gap, squared_gap
+from bayescal.posterior._gaps import GapSums
 from bayescal.posterior._sub_models import Bins, SubModel
 
 Floats = NDArray[np.float64]
@@ -25,27 +26,19 @@ class _Gaps(NamedTuple):
     second: Floats
 
 
-def ece_moments(
-    bins: Bins, models: dict[str, SubModel], probability: dict[str, float], mass: Floats
-) -> tuple[float, float]:
-    """Posterior mean and sd of sum_b m_b |theta_b - cbar_b| with masses m ~ Dirichlet(mass)."""
-    total = mass.sum()
-    weight = mass / total
-    share, mean, variance = [], [], []
-    for name, model in models.items():
-        if probability[name] < NEGLIGIBLE:
-            continue
-        for gaps in _gaps(bins, model):
-            # given the point, with E[m_b m_c] = a_b (a_c + [b = c]) / (total (total + 1))
-            first = gaps.first @ weight
-            own = (gaps.second - gaps.first**2) @ (weight * mass)
-            share.append(probability[name] * gaps.share)
-            mean.append(first)
-            variance.append((gaps.second @ weight - first**2 + own) / (total + 1))
-    shares, means, variances = (np.concatenate(parts) for parts in (share, mean, variance))
+def gap_sums(bins: Bins, model: SubModel, mass: Floats) -> GapSums:
+    """Moments of the sum over bins of `mass` times the absolute gap under one sub-model."""
+    share, mean, variance, squares = [], [], [], []
+    for gaps in _gaps(bins, model):
+        share.append(gaps.share)
+        mean.append(gaps.first @ mass)
+        variance.append((gaps.second - gaps.first**2) @ mass**2)
+        squares.append(gaps.second @ mass)
+    shares, means, variances, seconds = (np.concatenate(parts) for parts in (share, mean, variance, squares))
     shares /= shares.sum()
     centre = float(shares @ means)
-    return centre, float(np.sqrt(shares @ np.maximum(variances, 0) + shares @ (means - centre) ** 2))
+    spread = float(shares @ np.maximum(variances, 0) + shares @ (means - centre) ** 2)
+    return GapSums(centre, spread, float(shares @ seconds))
 
 
 def _gaps(bins: Bins, model: SubModel) -> Iterator[_Gaps]:

@@ -18,6 +18,20 @@ SUB_MODELS = {
     "smooth drift, many bins off": (True, "dense"),
     "smooth drift, a few bins off": (True, "sparse"),
 }
+#: Families of sub-models, each with the prior weights of its sub-models; those of independent bins are an option.
+INDEPENDENT, SHARED, NOISE, EXACT = "independent bins", "shared errors", "noisy labels", "exact calibration"
+FAMILIES: dict[str, dict[str, float]] = {
+    INDEPENDENT: dict.fromkeys(SUB_MODELS, 1.0),
+    SHARED: {"runs of bins off": 1.0, "bins off by one amount": 0.5},
+    NOISE: {"label noise": 0.5, "label noise of any rate": 0.5},
+    EXACT: {EXACT: 0.25},
+}
+#: These families form a pool: each has an equal share of its draws, whatever the evidences are. The pool has this prior
+#: weight.
+POOLED, POOL_WEIGHT = (INDEPENDENT, SHARED), 10.0
+#: Bins of confidences 0 and 1 are described apart from all others if this is among the sub-models.
+SATURATED = "saturated bins"
+NAMES = tuple(name for family in FAMILIES.values() for name in family)
 #: Below this, tau^(c-1) piles up where a bin that is off cannot be told from one that is not.
 LEAST_SHAPE = 0.05
 
@@ -42,6 +56,8 @@ class ShrinkagePrior:
         Of exact calibration against the five.
     mass_alpha : float or None
         Dirichlet parameter of each bin's mass; None is 2 / M.
+    sub_models : tuple of str
+        Names of the sub-models that take part.
     """
 
     intercept_sd: float = 0.5
@@ -52,21 +68,47 @@ class ShrinkagePrior:
     sub_model_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0, 1.0)
     prior_odds: float = 1.0
     mass_alpha: float | None = None
+    sub_models: tuple[str, ...] = (*NAMES, SATURATED)
 
     def __str__(self) -> str:
-        changed = [f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default]
-        return f"prior with {', '.join(changed)}" if changed else ""
+        shown = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        if "sub_models" in shown:
+            shown["sub_models"] = self._in_short(self.sub_models)
+        return f"prior with {', '.join(f'{name}={value}' for name, value in shown.items())}" if shown else ""
+
+    @staticmethod
+    def _in_short(names: tuple[str, ...]) -> list[str]:
+        """Names of whole families in place of their sub-models."""
+        whole = [family for family, of in FAMILIES.items() if set(of) <= set(names)]
+        return [*whole, *(n for n in names if not any(n in FAMILIES[family] for family in whole))]
 
     @property
     def log_weights(self) -> Floats:
-        """Log prior probabilities of the sub-models."""
+        """Log prior probabilities of the sub-models of independent bins within that family."""
         weights = np.array(self.sub_model_weights)
         with np.errstate(divide="ignore"):  # a weight of 0 leaves a sub-model out
             return np.log(weights / weights.sum())
 
+    @property
+    def families(self) -> dict[str, dict[str, float]]:
+        """Prior weights of the sub-models that take part, by family; a weight of 0 leaves a sub-model out."""
+        weights = FAMILIES | {INDEPENDENT: dict(zip(SUB_MODELS, self.sub_model_weights, strict=True))}
+        part = {f: {n: w for n, w in of.items() if w and n in self.sub_models} for f, of in weights.items()}
+        return {family: of for family, of in part.items() if of}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The sub-models that take part, in order; those of a family that takes part include its weights of 0."""
+        return tuple(n for f in self.families for n in FAMILIES[f] if n in self.sub_models)
+
 
 def make_prior(
-    *, rho: float | Sequence[float], sub_model_weights: Sequence[float], mass_alpha: float | None, **scales: float
+    *,
+    rho: float | Sequence[float],
+    sub_model_weights: Sequence[float],
+    mass_alpha: float | None,
+    sub_models: Sequence[str] | None,
+    **scales: float,
 ) -> ShrinkagePrior:
     """Check the options of `shrinkage_posterior`."""
     shares = np.atleast_1d(np.asarray(rho, dtype=object))
@@ -75,12 +117,28 @@ def make_prior(
     checked = {name: float(_checks.positive(name, value, ())) for name, value in scales.items()}
     if checked["sparse_shape"] < LEAST_SHAPE:
         raise ValueError(f"`sparse_shape` must be at least {LEAST_SHAPE:g}, not {checked['sparse_shape']:g}.")
-    return ShrinkagePrior(
+    prior = ShrinkagePrior(
         **checked,
         rho=tuple(_checks.fraction("rho", value) for value in shares),
         sub_model_weights=_five_weights(sub_model_weights),
         mass_alpha=None if mass_alpha is None else float(_checks.positive("mass_alpha", mass_alpha, ())),
+        sub_models=_named_sub_models(sub_models),
     )
+    if not prior.families:
+        raise ValueError("`sub_models` and `sub_model_weights` must leave at least one sub-model with a weight > 0.")
+    return prior
+
+
+def _named_sub_models(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of sub-models, from names of sub-models and of families."""
+    everything = (*NAMES, SATURATED)
+    if given is None:
+        return everything
+    asked = [given] if isinstance(given, str) else list(given)
+    for name in asked:
+        _checks.one_of("sub_models", name, [*FAMILIES, *everything])
+    named = {n for name in asked for n in FAMILIES.get(name, {name: 1.0})}
+    return tuple(name for name in everything if name in named)
 
 
 def _five_weights(weights: Sequence[float]) -> tuple[float, ...]:

@@ -1,9 +1,9 @@
 """The shrinkage model, the default: a prior that can sit on, or near, exact calibration."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,23 @@ from scipy.special import expit, xlog1py, xlogy
 
 from bayescal import _checks
 from bayescal._draws import BinDraws
-from bayescal.posterior import _moments
-from bayescal.posterior._drift import DriftingBins
-from bayescal.posterior._prior import SUB_MODELS, ShrinkagePrior, make_prior
-from bayescal.posterior._sampling import BinState, ImportanceSample, draw, importance_sample
-from bayescal.posterior._sub_models import COARSE, FINE, Bins, Resolution, SubModel, integrate
+from bayescal.posterior import _gaps
+from bayescal.posterior._independent import IndependentBins, IndependentPart
+from bayescal.posterior._noise import LabelNoise
+from bayescal.posterior._offsets import EqualOffsets
+from bayescal.posterior._part import PARAMETERS, Exact, Part, PartDraws
+from bayescal.posterior._pool import alternatives, posterior_probabilities
+from bayescal.posterior._prior import (
+    EXACT,
+    FAMILIES,
+    SATURATED,
+    SUB_MODELS,
+    ShrinkagePrior,
+    make_prior,
+)
+from bayescal.posterior._sampling import ImportanceSample
+from bayescal.posterior._saturated import SaturatedBins, is_saturated
+from bayescal.posterior._segments import Segments
 from bayescal.stats.binned import BinnedCounts
 
 Floats = NDArray[np.float64]
@@ -26,6 +38,10 @@ POOR_SHARE = 0.1
 FEWEST_JUDGED = 50
 #: A sub-model less probable than this cannot spoil an answer; nor can a smaller share of its mass be missed.
 NEGLIGIBLE = 1e-3
+#: A sub-model less probable than this is left out of moments.
+LEAST_OF_MOMENTS = 1e-8
+#: How far from 0 and 1 a mean confidence is kept in the likelihood.
+STATED_FLOOR = 1e-9
 #: Size of the importance samples that diagnostics are computed from.
 DIAGNOSTIC_DRAWS = 1000
 
@@ -50,9 +66,13 @@ class ShrinkageDraws:
         Standard deviation of accuracies around their centres h in units of sqrt(h (1 - h)), on a grid, where all bins
         share one; NaN elsewhere.
     rho : ndarray, shape (n_draws,)
-        Prior share of bins that are off; NaN but under a sparse residual.
+        Prior share of bins that are off; NaN where that is not a parameter.
+    amount : ndarray, shape (n_draws,)
+        By how much bins are off that are off by one amount, on the scale of arcsin(sqrt(accuracy)); NaN elsewhere.
+    noise, noise_rate : ndarray, shape (n_draws,)
+        Share of noisy labels, and the rate of outcome 1 among them; NaN elsewhere.
     off : ndarray of bool, shape (n_draws, n_bins)
-        Whether a bin deviates from the drift.
+        Whether a bin deviates from the drift, from exact calibration or, if saturated, from what is stated.
     """
 
     bins: BinDraws
@@ -61,12 +81,15 @@ class ShrinkageDraws:
     slope: Floats
     tau: Floats
     rho: Floats
+    amount: Floats
+    noise: Floats
+    noise_rate: Floats
     off: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class ShrinkagePosterior:
-    """Posterior under the shrinkage model: five sub-models averaged by their marginal likelihoods; independent draws.
+    """Posterior under the shrinkage model: an average over families of sub-models; independent draws.
 
     Made by `shrinkage_posterior`.
 
@@ -101,30 +124,38 @@ class ShrinkagePosterior:
 
     @cached_property
     def probabilities(self) -> dict[str, float]:
-        """Posterior probability of each sub-model; exact calibration takes no part."""
-        return self._probabilities(self._coarse[1])
+        """Posterior probability of each sub-model for the bins that are not saturated."""
+        evidence = {name: part.log_evidence for name, part in self._parts.items()}
+        found = posterior_probabilities(self.prior_options.families, evidence)
+        return {name: found.get(name, 0.0) for name in self._parts}
+
+    @property
+    def family_probabilities(self) -> dict[str, float]:
+        """Posterior probability of each family of sub-models; two of them form a pool with equal shares."""
+        return {family: sum(self.probabilities[n] for n in names) for family, names in self._families.items()}
 
     @cached_property
     def log_evidence(self) -> dict[str, float]:
         """Log marginal likelihood of the outcomes under each sub-model and under ``"exact calibration"``."""
-        drifting = self._coarse[0].drifting
-        n, k = drifting.n, drifting.k
-        share = np.divide(k, n, out=np.zeros_like(n), where=n > 0)
-        best = float((xlogy(k, share) + xlog1py(n - k, -share)).sum())
-        exact = float(drifting.log_likelihood(drifting.logit))
-        each = {name: model.log_evidence for name, model in self._coarse[1].items()}
-        return {name: best + value for name, value in {**each, "exact calibration": exact}.items()}
+        n, k, confidence = self._rows
+        inside = np.clip(confidence, STATED_FLOOR, 1 - STATED_FLOOR)
+        exact = float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
+        saturated = self._saturated.log_evidence
+        each = {name: exact + part.log_evidence + saturated for name, part in self._parts.items()}
+        return each | {EXACT: exact + self._saturated.log_exact}
 
     @property
     def log_bayes_factor(self) -> float:
         """Log of `bayes_factor`, which may overflow."""
-        evidence = self.log_evidence
-        each = np.array([evidence[name] for name in SUB_MODELS]) + self.prior_options.log_weights
-        return evidence["exact calibration"] - float(np.logaddexp.reduce(each))
+        evidence, weights = self.log_evidence, alternatives(self.prior_options.families)
+        if not weights:
+            return 0.0
+        each = np.array([evidence[name] for name in weights]) + np.log(list(weights.values()))
+        return evidence[EXACT] - float(np.logaddexp.reduce(each))
 
     @property
     def bayes_factor(self) -> float:
-        """How many times more probable exact calibration makes the outcomes than the five sub-models on average."""
+        """How many times more probable exact calibration makes the outcomes than the other sub-models on average."""
         return float(np.exp(min(self.log_bayes_factor, 700.0)))
 
     @property
@@ -166,30 +197,31 @@ class ShrinkagePosterior:
         Returns
         -------
         ShrinkageDraws
-            Sub-model, intercept, slope, tau, rho, which bins are off, and the bins.
+            Sub-model, its parameters, which bins are off, and the bins.
         """
         n_draws = _checks.whole_number("draws", n_draws)
         rng = _checks.generator(rng)
         chosen = _allot(np.array(list(self.probabilities.values())), n_draws, rng)
         order = rng.permutation(n_draws)
-        states = [
-            self._draw(name, int((chosen == i).sum()), rng) for i, name in enumerate(SUB_MODELS) if (chosen == i).any()
-        ]
-        state = BinState(*(np.concatenate(parts)[order] for parts in zip(*states, strict=True)))
-        used, shape = self._used, (n_draws, len(self._used))
+        used, shape, flat = self._used, (n_draws, len(self._used)), self._flat
         confidence = self.confidence[None]
         accuracy, mass, off = np.tile(confidence, (n_draws, 1)), np.zeros(shape), np.zeros(shape, bool)
-        accuracy[:, used], off[:, used] = state.accuracy, state.off
+        parameters = {name: np.full(n_draws, value) for name, value in PARAMETERS.items()}
+        place = np.empty(n_draws, np.intp)
+        place[order] = np.arange(n_draws)
+        for i, name in enumerate(self.probabilities):
+            rows = place[np.flatnonzero(chosen == i)]
+            if not len(rows):
+                continue
+            drawn = self._draw(name, len(rows), rng)
+            accuracy[np.ix_(rows, flat)], off[np.ix_(rows, flat)] = drawn.accuracy, drawn.off
+            for parameter, values in drawn.parameters.items():
+                parameters[parameter][rows] = values
         mass[:, used] = rng.dirichlet(self.mass_parameters[used], n_draws)
-        return ShrinkageDraws(
-            bins=BinDraws(mass, accuracy, confidence, used, mass),
-            sub_model=chosen[order],
-            intercept=state.intercept,
-            slope=np.exp(state.log_slope),
-            tau=state.tau,
-            rho=state.rho,
-            off=off,
-        )
+        saturated = used & ~flat
+        accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
+        bins = BinDraws(mass, accuracy, confidence, used, mass)
+        return ShrinkageDraws(bins=bins, sub_model=chosen[order], off=off, **parameters)
 
     def ece_mean(self) -> float:
         """Posterior mean of the ECE, by quadrature (about four digits), without random numbers."""
@@ -199,20 +231,40 @@ class ShrinkagePosterior:
         """Posterior standard deviation of the ECE; see `ece_mean`."""
         return self._ece_moments[1]
 
-    def off_probability(self) -> Floats:
-        """Posterior probability that a bin deviates from the drift, shape (n_bins,); NaN where a bin is empty.
+    def off_probability(self, family: str | None = None) -> Floats:
+        """Posterior probability that a bin deviates from the drift, from exact calibration or from what it states.
 
-        Under a dense residual every bin does.
+        Parameters
+        ----------
+        family : str, optional
+            A key of `family_probabilities`; by default the average over all sub-models.
+
+        Returns
+        -------
+        ndarray, shape (n_bins,)
+            NaN where a bin is empty. Under a dense residual every bin is off; saturated bins are the same in every
+            family.
+
+        Raises
+        ------
+        ValueError
+            If the family takes no part.
         """
-        bins, models = self._coarse
+        if family is not None:
+            _checks.one_of("family", family, list(self._families))
+        names = self.probabilities if family is None else self._families[family]
+        share = {name: self.probabilities[name] for name in names}
+        total = sum(share.values())
+        if not total:  # a family that is all but impossible
+            share, total = dict.fromkeys(names, 1.0), len(names)
         result = np.full(len(self._used), np.nan)
-        result[self._used] = sum(p * _moments.off_probability(bins, models[n]) for n, p in self.probabilities.items())
+        result[self._used] = 1 - self._saturated.exact_probability
+        result[self._flat] = sum(p / total * self._parts[n].off_probability for n, p in share.items() if p)
         return result
 
     def parameter_means(self) -> dict[str, dict[str, float]]:
-        """Posterior means of intercept, slope, tau and rho under each sub-model; NaN where it has no such parameter."""
-        bins, models = self._coarse
-        return {name: _moments.parameter_means(bins, model) for name, model in models.items()}
+        """Posterior means of the parameters under each sub-model; NaN where it has no such parameter."""
+        return {name: PARAMETERS | part.parameter_means() for name, part in self._parts.items()}
 
     def effective_sample_size(self) -> dict[str, float]:
         """Kish's effective number of 1000 importance draws, the same every time, for each sub-model with drift."""
@@ -228,6 +280,12 @@ class ShrinkagePosterior:
         # it takes log-likelihoods, which are minus log weights
         return {name: float(array_stats.psislw(-s.log_weights)[1]) for name, s in self._diagnostic_samples().items()}
 
+    @property
+    def _families(self) -> dict[str, list[str]]:
+        """The sub-models that take part, by family."""
+        names = self.prior_options.names
+        return {f: [n for n in FAMILIES[f] if n in names] for f in self.prior_options.families}
+
     @cached_property
     def _used(self) -> NDArray[np.bool_]:
         """Bins that count: those with rows, or all if there is no row."""
@@ -235,47 +293,74 @@ class ShrinkagePosterior:
         return occupied if occupied.any() else np.ones_like(occupied)
 
     @cached_property
-    def _coarse(self) -> tuple[Bins, dict[str, SubModel]]:
-        return self._integrate(COARSE)
+    def _flat(self) -> NDArray[np.bool_]:
+        """Bins that count and are not saturated."""
+        if SATURATED not in self.prior_options.sub_models:
+            return self._used
+        return self._used & ~is_saturated(self.confidence)
 
-    def _integrate(self, resolution: Resolution) -> tuple[Bins, dict[str, SubModel]]:
-        prior, used = self.prior_options, self._used
-        n = self.counts.effective_n[used]
-        k = np.clip(self.counts.effective_k[used], 0.0, n)
-        drifting = DriftingBins(n, k, self.confidence[used], prior.intercept_sd, prior.log_slope_sd)
-        bins = Bins(drifting, prior, resolution)
-        return bins, integrate(bins)
+    def _of(self, which: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+        """Effective rows, positives and mean confidences of some bins."""
+        n = self.counts.effective_n[which]
+        return n, np.clip(self.counts.effective_k[which], 0.0, n), self.confidence[which]
+
+    @property
+    def _rows(self) -> tuple[Floats, Floats, Floats]:
+        return self._of(self._flat)
+
+    @cached_property
+    def _saturated(self) -> SaturatedBins:
+        return SaturatedBins(*self._of(self._used & ~self._flat))
+
+    @cached_property
+    def _independent(self) -> IndependentBins:
+        return IndependentBins(*self._rows, self.prior_options)
+
+    @cached_property
+    def _parts(self) -> dict[str, Part]:
+        """The sub-models that take part, given the counts of the bins that are not saturated."""
+        n, k, confidence = self._rows
+        names = self.prior_options.names
+        if not len(n):
+            return {name: Exact(confidence) for name in names}
+        made: dict[str, Callable[[], Part]] = {
+            **{name: partial(IndependentPart, self._independent, name) for name in SUB_MODELS},
+            "runs of bins off": lambda: Segments(n, k, _logit(confidence), confidence),
+            "bins off by one amount": lambda: EqualOffsets(n, k, confidence),
+            "label noise": lambda: LabelNoise(n, k, confidence, free_rate=False),
+            "label noise of any rate": lambda: LabelNoise(n, k, confidence, free_rate=True),
+            EXACT: lambda: Exact(confidence),
+        }
+        return {name: made[name]() for name in names}
 
     @cached_property
     def _ece_moments(self) -> tuple[float, float]:
-        bins, models = self._integrate(FINE)
-        return _moments.ece_moments(bins, models, self._probabilities(models), self.mass_parameters[self._used])
+        mass, matters = self.mass_parameters, {n: p for n, p in self.probabilities.items() if p >= LEAST_OF_MOMENTS}
+        beside = self._saturated.gap_sums(mass[self._used & ~self._flat])
+        sums = [self._parts[name].gap_sums(mass[self._flat]).beside(beside) for name in matters]
+        return _gaps.ece_moments(list(matters.values()), sums, float(mass.sum()))
 
-    def _probabilities(self, models: dict[str, SubModel]) -> dict[str, float]:
-        joint = np.array([model.log_evidence for model in models.values()]) + self.prior_options.log_weights
-        return dict(zip(models, np.exp(joint - np.logaddexp.reduce(joint)).tolist(), strict=True))
-
-    def _draw(self, name: str, count: int, rng: np.random.Generator) -> BinState:
-        bins, models = self._coarse
-        state, effective = draw(bins, models[name], count, rng)
-        poor = count >= FEWEST_JUDGED and effective < POOR_SHARE * count
-        unfinished = models[name].unfinished
-        if poor or self.probabilities[name] * unfinished > NEGLIGIBLE:
+    def _draw(self, name: str, count: int, rng: np.random.Generator) -> PartDraws:
+        drawn = self._parts[name].draw(count, rng)
+        poor = count >= FEWEST_JUDGED and drawn.effective < POOR_SHARE * count
+        if poor or self.probabilities[name] * drawn.unfinished > NEGLIGIBLE:
             warnings.warn(
                 f"the sub-model {name!r} (probability {self.probabilities[name]:.2g}) is approximate: effective size "
-                f"{effective:.0f} of {count} draws, {unfinished:.2g} of its mass not resolved.",
+                f"{drawn.effective:.0f} of {count} draws, {drawn.unfinished:.2g} of its mass not resolved.",
                 SamplerWarning,
                 skip_file_prefixes=_checks.PACKAGE,
             )
-        return state
+        return drawn
 
     def _diagnostic_samples(self) -> dict[str, ImportanceSample]:
-        bins, models = self._coarse
-        return {
-            name: importance_sample(bins, model, DIAGNOSTIC_DRAWS, np.random.default_rng(0))
-            for name, model in models.items()
-            if model.drift
-        }
+        parts = {name: part for name, part in self._parts.items() if isinstance(part, IndependentPart)}
+        drawn = {name: part.importance(DIAGNOSTIC_DRAWS) for name, part in parts.items()}
+        return {name: sample for name, sample in drawn.items() if sample is not None}
+
+
+def _logit(confidence: Floats) -> Floats:
+    inside = np.clip(confidence, STATED_FLOOR, 1 - STATED_FLOOR)
+    return np.log(inside) - np.log1p(-inside)
 
 
 def _allot(probability: Floats, n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -295,6 +380,7 @@ def shrinkage_posterior(
     sub_model_weights: Sequence[float] = (1.0, 1.0, 1.0, 1.0, 1.0),
     prior_odds: float = 1.0,
     mass_alpha: float | None = None,
+    sub_models: Sequence[str] | None = None,
 ) -> ShrinkagePosterior:
     r"""Posterior of the shrinkage model: accuracies near the mean confidences, unless the data say otherwise.
 
@@ -318,11 +404,14 @@ def shrinkage_posterior(
         Shares of bins that are off when a few are, equally probable. The mean ECE of that sub-model is 0.027, and is
         exactly 0 with the mean of (1 - rho)^M, 0.14 for 15 bins.
     sub_model_weights : sequence of five float, default equal
-        Prior weights of the sub-models, in the order of `ShrinkagePosterior.probabilities`.
+        Prior weights of the sub-models of the family "independent bins", relative to each other.
     prior_odds : float, default 1.0
-        Prior odds of exact calibration against the five sub-models. It matters for `p_calibrated` only.
+        Prior odds of exact calibration against all other sub-models. It matters for `p_calibrated` only.
     mass_alpha : float, optional
         Dirichlet parameter of each bin's mass; default 2 / M, as in the reference model.
+    sub_models : sequence of str, optional
+        Names of the sub-models or families that take part, by default all; see the notes. ``["independent bins"]`` is
+        the model of release 0.1.0.
 
     Returns
     -------
@@ -332,29 +421,60 @@ def shrinkage_posterior(
     Raises
     ------
     ValueError, TypeError
-        If a scale or odds are not positive, `sparse_shape` is below 0.05, `rho` not strictly between 0 and 1, or
-        `sub_model_weights` not five numbers >= 0.
+        If a scale or odds are not positive, `sparse_shape` is below 0.05, `rho` not strictly between 0 and 1,
+        `sub_model_weights` not five numbers >= 0, or `sub_models` has an unknown name.
 
     Notes
     -----
     With :math:`\bar c_b` the mean confidence of an occupied bin,
+    :math:`k_b \sim \mathrm{Binomial}(n_b, \theta_b)`. The sub-models differ in what they say of the accuracies
+    :math:`\theta_b`.
+
+    *Independent bins.* Five sub-models, weighted by their marginal likelihoods, combine a drift of the logits with
+    residuals that are independent given the drift:
 
     .. math::
-        k_b \sim \mathrm{Binomial}(n_b, \theta_b), \quad
         \mathrm{logit}\, h_b = \mathrm{logit}\, \bar c_b + a + (e^s - 1)\, x_b, \quad x_b = \mathrm{logit}\, \bar c_b
 
-    * drift off: :math:`a = s = 0`; on: :math:`a, s` Normal;
-    * residual none: :math:`\theta_b = h_b`; dense: :math:`\theta_b \sim \mathrm{Beta}(\kappa h_b, \kappa (1 - h_b))`
-      with :math:`\kappa = 1/\tau^2 - 1` and one half-Normal :math:`\tau` on (0, 1); sparse: with probability
-      :math:`\rho` that Beta with a :math:`\tau_b` of its own, else :math:`\theta_b = h_b`.
+    * drift off: :math:`a = s = 0`; on ("smooth drift"): :math:`a, s` Normal;
+    * residual none: :math:`\theta_b = h_b`; dense ("many bins off"):
+      :math:`\theta_b \sim \mathrm{Beta}(\kappa h_b, \kappa (1 - h_b))` with :math:`\kappa = 1/\tau^2 - 1` and one
+      half-Normal :math:`\tau` on (0, 1); sparse ("a few bins off"): with probability :math:`\rho` that Beta with a
+      :math:`\tau_b` of its own, else :math:`\theta_b = h_b`.
 
-    The five combinations other than (off, none), which is exact calibration, are averaged by their marginal
-    likelihoods. Given the drift everything is closed form; drifts are drawn by importance sampling.
+    *Shared errors.* Two sub-models in which bins have something in common:
 
-    The mean confidence is kept 1e-9 away from 0 and 1, so that a contrary outcome is not impossible; in :math:`x_b` it
-    is kept 1e-4 away, which limits the leverage of the slope. The gap of a bin is :math:`\theta_b - \bar c_b`. Bins
-    without rows are left out. With weights a bin's rows are Kish's effective number. Mean ECEs of the prior, above, are
-    over 15 equal-width bins without rows.
+    * "runs of bins off": :math:`\mathrm{logit}\, \theta_b = \mathrm{logit}\, \bar c_b + \delta_{g(b)}` with one shift
+      for each segment g of neighbouring bins. Segments change at each inner edge with probability :math:`\lambda / (M
+      - 1)`, :math:`\lambda \in \{1, 4, 16\}`; a segment is exact (:math:`\delta = 0`) with probability 1/2, else
+      :math:`\delta \sim \mathrm{Normal}(0, \tau^2)` with a density of :math:`\tau` proportional to
+      :math:`\tau^{-1/2}` on (0, 2.5). With more than 128 bins several neighbours form one block that is not divided.
+    * "bins off by one amount": :math:`\theta_b = \sin^2(\arcsin \sqrt{\bar c_b} \pm \delta)` with one amount, uniform
+      in its logarithm on (0.0001, 0.7), for each bin that is off; a share of 0.25, 0.5 or 1 of the bins is off.
+
+    *Noisy labels*: :math:`\theta_b = (1 - \lambda) \bar c_b + \lambda \pi` with :math:`\lambda = 1.25 u^2`, :math:`u
+    \sim \mathrm{U}(0, 1)`, and :math:`\pi = 1/2` ("label noise") or :math:`\pi \sim \mathrm{U}(0, 1)` ("label noise
+    of any rate").
+
+    *Exact calibration*: :math:`\theta_b = \bar c_b`.
+
+    The first two families form a linear pool: each contributes half of the draws of the pool, whatever their
+    evidences are, because each is blind to errors that the other describes, and an average by evidence chooses too
+    soon. The shares are not learnt from the rows. The pool, the two sub-models of noise and exact calibration are
+    averaged by their marginal likelihoods with prior weights 10, 0.5, 0.5 and 0.25; the evidence of the pool is the
+    average over its families.
+
+    *Saturated bins*, whose mean confidence is within 1e-4 of 0 or 1, are described apart from all others: the share
+    of contrary outcomes of each is :math:`\mathrm{Beta}(1/2, 10)` before the outcomes are known. Without contrary
+    outcomes 5 % of the draws have all of them exactly as stated.
+
+    Given the drift everything is closed form, or a sum over a small grid; drifts are drawn by importance sampling.
+    Draws are independent.
+
+    The mean confidence is kept 1e-9 away from 0 and 1, so that a contrary outcome is not impossible; in :math:`x_b`
+    it is kept 1e-4 away, which limits the leverage of the slope. The gap of a bin is :math:`\theta_b - \bar c_b`.
+    Bins without rows are left out. With weights a bin's rows are Kish's effective number. Mean ECEs of the prior,
+    above, are over 15 equal-width bins without rows.
 
     Examples
     --------
@@ -372,5 +492,6 @@ def shrinkage_posterior(
         sub_model_weights=sub_model_weights,
         prior_odds=prior_odds,
         mass_alpha=mass_alpha,
+        sub_models=sub_models,
     )
     return ShrinkagePosterior(counts, prior)

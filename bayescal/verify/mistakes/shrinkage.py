@@ -90,7 +90,7 @@ def _with_accuracy(drawn: ShrinkageDraws, accuracy: Floats, **others: Any) -> Sh
 
 def _heights(posterior: ShrinkagePosterior) -> Floats:
     """The largest value of prior times likelihood in place of its integral."""
-    _, models = posterior._coarse
+    _, models = posterior._independent.coarse
     log_height = np.array([model.nodes.log_density.max() for model in models.values()])
     return np.exp(log_height - log_height.max() + posterior.prior_options.log_weights)
 

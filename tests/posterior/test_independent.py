@@ -1,4 +1,4 @@
-"""The shrinkage model: evidences and parameters against independent integration, draws against moments, extremes.
+"""The family of independent bins: evidences and parameters against integration, draws against moments, extremes.
 
 The reference below knows nothing of the module's numerics: textbook formulas, scipy.integrate over tau, and a plain
 grid of nine prior standard deviations over intercept and slope.
@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,9 +19,11 @@ from bayescal import BinnedCounts, ece, evaluate_counts
 from bayescal.posterior import _cells, _moments, shrinkage
 from bayescal.posterior._beta_binomial import absolute_gap
 from bayescal.posterior._drift import DriftingBins
-from bayescal.posterior._prior import SUB_MODELS
+from bayescal.posterior._gaps import ece_moments
+from bayescal.posterior._pool import posterior_probabilities
+from bayescal.posterior._prior import INDEPENDENT, SUB_MODELS, ShrinkagePrior
 from bayescal.posterior._sub_models import COARSE, FINE
-from bayescal.posterior.shrinkage import SamplerWarning, ShrinkagePosterior, ShrinkagePrior, shrinkage_posterior
+from bayescal.posterior.shrinkage import SamplerWarning, ShrinkagePosterior
 
 NAMES = (
     "smooth drift",
@@ -29,6 +32,7 @@ NAMES = (
     "smooth drift, many bins off",
     "smooth drift, a few bins off",
 )
+shrinkage_posterior = partial(shrinkage.shrinkage_posterior, sub_models=[INDEPENDENT])
 DRIFTING = {name: name.startswith("smooth") for name in NAMES}
 RHO = (0.05, 0.15, 0.3, 0.5)
 MIDDLE = (np.arange(15) + 0.5) / 15
@@ -250,7 +254,7 @@ def test_sub_models_are_what_they_are_called():
             NAMES, [(True, "none"), (False, "dense"), (False, "sparse"), (True, "dense"), (True, "sparse")], strict=True
         )
     )
-    models = shrinkage_posterior(BinnedCounts.empty(2))._coarse[1]
+    models = shrinkage_posterior(BinnedCounts.empty(2))._independent.coarse[1]
     assert {name: (model.drift, model.residual) for name, model in models.items()} == expected
     assert expected == SUB_MODELS
 
@@ -315,10 +319,12 @@ def test_halving_every_step_moves_nothing(n_rows, temperature):
     posterior = shrinkage_posterior(simulated(n_rows, temperature=temperature, seed=n_rows))
     moments, probabilities, off = [], [], []
     for resolution in (COARSE, FINE):
-        bins, models = posterior._integrate(resolution)
-        p = posterior._probabilities(models)
+        bins, models = posterior._independent._integrate(resolution)
+        evidence = {name: model.log_evidence for name, model in models.items()}
+        p = posterior_probabilities(posterior.prior_options.families, evidence)
         mass = posterior.mass_parameters[posterior._used]
-        moments.append(_moments.ece_moments(bins, models, p, mass))
+        sums = [_moments.gap_sums(bins, model, mass) for model in models.values()]
+        moments.append(ece_moments(list(p.values()), sums, mass.sum()))
         probabilities.append(np.array(list(p.values())))
         off.append(sum(p[name] * _moments.off_probability(bins, model) for name, model in models.items()))
     for one, two in (probabilities, off):
@@ -343,7 +349,7 @@ def test_points_of_no_weight_are_left_out(n_rows):
     """Points below exp(-25) of the largest weight would cost time and memory without changing a displayed digit."""
     posterior = shrinkage_posterior(simulated(n_rows) if n_rows else BinnedCounts.empty(15))
     for name in ("smooth drift", NAMES[3], NAMES[4]):
-        log_mass = posterior._coarse[1][name].nodes.log_mass
+        log_mass = posterior._independent.coarse[1][name].nodes.log_mass
         assert np.ptp(log_mass) < 28  # 1e-12 in a lattice, exp(-25) in cells
         assert len(log_mass) > 50
 
@@ -610,7 +616,7 @@ def test_bins_can_be_permuted_and_outcomes_mirrored():
     assert means["intercept"] == pytest.approx(-other["intercept"], abs=1e-7)
     assert means["slope"] == pytest.approx(other["slope"], abs=1e-7)
     np.testing.assert_allclose(one.off_probability(), mirrored.off_probability()[::-1], atol=1e-5)
-    bins, models = one._coarse
+    bins, models = one._independent.coarse
     order = np.array([3, 0, 5, 1, 4, 2])
     drifting = replace(bins.drifting, n=n[order], k=k[order], confidence=c[order])
     from bayescal.posterior._sub_models import Bins, integrate
@@ -636,7 +642,7 @@ def test_weights_count_as_effective_rows():
 
 
 def test_the_defaults_are_those_of_the_design():
-    prior = shrinkage_posterior(BinnedCounts.empty(2)).prior_options
+    prior = shrinkage.shrinkage_posterior(BinnedCounts.empty(2)).prior_options
     assert prior == ShrinkagePrior()
     assert (prior.intercept_sd, prior.log_slope_sd, prior.dense_scale, prior.sparse_shape) == (0.5, 0.5, 0.2, 0.5)
     assert prior.rho == RHO
@@ -664,8 +670,12 @@ def test_the_default_number_of_draws():
 
 def test_the_prior_in_words():
     empty = BinnedCounts.empty(2)
-    assert shrinkage_posterior(empty).prior == ""
-    assert shrinkage_posterior(empty, dense_scale=0.3, rho=0.2).prior == "prior with dense_scale=0.3, rho=(0.2,)"
+    assert shrinkage.shrinkage_posterior(empty).prior == ""
+    changed = shrinkage.shrinkage_posterior(empty, dense_scale=0.3, rho=0.2)
+    assert changed.prior == "prior with dense_scale=0.3, rho=(0.2,)"
+    assert shrinkage_posterior(empty).prior == "prior with sub_models=['independent bins']"
+    some = shrinkage.shrinkage_posterior(empty, sub_models=["noisy labels", "smooth drift"])
+    assert some.prior == "prior with sub_models=['noisy labels', 'smooth drift']"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,309 @@
+"""Sub-models other than independent bins: evidence and means against enumeration and quadrature, draws against both."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from scipy import integrate
+from scipy.special import betaln, expit, logit
+
+from bayescal.posterior._gaps import GapSums, ece_moments
+from bayescal.posterior._noise import LabelNoise
+from bayescal.posterior._offsets import EqualOffsets
+from bayescal.posterior._saturated import SaturatedBins, is_saturated
+from bayescal.posterior._segments import Segments
+
+N = np.array([40.0, 25.0, 60.0, 30.0])
+K = np.array([15.0, 14.0, 31.0, 28.0])
+C = np.array([0.2, 0.45, 0.7, 0.9])
+MASS = N + 0.5
+DRAWS = 200_000
+
+
+def log_likelihood(accuracy):
+    """Relative to exact calibration, by bin."""
+    accuracy = np.clip(accuracy, 1e-9, 1 - 1e-9)
+    return K * np.log(accuracy / C) + (N - K) * np.log((1 - accuracy) / (1 - C))
+
+
+def gap_sums(weight, gaps):
+    """Of joint states with probabilities `weight` (n,) and gaps (n, n_bins)."""
+    weight = weight / weight.sum()
+    total = np.abs(gaps) @ MASS
+    mean = weight @ total
+    return np.array([mean, weight @ (total - mean) ** 2, weight @ (gaps**2 @ MASS)])
+
+
+# --- the ECE from sums of gaps
+
+
+def test_moments_of_the_ece_are_those_of_a_dirichlet():
+    """A single state of gaps: the mean and variance of a Dirichlet's linear form."""
+    gaps, total = np.array([0.1, 0.3, 0.02, 0.2]), MASS.sum()
+    share = MASS / total
+    mean, sd = ece_moments([1.0], [GapSums(*gap_sums(np.ones(1), gaps[None]))], total)
+    assert mean == pytest.approx(share @ gaps, rel=1e-12)
+    assert sd**2 == pytest.approx((share @ gaps**2 - (share @ gaps) ** 2) / (total + 1), rel=1e-9)
+
+
+def test_moments_of_the_ece_average_sub_models():
+    """Of two sub-models, one without gaps: the law of total variance."""
+    sums = GapSums(*gap_sums(np.array([1.0, 3.0]), np.array([[0.1, 0.0, 0.2, 0.0], [0.0, 0.05, 0.0, 0.1]])))
+    (mean, sd), (half, spread) = (ece_moments(p, [sums, GapSums(0, 0, 0)], MASS.sum()) for p in ([1, 0], [0.5, 0.5]))
+    assert half == pytest.approx(mean / 2)
+    assert spread**2 == pytest.approx(sd**2 / 2 + mean**2 / 4)
+
+
+# --- runs of bins
+
+
+def slab_density(shift):
+    """Prior density of a shift: Normal(0, tau^2) with tau = 2.5 u^2, u uniform."""
+    edges = [0, *np.geomspace(1e-6, 1, 25)]  # the integrand is narrow where the shift is small
+
+    def density(u):
+        return np.exp(-0.5 * (shift / (2.5 * u**2)) ** 2) / (2.5 * u**2 * np.sqrt(2 * np.pi)) if u else 0.0
+
+    return sum(integrate.quad(density, a, b, epsabs=1e-13)[0] for a, b in pairwise(edges))
+
+
+@pytest.fixture(scope="module")
+def enumerated():
+    """Every segmentation of four bins, and for every segment whether it is off: weights and moments.
+
+    Shifts are summed over a plain grid whose prior comes from quadrature.
+    """
+    edge = np.concatenate([[0.0], np.geomspace(1e-7, 8, 260)])
+    middle = 0.5 * (edge[1:] + edge[:-1])
+    mass = np.array([slab_density(x) for x in middle]) * np.diff(edge)
+    mass[0] = 0.5 - mass[1:].sum()  # the pole at 0
+    shift, prior = np.r_[-middle[::-1], middle], np.r_[mass[::-1], mass]
+    accuracy = expit(logit(C)[:, None] + shift)
+    ratio = np.array([K * np.log(a / C) + (N - K) * np.log((1 - a) / (1 - C)) for a in accuracy.T]).T
+    gap = np.abs(accuracy - C[:, None])
+
+    def segment(first, last):
+        """Evidence, and moments of the sum of mass x gap, of one segment that is off."""
+        weight = prior * np.exp(ratio[first:last].sum(axis=0))
+        total = MASS[first:last] @ gap[first:last]
+        squares = MASS[first:last] @ gap[first:last] ** 2
+        moments = [weight @ v / weight.sum() for v in (total, total**2, squares)]
+        return weight.sum(), moments
+
+    rates = np.array([1.0, 4.0, 16.0]) / 3
+    states = []
+    for changes in product([False, True], repeat=3):
+        bounds = [0, *(i + 1 for i, c in enumerate(changes) if c), 4]
+        segments = list(pairwise(bounds))
+        p = np.mean([np.prod(np.where(changes, q, 1 - q)) for q in np.minimum(rates, 0.9)])
+        for off in product([False, True], repeat=len(segments)):
+            weight, mean, variance, squares, where = p * 0.5 ** len(segments), 0.0, 0.0, 0.0, np.zeros(4)
+            for (first, last), is_off in zip(segments, off, strict=True):
+                if is_off:
+                    evidence, (one, two, square) = segment(first, last)
+                    weight, mean, variance = weight * evidence, mean + one, variance + two - one**2
+                    squares, where[first:last] = squares + square, 1
+            states.append((weight, mean, variance, squares, *where))
+    weight, mean, variance, squares, *off = np.array(states).T
+    share = weight / weight.sum()
+    centre = share @ mean
+    spread = share @ (variance + (mean - centre) ** 2)
+    return np.log(weight.sum()), (centre, spread, share @ squares), np.array(off) @ share
+
+
+def test_segments_are_those_of_an_enumeration(enumerated):
+    log_evidence, sums, off = enumerated
+    found = Segments(N, K, logit(C), C)
+    assert found.log_evidence == pytest.approx(log_evidence, abs=2e-3)
+    np.testing.assert_allclose(found.off_probability, off, atol=1e-3)
+    np.testing.assert_allclose(found.gap_sums(MASS), sums, rtol=2e-3)
+
+
+def test_drawn_segments(enumerated, close_to, mcse):
+    _, (mean, variance, squares), off = enumerated
+    found = Segments(N, K, logit(C), C)
+    drawn = found.draw(DRAWS, np.random.default_rng(1))
+    close_to(drawn.off.mean(axis=0), off, np.sqrt(off * (1 - off) / DRAWS) + 2e-4, "off")
+    total = np.abs(drawn.accuracy - C) @ MASS
+    close_to(total.mean(), mean, np.sqrt(variance / DRAWS) + 1e-3 * mean, "sum of gaps")
+    close_to(total.var(), variance, variance * 0.01, "its variance")
+    close_to((np.abs(drawn.accuracy - C) ** 2 @ MASS).mean(), squares, 0.01 * squares, "sum of squares")
+    assert np.all((drawn.accuracy == C) == ~drawn.off)
+    assert np.corrcoef(drawn.off[:, 0], drawn.off[:, 1])[0, 1] > 0.1  # neighbours share a segment
+
+
+def test_many_bins_form_blocks(close_to):
+    """300 bins are summed by threes: bins of one block are off together; the likelihood remains that of the bins."""
+    rng = np.random.default_rng(2)
+    c = (np.arange(300) + 0.5) / 300
+    n = np.full(300, 20.0)
+    k = rng.binomial(20, np.where((c > 0.4) & (c < 0.6), c - 0.25, c)).astype(float)
+    found = Segments(n, k, logit(c), c)
+    drawn = found.draw(500, rng)
+    assert np.all(drawn.off.reshape(500, 100, 3).all(axis=2) == drawn.off.reshape(500, 100, 3).any(axis=2))
+    off = found.off_probability
+    assert off[(c > 0.42) & (c < 0.58)].min() > 0.95
+    assert off[(c < 0.3) | (c > 0.7)].max() < 0.6
+    close_to(drawn.off.mean(axis=0), off, 0.025, "off")
+
+
+def test_without_rows_segments_are_the_prior(close_to):
+    nothing, c = np.zeros(15), (np.arange(15) + 0.5) / 15
+    found = Segments(nothing, nothing, logit(c), c)
+    assert found.log_evidence == pytest.approx(0, abs=1e-4)
+    np.testing.assert_allclose(found.off_probability, 0.5, atol=1e-4)
+    shift = found.shifts(DRAWS // 4, np.random.default_rng(3))
+    off = shift[:, 7] != 0
+    # E tau^2 = 2.5^2 / 5 for tau = 2.5 u^2
+    close_to(shift[off, 7].var(), 2.5**2 / 5, 0.03, "variance of a shift")
+    changes = (np.diff(shift, axis=1) != 0).sum(axis=1)
+    # a change shows unless both segments are exact
+    close_to(changes.mean(), np.mean(np.minimum([1, 4, 16], 0.9 * 14)) * 0.75, 0.03, "changes")
+
+
+# --- one amount
+
+
+@pytest.fixture(scope="module")
+def by_amount():
+    """States of all bins (exact, up, down) for each rho and amount, on a fine grid of log amounts."""
+    amounts = np.exp(np.linspace(np.log(1e-4), np.log(0.7), 4001))
+    weights, gaps, off, amount = [], [], [], []
+    angle = np.arcsin(np.sqrt(C))
+    each = np.stack(
+        [np.broadcast_to(C, (len(amounts), 4))]
+        + [np.sin(np.clip(angle + s * amounts[:, None], 0, np.pi / 2)) ** 2 for s in (1, -1)]
+    )
+    likelihood = np.exp([[log_likelihood(a) for a in of] for of in each])
+    for rho in (0.25, 0.5, 1.0):
+        prior = np.array([1 - rho, rho / 2, rho / 2])
+        for states in product(range(3), repeat=4):
+            s = np.array(states)
+            weights.append(prior[s].prod() * likelihood[s, :, range(4)].prod(axis=0))
+            gaps.append(np.abs(each[s, :, range(4)].T - C))
+            off.append(np.broadcast_to(s > 0, (len(amounts), 4)))
+            amount.append(amounts)
+    weight = np.concatenate(weights) / (3 * len(amounts))
+    return weight, np.concatenate(gaps), np.concatenate(off), np.concatenate(amount)
+
+
+def test_one_amount_is_that_of_an_enumeration(by_amount):
+    weight, gaps, off, amount = by_amount
+    found = EqualOffsets(N, K, C)
+    assert found.log_evidence == pytest.approx(np.log(weight.sum()), abs=2e-3)
+    np.testing.assert_allclose(found.off_probability, weight @ off / weight.sum(), atol=2e-3)
+    np.testing.assert_allclose(found.gap_sums(MASS), gap_sums(weight, gaps), rtol=5e-3)
+    assert found.parameter_means()["amount"] == pytest.approx(weight @ amount / weight.sum(), rel=5e-3)
+
+
+def test_drawn_amounts(by_amount, close_to):
+    weight, gaps, off, amount = by_amount
+    drawn = EqualOffsets(N, K, C).draw(DRAWS, np.random.default_rng(4))
+    p = weight @ off / weight.sum()
+    close_to(drawn.off.mean(axis=0), p, np.sqrt(p * (1 - p) / DRAWS) + 3e-4, "off")
+    mean, variance, _ = gap_sums(weight, gaps)
+    total = np.abs(drawn.accuracy - C) @ MASS
+    close_to(total.mean(), mean, np.sqrt(variance / DRAWS) + 1e-3 * mean, "sum of gaps")
+    close_to(total.var(), variance, variance * 0.01, "its variance")
+    close_to(drawn.parameters["amount"].mean(), weight @ amount / weight.sum(), 1e-3 * amount.mean(), "amount")
+    assert np.all((drawn.accuracy == C) == ~drawn.off)
+    # all bins that are off are off by the drawn amount
+    angle = np.abs(np.arcsin(np.sqrt(drawn.accuracy)) - np.arcsin(np.sqrt(C)))
+    inside = drawn.off & (drawn.accuracy > 0) & (drawn.accuracy < 1)
+    np.testing.assert_allclose(angle[inside], np.repeat(drawn.parameters["amount"], inside.sum(axis=1)), rtol=1e-6)
+
+
+def test_a_narrow_amount_is_resolved():
+    """With 10^8 rows the amount is known to 0.005 %: the standard error of an arcsine is 1 / (2 sqrt(n))."""
+    n = np.full(10, 1e7)
+    c = (np.arange(10) + 0.5) / 10
+    theta = np.sin(np.arcsin(np.sqrt(c)) + 0.05 * (-1.0) ** np.arange(10)) ** 2
+    drawn = EqualOffsets(n, n * theta, c).draw(4000, np.random.default_rng(5)).parameters["amount"]
+    assert drawn.mean() == pytest.approx(0.05, abs=5e-6)
+    assert drawn.std() == pytest.approx(0.5 / np.sqrt(1e8), rel=0.05)
+
+
+# --- noise
+
+
+def noisy(free_rate):
+    """Plain grid: weights, gaps, shares of noise and rates."""
+    u = (np.arange(800) + 0.5) / 800
+    rate = (np.arange(400) + 0.5) / 400 if free_rate else np.array([0.5])
+    share, rate = (v.ravel() for v in np.meshgrid(1.25 * u**2, rate, indexing="ij"))
+    accuracy = (1 - share[:, None]) * C + share[:, None] * rate[:, None]
+    weight = np.exp(np.array([log_likelihood(a).sum() for a in accuracy])) / len(share)
+    return weight, accuracy - C, share, rate
+
+
+@pytest.mark.parametrize("free_rate", [False, True])
+def test_noise_is_that_of_a_plain_grid(free_rate, close_to):
+    weight, gaps, share, rate = noisy(free_rate)
+    found = LabelNoise(N, K, C, free_rate)
+    assert found.log_evidence == pytest.approx(np.log(weight.sum()), abs=2e-3)
+    mean, variance, squares = gap_sums(weight, gaps)
+    np.testing.assert_allclose(found.gap_sums(MASS), (mean, variance, squares), rtol=1e-2)
+    drawn = found.draw(DRAWS, np.random.default_rng(6))
+    total = np.abs(drawn.accuracy - C) @ MASS
+    close_to(total.mean(), mean, np.sqrt(variance / DRAWS) + 2e-3 * mean, "sum of gaps")
+    close_to(total.std(), np.sqrt(variance), 2e-3 * np.sqrt(variance), "its sd")
+    for name, values in (("noise", share), ("noise_rate", rate)):
+        expected = weight @ values / weight.sum()
+        close_to(drawn.parameters[name].mean(), expected, 2e-3 * expected, name)
+        assert found.parameter_means()[name] == pytest.approx(expected, rel=5e-3)
+    assert not drawn.off.any()
+    assert not found.off_probability.any()
+
+
+# --- saturated bins
+
+
+def test_saturated_bins_are_betas_or_all_as_stated(close_to):
+    n, k, c = np.array([300.0, 200.0]), np.array([0.0, 200.0]), np.array([0.0, 1.0])
+    found = SaturatedBins(n, k, c)
+    assert found.exact_probability == pytest.approx(0.05)
+    accuracy, off = found.draw(DRAWS, np.random.default_rng(7))
+    close_to((~off).all(axis=1).mean(), 0.05, 5e-4, "all exact")
+    assert np.all(off[:, 0] == off[:, 1])
+    np.testing.assert_array_equal(accuracy[~off[:, 0]], np.tile(c, ((~off[:, 0]).sum(), 1)))
+    contrary = np.abs(accuracy - c)[off[:, 0]]
+    close_to(
+        contrary.mean(axis=0),
+        0.5 / (10.5 + n),
+        1.5 * 0.5 / (10.5 + n) / np.sqrt(len(contrary)) + 1e-9,
+        "Beta(1/2, 10 + n)",
+    )
+    mean, variance, squares = found.gap_sums(n)
+    total = np.abs(accuracy - c) @ n
+    close_to(total.mean(), mean, np.sqrt(variance / DRAWS), "sum of gaps")
+    close_to(total.var(), variance, 0.02 * variance, "its variance")
+    close_to((np.abs(accuracy - c) ** 2 @ n).mean(), squares, 0.05 * squares, "sum of squares")
+
+
+def test_the_evidence_of_saturated_bins_is_beta_binomial():
+    n, k, c = np.array([50.0, 80.0]), np.array([2.0, 79.0]), np.array([0.0, 1 - 1e-5])
+    found = SaturatedBins(n, k, c)
+    contrary = np.array([2.0, 1.0])
+    assert found.log_evidence == pytest.approx((betaln(0.5 + contrary, 10 + n - contrary) - betaln(0.5, 10)).sum())
+    expected = 2 * np.log(1e-9) + 48 * np.log1p(-1e-9) + np.log(1e-5) + 79 * np.log1p(-1e-5)
+    assert found.log_exact == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_contrary_outcome_speaks_against_a_stated_zero():
+    assert SaturatedBins(np.array([1000.0]), np.array([1.0]), np.array([0.0])).exact_probability == 0
+    # 1e-5 stated, 1 of 1000 seen: odds 0.05 / 0.95 times the likelihood ratio
+    ratio = np.log(1e-5) + 999 * np.log1p(-1e-5) - np.log(1e-3) - 999 * np.log1p(-1e-3)
+    odds = 0.05 / 0.95 * np.exp(ratio)
+    found = SaturatedBins(np.array([1000.0]), np.array([1.0]), np.array([1e-5]))
+    assert found.exact_probability == pytest.approx(odds / (1 + odds))
+
+
+def test_which_bins_are_saturated():
+    assert is_saturated(np.array([0, 9.9e-5, 1.01e-4, 0.5, 1 - 9.9e-5, 1.0])).tolist() == [
+        True,
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
