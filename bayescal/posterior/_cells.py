@@ -23,8 +23,9 @@ STARTS = np.concatenate([[0.0], np.cumsum(WEIGHTS)[:-1]])
 LAST_TWO = np.polynomial.legendre.legvander(PLACES, ORDER - 1)[:, -2:] * (np.arange(ORDER)[-2:] + 0.5)
 #: First cells end at so many standard deviations from the mode, the next ones at twice that, and so on.
 FIRST_CELL = 3.0
-#: A bound so far (in log) above what the nodes of a cell saw may hide a mode between them.
-HIDDEN = 14.0
+#: A bound so far (in log) above what the nodes of a cell saw may hide a mode between them. Each bin adds to the bound what
+#: its own best point gains; by chance alone that is about the square root of the number of bins, from here on.
+HIDDEN, HIDDEN_BY_CHANCE = 14.0, 2.0
 MOST_ROUNDS = 80
 MOST_CELLS = 3000
 
@@ -107,12 +108,13 @@ def _refine(
     cells, unfinished, seen = _first_cells(bins, frame), 0.0, 0
     done: list[Cells] = []
     densities: list[Floats] = []
+    excess = max(HIDDEN, HIDDEN_BY_CHANCE * np.sqrt(len(bins.n)))
     total = max(floor, _crude_evidence(bins, frame, log_likelihood))
     for _ in range(MOST_ROUNDS):
         ceiling = _ceiling(bins, frame, cells, log_likelihood) + cells.log_area
         least = total + np.log(tolerance)
         # of a sub-model that is negligible as a whole, something must be left
-        relevant = ceiling > (least if done else min(least, ceiling.max() - HIDDEN))
+        relevant = ceiling > (least if done else min(least, ceiling.max() - excess))
         cells, ceiling = cells.take(relevant), ceiling[relevant]
         if not relevant.any():
             break
@@ -120,7 +122,7 @@ def _refine(
         log_mass, error_t, error_s = _assess(log_density, cells)
         total = max(total, np.logaddexp.reduce(log_mass))
         share = np.exp(log_mass - total)
-        hidden = ceiling - log_mass > HIDDEN
+        hidden = ceiling - log_mass > excess
         split = hidden | (share * np.maximum(error_t, error_s) > tolerance)
         seen += len(split)
         if seen > MOST_CELLS:

@@ -95,17 +95,20 @@ class SlabTable:
 
     @staticmethod
     def polynomials(values: Floats) -> Floats:
-        """Coefficients (n_bins, n_nodes - 5, 6) of the polynomials through six neighbours each."""
-        return np.lib.stride_tricks.sliding_window_view(values, WINDOW, axis=1) @ TO_COEFFICIENTS.T
+        """Coefficients (6, n_bins, n_nodes - 5) of the polynomials through six neighbours each."""
+        coefficients = np.lib.stride_tricks.sliding_window_view(values, WINDOW, axis=1) @ TO_COEFFICIENTS.T
+        return np.ascontiguousarray(np.moveaxis(coefficients, -1, 0))
 
     def interpolate(self, polynomials: Floats, eta: Floats) -> Floats:
         """Evaluate at logits (..., n_bins)."""
         cell, x = self._locate(eta, self.peak, self.scale)
-        coefficients = polynomials[np.arange(len(self.n)), cell]
-        value = coefficients[..., -1] * x
-        for power in range(WINDOW - 2, 0, -1):
-            value = (value + coefficients[..., power]) * x
-        return value + coefficients[..., 0]
+        cell += np.arange(len(self.n)) * polynomials.shape[2]
+        *lower, highest = polynomials.reshape(WINDOW, -1)
+        value = highest.take(cell)
+        for coefficients in reversed(lower):
+            value *= x
+            value += coefficients.take(cell)
+        return value
 
     def log_slab(self, eta: Floats) -> Floats:
         """Log-likelihood of each bin if it is off, relative to that at k / n; logits (..., n_bins)."""

@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 #: A tau whose share is this small (minus its log) gets no lattice.
 NEGLIGIBLE = 15.0
+#: Numbers of points times bins that are handled at once, so that temporaries stay in the cache.
+CACHED = 50_000
 #: Terms of a product over bins that cannot underflow together.
 BLOCK = 100
 
@@ -96,6 +98,14 @@ class Bins:
 
         The odds are how much more likely a bin's count is if the bin is off.
         """
+        at_once = max(CACHED // eta.shape[-1], 1)
+        if eta.ndim != 2 or len(eta) <= at_once:
+            return self._sparse(eta)
+        parts = [self._sparse(eta[start : start + at_once]) for start in range(0, len(eta), at_once)]
+        by_rho, odds = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return by_rho, odds
+
+    def _sparse(self, eta: Floats) -> tuple[Floats, Floats]:
         on, off = log_binomial(self.drifting.n, self.drifting.k, eta), self.slab.log_slab(eta)
         odds, top = off - on, np.maximum(on, off)
         on, off = np.exp(on - top), np.exp(off - top)
