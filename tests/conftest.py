@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @pytest.fixture(scope="session")
 def warning_options(pytestconfig):
-    """Options of Python for processes that tests start: warnings are errors there too, unless pytest was told otherwise."""
+    """Options of Python for processes that tests start: warnings are errors, unless pytest was told otherwise."""
     given = pytestconfig.getoption("pythonwarnings") or ["error"]
     return [word for option in given for word in ("-W", option)]
 
