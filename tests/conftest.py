@@ -14,6 +14,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="session")
+def warning_options(pytestconfig):
+    """Options of Python for processes that tests start: warnings are errors, unless pytest was told otherwise."""
+    given = pytestconfig.getoption("pythonwarnings") or ["error"]
+    return [word for option in given for word in ("-W", option)]
+
+
+@pytest.fixture(scope="session")
 def shared():
     """Folder of reference data and numbers; absent from a clone of the project alone."""
     folder = Path(os.environ.get("BAYESCAL_SHARED", ROOT.parent / "shared"))

@@ -57,7 +57,7 @@ def writers(write):
         "BAYESCAL_COMPILE": "never",
     }
     with subprocess.Popen(
-        [sys.executable, "-W", "error::UserWarning", "-c", code],
+        [sys.executable, "-W", "ignore", "-c", code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

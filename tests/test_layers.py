@@ -189,16 +189,20 @@ def test_no_two_files_import_each_other():
         reach(module, [module])
 
 
-def run(code):
-    return subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+@pytest.fixture
+def run(warning_options):
+    """Return a function that runs code in a process of its own."""
+    return lambda code: subprocess.run(
+        [sys.executable, *warning_options, "-c", code], capture_output=True, text=True, check=False
+    )
 
 
-def test_importing_the_package_imports_nothing_heavy():
+def test_importing_the_package_imports_nothing_heavy(run):
     done = run(f"import sys, bayescal; print([m for m in {HEAVY} if m in sys.modules])")
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
-def test_no_module_loads_anything_heavy():
+def test_no_module_loads_anything_heavy(run):
     """Each module in turn, the command line last; the first that brings in something heavy is named."""
     modules = [
         f"bayescal.{p.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
@@ -218,7 +222,7 @@ for module in {modules}:
     assert done.returncode == 0, done.stderr
 
 
-def test_an_evaluation_needs_nothing_heavy():
+def test_an_evaluation_needs_nothing_heavy(run):
     """Rows, counts, posterior, printing: without ArviZ, pandas and matplotlib, and without scipy.stats."""
     code = f"""
 import sys
