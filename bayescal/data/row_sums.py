@@ -48,6 +48,8 @@ class RowSums:
         Bin and outcome, for each model.
     deviation, deviation_sq : list of ndarray, shape (n_keys,)
         Sums of weight times (confidence - midpoint), and of its square, for each model.
+    loss_sq : list of ndarray, shape (n_keys,)
+        Sums of weight times (outcome - confidence)^4, the squared loss of the Brier score, for each model.
     weight, weight_sq : ndarray, shape (n_keys,), or None
         Sums of weights and squared weights, where there are weights.
     largest_weight : ndarray, shape (n_keys,), or None
@@ -61,6 +63,7 @@ class RowSums:
     outcome: list[Ints]
     deviation: list[Floats]
     deviation_sq: list[Floats]
+    loss_sq: list[Floats]
     weight: Floats | None
     weight_sq: Floats | None
     largest_weight: Floats | None
@@ -216,10 +219,13 @@ class _Query:
         sums = [nw.len().alias("n")]
         terms = []
         for i in self.numbers:
-            c, d = nw.col(f"c{i}"), nw.col(f"d{i}")
-            moment = d if self.weights is None else nw.col("v") * d
-            terms += [moment.alias(f"m{i}"), (moment * d).alias(f"q{i}")]
-            sums += [nw.col(f"m{i}").sum(), nw.col(f"q{i}").sum(), c.min().alias(f"low{i}"), c.max().alias(f"high{i}")]
+            c, d, error = nw.col(f"c{i}"), nw.col(f"d{i}"), nw.col(f"z{i}") - nw.col(f"s{i}")
+            moment, loss_sq = d, (error * error) * (error * error)
+            if self.weights is not None:
+                moment, loss_sq = nw.col("v") * d, nw.col("v") * loss_sq
+            terms += [moment.alias(f"m{i}"), (moment * d).alias(f"q{i}"), loss_sq.alias(f"l{i}")]
+            sums += [nw.col(f"{kind}{i}").sum() for kind in "mql"]
+            sums += [c.min().alias(f"low{i}"), c.max().alias(f"high{i}")]
         if self.weights is not None:
             terms.append((nw.col("v") * nw.col("v")).alias("vv"))
             sums += [nw.col("v").sum(), nw.col("vv").sum(), nw.col("v").max().alias("most")]
@@ -273,12 +279,11 @@ def _read(table: dict[str, list[Any]], query: _Query, names: dict[str, str], cat
         _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, names[list(query.models[i])[1]])
         index.insert(0, np.clip(place, 0, size - 1))
         outcome.insert(0, own % 2)
-    deviation, deviation_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in "mq")
-    if not all(np.isfinite(sums).all() for sums in [*deviation, *deviation_sq]):
+    deviation, deviation_sq, loss_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in "mql")
+    if not all(np.isfinite(sums).all() for sums in [*deviation, *deviation_sq, *loss_sq]):
         raise ValueError("`frame` has NaN that its engine did not find when it was asked; remove or repair these rows.")
-    return RowSums(
-        n, index, outcome, deviation, deviation_sq, floats.get("v"), floats.get("vv"), floats.get("most"), groups
-    )
+    weights = (floats.get(name) for name in ("v", "vv", "most"))
+    return RowSums(n, index, outcome, deviation, deviation_sq, loss_sq, *weights, groups)
 
 
 def _numbers(values: list[Any]) -> Floats:

@@ -11,9 +11,10 @@ from bayescal.data.columns import LARGEST_WEIGHT
 from bayescal.data.engines import names_of_columns
 from bayescal.data.predictions import TARGETS
 from bayescal.data.row_sums import RowSums, row_sums
-from bayescal.stats._kernel import Sums
+from bayescal.stats._kernel import Sums, total_loss
 from bayescal.stats._row_counts import row_counts, summed_by_key, unit_weights
 from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.losses import LossSums
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -52,8 +53,9 @@ def _require_weight(rows: RowSums, where: str) -> None:
         )
 
 
-def sums_of(rows: RowSums, model: int, size: int) -> Sums:
-    """One model's sums on `size` bins."""
+def sums_of(rows: RowSums, model: int, bins: Bins) -> Sums:
+    """Return the sums of one model on these bins."""
+    size = len(bins)
     index = rows.index[model]
     cell = index + size * rows.outcome[model]
 
@@ -65,8 +67,9 @@ def sums_of(rows: RowSums, model: int, size: int) -> Sums:
         weight, weight_sq = unit_weights(cells)
     else:
         weight, weight_sq = by_cell(rows.weight), np.bincount(index, rows.weight_sq, size)
-    deviation_sq = np.bincount(index, rows.deviation_sq[model], size)
-    return Sums(cells, weight, by_cell(rows.deviation[model]), deviation_sq, weight_sq)
+    deviation, deviation_sq = by_cell(rows.deviation[model]), by_cell(rows.deviation_sq[model])
+    losses = LossSums(total_loss(bins.midpoints, weight, deviation, deviation_sq), by_cell(rows.loss_sq[model]))
+    return Sums(cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq, losses)
 
 
 def joint_of(rows: RowSums, size: int) -> tuple[Ints, Ints, Floats, Floats]:

@@ -187,7 +187,7 @@ class PairedCounts:
         models = _two_models(outcome, first_confidence, second_confidence)
         counts = {}
         for label, rows in framed(frame, models, weights, by, made, target):
-            first, second = (BinnedCounts(made, **vars(sums_of(rows, i, len(made))), target=target) for i in (0, 1))
+            first, second = (BinnedCounts(made, **vars(sums_of(rows, i, made)), target=target) for i in (0, 1))
             keys, n, weight, weight_sq = joint_of(rows, len(made))
             counts[label] = cls(first, second, _unpacked(keys, len(made)), n, weight, weight_sq)
         return counts[None] if by is None else counts
