@@ -11,10 +11,10 @@ from bayescal.data.columns import LARGEST_WEIGHT
 from bayescal.data.engines import names_of_columns
 from bayescal.data.predictions import TARGETS
 from bayescal.data.row_sums import RowSums, row_sums
-from bayescal.stats._kernel import Sums, total_loss
+from bayescal.stats._kernel import Sums
 from bayescal.stats._row_counts import row_counts, summed_by_key, unit_weights
 from bayescal.stats.bins import Bins, make_bins
-from bayescal.stats.losses import LossSums
+from bayescal.stats.losses import LossSums, total_loss
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -70,6 +70,12 @@ def sums_of(rows: RowSums, model: int, bins: Bins) -> Sums:
     deviation, deviation_sq = by_cell(rows.deviation[model]), by_cell(rows.deviation_sq[model])
     losses = LossSums(total_loss(bins.midpoints, weight, deviation, deviation_sq), by_cell(rows.loss_sq[model]))
     return Sums(cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq, losses)
+
+
+def loss_difference_of(rows: RowSums) -> LossSums:
+    """Return the sums of the difference between the losses of two models, and of its square."""
+    total, squares = (np.sum(np.asarray(v)) for v in (rows.loss_difference, rows.loss_difference_sq))
+    return LossSums(np.asarray(total), np.asarray(squares))
 
 
 def joint_of(rows: RowSums, size: int) -> tuple[Ints, Ints, Floats, Floats]:

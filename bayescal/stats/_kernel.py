@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal._loops import compiled, in_threads
 from bayescal.stats.bins import Bins
-from bayescal.stats.losses import LossSums
+from bayescal.stats.losses import LossSums, total_loss
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -230,15 +230,6 @@ class _Search:
         losses = LossSums(total_loss(self.middle, weight, deviation, deviation_sq), loss_sq)
         cells = rows.astype(np.int64)
         return Sums(cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq.sum(axis=0), losses)
-
-
-def total_loss(middle: Floats, weight: Floats, deviation: Floats, deviation_sq: Floats) -> Floats:
-    """Sum of weight times (outcome - confidence)^2 by outcome and bin, from sums of the same shape (2, M).
-
-    With e = outcome - middle and d = confidence - middle, the squared error is e^2 - 2 e d + d^2.
-    """
-    error = np.stack([-middle, 1 - middle])
-    return np.maximum(error**2 * weight - 2 * error * deviation + deviation_sq, 0.0)
 
 
 def _with_numpy(confidence: Array, outcome: Array, weight: Array | None, search: _Search) -> tuple[Floats, float]:

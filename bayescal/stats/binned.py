@@ -41,8 +41,8 @@ class BinnedCounts:
     target : str
         What confidence and outcome mean.
     losses : LossSums of shape (2, n_bins), or None
-        Sums of the squared errors (outcome - confidence)^2 and of their squares, by outcome; the Brier score needs them.
-        None if a file of release 0.1.0 is part of these counts.
+        Sums of squared errors (outcome - confidence)^2 and of their squares, by outcome, for the Brier score. None
+        if a file of release 0.1.0 is part of these counts.
 
     Examples
     --------
@@ -92,8 +92,8 @@ class BinnedCounts:
         """
         made = make_bins(bins)
         cell = np.zeros((2, len(made)))
-        row = np.zeros(len(made))
-        return cls(made, cell.astype(np.int64), cell, cell.copy(), row, row.copy(), target, LossSums.empty(2, len(made)))
+        row, losses = np.zeros(len(made)), LossSums.empty(2, len(made))
+        return cls(made, cell.astype(np.int64), cell, cell.copy(), row, row.copy(), target, losses)
 
     @classmethod
     def from_arrays(

@@ -66,6 +66,21 @@ class LossSums:
         return LossSums(function(self.total), function(self.squares))
 
 
+def total_loss(middle: Floats, weight: Floats, deviation: Floats, deviation_sq: Floats) -> Floats:
+    """Sum of weight times (outcome - confidence)^2 by outcome and bin, from sums of the same shape (2, n_bins).
+
+    With e = outcome - middle and d = confidence - middle, the squared error is e^2 - 2 e d + d^2.
+    """
+    # rounding must not make a sum of squares negative
+    return np.maximum(total_without_squares(middle, weight, deviation) + deviation_sq, 0.0)
+
+
+def total_without_squares(middle: Floats, weight: Floats, deviation: Floats) -> Floats:
+    """The same without the sum of weight times d^2."""
+    error = np.stack([-middle, 1 - middle])
+    return error**2 * weight - 2 * error * deviation
+
+
 def add_losses(one: LossSums | None, other: LossSums | None) -> LossSums | None:
     """Add sums of two batches; the result is None if one of them was counted without losses."""
     return None if one is None or other is None else one + other

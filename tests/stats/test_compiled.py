@@ -18,7 +18,7 @@ from bayescal.stats import _kernel
 from bayescal.stats._kernel import CHUNK, accumulate, accumulate_classes
 from bayescal.stats.bins import equal_width_edges, make_bins
 
-SUMS = ("cells", "weight", "deviation", "deviation_sq", "weight_sq")
+SUMS = ("cells", "weight", "deviation", "deviation_sq", "weight_sq", "losses")
 CUSTOM = [0, 0.111, 0.25, 0.253, 0.7, 1]
 
 
