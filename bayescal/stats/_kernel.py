@@ -24,7 +24,7 @@ SPAN = 64 * CHUNK
 FEW_BINS = 4096
 #: Neighbouring rows are added in lanes of their own until there are so many sums: additions to one number wait for
 #: one another, and few bins would make a queue. A power of two, as lanes are.
-SUMS_AT_ONCE = 2048
+SUMS_AT_ONCE = 512
 #: Cells of the grid that finds bins of any kind, at least; four for each bin.
 GRID = 4096
 #: What numpy needs for a row, roughly; see `bayescal._loops`.
