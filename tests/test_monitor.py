@@ -39,6 +39,9 @@ def assert_same(one, other):
         np.testing.assert_array_equal(counts.cells, other.windows[start].cells)
         for name in ("weight", "deviation", "deviation_sq", "weight_sq"):
             np.testing.assert_allclose(getattr(counts, name), getattr(other.windows[start], name), atol=1e-10)
+        for name in ("total", "squares"):
+            found, expected = (getattr(c.losses, name) for c in (counts, other.windows[start]))
+            np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
 # --- counting
@@ -329,7 +332,7 @@ def test_a_monitor_comes_back_as_it_was(tmp_path, name):
     ("path", "value", "said"),
     [
         (("schema",), "bayescal.counts/1", "something else"),
-        (("schema",), "bayescal.monitor/2", "Update"),
+        (("schema",), "bayescal.monitor/3", "Update"),
         (("extra",), 1, "'extra'.* unknown"),
         (("target",), "x", "`target`"),
         (("time",), None, "does not fit"),
