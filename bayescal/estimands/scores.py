@@ -156,7 +156,9 @@ def joint_brier_scores(
     covariance, same = _covariance(counts, mean, pairs)
     values, vectors = np.linalg.eigh(covariance)
     generator = _checks.generator(rng)
-    drawn = generator.standard_normal((n_draws, len(counts))) @ (vectors * np.sqrt(np.maximum(values, 0))).T
+    # the symmetric root, which unlike eigenvectors does not change its signs with the last digits of sums
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    drawn = generator.standard_normal((n_draws, len(counts))) @ root
     drawn /= np.sqrt(generator.chisquare(rows - 1, (n_draws, 1)))
     return np.clip(mean + drawn, 0, 1)[:, same]
 
