@@ -50,8 +50,8 @@ def brier_score(bins: BinDraws, counts: BinnedCounts, *, rng: Any = None) -> Dra
     outcome z in bin b. :math:`A_{bz}` is Normal around the observed mean with the variance of a Bayesian bootstrap
     [1]_, :math:`s_{bz}^2 / (n_{bz} + 2)`, where two half rows with the smallest and the largest squared error possible
     in the bin are added to the :math:`n_{bz}` rows. Draws outside the possible range are moved to its end. For weighted
-    rows :math:`n_{bz}` is Kish's effective number. The variation within bins is thus part of the uncertainty, and
-    intervals are about as wide with one bin as with fifteen.
+    rows :math:`n_{bz}` is Kish's effective number. The variation within bins is thus part of the uncertainty, with one
+    bin as with fifteen.
 
     For top labels this is the score of (right or wrong, confidence), not that of all classes.
 
