@@ -60,7 +60,10 @@ def bin_index(confidence: Array, bins: Bins) -> NDArray[np.intp]:
     ndarray of intp, shape (n_rows,)
         b with e_b <= c < e_{b+1}; a confidence of 1 lies in the last bin.
     """
-    return _index(confidence, bins.edges_as(confidence.dtype), bins.kind == "equal-width")
+    equal_width = bins.kind == "equal-width"
+    if equal_width and len(bins) <= FEW_BINS:
+        return _Search.of(bins, confidence.dtype).place(confidence)[0]
+    return _index(confidence, bins.edges_as(confidence.dtype), equal_width)
 
 
 def _index(confidence: Array, edges: Array, equal_width: bool) -> NDArray[np.intp]:

@@ -92,6 +92,7 @@ def test_more_rows_than_a_chunk(monkeypatch):
     columns = rows(501)
     whole = PairedCounts.from_arrays(*columns, bins=9)
     monkeypatch.setattr(paired, "CHUNK", 50)  # ten full chunks and one row
+    monkeypatch.setattr(paired, "LOSSES", 50)
     parts = PairedCounts.from_arrays(*columns, bins=9)
     assert_same(parts, whole)
     assert (parts.first, parts.second) == (whole.first, whole.second)
