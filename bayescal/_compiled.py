@@ -16,8 +16,8 @@ import numpy as np
 BLOCK = 2048
 #: Rows of a matrix that are turned into columns at a time.
 TILE = 256
-#: Rows, w d, w d^2, w, w^2.
-FIELDS = 5
+#: Rows, w d, w d^2, w l^2 (l being the squared error), w, w^2.
+FIELDS = 6
 
 
 def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -79,14 +79,6 @@ def _in_range(confidence):
     bad = False
     for j in range(len(confidence)):
         bad |= not (confidence[j] >= 0) or not (confidence[j] <= 1)
-    return not bad
-
-
-@_compiled()
-def _binary(outcome):
-    bad = False
-    for j in range(len(outcome)):
-        bad |= (outcome[j] != 0) & (outcome[j] != 1)
     return not bad
 
 
@@ -167,18 +159,21 @@ def _place(confidence, index, deviation, edges, middle, scale, sure, table):
 
 
 @_compiled()
-def _add(cell, deviation, sums):
+def _add(cell, deviation, confidence, outcome, sums):
     """Add a block of unweighted rows to `sums`."""
     for j in range(len(deviation)):
         k = np.uint64(cell[j])  # unsigned: a negative index would have to be looked for
         d = deviation[j]
+        error = np.float64(outcome[j]) - np.float64(confidence[j])
+        loss = error * error
         sums[k] += 1.0
         sums[k + np.uint64(1)] += d
         sums[k + np.uint64(2)] += d * d
+        sums[k + np.uint64(3)] += loss * loss
 
 
 @_compiled()
-def _add_weighted(cell, deviation, weight, sums):
+def _add_weighted(cell, deviation, confidence, outcome, weight, sums):
     """Add a block of weighted rows to `sums`; the largest weight, or NaN if one is not allowed."""
     heaviest = 0.0
     for j in range(len(deviation)):
@@ -189,19 +184,25 @@ def _add_weighted(cell, deviation, weight, sums):
         k = np.uint64(cell[j])
         d = deviation[j]
         moment = w * d
+        error = np.float64(outcome[j]) - np.float64(confidence[j])
+        loss = error * error
         sums[k] += 1.0
         sums[k + np.uint64(1)] += moment
         sums[k + np.uint64(2)] += moment * d
-        sums[k + np.uint64(3)] += w
-        sums[k + np.uint64(4)] += w * w
+        sums[k + np.uint64(3)] += w * (loss * loss)
+        sums[k + np.uint64(4)] += w
+        sums[k + np.uint64(5)] += w * w
     return heaviest
 
 
 @_compiled()
 def _cells(outcome, index, lane, size, fields):
-    """Where in the sums each row belongs."""
+    """Where in the sums each row belongs; False if an outcome is neither 0 nor 1."""
+    bad = False
     for j in range(len(outcome)):
+        bad |= (outcome[j] != 0) & (outcome[j] != 1)
         index[j] = (index[j] + size * np.int32(outcome[j])) * fields + lane[j]
+    return not bad
 
 
 @_compiled()
@@ -217,7 +218,7 @@ def _collect(sums, total, lanes, fields):
 
 @_compiled()
 def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lanes, chunk):
-    """Sums over rows, shape (2 M, 5): rows, w d, w d^2, w, w^2 by outcome and bin; and the largest weight.
+    """Sums over rows, shape (2 M, 6): rows, w d, w d^2, w l^2, w, w^2 by outcome and bin; and the largest weight.
 
     Neighbouring rows are added in different lanes: additions to one number wait for one another. The largest weight
     is NaN if any value is not allowed; then the sums mean nothing. Without weights the last two sums are 0.
@@ -225,7 +226,7 @@ def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lan
     size = len(middle)
     total = np.zeros((2 * size, FIELDS))
     index, deviation = np.empty(BLOCK, np.int32), np.empty(BLOCK)
-    fields = 3 if weight is None else FIELDS
+    fields = 4 if weight is None else FIELDS
     lane = (np.arange(BLOCK) % lanes * (2 * size * fields)).astype(np.int32)
     sums = np.empty(2 * size * lanes * fields)
     heaviest = 1.0 if weight is None else 0.0
@@ -236,13 +237,14 @@ def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lan
             rows = slice(begin, min(begin + BLOCK, end))
             c, z = confidence[rows], outcome[rows]
             cell, d = index[: len(c)], deviation[: len(c)]
-            if not (_place(c, cell, d, edges, middle, scale, sure, table) and _binary(z)):
+            if not _place(c, cell, d, edges, middle, scale, sure, table):
                 return total, np.nan
-            _cells(z, cell, lane, np.int32(size), np.int32(fields))
+            if not _cells(z, cell, lane, np.int32(size), np.int32(fields)):
+                return total, np.nan
             if weight is None:
-                _add(cell, d, sums)
+                _add(cell, d, c, z, sums)
             else:
-                largest = _add_weighted(cell, d, weight[rows], sums)
+                largest = _add_weighted(cell, d, c, z, weight[rows], sums)
                 if not largest >= 0:
                     return total, np.nan
                 heaviest = max(heaviest, largest)
@@ -331,8 +333,8 @@ def _sum(values):
 
 
 @_compiled()
-def _add_to_classes(label, weight, index, deviation, sums):
-    """Add a block of rows to `sums`, shape (K, 2, M, 5); the largest weight, or NaN if something is not allowed."""
+def _add_to_classes(confidence, label, weight, index, deviation, sums):
+    """Add a block of rows to `sums`, shape (K, 2, M, 6); the largest weight, or NaN if something is not allowed."""
     classes, _, size, _ = sums.shape
     flat = sums.reshape(sums.size)
     heaviest = 0.0
@@ -347,18 +349,21 @@ def _add_to_classes(label, weight, index, deviation, sums):
             cell = (2 * k + np.int64(k == z)) * size + np.int64(index[r * classes + k])
             at = np.uint64(cell) * np.uint64(FIELDS)
             moment = w * d
+            error = np.float64(k == z) - np.float64(confidence[r * classes + k])
+            loss = error * error
             flat[at] += 1.0
             flat[at + np.uint64(1)] += moment
             flat[at + np.uint64(2)] += moment * d
+            flat[at + np.uint64(3)] += w * (loss * loss)
             if weight is not None:
-                flat[at + np.uint64(3)] += w
-                flat[at + np.uint64(4)] += w * w
+                flat[at + np.uint64(4)] += w
+                flat[at + np.uint64(5)] += w * w
     return heaviest
 
 
 @_compiled()
 def add_classes(matrix, label, weight, edges, middle, scale, sure, table, chunk, tolerance):
-    """Sums over rows for every column of a matrix in C order, shape (K, 2 M, 5); the second value as in `add_rows`."""
+    """Sums over rows for every column of a matrix in C order, shape (K, 2 M, 6); the second value as in `add_rows`."""
     rows, classes = matrix.shape
     size = len(middle)
     flat = matrix.reshape(matrix.size)
@@ -379,7 +384,7 @@ def add_classes(matrix, label, weight, edges, middle, scale, sure, table, chunk,
                 if not abs(_sum(matrix[r]) - 1) <= tolerance:
                     return total.reshape(classes, 2 * size, FIELDS), np.nan
             w = None if weight is None else weight[begin:stop]
-            largest = _add_to_classes(label[begin:stop], w, b, d, sums)
+            largest = _add_to_classes(c, label[begin:stop], w, b, d, sums)
             if not largest >= 0:
                 return total.reshape(classes, 2 * size, FIELDS), np.nan
             heaviest = max(heaviest, largest)

@@ -161,7 +161,7 @@ def _indented(value: Any, margin: str) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def read_document(path: str | Path, schema: str) -> dict[str, Any]:
+def read_document(path: str | Path, schema: str, older: Sequence[str] = ()) -> dict[str, Any]:
     """Read a JSON document of a known schema, or say what is wrong with the file.
 
     Parameters
@@ -170,6 +170,8 @@ def read_document(path: str | Path, schema: str) -> dict[str, Any]:
         The file.
     schema : str
         What its entry ``schema`` must be: a name, a slash and a version.
+    older : sequence of str, default ()
+        Earlier versions of the schema that the caller reads as well.
 
     Returns
     -------
@@ -195,7 +197,7 @@ def read_document(path: str | Path, schema: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as problem:  # bytes that are no text; what the two hooks below refuse
         raise ValueError(f"'{path}' is not a JSON document that can be read: {problem}") from problem
     try:
-        return require_schema(document, schema)
+        return require_schema(document, schema, older)
     except ValueError as problem:
         raise ValueError(f"'{path}': {problem}") from problem
 
@@ -229,8 +231,8 @@ def _require_utf8(path: Path) -> None:
         raise ValueError(f"the name of the file '{readable}' is not UTF-8; rename the file or its folder.") from problem
 
 
-def require_schema(document: Any, schema: str) -> dict[str, Any]:
-    """Require a mapping whose entry ``schema`` is the one that is known; a later version is told from another kind."""
+def require_schema(document: Any, schema: str, older: Sequence[str] = ()) -> dict[str, Any]:
+    """Require a mapping whose entry ``schema`` is known; a later version and another kind have their own messages."""
     if not isinstance(document, Mapping):
         raise ValueError(f"it should hold {schema}, and holds a JSON {_json_kind(document)}.")
     found = document.get("schema")
@@ -239,14 +241,14 @@ def require_schema(document: Any, schema: str) -> dict[str, Any]:
             f"it has no entry 'schema', which would be {schema!r}; its entries are "
             f"{_checks.quoted(sorted(document)[:10])}."
         )
+    if isinstance(found, str) and found in (schema, *older):
+        return dict(document)
     name, _, version = schema.rpartition("/")
-    if isinstance(found, str) and found != schema and found.rpartition("/")[0] == name:
+    if isinstance(found, str) and found.rpartition("/")[0] == name:
         raise ValueError(
             f"its schema is {_checks.quoted(found)}; this version of bayescal reads {name}/{version}. Update bayescal."
         )
-    if found != schema:
-        raise ValueError(f"its schema is {_checks.quoted(found)}, not {schema!r}: it was written for something else.")
-    return dict(document)
+    raise ValueError(f"its schema is {_checks.quoted(found)}, not {schema!r}: it was written for something else.")
 
 
 def require_entries(document: Any, needed: Iterable[str], optional: Iterable[str] = (), where: str = "") -> None:

@@ -75,7 +75,8 @@ def compare(
 
     The margins are the posteriors of each model alone. What ties them is the joint Dirichlet posterior of the cells
     (bin and outcome of one model, bin and outcome of the other) that occur, through a Gaussian copula; see
-    `bayescal.estimands.joint.correlation`.
+    `bayescal.estimands.joint.correlation`. Brier scores are drawn together, from the losses of the rows; see
+    `bayescal.estimands.scores.joint_brier_scores`.
 
     Examples
     --------

@@ -22,7 +22,7 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
-from bayescal.stats.windowed import SCHEMA, WindowedCounts
+from bayescal.stats.windowed import SCHEMA, WITHOUT_LOSSES, WindowedCounts
 
 #: As many windows are printed, the last ones.
 PRINTED = 10
@@ -388,7 +388,7 @@ class CalibrationMonitor:
         OSError, ValueError
             As for `load_counts`.
         """
-        document = _files.read_document(path, SCHEMA)
+        document = _files.read_document(path, SCHEMA, [WITHOUT_LOSSES])
         try:
             return cls._of(WindowedCounts.from_document(document))
         except (ValueError, TypeError) as problem:

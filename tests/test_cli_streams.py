@@ -210,6 +210,18 @@ def test_a_block_may_weigh_next_to_nothing(arguments, early, rows, tmp_path, mon
     assert one.lstrip().startswith("The ")
 
 
+@pytest.mark.parametrize("early", [0.0, 2.0**-500])
+def test_losses_of_a_block_that_weighs_next_to_nothing(early, rows, tmp_path, small_blocks):
+    """A power of two changes no digit: the losses of such rows are as small as their weights."""
+    w = np.where(np.arange(N) < 4096, early, rows["w"])
+    path = write({**rows, "w": w}, tmp_path / "rows.parquet")
+    done("count", path, *ROW, "--weights", "w", "-o", tmp_path / "counts.json")
+    found = bc.load_counts(tmp_path / "counts.json")
+    losses = (rows["y"] - rows["p"]) ** 2
+    np.testing.assert_allclose(found.losses.total.sum(), np.sum(w * losses), rtol=1e-10)
+    np.testing.assert_allclose(found.losses.squares.sum(), np.sum(w * losses**2), rtol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -212,6 +212,27 @@ def test_the_coverage_page_shows_the_numbers_of_its_json():
     assert f"one share near 0.95 is {(0.95 * 0.05 / stored['repeats']) ** 0.5:.3f}" in said
 
 
+def test_the_brier_page_shows_the_numbers_of_its_json():
+    """Worst and mean coverage and the mean width of each method are computed here from the cells."""
+    stored = json.loads((DOCS / "_static" / "brier.json").read_text(encoding="utf-8"))
+    page = DOCS / "explanation" / "brier_score.md"
+    tables = markdown_tables(page)
+    assert len(tables) == 2
+    for table, name, columns in zip(tables, ("scores", "differences"), ("columns", "difference_columns"), strict=True):
+        rows = [dict(zip(stored[columns], row, strict=True)) for row in stored[name]]
+        shown = {(bins, method): numbers for bins, method, *numbers in table[2:]}
+        assert set(shown) == {(str(row["bins"] or "none"), row["method"]) for row in rows}
+        for (bins, method), (*numbers, _) in shown.items():
+            of = [row for row in rows if (str(row["bins"] or "none"), row["method"]) == (bins, method)]
+            assert len({(row["n_rows"], row["population"], row["truth"]) for row in of}) == len(of)
+            shares = [row["coverage"] for row in of]
+            expected = [min(shares), sum(shares) / len(of), sum(row["width"] for row in of) / len(of)]
+            assert [float(n) for n in numbers] == pytest.approx(expected, abs=0.0051)
+            assert float(numbers[2]) == pytest.approx(expected[2], abs=0.000051)
+    said = page.read_text(encoding="utf-8")
+    assert f"{stored['repeats']} data sets in each, {stored['draws']} draws" in said
+
+
 def test_how_we_know_shows_the_numbers_of_its_json_and_nothing_failed():
     stored = json.loads((DOCS / "_static" / "verification.json").read_text(encoding="utf-8"))
     assert [

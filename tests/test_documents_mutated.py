@@ -99,7 +99,7 @@ def check_weights(n, weight, weight_sq):
 
 
 def check_sums(sums, edges):
-    assert sums.keys() - {"weight", "weight_sq"} == {"rows", "cells", "deviation", "deviation_sq"}
+    assert sums.keys() - {"weight", "weight_sq"} == {"rows", "cells", "deviation", "deviation_sq", "losses"}
     cells, size = sums["cells"], len(edges) - 1
     assert [len(row) for row in cells] == [size, size]
     assert all(type(k) is int and 0 <= k < 2**63 for row in cells for k in row)
@@ -118,6 +118,22 @@ def check_sums(sums, edges):
         square, total = Fraction(sums["deviation_sq"][b]), sum(of_bin)
         least = sum(Fraction(d[b]) ** 2 / w for d, w in zip(sums["deviation"], of_bin, strict=True) if w)
         assert least - total * reach**2 / 100_000 <= square <= total * reach**2 * slack
+        if sums["losses"] is not None:
+            check_losses(sums, b, edges, of_bin, reach)
+
+
+def check_losses(sums, b, edges, weight, reach):
+    """Losses of one bin: bounded by the edges, in sum what the deviations say, squares between their bounds."""
+    assert set(sums["losses"]) == {"total", "squares"}
+    middle, room, rest = (edges[b] + edges[b + 1]) / 2, sum(weight) / 100_000, Fraction(0)
+    for z, w in enumerate(weight):
+        loss, square = (Fraction(sums["losses"][name][z][b]) for name in ("total", "squares"))
+        error, deviation = z - middle, Fraction(sums["deviation"][z][b])
+        assert 0 <= loss <= w * (abs(error) + reach) ** 2 + room
+        assert loss**2 <= (square + room) * w
+        assert 0 <= square <= loss * (abs(error) + reach) ** 2 + room
+        rest += loss - error**2 * w + 2 * error * deviation
+    assert abs(rest - Fraction(sums["deviation_sq"][b])) <= room
 
 
 def check_pair(document):
@@ -147,6 +163,15 @@ def check_pair(document):
                 assert n == k
                 assert abs(w - Fraction(sums.get("weight", sums["cells"])[z][b])) <= w / 100_000
         assert not held
+    difference = document["loss_difference"]
+    if difference is not None:
+        assert set(difference) == {"total", "squares"}
+        losses = [document[name]["losses"] for name in ("first", "second")]
+        own, other = (sum(map(Fraction, chain(*of["total"]))) for of in losses)
+        assert abs(Fraction(difference["total"]) - own + other) <= sum(map(Fraction, weight)) / 100_000
+        assert (
+            0 <= Fraction(difference["squares"]) <= sum(Fraction(v) for of in losses for v in chain(*of["squares"])) * 2
+        )
 
 
 def start_of(written, kind):
@@ -184,7 +209,7 @@ def check_monitor(document):
 def check(document):
     """Check all rules that sums over rows obey."""
     assert document["target"] in ("confidence", "event", "top-label", "classwise")
-    if document["schema"] == "bayescal.monitor/1":
+    if document["schema"] == "bayescal.monitor/2":
         about = {"schema", "target", "bins", "window", "time", "forgotten_before", "windows"}
         assert set(document) == about
         check_monitor(document)
@@ -197,6 +222,7 @@ def check(document):
             "second",
             "cells",
             "n",
+            "loss_difference",
         }
         check_pair(document)
     else:

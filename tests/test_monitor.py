@@ -3,6 +3,7 @@
 import copy
 import json
 import pickle
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -39,6 +40,9 @@ def assert_same(one, other):
         np.testing.assert_array_equal(counts.cells, other.windows[start].cells)
         for name in ("weight", "deviation", "deviation_sq", "weight_sq"):
             np.testing.assert_allclose(getattr(counts, name), getattr(other.windows[start], name), atol=1e-10)
+        for name in ("total", "squares"):
+            found, expected = (getattr(c.losses, name) for c in (counts, other.windows[start]))
+            np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
 # --- counting
@@ -313,6 +317,39 @@ MONITORS = {
 
 
 @pytest.mark.parametrize("name", MONITORS)
+def test_a_monitor_of_release_0_1_0_loads_without_losses(tmp_path, name):
+    """New rows are added as before; windows that hold old rows have no Brier score, others have one."""
+    monitor = MONITORS[name]()
+    path = monitor.save(tmp_path / "state.json")
+    document = json.loads(path.read_text())
+    for entry in document["windows"]:
+        del entry["losses"]
+    path.write_text(json.dumps(document | {"schema": "bayescal.monitor/1"}))
+    old = CalibrationMonitor.load(path)
+    assert list(old.windows) == list(monitor.windows)
+    for start, counts in old.windows.items():
+        assert counts == replace(monitor.windows[start], losses=None)
+    assert CalibrationMonitor.load(old.save(path)) == old
+
+
+def test_a_window_of_new_rows_has_a_brier_score_beside_old_ones(tmp_path):
+    monitor = filled()
+    document = json.loads(monitor.save(tmp_path / "state.json").read_text())
+    for entry in document["windows"]:
+        del entry["losses"]
+    (tmp_path / "state.json").write_text(json.dumps(document | {"schema": "bayescal.monitor/1"}))
+    old = CalibrationMonitor.load(tmp_path / "state.json")
+    old.add([0, 1, 1], [0.2, 0.7, 0.9], time="2026-04-01")
+    *_, before, after = old.windows
+    assert old.windows[before].losses is None
+    assert old.windows[after] == BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9])
+    change = old.change((before, after), (after, None), draws=100, rng=1)
+    with pytest.raises(ValueError, match="needs the sums of losses"):
+        change.draws("brier_score")
+    assert change.draws("ece").values.shape == (100, 2)
+
+
+@pytest.mark.parametrize("name", MONITORS)
 def test_a_monitor_comes_back_as_it_was(tmp_path, name):
     monitor = MONITORS[name]()
     path = monitor.save(tmp_path / "state.json")
@@ -329,7 +366,7 @@ def test_a_monitor_comes_back_as_it_was(tmp_path, name):
     ("path", "value", "said"),
     [
         (("schema",), "bayescal.counts/1", "something else"),
-        (("schema",), "bayescal.monitor/2", "Update"),
+        (("schema",), "bayescal.monitor/3", "Update"),
         (("extra",), 1, "'extra'.* unknown"),
         (("target",), "x", "`target`"),
         (("time",), None, "does not fit"),

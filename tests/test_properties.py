@@ -59,6 +59,9 @@ def assert_same(one, other, scale=1.0):
         np.testing.assert_allclose(
             getattr(one, name), getattr(other, name), rtol=1e-12, atol=1e-12 * scale, err_msg=name
         )
+    for name in ("total", "squares"):
+        found, expected = (getattr(counts.losses, name) for counts in (one, other))
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * scale, err_msg=name)
 
 
 # --- rows

@@ -204,7 +204,8 @@ def _times(counts: BinnedCounts, factor: float) -> BinnedCounts:
     if factor == 1:
         return counts
     sums = {name: factor * getattr(counts, name) for name in ("weight", "deviation", "deviation_sq")}
-    return replace(counts, **sums, weight_sq=factor * (factor * counts.weight_sq))
+    losses = None if counts.losses is None else counts.losses.apply(lambda total: factor * total)
+    return replace(counts, **sums, weight_sq=factor * (factor * counts.weight_sq), losses=losses)
 
 
 def _require_weight(total: BinnedCounts) -> None:

@@ -48,12 +48,16 @@ class RowSums:
         Bin and outcome, for each model.
     deviation, deviation_sq : list of ndarray, shape (n_keys,)
         Sums of weight times (confidence - midpoint), and of its square, for each model.
+    loss_sq : list of ndarray, shape (n_keys,)
+        Sums of weight times (outcome - confidence)^4, the squared loss of the Brier score, for each model.
     weight, weight_sq : ndarray, shape (n_keys,), or None
         Sums of weights and squared weights, where there are weights.
     largest_weight : ndarray, shape (n_keys,), or None
         Largest weight.
     groups : Groups or None
         Which group each combination belongs to.
+    loss_difference, loss_difference_sq : ndarray, shape (n_keys,), or None
+        Of two models, sums of weight times the difference of their losses (outcome - confidence)^2, and of its square.
     """
 
     n: Ints
@@ -61,10 +65,13 @@ class RowSums:
     outcome: list[Ints]
     deviation: list[Floats]
     deviation_sq: list[Floats]
+    loss_sq: list[Floats]
     weight: Floats | None
     weight_sq: Floats | None
     largest_weight: Floats | None
     groups: Groups | None
+    loss_difference: Floats | None = None
+    loss_difference_sq: Floats | None = None
 
     def split(self) -> Iterator[tuple[Any, "RowSums"]]:
         """Label and sums of each group, in the order of the groups; None and all of them where there are no groups."""
@@ -214,17 +221,27 @@ class _Query:
 
     def _summed(self, frame: Any) -> Any:
         sums = [nw.len().alias("n")]
-        terms = []
+        terms, losses = [], []
         for i in self.numbers:
-            c, d = nw.col(f"c{i}"), nw.col(f"d{i}")
-            moment = d if self.weights is None else nw.col("v") * d
-            terms += [moment.alias(f"m{i}"), (moment * d).alias(f"q{i}")]
-            sums += [nw.col(f"m{i}").sum(), nw.col(f"q{i}").sum(), c.min().alias(f"low{i}"), c.max().alias(f"high{i}")]
+            c, d, error = nw.col(f"c{i}"), nw.col(f"d{i}"), nw.col(f"z{i}") - nw.col(f"s{i}")
+            losses.append(error * error)
+            moment, loss_sq = self._weighted(d), self._weighted(losses[i] * losses[i])
+            terms += [moment.alias(f"m{i}"), (moment * d).alias(f"q{i}"), loss_sq.alias(f"l{i}")]
+            sums += [nw.col(f"{kind}{i}").sum() for kind in "mql"]
+            sums += [c.min().alias(f"low{i}"), c.max().alias(f"high{i}")]
         if self.weights is not None:
             terms.append((nw.col("v") * nw.col("v")).alias("vv"))
             sums += [nw.col("v").sum(), nw.col("vv").sum(), nw.col("v").max().alias("most")]
+        if len(losses) == 2:
+            difference = losses[0] - losses[1]
+            moment = self._weighted(difference)
+            terms += [moment.alias("mm"), (moment * difference).alias("qq")]
+            sums += [nw.col("mm").sum(), nw.col("qq").sum()]
         kept = [f"c{i}" for i in self.numbers] + ([] if self.weights is None else ["v"])
         return frame.select(*self.labels, "key", *kept, *terms).group_by(*self.labels, "key").agg(*sums)
+
+    def _weighted(self, values: nw.Expr) -> nw.Expr:
+        return values if self.weights is None else nw.col("v") * values
 
 
 def _numpy_dtype(dtype: Any) -> Any:
@@ -273,12 +290,12 @@ def _read(table: dict[str, list[Any]], query: _Query, names: dict[str, str], cat
         _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, names[list(query.models[i])[1]])
         index.insert(0, np.clip(place, 0, size - 1))
         outcome.insert(0, own % 2)
-    deviation, deviation_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in "mq")
-    if not all(np.isfinite(sums).all() for sums in [*deviation, *deviation_sq]):
+    deviation, deviation_sq, loss_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in "mql")
+    if not all(np.isfinite(sums).all() for sums in [*deviation, *deviation_sq, *loss_sq]):
         raise ValueError("`frame` has NaN that its engine did not find when it was asked; remove or repair these rows.")
-    return RowSums(
-        n, index, outcome, deviation, deviation_sq, floats.get("v"), floats.get("vv"), floats.get("most"), groups
-    )
+    weight, weight_sq, largest, difference, difference_sq = map(floats.get, ("v", "vv", "most", "mm", "qq"))
+    of_rows = weight, weight_sq, largest, groups, difference, difference_sq
+    return RowSums(n, index, outcome, deviation, deviation_sq, loss_sq, *of_rows)
 
 
 def _numbers(values: list[Any]) -> Floats:

@@ -1,6 +1,6 @@
 """What can be compared: estimands, by name or as functions; what they are called; and results that belong together."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,12 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._draws import BinDraws, Draws
 from bayescal.estimands import errors
+from bayescal.estimands.joint import correlation
+from bayescal.estimands.scores import joint_brier_scores
+from bayescal.posterior.copula import reorder
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
+from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
 #: The name of an estimand that evaluations have, or a function of the bins.
@@ -45,6 +49,33 @@ def values_of(evaluation: Evaluation, estimand: Estimand) -> Floats:
     if bad.any():
         _checks.refuse("estimand", "must be finite in every draw", bad, drawn)
     return drawn
+
+
+def named_estimands(
+    evaluations: Iterable[Evaluation], pairs: Mapping[tuple[int, int], PairedCounts] | None = None
+) -> list[str]:
+    """Return the names of the estimands that all of these evaluations have: no Brier score without sums of losses."""
+    losses = [evaluation.counts.losses for evaluation in evaluations]
+    losses += [pair.loss_difference for pair in (pairs or {}).values()]
+    return [*errors.REPORTED] if None in losses else [*NAMED]
+
+
+def joint_values(
+    evaluations: Sequence[Evaluation],
+    pairs: Mapping[tuple[int, int], PairedCounts] | None,
+    estimand: Estimand,
+    seed: int,
+) -> Floats:
+    """Joint draws of an estimand of several evaluations, shape (n_draws, n); without `pairs` they are independent."""
+    if estimand == "brier_score" and pairs:
+        counts = [evaluation.counts for evaluation in evaluations]
+        joint = joint_brier_scores(counts, pairs, len(evaluations[0].bins), rng=seed)
+        if joint is not None:
+            return joint
+    values = [values_of(evaluation, estimand) for evaluation in evaluations]
+    bins = [evaluation.bins for evaluation in evaluations]
+    together = correlation(values, bins, pairs) if pairs else np.eye(len(values))
+    return reorder(np.stack(values, axis=1), together, rng=seed)
 
 
 def called(estimand: Estimand) -> str:
@@ -86,6 +117,19 @@ def p_smallest(values: Floats) -> Floats:
     smallest = values == values.min(axis=1, keepdims=True)
     shares: Floats = (smallest / smallest.sum(axis=1, keepdims=True)).mean(axis=0)
     return shares
+
+
+def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Columns of each row from the smallest value to the largest, and the run of ranks [start, end) that each takes."""
+    order = np.argsort(size, axis=1, kind="stable")
+    ordered = np.take_along_axis(size, order, axis=1)
+    place = np.arange(size.shape[1])
+    differs = ordered[:, 1:] != ordered[:, :-1]
+    first = np.pad(differs, ((0, 0), (1, 0)), constant_values=True)
+    last = np.pad(differs, ((0, 0), (0, 1)), constant_values=True)
+    start = np.maximum.accumulate(np.where(first, place, 0), axis=1)
+    end = np.minimum.accumulate(np.where(last, place + 1, size.shape[1])[:, ::-1], axis=1)[:, ::-1]
+    return order, start, end
 
 
 def same_spec(evaluations: Mapping[str, Evaluation]) -> None:

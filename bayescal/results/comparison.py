@@ -10,9 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _arviz, _checks, _render
 from bayescal._draws import Draws
-from bayescal.estimands.joint import correlation
-from bayescal.posterior.copula import reorder
-from bayescal.results.comparable import NAMED, Estimand, called, checked_rope, in_words, p_smallest, pair_key, values_of
+from bayescal.results.comparable import (
+    Estimand,
+    called,
+    checked_rope,
+    in_words,
+    joint_values,
+    named_estimands,
+    p_smallest,
+    pair_key,
+    tied_ranks,
+)
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several
 from bayescal.stats.paired import PairedCounts
@@ -37,9 +45,11 @@ class Comparison:
     """The joint posterior of how well several models are calibrated.
 
     Made by `compare` (the same rows) or `compare_independent` (different rows). Each model's draws are those of its own
-    evaluation, in an order that makes them joint. An estimand is a name (``"ece"``, ``"l2_error"``, ``"max_error"``,
-    ``"signed_error"``, ``"overconfidence"``, ``"underconfidence"``, ``"brier_score"``) or a function of the bins, as in
-    ``lambda bins: bayescal.lp_error(bins, 4)``. Smaller is better; of what has a sign, nearer to 0.
+    evaluation, in an order that makes them joint; except that Brier scores on the same rows are drawn together, from
+    the sums over rows of each model's losses and of their differences. An estimand is a name (``"ece"``,
+    ``"l2_error"``, ``"max_error"``, ``"signed_error"``, ``"overconfidence"``, ``"underconfidence"``, ``"brier_score"``)
+    or a function of the bins, as in ``lambda bins: bayescal.lp_error(bins, 4)``. Smaller is better; of what has a sign,
+    nearer to 0.
 
     Parameters
     ----------
@@ -83,10 +93,8 @@ class Comparison:
             Shape (n_draws, n_models), in the order of `names`.
         """
         if estimand not in self._joint:
-            values = [values_of(evaluation, estimand) for evaluation in self.evaluations.values()]
-            bins = [evaluation.bins for evaluation in self.evaluations.values()]
-            together = np.eye(len(values)) if self.pairs is None else correlation(values, bins, self.pairs)
-            self._joint[estimand] = reorder(np.stack(values, axis=1), together, rng=self.order_seed)
+            evaluations = list(self.evaluations.values())
+            self._joint[estimand] = joint_values(evaluations, self.pairs, estimand, self.order_seed)
         return Draws(self._joint[estimand], f"{called(estimand)} by model")
 
     def difference(self, first: str | None = None, second: str | None = None, estimand: Estimand = "ece") -> Draws:
@@ -191,7 +199,7 @@ class Comparison:
 
     def expected_ranks(self, estimand: Estimand = "ece") -> dict[str, float]:
         """Posterior mean of each model's rank, 1 the best; models that tie in a draw get the mean of their ranks."""
-        order, start, end = _tied_ranks(np.abs(self.draws(estimand).values))
+        order, start, end = tied_ranks(np.abs(self.draws(estimand).values))
         summed = np.bincount(order.ravel(), weights=((start + 1 + end) / 2).ravel())
         return dict(zip(self.names, (summed / len(order)).tolist(), strict=True))
 
@@ -208,7 +216,7 @@ class Comparison:
         ndarray, shape (n_models, n_models)
             Row: a model, in the order of `names`. Column: a rank, the first the best. Rows and columns add up to 1.
         """
-        order, start, end = _tied_ranks(np.abs(self.draws(estimand).values))
+        order, start, end = tied_ranks(np.abs(self.draws(estimand).values))
         n_draws, size = order.shape
         share = 1 / (end - start)
         # a run of ties takes the ranks start ... end - 1: what begins at one end stops at the other
@@ -289,7 +297,7 @@ class Comparison:
         """
         counts = [evaluation.counts for evaluation in self.evaluations.values()]
         return _arviz.datatree(
-            {name: self.draws(name).values for name in NAMED},
+            {name: self.draws(name).values for name in named_estimands(self.evaluations.values(), self.pairs)},
             observed={"n_rows": np.array([c.n_rows for c in counts])},
             constant={"plug_in_ece": np.array([e.plug_in for e in self.evaluations.values()])},
             along="model",
@@ -435,16 +443,3 @@ class Comparison:
         for name in (first, second):
             _checks.one_of("name", name, self.names)
         return self.names.index(first), self.names.index(second)
-
-
-def _tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Columns of each row from the smallest value to the largest, and the run of ranks [start, end) that each takes."""
-    order = np.argsort(size, axis=1, kind="stable")
-    ordered = np.take_along_axis(size, order, axis=1)
-    place = np.arange(size.shape[1])
-    differs = ordered[:, 1:] != ordered[:, :-1]
-    first = np.pad(differs, ((0, 0), (1, 0)), constant_values=True)
-    last = np.pad(differs, ((0, 0), (0, 1)), constant_values=True)
-    start = np.maximum.accumulate(np.where(first, place, 0), axis=1)
-    end = np.minimum.accumulate(np.where(last, place + 1, size.shape[1])[:, ::-1], axis=1)[:, ::-1]
-    return order, start, end

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+#: Beside the seed of the bins: the stream of random numbers of the mean losses within bins.
+WITHIN_BINS = 1
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
@@ -96,7 +99,7 @@ class Evaluation:
     @cached_property
     def brier_score(self) -> Draws:
         """Draws of the Brier score; see `bayescal.estimands.scores.brier_score`."""
-        return brier_score(self.bins, self.counts)
+        return brier_score(self.bins, self.counts, rng=np.random.SeedSequence((self.bins_seed, WITHIN_BINS)))
 
     @cached_property
     def plug_in(self) -> float:

@@ -13,7 +13,7 @@ from bayescal.data import times
 from bayescal.data.groups import UNNAMED
 from bayescal.estimands import errors
 from bayescal.results import wording
-from bayescal.results.comparable import NAMED, Estimand, called, checked_rope, p_smallest, values_of
+from bayescal.results.comparable import Estimand, called, checked_rope, named_estimands, p_smallest, values_of
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several
@@ -163,7 +163,7 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         """
         counts = [evaluation.counts for evaluation in self.groups.values()]
         return _arviz.datatree(
-            {name: self.draws(name).values for name in NAMED},
+            {name: self.draws(name).values for name in named_estimands(self.groups.values())},
             observed={
                 "n_rows": np.array([c.n_rows for c in counts]),
                 "n_positive": np.array([c.k.sum() for c in counts]),

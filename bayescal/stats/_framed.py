@@ -14,6 +14,7 @@ from bayescal.data.row_sums import RowSums, row_sums
 from bayescal.stats._kernel import Sums
 from bayescal.stats._row_counts import row_counts, summed_by_key, unit_weights
 from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.losses import LossSums, total_loss
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -52,8 +53,9 @@ def _require_weight(rows: RowSums, where: str) -> None:
         )
 
 
-def sums_of(rows: RowSums, model: int, size: int) -> Sums:
-    """One model's sums on `size` bins."""
+def sums_of(rows: RowSums, model: int, bins: Bins) -> Sums:
+    """Return the sums of one model on these bins."""
+    size = len(bins)
     index = rows.index[model]
     cell = index + size * rows.outcome[model]
 
@@ -65,8 +67,15 @@ def sums_of(rows: RowSums, model: int, size: int) -> Sums:
         weight, weight_sq = unit_weights(cells)
     else:
         weight, weight_sq = by_cell(rows.weight), np.bincount(index, rows.weight_sq, size)
-    deviation_sq = np.bincount(index, rows.deviation_sq[model], size)
-    return Sums(cells, weight, by_cell(rows.deviation[model]), deviation_sq, weight_sq)
+    deviation, deviation_sq = by_cell(rows.deviation[model]), by_cell(rows.deviation_sq[model])
+    losses = LossSums(total_loss(bins.midpoints, weight, deviation, deviation_sq), by_cell(rows.loss_sq[model]))
+    return Sums(cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq, losses)
+
+
+def loss_difference_of(rows: RowSums) -> LossSums:
+    """Return the sums of the difference between the losses of two models, and of its square."""
+    total, squares = (np.sum(np.asarray(v)) for v in (rows.loss_difference, rows.loss_difference_sq))
+    return LossSums(np.asarray(total), np.asarray(squares))
 
 
 def joint_of(rows: RowSums, size: int) -> tuple[Ints, Ints, Floats, Floats]:

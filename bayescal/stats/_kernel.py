@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal._loops import compiled, in_threads
 from bayescal.stats.bins import Bins
+from bayescal.stats.losses import LossSums, total_loss
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -23,13 +24,13 @@ SPAN = 64 * CHUNK
 FEW_BINS = 4096
 #: Neighbouring rows are added in lanes of their own until there are so many sums: additions to one number wait for
 #: one another, and few bins would make a queue. A power of two, as lanes are.
-SUMS_AT_ONCE = 2048
+SUMS_AT_ONCE = 512
 #: Cells of the grid that finds bins of any kind, at least; four for each bin.
 GRID = 4096
 #: What numpy needs for a row, roughly; see `bayescal._loops`.
 SECONDS_A_ROW = 8e-9
-#: Rows, w d, w d^2, w, w^2.
-FIELDS = 5
+#: Rows, w d, w d^2, w l^2 (l being the squared error), w, w^2.
+FIELDS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,7 @@ class Sums:
     deviation: Floats  # (2, M) sum of w (c - midpoint)
     deviation_sq: Floats  # (M,) sum of w (c - midpoint)^2
     weight_sq: Floats  # (M,) sum of w^2
+    losses: LossSums  # (2, M) sums of w l and w l^2, where l = (z - c)^2
 
 
 def bin_index(confidence: Array, bins: Bins) -> NDArray[np.intp]:
@@ -58,7 +60,10 @@ def bin_index(confidence: Array, bins: Bins) -> NDArray[np.intp]:
     ndarray of intp, shape (n_rows,)
         b with e_b <= c < e_{b+1}; a confidence of 1 lies in the last bin.
     """
-    return _index(confidence, bins.edges_as(confidence.dtype), bins.kind == "equal-width")
+    equal_width = bins.kind == "equal-width"
+    if equal_width and len(bins) <= FEW_BINS:
+        return _Search.of(bins, confidence.dtype).place(confidence)[0]
+    return _index(confidence, bins.edges_as(confidence.dtype), equal_width)
 
 
 def _index(confidence: Array, edges: Array, equal_width: bool) -> NDArray[np.intp]:
@@ -203,22 +208,31 @@ class _Search:
 
     def place(self, confidence: Array) -> tuple[NDArray[np.intp], Floats]:
         """Bin and distance from its middle, in bins or as it is."""
-        index = _index(confidence, self.edges, self.equal_width)
         if not self.scale:
+            index = _index(confidence, self.edges, self.equal_width)
             return index, confidence - self.middle[index]
-        deviation = confidence * np.float64(self.scale)
-        deviation -= index
+        scaled = confidence * np.float64(self.scale)
+        index = scaled.astype(np.intp)
+        deviation = scaled - index
         deviation -= 0.5
+        near = np.flatnonzero(np.abs(deviation) > self.sure)  # within rounding of an edge, or 1
+        if len(near):
+            index[near] = _index(confidence[near], self.edges, self.equal_width)
+            deviation[near] = scaled[near] - index[near] - 0.5
         return index, deviation
 
     def named(self, total: Floats, weighted: bool) -> Sums:
         """From shape (2 M, FIELDS); rows are exact in float64 up to 2^53 of them."""
-        rows, deviation, deviation_sq, weight, weight_sq = np.moveaxis(total.reshape(2, -1, FIELDS), -1, 0).copy()
+        rows, deviation, deviation_sq, loss_sq, weight, weight_sq = np.moveaxis(
+            total.reshape(2, -1, FIELDS), -1, 0
+        ).copy()
         if not weighted:
             weight, weight_sq = rows, rows
         unit = self.scale or 1.0
-        squares = deviation_sq.sum(axis=0) / unit**2
-        return Sums(rows.astype(np.int64), weight, deviation / unit, squares, weight_sq.sum(axis=0))
+        deviation, deviation_sq = deviation / unit, deviation_sq / unit**2
+        losses = LossSums(total_loss(self.middle, weight, deviation, deviation_sq), loss_sq)
+        cells = rows.astype(np.int64)
+        return Sums(cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq.sum(axis=0), losses)
 
 
 def _with_numpy(confidence: Array, outcome: Array, weight: Array | None, search: _Search) -> tuple[Floats, float]:
@@ -235,7 +249,7 @@ def _with_numpy(confidence: Array, outcome: Array, weight: Array | None, search:
         index, deviation = search.place(c)
         cell = index + size * z.astype(np.intp)
         cell += lane[: len(cell)]
-        parts = _chunk_sums(cell, deviation, w, 2 * size * lanes)
+        parts = _chunk_sums(cell, deviation, z - c.astype(np.float64, copy=False), w, 2 * size * lanes)
         total += parts.reshape(lanes, 2 * size, FIELDS).sum(axis=0)
         heaviest = heaviest if w is None else max(heaviest, float(w.max()))
     return total, heaviest
@@ -252,7 +266,8 @@ def _classes_with_numpy(
         return total, np.nan
     for k in range(classes):
         index, deviation = search.place(matrix[:, k])
-        total[k] = _chunk_sums(index + size * (label == k), deviation, w, 2 * size)
+        hit = label == k
+        total[k] = _chunk_sums(index + size * hit, deviation, hit - matrix[:, k].astype(np.float64), w, 2 * size)
     return total, 1.0 if w is None else float(w.max())
 
 
@@ -267,14 +282,17 @@ def _allowed(confidence: Array, outcome: Array, weight: Array | None) -> bool:
 
 
 @np.errstate(over="ignore")  # squares of weights that are too large: refused, from the largest weight
-def _chunk_sums(cell: NDArray[np.intp], deviation: Floats, weight: Array | None, size: int) -> Floats:
+def _chunk_sums(cell: NDArray[np.intp], deviation: Floats, error: Floats, weight: Array | None, size: int) -> Floats:
     """Shape (size, FIELDS); without weights w and w^2 stay 0."""
+    loss = error * error
+    loss *= loss
     sums = np.zeros((size, FIELDS))
     sums[:, 0] = np.bincount(cell, minlength=size)
     moment = deviation if weight is None else weight * deviation
     sums[:, 1] = np.bincount(cell, moment, size)
     sums[:, 2] = np.bincount(cell, moment * deviation, size)
+    sums[:, 3] = np.bincount(cell, loss if weight is None else weight * loss, size)
     if weight is not None:
-        sums[:, 3] = np.bincount(cell, weight, size)
-        sums[:, 4] = np.bincount(cell, weight * weight, size)
+        sums[:, 4] = np.bincount(cell, weight, size)
+        sums[:, 5] = np.bincount(cell, weight * weight, size)
     return sums

@@ -14,6 +14,7 @@ from bayescal.stats._framed import bins_before_rows, framed, sums_of
 from bayescal.stats._looked_at import sums_of_classes, sums_of_rows
 from bayescal.stats._row_counts import added, row_counts, unit_weights
 from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.losses import LossSums, add_losses
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -39,6 +40,9 @@ class BinnedCounts:
         Sum of squared weights.
     target : str
         What confidence and outcome mean.
+    losses : LossSums of shape (2, n_bins), or None
+        Sums of squared errors (outcome - confidence)^2 and of their squares, by outcome, for the Brier score. None
+        if a file of release 0.1.0 is part of these counts.
 
     Examples
     --------
@@ -56,6 +60,7 @@ class BinnedCounts:
     deviation_sq: Floats
     weight_sq: Floats
     target: str = "confidence"
+    losses: LossSums | None = None
 
     def __post_init__(self) -> None:
         _checks.one_of("target", self.target, TARGETS)
@@ -87,8 +92,8 @@ class BinnedCounts:
         """
         made = make_bins(bins)
         cell = np.zeros((2, len(made)))
-        row = np.zeros(len(made))
-        return cls(made, cell.astype(np.int64), cell, cell.copy(), row, row.copy(), target)
+        row, losses = np.zeros(len(made)), LossSums.empty(2, len(made))
+        return cls(made, cell.astype(np.int64), cell, cell.copy(), row, row.copy(), target, losses)
 
     @classmethod
     def from_arrays(
@@ -196,7 +201,7 @@ class BinnedCounts:
         made = bins_before_rows(bins, binning)
         models = [{"outcome": outcome, "confidence": confidence}]
         counts = {
-            label: cls(made, **vars(sums_of(rows, 0, len(made))), target=target)
+            label: cls(made, **vars(sums_of(rows, 0, made)), target=target)
             for label, rows in framed(frame, models, weights, by, made, target)
         }
         return counts[None] if by is None else counts
@@ -298,7 +303,8 @@ class BinnedCounts:
         if not (self.weighted or other.weighted):  # from 2^53 rows on, float sums may be inexact
             weight, weight_sq = unit_weights(cells)
         deviation, deviation_sq = self.deviation + other.deviation, self.deviation_sq + other.deviation_sq
-        return BinnedCounts(self.bins, cells, weight, deviation, deviation_sq, weight_sq, self.target)
+        losses = add_losses(self.losses, other.losses)
+        return BinnedCounts(self.bins, cells, weight, deviation, deviation_sq, weight_sq, self.target, losses)
 
     __radd__ = __add__
 
@@ -307,6 +313,7 @@ class BinnedCounts:
             isinstance(other, BinnedCounts)
             and self.bins == other.bins
             and self.target == other.target
+            and self.losses == other.losses
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name))
                 for name in ("cells", "weight", "deviation", "deviation_sq", "weight_sq")
@@ -421,7 +428,8 @@ class BinnedCounts:
         cells = add(self.cells)
         weight, weight_sq = (add(self.weight), add(self.weight_sq)) if self.weighted else unit_weights(cells)
         deviation = add(self.deviation + shift * self.weight)
-        return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target)
+        losses = None if self.losses is None else self.losses.apply(add)
+        return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target, losses)
 
 
 def require_counts(counts: Any, name: str = "counts") -> None:

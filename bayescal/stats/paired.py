@@ -9,17 +9,20 @@ from numpy.typing import NDArray
 
 from bayescal.data.alignment import same_rows
 from bayescal.data.predictions import Predictions
-from bayescal.stats._framed import bins_before_rows, framed, joint_of, sums_of
+from bayescal.stats._framed import bins_before_rows, framed, joint_of, loss_difference_of, sums_of
 from bayescal.stats._kernel import bin_index
 from bayescal.stats._row_counts import row_counts, summed_by_key, unit_weights
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.losses import LossSums, add_losses
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Rows at a time.
 CHUNK = 65_536
+#: The same for losses, whose few arrays then stay in the processor's second-level cache.
+LOSSES = 16_384
 #: Up to so many possible joint cells there is an array of all of them; beyond, only of those that occur.
 DENSE_CELLS = 1_000_000
 
@@ -41,6 +44,9 @@ class PairedCounts:
         Rows.
     weight, weight_sq : ndarray, shape (n_cells,)
         Sums of weights and of squared weights.
+    loss_difference : LossSums of shape (), or None
+        Sums of the difference between the squared errors (outcome - confidence)^2 of the first and the second model,
+        and of its square, for the difference of Brier scores. None if a file of release 0.1.0 is part of these counts.
 
     Examples
     --------
@@ -57,6 +63,7 @@ class PairedCounts:
     n: Ints
     weight: Floats
     weight_sq: Floats
+    loss_difference: LossSums | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", row_counts("n", self.n))
@@ -85,7 +92,7 @@ class PairedCounts:
         own = BinnedCounts.empty(first, target=target)
         other = BinnedCounts.empty(first if second is None else second, target=target)
         none = np.zeros(0)
-        return cls(own, other, np.zeros((0, 4), np.int64), none.astype(np.int64), none, none.copy())
+        return cls(own, other, np.zeros((0, 4), np.int64), none.astype(np.int64), none, none.copy(), LossSums.empty())
 
     @classmethod
     def from_arrays(
@@ -187,9 +194,10 @@ class PairedCounts:
         models = _two_models(outcome, first_confidence, second_confidence)
         counts = {}
         for label, rows in framed(frame, models, weights, by, made, target):
-            first, second = (BinnedCounts(made, **vars(sums_of(rows, i, len(made))), target=target) for i in (0, 1))
+            first, second = (BinnedCounts(made, **vars(sums_of(rows, i, made)), target=target) for i in (0, 1))
             keys, n, weight, weight_sq = joint_of(rows, len(made))
-            counts[label] = cls(first, second, _unpacked(keys, len(made)), n, weight, weight_sq)
+            joint = _unpacked(keys, len(made)), n, weight, weight_sq, loss_difference_of(rows)
+            counts[label] = cls(first, second, *joint)
         return counts[None] if by is None else counts
 
     @classmethod
@@ -221,7 +229,8 @@ class PairedCounts:
                 "For different test sets there is `compare_independent`."
             )
         keys, n, weight, weight_sq = _joint_sums(first, second, first_counts.bins, second_counts.bins)
-        return cls(first_counts, second_counts, _unpacked(keys, len(second_counts.bins)), n, weight, weight_sq)
+        joint = _unpacked(keys, len(second_counts.bins)), n, weight, weight_sq, _loss_difference(first, second)
+        return cls(first_counts, second_counts, *joint)
 
     @property
     def n_rows(self) -> int:
@@ -248,7 +257,8 @@ class PairedCounts:
                 np.bincount(at, np.concatenate([getattr(self, name), getattr(other, name)]), len(keys))
                 for name in ("weight", "weight_sq")
             )
-        return PairedCounts(first, second, _unpacked(keys, len(second.bins)), n, weight, weight_sq)
+        difference = add_losses(self.loss_difference, other.loss_difference)
+        return PairedCounts(first, second, _unpacked(keys, len(second.bins)), n, weight, weight_sq, difference)
 
     __radd__ = __add__
 
@@ -257,6 +267,7 @@ class PairedCounts:
             isinstance(other, PairedCounts)
             and self.first == other.first
             and self.second == other.second
+            and self.loss_difference == other.loss_difference
             and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in ("cells", "n", "weight", "weight_sq"))
         )
 
@@ -271,9 +282,11 @@ class PairedCounts:
         """The same with the second model first."""
         cells = self.cells[:, [2, 3, 0, 1]]
         order = np.lexsort(cells.T[::-1])
-        return PairedCounts(
-            self.second, self.first, cells[order], self.n[order], self.weight[order], self.weight_sq[order]
-        )
+        difference = self.loss_difference
+        if difference is not None:
+            difference = LossSums(-difference.total, difference.squares)
+        joint = cells[order], self.n[order], self.weight[order], self.weight_sq[order], difference
+        return PairedCounts(self.second, self.first, *joint)
 
 
 def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bins) -> tuple[Ints, Ints, Floats, Floats]:
@@ -307,6 +320,21 @@ def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bin
     if weight is None:
         return keys, n, *unit_weights(n)
     return keys, n, sums[1], sums[2]
+
+
+def _loss_difference(first: Predictions, second: Predictions) -> LossSums:
+    """Sums of the difference of losses, and of its square."""
+    total = LossSums.empty()
+    for start in range(0, len(first), LOSSES):
+        rows = slice(start, start + LOSSES)
+        one, other = (p.outcome[rows] - p.confidence[rows].astype(np.float64, copy=False) for p in (first, second))
+        one *= one
+        other *= other
+        difference = np.subtract(one, other, out=one)
+        moment = difference if first.weight is None else first.weight[rows] * difference
+        # einsum: one pass, and no other order of additions with other numbers of threads, as a dot product may have
+        total += LossSums(np.sum(moment), np.einsum("i,i->", moment, difference))
+    return total
 
 
 def _two_models(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:

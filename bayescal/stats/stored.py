@@ -1,6 +1,7 @@
 """Counts as small JSON files: written whole, read with every rule checked that counts obey."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,16 @@ from bayescal.data.predictions import TARGETS
 from bayescal.stats._row_counts import MOST_ROWS, by_bin, row_counts, unit_weights
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import MOST_BINS, Bins, equal_width_edges, make_bins
+from bayescal.stats.losses import LossSums, total_without_squares
 from bayescal.stats.paired import PairedCounts, require_paired
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Changes when a reader of the file would have to change.
-SCHEMA = "bayescal.counts/1"
+SCHEMA = "bayescal.counts/2"
+#: Written by release 0.1.0: the same without sums of losses.
+WITHOUT_LOSSES = "bayescal.counts/1"
 #: Sums of 1e9 rows one after the other are off by no more than this, relative to the sum of sizes.
 ROUNDING = 1e-6
 #: A float16 confidence lies no further than this (half of its last digit) outside a bin whose edges are float64.
@@ -76,7 +80,8 @@ def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
     Returns
     -------
     BinnedCounts or PairedCounts
-        What was saved. Files of workers merge by ``sum(map(load_counts, paths))``.
+        What was saved. Files of workers merge by ``sum(map(load_counts, paths))``. Files of release 0.1.0 have no sums
+        of losses: their counts, and sums with them, give every result but the Brier score.
 
     Raises
     ------
@@ -101,7 +106,7 @@ def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
     ...     sum(map(load_counts, workers)).n
     array([2, 2])
     """
-    document = _files.read_document(path, SCHEMA)
+    document = _files.read_document(path, SCHEMA, [WITHOUT_LOSSES])
     try:
         return counts_from_document(document)
     except ValueError as problem:
@@ -135,6 +140,7 @@ def counts_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
         },
         "cells": counts.cells.tolist(),
         "n": counts.n.tolist(),
+        "loss_difference": _losses_document(counts.loss_difference),
         **_weights_document(counts),
     }
 
@@ -157,16 +163,16 @@ def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
     ValueError
         If anything in it is not what counts of rows can be.
     """
-    document = _files.require_schema(document, SCHEMA)
+    document = _files.require_schema(document, SCHEMA, [WITHOUT_LOSSES])
     kind = document.pop("kind", None)
     _checks.one_of("kind", kind, ["binned", "paired"])
-    del document["schema"]
+    losses = [] if document.pop("schema") == WITHOUT_LOSSES else LOSSES
     if kind == "paired":
-        return _paired(document)
-    _files.require_entries(document, ["target", "bins", *NEEDED], WEIGHTS)
+        return _paired(document, losses)
+    _files.require_entries(document, ["target", "bins", *NEEDED, *losses], WEIGHTS)
     _checks.one_of("target", document["target"], TARGETS)
     sums = {name: value for name, value in document.items() if name not in ("target", "bins")}
-    return sums_from_document(sums, bins_from_document(document["bins"]), document["target"])
+    return sums_from_document(sums, bins_from_document(document["bins"]), document["target"], losses=losses)
 
 
 def bins_document(bins: Bins) -> dict[str, Any]:
@@ -196,6 +202,7 @@ def bins_from_document(document: Any) -> Bins:
 
 NEEDED = ("rows", "cells", "deviation", "deviation_sq")
 WEIGHTS = ("weight", "weight_sq")
+LOSSES = ("losses",)
 
 
 def sums_document(counts: BinnedCounts) -> dict[str, Any]:
@@ -205,8 +212,14 @@ def sums_document(counts: BinnedCounts) -> dict[str, Any]:
         "cells": counts.cells.tolist(),
         "deviation": counts.deviation.tolist(),
         "deviation_sq": counts.deviation_sq.tolist(),
+        "losses": _losses_document(counts.losses),
         **_weights_document(counts),
     }
+
+
+def _losses_document(losses: LossSums | None) -> dict[str, Any] | None:
+    """Sums of losses, or None where a file of release 0.1.0 is part of the counts."""
+    return None if losses is None else {"total": losses.total.tolist(), "squares": losses.squares.tolist()}
 
 
 def _weights_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
@@ -215,9 +228,14 @@ def _weights_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
     return {name: getattr(counts, name).tolist() for name in WEIGHTS}
 
 
-def sums_from_document(document: Any, bins: Bins, target: str, where: str = "") -> BinnedCounts:
-    """Counts from what was summed in each of these bins, checked; `where` begins the names in messages."""
-    _files.require_entries(document, NEEDED, WEIGHTS, where.rstrip("."))
+def sums_from_document(
+    document: Any, bins: Bins, target: str, where: str = "", losses: Sequence[str] = LOSSES
+) -> BinnedCounts:
+    """Counts from what was summed in each of these bins, checked.
+
+    `where` begins the names in messages; `losses` is empty for a document of release 0.1.0.
+    """
+    _files.require_entries(document, [*NEEDED, *losses], WEIGHTS, where.rstrip("."))
     size = len(bins)
     cells = row_counts(f"{where}cells", _integers(f"{where}cells", document["cells"], (2, size)))
     _total(f"{where}rows", document["rows"], cells)
@@ -233,7 +251,43 @@ def sums_from_document(document: Any, bins: Bins, target: str, where: str = "") 
         least = np.where(weight > 0, deviation * (deviation / weight), 0).sum(axis=0)
     _within(f"{where}deviation_sq", "fit `deviation`", least - room, deviation_sq, deviation_sq)
     _within(f"{where}deviation_sq", "lie within its bin", deviation_sq, weight.sum(axis=0) * reach**2, deviation_sq)
-    return BinnedCounts(bins, cells, weight, deviation, deviation_sq, weight_sq, target)
+    counts = BinnedCounts(bins, cells, weight, deviation, deviation_sq, weight_sq, target)
+    return replace(counts, losses=_losses(document.get("losses"), counts, where))
+
+
+def _losses(document: Any, counts: BinnedCounts, where: str) -> LossSums | None:
+    """Sums of losses, checked against the other sums; without rows they are known to be 0."""
+    name = f"{where}losses"
+    if document is None:
+        return None if counts.n_rows else LossSums.empty(*counts.cells.shape)
+    losses = _loss_sums(name, document, counts.cells.shape)
+    weight, middle = counts.weight, counts.bins.midpoints
+    reach = counts.bins.widths / 2 + HALF_DIGIT
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = np.where(weight > 0, counts.deviation * (counts.deviation / weight), 0)
+        mean = np.where(weight > 0, losses.total / weight, 0)
+    # a loss is e^2 - 2 e d + d^2: a sum over rows leaves the sum of d^2, which obeys the rules of `deviation_sq`
+    squares = losses.total - total_without_squares(middle, weight, counts.deviation)
+    room = ROUNDING * weight
+    _within(f"{name}.total", "fit `deviation`", least - room, squares, losses.total)
+    _within(f"{name}.total", "lie within its bin", squares - room, weight * reach**2, losses.total)
+    differs = np.abs(squares.sum(axis=0) - counts.deviation_sq) - room.sum(axis=0)
+    _within(f"{name}.total", "fit `deviation_sq`", differs, 0 * differs, losses.total.sum(axis=0))
+    largest = (np.abs(np.stack([-middle, 1 - middle])) + reach) ** 2
+    _within(f"{name}.squares", "fit `total`", losses.total * mean - room, losses.squares, losses.squares)
+    _within(f"{name}.squares", "fit `total`", losses.squares - room, losses.total * largest, losses.squares)
+    return losses
+
+
+def _loss_sums(name: str, document: Any, shape: tuple[int, ...]) -> LossSums:
+    """Two sums >= 0 of a shape; the total of differences may be negative."""
+    _files.require_entries(document, ["total", "squares"], where=f"'{name}'")
+    total, squares = (_floats(f"{name}.{key}", document[key], shape) for key in ("total", "squares"))
+    for key, values in (("total", total if shape else np.abs(total)), ("squares", squares)):
+        if (values < 0).any():
+            values = np.atleast_1d(values)
+            _checks.refuse(f"{name}.{key}", "must be >= 0", values < 0, values)
+    return LossSums(total, squares)
 
 
 def _weights(document: Mapping[str, Any], rows: Ints, where: str) -> tuple[Floats, Floats]:
@@ -272,11 +326,12 @@ def _within(name: str, rule: str, values: Floats, most: Floats, shown: Floats) -
         _checks.refuse(name, f"must {rule}", bad, shown, hint="These are not sums over rows.")
 
 
-def _paired(document: dict[str, Any]) -> PairedCounts:
-    _files.require_entries(document, ["target", "first", "second", "cells", "n"], WEIGHTS)
+def _paired(document: dict[str, Any], losses: Sequence[str]) -> PairedCounts:
+    difference = ["loss_difference"] if losses else []
+    _files.require_entries(document, ["target", "first", "second", "cells", "n", *difference], WEIGHTS)
     target = document["target"]
     _checks.one_of("target", target, TARGETS)
-    first, second = (_margin(document[name], name, target) for name in ("first", "second"))
+    first, second = (_margin(document[name], name, target, losses) for name in ("first", "second"))
     if not isinstance(document["n"], list):
         raise ValueError("`n` must be an array.")
     size = len(document["n"])
@@ -302,13 +357,32 @@ def _paired(document: dict[str, Any]) -> PairedCounts:
         differs = ~np.isclose(weights.reshape(margin.weight.shape), margin.weight, rtol=ROUNDING, atol=0)
         if differs.any():
             _checks.refuse(f"{name}.weight", "must be what `cells` and `weight` add up to", differs, margin.weight)
-    return PairedCounts(first, second, cells, n, weight, weight_sq)
+    pair = PairedCounts(first, second, cells, n, weight, weight_sq)
+    return replace(pair, loss_difference=_loss_difference(document.get("loss_difference"), pair))
 
 
-def _margin(document: Any, name: str, target: str) -> BinnedCounts:
-    _files.require_entries(document, ["bins", *NEEDED], WEIGHTS, f"'{name}'")
+def _loss_difference(document: Any, pair: PairedCounts) -> LossSums | None:
+    """Sums of the difference of losses, checked against the losses of both margins."""
+    name, first, second = "loss_difference", pair.first.losses, pair.second.losses
+    if document is None:
+        return None if pair.n_rows else LossSums.empty()
+    if first is None or second is None:
+        raise ValueError(f"`{name}` stands alone: it needs `first.losses` and `second.losses`.")
+    losses = _loss_sums(name, document, ())
+    total, squares, weight = (np.atleast_1d(v) for v in (losses.total, losses.squares, pair.weight.sum()))
+    differs = np.abs(total - (first.total.sum() - second.total.sum()))
+    _within(f"{name}.total", "be what the losses of both differ by", differs, ROUNDING * weight, total)
+    _within(f"{name}.squares", "fit `total`", total * (total / np.maximum(weight, TINY)), squares, squares)
+    # (a - b)^2 <= a^2 + b^2 for losses >= 0
+    most = np.atleast_1d(first.squares.sum() + second.squares.sum())
+    _within(f"{name}.squares", "fit the losses of both", squares, most, squares)
+    return losses
+
+
+def _margin(document: Any, name: str, target: str, losses: Sequence[str]) -> BinnedCounts:
+    _files.require_entries(document, ["bins", *NEEDED, *losses], WEIGHTS, f"'{name}'")
     sums = {key: value for key, value in document.items() if key != "bins"}
-    return sums_from_document(sums, bins_from_document(document["bins"]), target, f"{name}.")
+    return sums_from_document(sums, bins_from_document(document["bins"]), target, f"{name}.", losses)
 
 
 def _ascending(cells: Ints) -> None:

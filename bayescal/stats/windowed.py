@@ -14,12 +14,14 @@ from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, Window
 from bayescal.stats.binned import BinnedCounts, require_counts
 from bayescal.stats.bins import Bins
-from bayescal.stats.stored import bins_document, bins_from_document, sums_document, sums_from_document
+from bayescal.stats.stored import LOSSES, bins_document, bins_from_document, sums_document, sums_from_document
 
 Ints = NDArray[np.int64]
 
 #: Changes when a reader of the file would have to change.
-SCHEMA = "bayescal.monitor/1"
+SCHEMA = "bayescal.monitor/2"
+#: Written by release 0.1.0: the same without sums of losses.
+WITHOUT_LOSSES = "bayescal.monitor/1"
 #: A bound may be reckoned, as 0.1 + 0.2, which is 0.30000000000000004.
 SAME_BOUND = 1e-9
 #: So many windows have ranks of 16 bits.
@@ -298,6 +300,7 @@ class WindowedCounts:
             empty._require_kind("time", empty.kind)
         mark = document["forgotten_before"]
         read = replace(empty, forgotten=None if mark is None else empty._read("forgotten_before", mark))
+        losses = () if document["schema"] == WITHOUT_LOSSES else LOSSES
         last = None
         for i, entry in enumerate(document["windows"]):
             where = f"windows[{i}]."
@@ -307,7 +310,7 @@ class WindowedCounts:
             if last is not None and number <= last:
                 raise ValueError(f"`{where}start` must be after that of the window before it.")
             sums = {name: value for name, value in entry.items() if name != "start"}
-            counts = sums_from_document(sums, bins, read.target, where)
+            counts = sums_from_document(sums, bins, read.target, where, losses)
             read, last = read._with(read.kind, {number: counts}), number
         return read
 

@@ -97,6 +97,9 @@ def same(counts, expected):
     assert (np.abs(counts.deviation - expected.deviation) <= 1e-12 * width * expected.weight).all()
     squares = np.abs(counts.deviation_sq - expected.deviation_sq)
     assert (squares <= 1e-12 * width**2 * expected.weight.sum(axis=0)).all()
+    for name in ("total", "squares"):  # losses are at most 1
+        losses = getattr(counts.losses, name) - getattr(expected.losses, name)
+        assert (np.abs(losses) <= 1e-12 * expected.weight).all(), name
 
 
 # --- the same integers on every engine
@@ -322,6 +325,9 @@ def test_pairs(engine, weighted):
             np.testing.assert_allclose(counts.weight_sq, expected.weight_sq, rtol=1e-12)
             same(counts.first, expected.first)
             same(counts.second, expected.second)
+            for name in ("total", "squares"):
+                found, wanted = (getattr(pair.loss_difference, name) for pair in (counts, expected))
+                np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12 * expected.weight.sum())
 
 
 def test_pairs_by_group(engine):

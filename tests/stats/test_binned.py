@@ -26,6 +26,9 @@ def assert_same(one, other, rtol=1e-12):
     np.testing.assert_array_equal(one.cells, other.cells)
     for name in FLOATS:
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=rtol, atol=1e-12, err_msg=name)
+    for name in ("total", "squares"):
+        found, expected = (getattr(counts.losses, name) for counts in (one, other))
+        np.testing.assert_allclose(found, expected, rtol=rtol, atol=1e-12, err_msg=name)
 
 
 def test_by_hand():
@@ -40,6 +43,9 @@ def test_by_hand():
     np.testing.assert_allclose(counts.share, [0.4, 0.6])
     np.testing.assert_allclose(counts.deviation, [[-0.15, -0.05], [0.05, 0.0]], atol=1e-15)
     np.testing.assert_allclose(counts.deviation_sq, [0.15**2 + 0.05**2, 0.25**2 + 0.05**2 + 0.25**2])
+    # outcome 0: 0.1^2 and 0.7^2; outcome 1: (1 - 0.3)^2, and (1 - 0.5)^2 + 0
+    np.testing.assert_allclose(counts.losses.total, [[0.01, 0.49], [0.49, 0.25]], rtol=1e-14)
+    np.testing.assert_allclose(counts.losses.squares, [[0.0001, 0.2401], [0.2401, 0.0625]], rtol=1e-14)
     assert not counts.weighted
     assert counts.effective_rows == 5
 

@@ -18,7 +18,7 @@ from bayescal.stats import _kernel
 from bayescal.stats._kernel import CHUNK, accumulate, accumulate_classes
 from bayescal.stats.bins import equal_width_edges, make_bins
 
-SUMS = ("cells", "weight", "deviation", "deviation_sq", "weight_sq")
+SUMS = ("cells", "weight", "deviation", "deviation_sq", "weight_sq", "losses")
 CUSTOM = [0, 0.111, 0.25, 0.253, 0.7, 1]
 
 
@@ -37,7 +37,9 @@ def both(monkeypatch):
 
 
 def same_bits(one, other):
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in SUMS)
+    """Equal sums; losses compare equal only if both of their sums do."""
+    same = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in SUMS[:-1])
+    return same and one.losses == other.losses
 
 
 def awkward(n_bins, dtype):
@@ -244,8 +246,11 @@ def test_all_classes_in_one_pass(bins, dtype, both):
             assert same_bits(a, b)
             alone, _ = accumulate(np.ascontiguousarray(matrix[:, k]), label == k, w, made)
             np.testing.assert_array_equal(a.cells, alone.cells)
-            for name in SUMS[1:]:
+            for name in SUMS[1:-1]:
                 np.testing.assert_allclose(getattr(a, name), getattr(alone, name), rtol=1e-12, atol=1e-9)
+            for name in ("total", "squares"):
+                found, expected = (getattr(sums.losses, name) for sums in (a, alone))
+                np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -407,8 +412,8 @@ def test_a_damaged_cache_of_the_package_in_a_new_process(tmp_path, monkeypatch):
     from bayescal import _compiled
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    assert _compiled._compiled()(_compiled._binary.py_func)(np.array([0, 1, 0]))
-    code = "import numpy as np; from bayescal import _compiled; print(_compiled._binary(np.array([0, 1, 0])))"
+    assert _compiled._compiled()(_compiled._in_range.py_func)(np.array([0, 1, 0]))
+    code = "import numpy as np; from bayescal import _compiled; print(_compiled._in_range(np.array([0, 1, 0])))"
     environment = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
     environment |= {"NUMBA_CACHE_DIR": str(tmp_path), "BAYESCAL_COMPILE": "always"}
     files = [*tmp_path.rglob("*.nbi"), *tmp_path.rglob("*.nbc")]

@@ -25,6 +25,13 @@ def assert_same(one, other):
     assert (one.target, one.bins, one.cells.dtype) == (other.target, other.bins, other.cells.dtype)
     for name in SUMS:
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12, atol=1e-12, err_msg=name)
+    same_losses(one.losses, other.losses)
+
+
+def same_losses(one, other):
+    """Equal but for the order of additions; the totals are differences of larger sums."""
+    np.testing.assert_allclose(one.total, other.total, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(one.squares, other.squares, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("weights", [None, "w"])
@@ -51,6 +58,7 @@ def test_two_models(weights, outcome):
     assert found.n.dtype == np.int64
     np.testing.assert_allclose(found.weight, expected.weight, rtol=1e-12)
     np.testing.assert_allclose(found.weight_sq, expected.weight_sq, rtol=1e-12)
+    same_losses(found.loss_difference, expected.loss_difference)
 
 
 def test_groups_are_the_rows_of_each_label():

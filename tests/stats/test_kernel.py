@@ -73,6 +73,7 @@ def exact_sums(confidence, outcome, weight, bins):
     cells = [[0] * size for _ in range(2)]
     weights, deviation = ([[Fraction(0)] * size for _ in range(2)] for _ in range(2))
     deviation_sq, weight_sq = [Fraction(0)] * size, [Fraction(0)] * size
+    loss, loss_sq = ([[Fraction(0)] * size for _ in range(2)] for _ in range(2))
     edges = [float(e) for e in bins.edges]
     mid = [Fraction(float(v)) for v in bins.midpoints]
     for c, z, w in zip(confidence.tolist(), outcome.tolist(), weight.tolist(), strict=True):
@@ -83,12 +84,17 @@ def exact_sums(confidence, outcome, weight, bins):
         deviation[z][b] += w * d
         deviation_sq[b] += w * d * d
         weight_sq[b] += w * w
-    as_floats = [np.array([[float(v) for v in row] for row in table]) for table in (weights, deviation)]
+        loss[z][b] += w * (z - Fraction(c)) ** 2
+        loss_sq[z][b] += w * (z - Fraction(c)) ** 4
+    tables = weights, deviation, loss, loss_sq
+    weights, deviation, *losses = (np.array([[float(v) for v in row] for row in table]) for table in tables)
     return (
         np.array(cells),
-        *as_floats,
+        weights,
+        deviation,
         np.array([float(v) for v in deviation_sq]),
         np.array([float(v) for v in weight_sq]),
+        losses,
     )
 
 
@@ -99,12 +105,14 @@ def test_sums_against_exact_arithmetic(weighted):
     weight = rng.gamma(0.5, size=3000) if weighted else np.ones(3000)
     bins = make_bins(7)
     sums, _ = accumulate(confidence, outcome, weight if weighted else None, bins)
-    cells, weights, deviation, deviation_sq, weight_sq = exact_sums(confidence, outcome, weight, bins)
+    cells, weights, deviation, deviation_sq, weight_sq, losses = exact_sums(confidence, outcome, weight, bins)
     np.testing.assert_array_equal(sums.cells, cells)
     np.testing.assert_allclose(sums.weight, weights, rtol=1e-13)
     np.testing.assert_allclose(sums.deviation, deviation, rtol=0, atol=1e-13 * weight.sum())
     np.testing.assert_allclose(sums.deviation_sq, deviation_sq, rtol=1e-12)
     np.testing.assert_allclose(sums.weight_sq, weight_sq, rtol=1e-12)
+    np.testing.assert_allclose(sums.losses.total, losses[0], rtol=1e-12)
+    np.testing.assert_allclose(sums.losses.squares, losses[1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5])

@@ -60,6 +60,9 @@ def assert_same(one, other):
         np.testing.assert_array_equal(a.cells, b.cells)
         np.testing.assert_allclose(a.deviation, b.deviation, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(a.weight, b.weight, rtol=1e-12)
+    for name in ("total", "squares"):
+        found, expected = (getattr(counts.loss_difference, name) for counts in (one, other))
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 # --- against the loop
@@ -89,7 +92,29 @@ def test_more_rows_than_a_chunk(monkeypatch):
     columns = rows(501)
     whole = PairedCounts.from_arrays(*columns, bins=9)
     monkeypatch.setattr(paired, "CHUNK", 50)  # ten full chunks and one row
-    assert PairedCounts.from_arrays(*columns, bins=9) == whole
+    monkeypatch.setattr(paired, "LOSSES", 50)
+    parts = PairedCounts.from_arrays(*columns, bins=9)
+    assert_same(parts, whole)
+    assert (parts.first, parts.second) == (whole.first, whole.second)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_difference_of_losses_is_that_of_the_rows(weighted):
+    z_a, a, z_b, b = columns = rows()
+    weights = np.random.default_rng(2).gamma(1, size=1000) if weighted else None
+    counts = PairedCounts.from_arrays(*columns, bins=3, weights=weights)
+    w = np.ones(1000) if weights is None else weights
+    difference = (z_a - a) ** 2 - (z_b - b) ** 2
+    np.testing.assert_allclose(counts.loss_difference.total, np.sum(w * difference), rtol=1e-12)
+    np.testing.assert_allclose(counts.loss_difference.squares, np.sum(w * difference**2), rtol=1e-12)
+    swapped = counts.swapped().loss_difference
+    assert (swapped.total, swapped.squares) == (-counts.loss_difference.total, counts.loss_difference.squares)
+
+
+def test_one_model_twice_has_no_difference_of_losses():
+    z, a, _, _ = rows()
+    losses = PairedCounts.from_arrays(z, a, z, a, bins=3).loss_difference
+    assert (losses.total, losses.squares) == (0, 0)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

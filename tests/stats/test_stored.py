@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -33,11 +34,14 @@ def same_bits(one, other):
         same_bits(one.first, other.first)
         same_bits(one.second, other.second)
         names = ("weight", "weight_sq")
+        losses = one.loss_difference, other.loss_difference
     else:
         assert one.bins.kind == other.bins.kind
         names = ("weight", "deviation", "deviation_sq", "weight_sq")
-    for name in names:
-        a, b = getattr(one, name), getattr(other, name)
+        losses = one.losses, other.losses
+    pairs = [(getattr(one, name), getattr(other, name)) for name in names]
+    pairs += [(getattr(losses[0], name), getattr(losses[1], name)) for name in ("total", "squares")]
+    for a, b in pairs:
         np.testing.assert_array_equal(a.view(np.int64), b.view(np.int64))
         assert a.dtype == b.dtype
     assert one.cells.dtype == other.cells.dtype == np.int64
@@ -92,9 +96,9 @@ def test_counts_come_back_bit_for_bit(tmp_path, name):
     assert load_counts(str(path)).n_rows == counts.n_rows
 
 
-#: Three rows in two bins, by hand: 0.125 - 0.25, 0.5 - 0.75, 1 - 0.75.
+#: Three rows in two bins, by hand: 0.125 - 0.25, 0.5 - 0.75, 1 - 0.75. Losses: 1/64, and 1/4 + 0.
 BY_HAND = {
-    "schema": "bayescal.counts/1",
+    "schema": "bayescal.counts/2",
     "kind": "binned",
     "target": "event",
     "bins": {"kind": "equal-width", "number": 2},
@@ -102,10 +106,12 @@ BY_HAND = {
     "cells": [[1, 0], [0, 2]],
     "deviation": [[-0.125, 0], [0, 0.0]],
     "deviation_sq": [0.015625, 0.125],
+    "losses": {"total": [[0.015625, 0], [0, 0.25]], "squares": [[0.000244140625, 0], [0, 0.0625]]},
 }
-#: The same rows with weights 1, 2, 3, and another model's 0.5, 0.25, 0.25 in three bins.
+#: The same rows with weights 1, 2, 3, and another model's 0.5, 0.25, 0.25 in three bins. Losses 1/64, 2/4 and 0; and
+#: 1/4, 5 * 9/16. Differences of losses: -15/64, -5/16 and -9/16.
 PAIR_BY_HAND = {
-    "schema": "bayescal.counts/1",
+    "schema": "bayescal.counts/2",
     "kind": "paired",
     "target": "event",
     "first": {
@@ -114,6 +120,7 @@ PAIR_BY_HAND = {
         "cells": [[1, 0], [0, 2]],
         "deviation": [[-0.125, 0], [0, 0.25]],
         "deviation_sq": [0.015625, 0.3125],
+        "losses": {"total": [[0.015625, 0], [0, 0.5]], "squares": [[0.000244140625, 0], [0, 0.125]]},
         "weight": [[1, 0], [0, 5]],
         "weight_sq": [1, 13],
     },
@@ -123,14 +130,27 @@ PAIR_BY_HAND = {
         "cells": [[0, 1, 0], [2, 0, 0]],
         "deviation": [[0, 0, 0], [0.3125, 0, 0]],
         "deviation_sq": [0.01953125, 0, 0],
+        "losses": {"total": [[0, 0.25, 0], [2.8125, 0, 0]], "squares": [[0, 0.0625, 0], [1.58203125, 0, 0]]},
         "weight": [[0, 1, 0], [5, 0, 0]],
         "weight_sq": [13, 1, 0],
     },
     "cells": [[0, 0, 1, 0], [1, 1, 0, 1]],
     "n": [1, 2],
+    "loss_difference": {
+        "total": -15 / 64 - 2 * 5 / 16 - 3 * 9 / 16,
+        "squares": (15 / 64) ** 2 + 2 * (5 / 16) ** 2 + 3 * (9 / 16) ** 2,
+    },
     "weight": [1, 5],
     "weight_sq": [1, 13],
 }
+
+
+def as_release_0_1_0(document):
+    """The document that release 0.1.0 wrote of the same rows."""
+    old = {name: value for name, value in document.items() if name not in ("losses", "loss_difference")}
+    for name in {"first", "second"} & set(old):
+        old[name] = {key: value for key, value in old[name].items() if key != "losses"}
+    return old | {"schema": "bayescal.counts/1"}
 
 
 def test_documents_written_by_hand(tmp_path):
@@ -150,11 +170,35 @@ def test_documents_written_by_hand(tmp_path):
     assert load_counts(path) == expected(first, second, own, other)
 
 
+@pytest.mark.parametrize("document", [BY_HAND, PAIR_BY_HAND])
+def test_files_of_release_0_1_0_load_without_losses(tmp_path, document):
+    """Everything else is as it was; what is saved again says that there are none."""
+    path = tmp_path / "counts.json"
+    path.write_text(json.dumps(as_release_0_1_0(document)))
+    old, new = load_counts(path), counts_from_document(document)
+    if isinstance(new, PairedCounts):
+        assert old.loss_difference is old.first.losses is old.second.losses is None
+        margins = (replace(margin, losses=None) for margin in (new.first, new.second))
+        without = PairedCounts(*margins, new.cells, new.n, new.weight, new.weight_sq)
+    else:
+        assert old.losses is None
+        without = replace(new, losses=None)
+    assert old == without != new
+    assert load_counts(save_counts(old, path)) == old
+    assert (old + new) == (new + old) == without + without
+
+
+def test_an_empty_file_of_release_0_1_0_stays_neutral():
+    """Sums over no rows are known to be 0, also where they were not written."""
+    for empty in (BinnedCounts.empty(2), PairedCounts.empty(2)):
+        assert counts_from_document(as_release_0_1_0(counts_document(empty))) == empty
+
+
 def test_the_file_is_small_and_says_what_it_is(tmp_path):
     z, c = rows(10_000)
     text = save_counts(BinnedCounts.from_arrays(z, c, target="event"), tmp_path / "a.json").read_text()
-    assert len(text) < 3000
-    assert text.startswith('{\n  "schema": "bayescal.counts/1",\n  "kind": "binned",\n  "target": "event",')
+    assert len(text) < 4500
+    assert text.startswith('{\n  "schema": "bayescal.counts/2",\n  "kind": "binned",\n  "target": "event",')
     assert "weight" not in text  # rows say it all
     assert max(map(len, text.splitlines())) < 600
 
@@ -184,7 +228,8 @@ WRONG = {
     # what kind of document
     ("schema",): [
         ("bayescal.report/1", "something else"),
-        ("bayescal.counts/2", "Update bayescal"),
+        ("bayescal.counts/3", "Update bayescal"),
+        ("bayescal.counts/1", "'losses'.* unknown|'loss_difference'.* unknown"),
         (KeyError, "no ent"),
     ],
     ("kind",): [("bined", "Did you mean 'binned'"), (KeyError, "`kind`"), ([], "`kind`"), ("paired", "missing")],
@@ -235,6 +280,27 @@ WRONG = {
     ("deviation", 0, 1): [(0.001, "within its bin")],  # no rows
     ("deviation_sq", 0): [(-1e-3, "fit"), (0.01, "fit `deviation`"), (0.07, "within its bin"), (1e308, "within")],
     ("deviation_sq",): [([0.015625], r"shape \(2,\)"), (0.1, r"shape \(2,\)"), (KeyError, "'deviation_sq'")],
+    # losses: 1/4 in the last cell is (1 - 0.5)^2 + 0; its d^2 are 1/16 + 1/16
+    ("losses",): [
+        (KeyError, "'losses'"),
+        ([], "'losses' must be a JSON object"),
+        ({"total": [[0, 0], [0, 0]]}, "'squares'"),
+    ],
+    ("losses", "total"): [([[0.015625, 0]], r"shape \(2, 2\)")],
+    ("losses", "total", 0, 0): [
+        (-0.1, "`losses.total` must be >= 0"),
+        ("1", "finite"),
+        (0.02, "`losses.total` must fit `deviation_sq`"),
+        (0.01, "`losses.total` must fit `deviation`"),
+        (0.3, "within its bin"),
+    ],
+    ("losses", "total", 0, 1): [(0.001, "`losses.total` must lie within its bin")],  # no rows
+    ("losses", "squares", 1, 1): [
+        (-0.1, "`losses.squares` must be >= 0"),
+        (0.03, "`losses.squares` must fit `total`"),
+        (0.1, "`losses.squares` must fit `total`"),
+        (1e308, "`losses.squares` must fit `total`"),
+    ],
     # weights that are half there
     ("weight",): [([[1, 0], [0, 2]], "both of")],
     ("weight_sq",): [([1, 2], "both of")],
@@ -273,6 +339,19 @@ WRONG_PAIR = {
     ],
     ("weight",): [([1, 6], "`weight_sq` must fit|`first.weight`"), (KeyError, "both of"), ([1, 4.9], "`first.weight`")],
     ("weight_sq",): [([1, 12], "must fit"), ([1, 25.5], "must fit")],
+    ("first", "losses"): [(None, "`loss_difference` stands alone"), (KeyError, "'losses'")],
+    ("first", "losses", "total", 0, 0): [(0.02, "`first.losses.total` must fit")],
+    ("loss_difference",): [(KeyError, "'loss_difference'"), (3, "must be a JSON object")],
+    ("loss_difference", "total"): [
+        (2.546875, "be what the losses of both differ by"),
+        ([-2.5], "finite"),
+        (None, "finite"),
+    ],
+    ("loss_difference", "squares"): [
+        (-1.0, "must be >= 0"),
+        (1.0, "must fit `total`"),
+        (1.8, "must fit the losses of both"),
+    ],
 }
 
 

@@ -1,0 +1,86 @@
+"""LossSums: sums of losses and of squared losses, from which the spread of a mean loss follows. Frozen, and addable."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LossSums:
+    """Sums over rows of a loss and of its square, for example by outcome and bin.
+
+    The loss of a row is the squared error (outcome - confidence)^2, whose mean is the Brier score. It does not depend
+    on the bins, so that sums over bins merge as sums over batches do.
+
+    Parameters
+    ----------
+    total : ndarray
+        Sum of weight times loss.
+    squares : ndarray, of the same shape
+        Sum of weight times squared loss.
+
+    Examples
+    --------
+    >>> both = LossSums(np.array([0.2]), np.array([0.03])) + LossSums(np.array([0.1]), np.array([0.01]))
+    >>> both.total, both.squares
+    (array([0.3]), array([0.04]))
+    """
+
+    total: Floats
+    squares: Floats
+
+    def __post_init__(self) -> None:
+        for name in ("total", "squares"):
+            values = np.asarray(getattr(self, name), dtype=np.float64).view()
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays from copies and pickles are writable
+
+    @classmethod
+    def empty(cls, *shape: int) -> "LossSums":
+        """Sums over no rows."""
+        return cls(np.zeros(shape), np.zeros(shape))
+
+    def __add__(self, other: "LossSums") -> "LossSums":
+        return LossSums(self.total + other.total, self.squares + other.squares)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, LossSums)
+            and np.array_equal(self.total, other.total)
+            and np.array_equal(self.squares, other.squares)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality is by content, so no hash
+
+    def apply(self, function: Callable[[Floats], Any]) -> "LossSums":
+        """Apply one linear function to both sums, for example to merge bins or to multiply all weights."""
+        return LossSums(function(self.total), function(self.squares))
+
+
+def total_loss(middle: Floats, weight: Floats, deviation: Floats, deviation_sq: Floats) -> Floats:
+    """Sum of weight times (outcome - confidence)^2 by outcome and bin, from sums of the same shape (2, n_bins).
+
+    With e = outcome - middle and d = confidence - middle, the squared error is e^2 - 2 e d + d^2.
+    """
+    # rounding must not make a sum of squares negative
+    return np.maximum(total_without_squares(middle, weight, deviation) + deviation_sq, 0.0)
+
+
+def total_without_squares(middle: Floats, weight: Floats, deviation: Floats) -> Floats:
+    """The same without the sum of weight times d^2."""
+    error = np.stack([-middle, 1 - middle])
+    return error**2 * weight - 2 * error * deviation
+
+
+def add_losses(one: LossSums | None, other: LossSums | None) -> LossSums | None:
+    """Add sums of two batches; the result is None if one of them was counted without losses."""
+    return None if one is None or other is None else one + other
