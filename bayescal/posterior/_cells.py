@@ -23,8 +23,8 @@ STARTS = np.concatenate([[0.0], np.cumsum(WEIGHTS)[:-1]])
 LAST_TWO = np.polynomial.legendre.legvander(PLACES, ORDER - 1)[:, -2:] * (np.arange(ORDER)[-2:] + 0.5)
 #: First cells end at so many standard deviations from the mode, the next ones at twice that, and so on.
 FIRST_CELL = 3.0
-#: A bound so far (in log) above what the nodes of a cell saw may hide a mode between them. Each bin adds to the bound what
-#: its own best point gains; by chance alone that is about the square root of the number of bins, from here on.
+#: A bound so far (in log) above what the nodes of a cell saw may hide a mode between them. Each bin adds to the bound
+#: what its own best point gains; by chance alone that grows as the square root of the number of bins.
 HIDDEN, HIDDEN_BY_CHANCE = 14.0, 2.0
 MOST_ROUNDS = 80
 MOST_CELLS = 3000

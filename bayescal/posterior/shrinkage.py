@@ -130,9 +130,9 @@ class ShrinkagePosterior:
         return {name: found.get(name, 0.0) for name in self._parts}
 
     @property
-    def family_probabilities(self) -> dict[str, float]:
-        """Posterior probability of each family of sub-models; two of them form a pool with equal shares."""
-        return {family: sum(self.probabilities[n] for n in names) for family, names in self._families.items()}
+    def families(self) -> dict[str, dict[str, float]]:
+        """Posterior probabilities of the sub-models, by family; two of the families form a pool with equal shares."""
+        return {family: {n: self.probabilities[n] for n in names} for family, names in self._families.items()}
 
     @cached_property
     def log_evidence(self) -> dict[str, float]:
@@ -237,7 +237,7 @@ class ShrinkagePosterior:
         Parameters
         ----------
         family : str, optional
-            A key of `family_probabilities`; by default the average over all sub-models.
+            A key of `families`; by default the average over all sub-models.
 
         Returns
         -------

@@ -14,7 +14,7 @@ from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.scores import brier_score
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior
+from bayescal.posterior.shrinkage import EXACT, ShrinkageDraws, ShrinkagePosterior
 from bayescal.results import wording
 from bayescal.results.remarks import remarks_of
 from bayescal.stats.binned import BinnedCounts
@@ -144,12 +144,16 @@ class Evaluation:
 
     @property
     def bayes_factor(self) -> float:
-        """How many times more probable exact calibration makes the data than the shrinkage model does."""
+        """How many times more probable exact calibration makes the data than the other sub-models do on average."""
         return self._shrinkage("bayes_factor").bayes_factor
 
     @property
     def sub_models(self) -> dict[str, float]:
-        """Posterior probability of each way of being off: smooth drift, many bins, a few bins, and combinations."""
+        """Posterior probability of each sub-model; see `shrinkage_posterior` for what they are.
+
+        Two families of sub-models have equal shares whatever the data say; ``posterior.families`` groups the
+        probabilities by family.
+        """
         return self._shrinkage("sub_models").probabilities
 
     @cached_property
@@ -302,8 +306,13 @@ class Evaluation:
             f"Plug-in: {_render.number(self.plug_in, d)}. Biased upwards as well.",
             f"Plug-in if exactly calibrated: {wording.with_interval(self.null, d)}.",
             wording.calibration(self.p_calibrated, self.posterior),
-            wording.sub_models(self.sub_models),
+            *self._sub_models_in_words(),
         ]
+
+    def _sub_models_in_words(self) -> list[str]:
+        families = self._shrinkage("sub_models").families
+        others = {family: of for family, of in families.items() if family != EXACT}
+        return [wording.sub_models(others)] if others else []
 
     def __str__(self) -> str:
         return _render.text(self.sheet())

@@ -8,8 +8,8 @@ from bayescal.stats.binned import BinnedCounts
 
 #: Confidences this near to 0 or 1 count as saturated.
 NEAR = 1e-4
-#: Share of saturated rows from which the interval of the shrinkage model is known to fail.
-SATURATED = 0.2
+#: Share of saturated rows, effective rows per bin and effective rows from which an interval rests mostly on the prior.
+SATURATED, ROWS_PER_BIN, ROWS = 0.9, 10, 30
 #: Maximum number of results that are named before a shared remark.
 NAMED = 3
 
@@ -31,12 +31,14 @@ def remarks_of(counts: BinnedCounts, model: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> remarks_of(BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9]), "shrinkage")
+    >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 100, [0.2, 0.7] * 100), "shrinkage")
     ()
-    >>> len(remarks_of(BinnedCounts.from_arrays([0, 1, 1], [0.0, 1.0, 1.0]), "shrinkage"))
-    1
+    >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 10, [0.2, 0.7] * 10), "shrinkage")
+    ('With fewer than 30 effective rows the interval depends mostly on the prior.',)
     """
-    found = (remark(counts, model) for remark in _REMARKS)
+    if model != "shrinkage" or not counts.n_rows:
+        return ()
+    found = (remark(counts) for remark in _REMARKS)
     return tuple(text for text in found if text is not None)
 
 
@@ -70,21 +72,33 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
-def _saturated(counts: BinnedCounts, model: str) -> str | None:
-    """Warn about confidences of 0 and 1: their log odds are infinite, and a few wrong ones mislead the model."""
-    if model != "shrinkage" or not counts.n_rows:
-        return None
+def _saturated(counts: BinnedCounts) -> str | None:
     occupied = counts.occupied
     mean = counts.mean_confidence[occupied]
     saturated = np.minimum(mean, 1 - mean) <= NEAR
     if counts.n[occupied][saturated].sum() < SATURATED * counts.n_rows:
         return None
     return (
-        f"At least {100 * SATURATED:g} % of the confidences are 0 or 1 (within {NEAR:g}). If a few of these are wrong, "
-        "the interval of the shrinkage model is known to be too narrow or to lie too high: in simulations with 1000 "
-        "rows, 95 % intervals contained the true ECE about half of the time."
+        f"At least {100 * SATURATED:g} % of the confidences are 0 or 1 (within {NEAR:g}). If few outcomes contradict "
+        "them, the interval depends on the prior of contrary outcomes."
     )
 
 
-#: All remarks: functions of counts and model that return a text or None.
-_REMARKS = (_saturated,)
+def _many_bins(counts: BinnedCounts) -> str | None:
+    bins = int(counts.occupied.sum())
+    if counts.effective_rows >= ROWS_PER_BIN * bins or bins < 2:
+        return None
+    return (
+        f"There are fewer than {ROWS_PER_BIN} effective rows per occupied bin. Errors that are unrelated between bins "
+        "cannot be told from noise then; use fewer bins."
+    )
+
+
+def _few_rows(counts: BinnedCounts) -> str | None:
+    if counts.effective_rows >= ROWS:
+        return None
+    return f"With fewer than {ROWS} effective rows the interval depends mostly on the prior."
+
+
+#: All remarks on the shrinkage model: functions of counts that return a text or None.
+_REMARKS = (_saturated, _many_bins, _few_rows)

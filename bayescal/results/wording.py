@@ -169,6 +169,10 @@ def decimals(ece: Draws) -> int:
     return max(4, _render.decimals(high - low) + 1)
 
 
+#: Families of sub-models, and sub-models within their family, that are less probable are not named.
+LEAST_TOLD, LEAST_TOLD_WITHIN = 0.005, 0.05
+
+
 def with_interval(draws: Draws, d: int) -> str:
     """Mean and 95 % interval, with so many decimals."""
     low, high = (_render.number(v, d) for v in draws.interval(0.95))
@@ -187,9 +191,35 @@ def calibration(p_calibrated: float, posterior: ShrinkagePosterior) -> str:
     )
 
 
-def sub_models(probabilities: Mapping[str, float]) -> str:
-    """If it is not: which ways of being off are how probable, from the most to the least."""
-    likely = sorted(probabilities.items(), key=lambda item: -item[1])
-    shown = [(name, _render.probability(p).removeprefix("= ")) for name, p in likely if p >= 0.005]
-    (name, p), *others = shown
-    return "; ".join([f"If not: {name} (probability {p})", *(f"{name} ({p})" for name, p in others)]) + "."
+def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
+    """Describe the sub-models given that exact calibration does not hold.
+
+    Parameters
+    ----------
+    families : mapping of str to mapping of str to float
+        Posterior probabilities of the sub-models other than exact calibration, by family.
+
+    Returns
+    -------
+    str
+        The probability of each family, and in parentheses those of its sub-models within the family.
+
+    Examples
+    --------
+    >>> sub_models({"independent bins": {"smooth drift": 0.3, "many bins off": 0.1}, "shared errors": {"runs": 0.4}})
+    'If not: independent bins 0.50 (smooth drift 0.75, many bins off 0.25); shared errors 0.50 (runs > 0.99).'
+    """
+    totals = {family: sum(of.values()) for family, of in families.items()}
+    whole = sum(totals.values())
+    told = []
+    for family, total in totals.items():
+        if total < LEAST_TOLD * whole:
+            continue
+        inside = sorted(families[family].items(), key=lambda item: -item[1])
+        named = [f"{name} {_share(p / total)}" for name, p in inside if p >= LEAST_TOLD_WITHIN * total]
+        told.append(f"{family} {_share(total / whole)} ({', '.join(named)})")
+    return f"If not: {'; '.join(told)}."
+
+
+def _share(probability: float) -> str:
+    return _render.probability(min(probability, 1 - np.finfo(float).eps)).removeprefix("= ")

@@ -244,12 +244,22 @@ def test_the_probability_of_calibration_is_never_said_to_be_zero():
         assert said in calibration(rounded, posterior)
 
 
-def test_sub_models_are_listed_with_what_their_numbers_are():
-    assert (
-        sub_models({"a": 0.25, "b, c": 0.74, "d": 0.005, "e": 0.0})
-        == "If not: b, c (probability 0.74); a (0.25); d (< 0.01)."
-    )
-    assert sub_models({"a": 0.999}) == "If not: a (probability > 0.99)."
+def test_sub_models_are_told_by_family_and_within_it():
+    told = sub_models({"a": {"b, c": 0.3, "d": 0.09, "e": 0.01}, "f": {"g": 0.4}, "h": {"i": 0.1}, "j": {"k": 0.001}})
+    assert told == "If not: a 0.44 (b, c 0.75, d 0.23); f 0.44 (g > 0.99); h 0.11 (i > 0.99)."
+
+
+def test_sub_models_of_an_evaluation_leave_exact_calibration_out(ev):
+    rng = np.random.default_rng(1)
+    p = rng.random(300)
+    made = bc.evaluate(rng.random(300) < p, p, rng=1)
+    assert "exact calibration" in made.sub_models
+    (line,) = [line for line in made.sheet().remarks if line.startswith("If not")]
+    assert "exact" not in line
+    assert "independent bins 0." in line
+    assert "shared errors 0." in line
+    only = bc.evaluate([0, 1], [0.2, 0.7], rng=1, sub_models=["exact calibration"])
+    assert not [line for line in only.sheet().remarks if line.startswith("If not")]
 
 
 @pytest.mark.parametrize(("draws", "chains"), [(4000, (4, 1000)), (4001, (1, 4001)), (2, (1, 2))])

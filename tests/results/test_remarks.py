@@ -7,7 +7,7 @@ import bayescal as bc
 from bayescal.results.remarks import of_several, remarks_of
 from bayescal.stats.binned import BinnedCounts
 
-SAID = "20 % of the confidences are 0 or 1"
+SAID = "At least 90 % of the confidences are 0 or 1"
 
 
 def saturated(share, n=1000, near=0.0, wrong=2):
@@ -26,8 +26,8 @@ def saturated(share, n=1000, near=0.0, wrong=2):
     [
         (saturated(1.0), True),
         (saturated(0.9, near=0.00009), True),
-        (saturated(0.2), True),
-        (saturated(0.19), False),
+        (saturated(0.9), True),
+        (saturated(0.89), False),
         (saturated(1.0, near=0.00011), False),
         (saturated(0.0), False),
         (BinnedCounts.empty(5), False),
@@ -36,6 +36,32 @@ def saturated(share, n=1000, near=0.0, wrong=2):
 )
 def test_confidences_of_zero_and_one(counts, told):
     assert any(SAID in remark for remark in remarks_of(counts, "shrinkage")) is told
+    assert remarks_of(counts, "dirichlet") == ()
+
+
+def counts_of(n_rows, bins, weights=None):
+    rng = np.random.default_rng(2)
+    p = (np.arange(n_rows) + 0.5) / n_rows
+    return BinnedCounts.from_arrays(rng.random(n_rows) < p, p, bins=bins, weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        (counts_of(1000, 100), ()),
+        (counts_of(999, 100), ("fewer than 10 effective rows per occupied bin",)),
+        (counts_of(30, 3), ()),
+        (counts_of(29, 2), ("fewer than 30 effective rows",)),
+        (counts_of(29, 3), ("fewer than 10 effective rows", "fewer than 30 effective rows")),
+        (counts_of(29, 1), ("fewer than 30 effective rows",)),
+        (counts_of(1000, 20, np.r_[np.ones(990), np.full(10, 1000.0)]), ("fewer than 10", "fewer than 30")),
+    ],
+)
+def test_few_rows(counts, said):
+    remarks = remarks_of(counts, "shrinkage")
+    assert len(remarks) == len(said)
+    for remark, words in zip(remarks, said, strict=True):
+        assert words in remark
     assert remarks_of(counts, "dirichlet") == ()
 
 
