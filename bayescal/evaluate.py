@@ -12,12 +12,14 @@ from bayescal.data.alignment import same_rows
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
+from bayescal.estimands.classwise import jointly_exact
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import null_bins, observed_bins
+from bayescal.posterior._prior import EXACT
 from bayescal.posterior.contract import Posterior
-from bayescal.posterior.copula import reorder
+from bayescal.posterior.copula import reorder, with_common_cause
 from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.shrinkage import shrinkage_posterior
+from bayescal.posterior.shrinkage import ShrinkagePosterior, shrinkage_posterior
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
@@ -392,10 +394,15 @@ def evaluate_class_counts(
     *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=len(counts) + 2))
     # a thousand classes would not fit into memory with all their bins: only the ECE of each is kept
     evaluations = (evaluate_counts(c, rng=seed, **known) for c, seed in zip(counts, seeds, strict=True))
-    drawn = [(e.ece.values, e.null.values) for e in evaluations]
-    by_class, null = (np.stack(columns, axis=1) for columns in zip(*drawn, strict=True))
+    drawn = [(e.ece.values, e.null.values, _for_exact(e)) for e in evaluations]
+    *values, for_exact = zip(*drawn, strict=True)
+    by_class, null = (np.stack(columns, axis=1) for columns in values)
     # the classes share their rows, so their errors vary together: the margins stay, their ranks are tied
     of_errors, of_residuals = correlations
+    exact = np.zeros(len(by_class), bool)
+    if None not in for_exact:
+        of_errors = with_common_cause(of_errors)
+        exact = jointly_exact(for_exact, len(by_class), rng=np.random.SeedSequence((for_errors, 1)))
     return ClasswiseEvaluation(
         classes=classes,
         counts=counts,
@@ -404,8 +411,17 @@ def evaluate_class_counts(
         null_by_class=Draws(reorder(null, of_residuals**2, rng=for_null), "ece by class if calibrated"),
         model=known["model"],
         prior=MODELS[known["model"]](counts[0], **_options(known)).prior,
+        exact=exact,
         evaluate_class=partial(_evaluate_class, counts, tuple(seeds), known),
     )
+
+
+def _for_exact(evaluation: Evaluation) -> float | None:
+    """Log Bayes factor of exact calibration, if that is among the sub-models."""
+    posterior = evaluation.posterior
+    if isinstance(posterior, ShrinkagePosterior) and EXACT in posterior.probabilities:
+        return posterior.log_bayes_factor
+    return None
 
 
 def _evaluate_class(

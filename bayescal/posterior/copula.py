@@ -13,6 +13,27 @@ Floats = NDArray[np.float64]
 ROUNDING = 1e-12
 
 
+#: Correlation that the errors of all classes of a classifier have in common, beside that of their rows: what makes one
+#: class over-confident often makes all of them so, and the posterior of a single class cannot know.
+COMMON_CAUSE = 0.3
+
+
+def with_common_cause(correlation: Floats) -> Floats:
+    """Add a common cause to a correlation matrix: 0.3 of the variance of every quantity.
+
+    Parameters
+    ----------
+    correlation : ndarray, shape (n_quantities, n_quantities)
+        Positive semi-definite, with a unit diagonal.
+
+    Returns
+    -------
+    ndarray, shape (n_quantities, n_quantities)
+        0.7 times the matrix plus 0.3.
+    """
+    return (1 - COMMON_CAUSE) * correlation + COMMON_CAUSE
+
+
 def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
     """Reorder each column so that ranks depend on each other as those of correlated Normals (a Gaussian copula).
 

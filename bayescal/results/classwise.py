@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
 from bayescal._draws import Draws
@@ -27,7 +28,9 @@ class ClasswiseEvaluation:
     """The posterior of the classwise ECE: one binary problem per class, and their means.
 
     Every class has the posterior of its own counts. That each row is counted in every class ties them together: the
-    rank correlation of their draws is that of what the rows add to their errors (a Gaussian copula).
+    rank correlation of their draws is that of what the rows add to their errors (a Gaussian copula). Under the
+    shrinkage model 0.3 of the correlation is a common cause, because what makes one class over-confident often makes
+    all of them so, and in at most 5 % of the draws all classes are exactly calibrated at once.
 
     Parameters
     ----------
@@ -43,6 +46,9 @@ class ClasswiseEvaluation:
         Name of the model.
     prior : str
         Its prior in words.
+    exact : ndarray of bool, shape (n_draws,)
+        Draws in which all classes are exactly calibrated at once, at most 5 %; see `jointly_exact`. The means over
+        classes are 0 there; `by_class` keeps the draws of each class.
     evaluate_class : callable
         Gives the `Evaluation` of class number k: the same draws of its ECE, in another order.
     """
@@ -53,6 +59,7 @@ class ClasswiseEvaluation:
     null_by_class: Draws
     model: str
     prior: str
+    exact: NDArray[np.bool_]
     evaluate_class: Callable[[int], Evaluation]
 
     def __getitem__(self, label: Any) -> Evaluation:
@@ -71,12 +78,15 @@ class ClasswiseEvaluation:
     @cached_property
     def ece(self) -> Draws:
         """Draws of the classwise ECE: the unweighted mean over classes."""
-        return classwise_mean(self.by_class)
+        return self._or_exact(classwise_mean(self.by_class))
 
     @cached_property
     def marginal_error(self) -> Draws:
         """Draws of the mean over classes weighted by their observed frequency."""
-        return marginal_mean(self.by_class, self._frequency)
+        return self._or_exact(marginal_mean(self.by_class, self._frequency))
+
+    def _or_exact(self, mean: Draws) -> Draws:
+        return Draws(np.where(self.exact, 0.0, mean.values), mean.name)
 
     @cached_property
     def null(self) -> Draws:

@@ -12,9 +12,10 @@ from bayescal._draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.scores import brier_score
+from bayescal.posterior._prior import EXACT
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.shrinkage import EXACT, ShrinkageDraws, ShrinkagePosterior
+from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior
 from bayescal.results import wording
 from bayescal.results.remarks import remarks_of
 from bayescal.stats.binned import BinnedCounts
