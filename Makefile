@@ -71,6 +71,7 @@ pictures: .venv/ready
 coverage: .venv/ready
 	$(RUN) python docs/make/intervals.py $(SHORT)
 	$(RUN) python docs/make/differences.py $(SHORT)
+	$(RUN) python docs/make/hostile.py $(SHORT)
 	$(RUN) python docs/make/brier.py $(SHORT)
 
 verify: .venv/ready

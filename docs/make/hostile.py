@@ -1,0 +1,144 @@
+"""Measure the coverage of intervals on populations that break them; write the numbers and the tables of
+docs/explanation/hostile.md: a part of `make coverage`. With --redraw nothing is measured, the stored numbers are shown
+anew. With --quick, two data sets of every list are measured and nothing is written.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hostile_sets import TestSet, lists
+from pages import cells, fill, rows_again, rows_of, save_rows, table
+
+import bayescal as bc
+from bayescal import __version__
+from bayescal.posterior.contract import Posterior
+from bayescal.verify.jobs import run_jobs
+
+DOCS = Path(__file__).resolve().parents[1]
+NUMBERS, PAGE = DOCS / "_static" / "hostile.json", DOCS / "explanation" / "hostile.md"
+SEED, PROB = 5, 0.95
+COLUMNS = ("list", "name", "n_rows", "bins", "cause", "truth", "method", "coverage", "above", "width", "repeats")
+METHODS: dict[str, Callable[[bc.BinnedCounts], Posterior]] = {
+    "shrinkage": bc.shrinkage_posterior,
+    "release 0.1.0": lambda counts: bc.shrinkage_posterior(counts, sub_models=["independent bins"]),
+    "dirichlet": bc.dirichlet_posterior,
+}
+TITLES = {
+    "audit": "The audit of release 0.1.0",
+    "further": "Ten further populations",
+    "saturated": "Saturated and noisy data",
+    "many bins": "Many bins, and useless models",
+    "million": "A million rows",
+}
+
+
+def of_set(name: str, index: int, test_set: TestSet, repeats: int, draws: int) -> list[dict[str, Any]]:
+    """Coverage of all methods on the same data sets."""
+    rng = np.random.default_rng([SEED, *name.encode(), index])
+    found: dict[str, list[tuple[float, float, float]]] = {method: [] for method in METHODS}
+    for _ in range(repeats):
+        counts, truth = test_set.draw(rng)
+        seed = int(rng.integers(2**63))
+        for method, posterior in METHODS.items():
+            low, high = bc.ece(posterior(counts).sample(draws, rng=seed)).interval(PROB)
+            found[method].append((low, high, truth))
+    about = {"list": name, "name": test_set.name, "n_rows": test_set.n_rows, "bins": test_set.bins}
+    rows = []
+    for method, values in found.items():
+        low, high, truth = np.array(values).T
+        numbers = {
+            "truth": float(truth.mean()),
+            "coverage": float(((low - 1e-9 <= truth) & (truth <= high + 1e-9)).mean()),
+            "above": float((truth > high + 1e-9).mean()),
+            "width": float((high - low).mean()),
+        }
+        rows.append({**about, "cause": test_set.cause, "method": method, **numbers, "repeats": repeats})
+    return rows
+
+
+def measure(repeats: int, draws: int, few: bool = False) -> dict[str, Any]:
+    """All lists; with `few`, the first two populations of each."""
+    jobs = [
+        (name, i, test_set)
+        for name, sets in lists().items()
+        for i, test_set in enumerate(sets[:2] if few else sets)
+        if not (few and test_set.n_rows > 10**5)
+    ]
+
+    def rows_of_job(job: tuple[str, int, TestSet]) -> list[dict[str, Any]]:
+        return of_set(*job, repeats, draws)
+
+    rows = [row for found in run_jobs(rows_of_job, jobs, progress=True) for row in found]
+    about = {"bayescal": __version__, "prob": PROB, "repeats": repeats, "draws": draws, "seed": SEED}
+    return {**about, "columns": list(COLUMNS), "rows": rows_of(COLUMNS, rows)}
+
+
+def conditions(numbers: dict[str, Any]) -> str:
+    """What was run, and how exact the shares are."""
+    error = np.sqrt(PROB * (1 - PROB) / numbers["repeats"])
+    return (
+        f"bayescal {numbers['bayescal']}: {numbers['repeats']} data sets per line, {numbers['draws']} draws, seed "
+        f"{numbers['seed']}.\nThe standard error of one share near {PROB:g} is {error:.3f}.\n"
+    )
+
+
+def overall_table(rows: list[dict[str, Any]]) -> str:
+    """One line per list and method."""
+    lines = []
+    for name, title in TITLES.items():
+        for method in METHODS:
+            of = [row for row in rows if row["list"] == name and row["method"] == method]
+            if of:
+                covered = np.array([row["coverage"] for row in of])
+                width = np.mean([row["width"] for row in of])
+                lines.append(
+                    [title, len(of), method, f"{covered.min():.2f}", f"{covered.mean():.3f}",
+                     int((covered >= 0.9).sum()), f"{width:.4f}"]
+                )  # fmt: skip
+    return table("Populations | Number: | Method | Worst: | Mean: | At 0.90 or more: | Width:", lines)
+
+
+def list_table(rows: list[dict[str, Any]], name: str) -> str:
+    """One line per population: coverage and width of the default model, coverage of the others."""
+    by_set: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in rows:
+        if row["list"] == name:
+            line = by_set.setdefault((row["name"], row["n_rows"], row["bins"]), dict(row))
+            line[row["method"].replace(" 0.1.0", "")] = row["coverage"]
+            if row["method"] == "shrinkage":
+                line |= {"own_width": row["width"], "own_above": row["above"]}
+    head = "Population | Rows: | Bins: | True ECE: | Coverage: | Truth above: | Width: | 0.1.0: | dirichlet:"
+    form = (
+        "{name}|{n_rows}|{bins}|{truth:.4f}|{shrinkage:.2f}|{own_above:.2f}|{own_width:.4f}|{release:.2f}|"
+        "{dirichlet:.2f}"
+    )
+    if any(line["cause"] for line in by_set.values()):
+        head, form = f"{head} | What is hard", form + "|{cause}"
+    return table(head, cells(by_set.values(), form))
+
+
+def tables(numbers: dict[str, Any]) -> dict[str, str]:
+    """Conditions and tables by the name of their marker."""
+    rows = rows_again(numbers)
+    each = {name.replace(" ", "_"): list_table(rows, name) for name in TITLES}
+    return {"conditions": conditions(numbers), "overall": overall_table(rows), **each}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=100)
+    parser.add_argument("--draws", type=int, default=2000)
+    parser.add_argument("--redraw", action="store_true", help="measure nothing")
+    parser.add_argument("--quick", action="store_true", help="two data sets of a few populations; write nothing")
+    asked = parser.parse_args()
+    if asked.quick:
+        print(tables(measure(2, 200, few=True))["overall"])
+        sys.exit()
+    if not asked.redraw:
+        save_rows(NUMBERS, measure(asked.repeats, asked.draws))
+    fill(PAGE, "make coverage", tables(json.loads(NUMBERS.read_text(encoding="utf-8"))))
