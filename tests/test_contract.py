@@ -70,7 +70,7 @@ POSTERIORS |= {
     "shrinkage": Claim(shrinkage_posterior, {"mass": EQUAL}, exact=(), pooled=True),
     # without drift every residual is centred on the mean confidence
     "shrinkage, no drift": Claim(
-        lambda c: shrinkage_posterior(c, sub_model_weights=[0, 1, 1, 0, 0]),
+        lambda c: shrinkage_posterior(c, sub_model_weights=[0, 1, 1, 0, 0], sub_models=["independent bins"]),
         {"mass": EQUAL, "accuracy": MIDPOINTS},
         exact=(),
         pooled=True,

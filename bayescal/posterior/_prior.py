@@ -136,7 +136,7 @@ def _named_sub_models(given: Sequence[str] | None) -> tuple[str, ...]:
         return everything
     asked = [given] if isinstance(given, str) else list(given)
     for name in asked:
-        _checks.one_of("sub_models", name, [*FAMILIES, *everything])
+        _checks.one_of("sub_models", name, list(dict.fromkeys([*FAMILIES, *everything])))
     named = {n for name in asked for n in FAMILIES.get(name, {name: 1.0})}
     return tuple(name for name in everything if name in named)
 

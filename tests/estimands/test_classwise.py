@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import bayescal as bc
 from bayescal import Draws
-from bayescal.estimands.classwise import classwise_mean, marginal_mean
+from bayescal.estimands.classwise import classwise_mean, jointly_exact, marginal_mean
 
 
 @pytest.fixture
@@ -35,3 +36,31 @@ def test_equal_frequencies_make_them_equal(by_class):
 def test_frequencies_that_are_none(by_class, frequency, message):
     with pytest.raises(ValueError, match=message):
         marginal_mean(by_class, frequency)
+
+
+@pytest.mark.parametrize(
+    ("log_bayes_factors", "share"),
+    [([1.0, 2.0], 0.05), ([3.0, -1.0], 0.05), ([-1.0, 0.0], 0.05 / np.e), ([-40.0, 1.0], 0.0), ([800.0], 0.05)],
+)
+def test_all_classes_are_exact_in_at_most_five_percent(log_bayes_factors, share):
+    chosen = jointly_exact(log_bayes_factors, 10_000, rng=1)
+    assert abs(chosen.sum() - share * 10_000) <= 1
+    if share:
+        assert 0.3 < chosen[:5000].sum() / chosen.sum() < 0.7  # anywhere among the draws
+    np.testing.assert_array_equal(chosen, jointly_exact(log_bayes_factors, 10_000, rng=1))
+
+
+def test_the_mean_over_calibrated_classes_can_be_zero():
+    """Ten calibrated classes; independent posteriors are never exact in all classes at once."""
+    rng = np.random.default_rng(3)
+    logits = rng.normal(0, 2, (1000, 10))
+    p = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    y = (p.cumsum(axis=1) < rng.random((1000, 1))).sum(axis=1).clip(max=9)
+    ev = bc.evaluate(y, p, target="classwise", rng=1)
+    for mean in (ev.ece, ev.marginal_error):
+        low, high = mean.interval(0.95)
+        assert low == 0 < high < 0.03
+    earlier = bc.evaluate(y, p, target="classwise", rng=1, sub_models=["independent bins"])
+    assert earlier.ece.interval(0.95)[0] > 0.0005
+    assert not earlier.exact.any()
+    assert not bc.evaluate(y, p, target="classwise", rng=1, model="dirichlet").exact.any()

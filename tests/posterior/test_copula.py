@@ -6,7 +6,7 @@ Spearman's correlation of Normals with correlation r is (6 / pi) arcsin(r / 2) (
 import numpy as np
 import pytest
 
-from bayescal.posterior.copula import reorder
+from bayescal.posterior.copula import reorder, with_common_cause
 
 N = 40_000
 
@@ -55,3 +55,14 @@ def test_a_dependence_that_is_not_quite_perfect_is_kept():
     one, other = ranks(joint[:, 0]), ranks(joint[:, 1])
     assert (one != other).mean() > 0.5
     assert np.corrcoef(one, other)[0, 1] > 1 - 1e-4
+
+
+def test_a_common_cause_correlates_what_was_independent():
+    """0.3 of the variance is common: rank correlations of Normals are 6 / pi arcsin(r / 2)."""
+    draws = np.random.default_rng(1).standard_exponential((40_000, 3))
+    tied = reorder(draws, with_common_cause(np.eye(3)), rng=2)
+    np.testing.assert_array_equal(np.sort(tied, axis=0), np.sort(draws, axis=0))
+    ranks = np.corrcoef(tied.argsort(axis=0).argsort(axis=0).T)
+    np.testing.assert_allclose(ranks[~np.eye(3, dtype=bool)], 6 / np.pi * np.arcsin(0.15), atol=0.02)
+    correlation = np.array([[1.0, -0.5], [-0.5, 1.0]])
+    np.testing.assert_allclose(with_common_cause(correlation), [[1, -0.05], [-0.05, 1]])

@@ -1,0 +1,196 @@
+"""The average over families: probabilities, the pool, draws against moments, saturated bins, options."""
+
+import numpy as np
+import pytest
+from scipy.special import betaln
+
+from bayescal import BinnedCounts, ece, evaluate, shrinkage_posterior
+from bayescal.posterior._pool import alternatives, posterior_probabilities
+from bayescal.posterior._prior import FAMILIES
+
+FIVE = list(FAMILIES["independent bins"])
+#: Mean ECE and first three draws from release 0.1.0, by `shrinkage_posterior(counts).sample(4000, rng=1)`.
+RELEASE_0_1_0 = (0.03415694579652982, 0.04010283236610007, 0.03872234212298589, 0.04506792547369496)
+ALL = [name for family in FAMILIES.values() for name in family]
+
+
+def counted(n_rows, curve=lambda p: p, bins=15, seed=1):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n_rows)
+    return BinnedCounts.from_arrays(rng.random(n_rows) < curve(p), p, bins=bins)
+
+
+# --- probabilities
+
+
+def test_families_of_the_pool_have_equal_shares():
+    evidence = dict.fromkeys(ALL, -50.0) | {"smooth drift": 0.0, "runs of bins off": -20.0, "label noise": 1.0}
+    found = posterior_probabilities(FAMILIES, evidence)
+    assert sum(found.values()) == pytest.approx(1)
+    # average evidence of the pool: (1/5 + e^-20 2/3) / 2, with weight 10; noise has weight 0.5
+    pool, noise = 10 * (1 / 5 + np.exp(-20) / 1.5) / 2, 0.5 * np.e
+    assert found["label noise"] == pytest.approx(noise / (pool + noise), rel=1e-9)
+    assert found["smooth drift"] == pytest.approx(pool / 2 / (pool + noise), rel=1e-9)
+    assert found["runs of bins off"] == pytest.approx(pool / 2 / (pool + noise), rel=1e-9)
+
+
+def test_one_family_of_the_pool_alone_has_all_of_it():
+    families = {"independent bins": {"a": 1.0, "b": 3.0}}
+    assert posterior_probabilities(families, {"a": 0.0, "b": 0.0}) == pytest.approx({"a": 0.25, "b": 0.75})
+
+
+def test_alternatives_are_all_but_exact_calibration():
+    found = alternatives(FAMILIES)
+    assert "exact calibration" not in found
+    assert found["smooth drift"] == pytest.approx(5 / 5 / 11)
+    assert found["runs of bins off"] == pytest.approx(5 / 1.5 / 11)
+    assert found["label noise"] == pytest.approx(0.5 / 11)
+    assert alternatives({"exact calibration": {"exact calibration": 0.25}}) == {}
+
+
+def test_probabilities_follow_from_the_evidences_of_each_alone():
+    """Each sub-model by itself has the evidence that it has among the others."""
+    counts = counted(500, lambda p: p**1.3)
+    posterior = shrinkage_posterior(counts)
+    alone = {name: shrinkage_posterior(counts, sub_models=[name]).log_evidence[name] for name in ALL}
+    assert posterior.log_evidence == pytest.approx(alone, abs=1e-9)
+    assert posterior.probabilities == pytest.approx(posterior_probabilities(FAMILIES, alone), abs=1e-12)
+    assert list(posterior.probabilities) == ALL
+    assert {f: list(of) for f, of in posterior.families.items()} == {f: list(of) for f, of in FAMILIES.items()}
+    average = np.logaddexp.reduce([alone[n] + np.log(w) for n, w in alternatives(FAMILIES).items()])
+    assert posterior.log_bayes_factor == pytest.approx(alone["exact calibration"] - average, abs=1e-9)
+
+
+def test_exact_calibration_alone():
+    posterior = shrinkage_posterior(counted(100), sub_models=["exact calibration"])
+    assert posterior.bayes_factor == 1
+    assert posterior.ece_mean() == 0
+    assert not ece(posterior.sample(10, rng=1)).values.any()
+
+
+# --- draws
+
+
+@pytest.mark.parametrize("n_rows", [0, 30, 2000, 100_000])
+def test_draws_agree_with_moments(n_rows, close_to):
+    counts = counted(n_rows, lambda p: 0.03 + 0.94 * p) if n_rows else BinnedCounts.empty(15)
+    posterior = shrinkage_posterior(counts)
+    drawn = posterior.sample_all(40_000, rng=2)
+    values = ece(drawn.bins).values
+    close_to(values.mean(), posterior.ece_mean(), values.std() / np.sqrt(40_000) + 2e-3 * values.mean(), "mean")
+    close_to(values.std(), posterior.ece_sd(), 0.01 * values.std(), "sd")
+    expected = posterior.off_probability()
+    there = np.isfinite(expected)
+    close_to(drawn.off.mean(axis=0)[there], expected[there], 0.5 / np.sqrt(40_000), "off")
+
+
+def test_parameters_are_there_where_a_sub_model_has_them():
+    drawn = shrinkage_posterior(counted(300)).sample_all(4000, rng=3)
+    names = np.array(ALL)[drawn.sub_model]
+    has = {
+        "amount": names == "bins off by one amount",
+        "noise": np.char.startswith(names, "label noise"),
+        "noise_rate": np.char.startswith(names, "label noise"),
+    }
+    for name, where in has.items():
+        assert where.any()
+        np.testing.assert_array_equal(np.isfinite(getattr(drawn, name)), where, err_msg=name)
+    assert np.all(drawn.noise_rate[names == "label noise"] == 0.5)
+    assert not drawn.off[np.isin(names, ["exact calibration", "label noise"])].any()
+    counts = np.bincount(drawn.sub_model, minlength=len(ALL))
+    p = np.array(list(shrinkage_posterior(counted(300)).probabilities.values()))
+    assert np.all(np.abs(counts - 4000 * p) <= 1)
+
+
+def test_off_probabilities_say_which_family_they_come_from():
+    """Two neighbouring bins of 15 that are off together, which runs of bins see at once."""
+    posterior = shrinkage_posterior(counted(3000, lambda p: np.where((p > 0.4) & (p < 0.533), p - 0.2, p)))
+    shared, independent = (posterior.off_probability(f) for f in ("shared errors", "independent bins"))
+    assert shared[6:8].min() > 0.9
+    assert posterior.off_probability("noisy labels").max() == 0
+    weights = {f: sum(of.values()) for f, of in posterior.families.items()}
+    total = sum(w * posterior.off_probability(f) for f, w in weights.items())
+    np.testing.assert_allclose(posterior.off_probability(), total, atol=1e-12)
+    assert not np.allclose(shared, independent, atol=0.01)
+    with pytest.raises(ValueError, match="`family` must be one of"):
+        posterior.off_probability("runs")
+
+
+def test_a_calibrated_classifier_has_an_interval_that_begins_at_zero_with_any_number_of_bins():
+    for bins in (2, 15, 100, 300):
+        low, high = ece(shrinkage_posterior(counted(2000, bins=bins, seed=4)).sample(4000, rng=1)).interval(0.95)
+        assert low == 0 < high < 0.06
+
+
+# --- saturated bins
+
+
+def test_saturated_bins_have_their_own_posterior(close_to):
+    """300 rows at 0 and 200 at 1, of which 2 are wrong, beside 15 calibrated rows in the middle."""
+    outcome = np.r_[np.zeros(300), np.ones(198), np.zeros(2), np.arange(15) % 2]
+    confidence = np.r_[np.zeros(300), np.ones(200), np.full(15, 0.5)]
+    posterior = shrinkage_posterior(BinnedCounts.from_arrays(outcome, confidence))
+    drawn = posterior.sample_all(40_000, rng=5)
+    zero, one = drawn.bins.accuracy[:, 0], 1 - drawn.bins.accuracy[:, -1]
+    close_to(one.mean(), 2.5 / 210.5, 5e-5, "share of contrary outcomes at 1")
+    close_to(zero.mean(), 0.5 / 310.5, 3e-5, "at 0")
+    assert posterior.off_probability()[0] == pytest.approx(1)  # two wrong ones refute 'all as stated'
+    values = ece(drawn.bins).values
+    close_to(values.mean(), posterior.ece_mean(), values.std() / 200, "mean")
+    close_to(values.std(), posterior.ece_sd(), 0.01 * values.std(), "sd")
+    alone = [sum(betaln(0.5 + r, 10 + n - r) - betaln(0.5, 10) for n, r in ((300, 0), (200, 2)))]
+    middle = shrinkage_posterior(BinnedCounts.from_arrays(outcome[500:], confidence[500:]))
+    for name in FIVE:
+        assert posterior.log_evidence[name] == pytest.approx(middle.log_evidence[name] + alone[0], abs=1e-6)
+    assert posterior.p_calibrated < 1e-6
+
+
+def test_only_saturated_bins():
+    counts = BinnedCounts.from_arrays([0] * 500 + [1] * 500, [0.0] * 500 + [1.0] * 500)
+    posterior = shrinkage_posterior(counts)
+    assert posterior.families["independent bins"] == pytest.approx(dict.fromkeys(FIVE, 5 / 5 / 11.25))
+    values = ece(posterior.sample(40_000, rng=6)).values
+    assert (values == 0).mean() == pytest.approx(0.05, abs=0.006)
+    # each share is Beta(1/2, 510), each mass close to 1/2
+    assert values.mean() == pytest.approx(0.95 * 0.5 / 510.5, rel=0.02)
+    assert posterior.p_calibrated > 0.9
+
+
+# --- options
+
+
+def test_independent_bins_are_release_0_1_0():
+    """The draws of release 0.1.0, of its own test data: mean and sd of the ECE of 4000 draws, and three draws."""
+    rng = np.random.default_rng(1)
+    p = rng.random(2000)
+    counts = BinnedCounts.from_arrays(rng.random(2000) < p**1.2, p)
+    posterior = shrinkage_posterior(counts, sub_models=["independent bins"])
+    assert list(posterior.probabilities) == FIVE
+    assert posterior.ece_mean() == pytest.approx(0.034087088853072996, rel=1e-5)
+    assert posterior.ece_sd() == pytest.approx(0.010194692262842317, rel=1e-4)
+    assert posterior.log_bayes_factor == pytest.approx(-1.6984939596054573, rel=1e-9)
+    values = ece(posterior.sample(4000, rng=1)).values
+    assert values.mean() == pytest.approx(RELEASE_0_1_0[0], rel=1e-9)
+    np.testing.assert_allclose(values[:3], RELEASE_0_1_0[1:], rtol=1e-9)
+
+
+def test_sub_models_by_name_and_by_family():
+    counts = counted(100)
+    some = shrinkage_posterior(counts, sub_models=["noisy labels", "smooth drift"])
+    assert list(some.probabilities) == ["smooth drift", "label noise", "label noise of any rate"]
+    assert shrinkage_posterior(counts, sub_models="shared errors").families.keys() == {"shared errors"}
+    assert evaluate([0, 1, 1], [0.2, 0.7, 0.9], rng=1, sub_models=["label noise"]).sub_models == {"label noise": 1}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sub_models": ["drift"]}, "`sub_models` must be one of .'independent bins', .* not 'drift'"),
+        ({"sub_models": []}, "must leave at least one sub-model"),
+        ({"sub_models": ["saturated bins"]}, "must leave at least one sub-model"),
+        ({"sub_models": ["smooth drift"], "sub_model_weights": [0, 1, 1, 1, 1]}, "must leave at least one"),
+    ],
+)
+def test_sub_models_that_cannot_be(options, message):
+    with pytest.raises(ValueError, match=message):
+        shrinkage_posterior(counted(10), **options)
