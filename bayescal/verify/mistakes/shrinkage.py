@@ -1,19 +1,24 @@
 """Mistakes in the sampler of the shrinkage model: its prior, its sub-models, its drift, its bins that are off."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._draws import BinDraws
 from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, told
 from bayescal.verify.sbc import Sampler, one_by_one
-from bayescal.verify.simulators import JointPosterior, ShrinkageSimulator, joint_draws
+from bayescal.verify.simulators import (
+    JointPosterior,
+    ShrinkageSimulator,
+    joint_draws,
+    sample_not_as_stated,
+    take,
+)
 from bayescal.verify.stacked import JointDraws
 
 Floats = NDArray[np.float64]
@@ -58,7 +63,8 @@ class _Spoilt:
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> JointDraws:
         size = max(self.pool or n_draws, n_draws)
-        drawn = _take(self.right.sample_all(size, rng=rng), rng.choice(size, n_draws, replace=False))
+        every = sample_not_as_stated(self.right, size, rng)
+        drawn = take(every, rng.choice(size, n_draws, replace=False))
         return joint_draws(self.change(self.right, drawn, rng))
 
 
@@ -72,13 +78,6 @@ def _drawn(change: Change) -> Callable[[ShrinkageSimulator], Sampler]:
         return one_by_one(posterior)
 
     return sampler
-
-
-def _take(drawn: ShrinkageDraws, index: NDArray[np.intp]) -> ShrinkageDraws:
-    bins, confidence = drawn.bins, drawn.bins.confidence
-    some = {f.name: getattr(drawn, f.name)[index] for f in fields(drawn) if f.name != "bins"}
-    mass = bins.mass[index]
-    return ShrinkageDraws(BinDraws(mass, bins.accuracy[index], confidence, bins.occupied, mass), **some)
 
 
 def _with_accuracy(drawn: ShrinkageDraws, accuracy: Floats, **others: Any) -> ShrinkageDraws:
