@@ -126,17 +126,18 @@ def _runs(confidence: Floats, described: Bools, rng: np.random.Generator) -> Tru
         shift = (scale * rng.standard_normal(len(bins) + 1))[segment]
         off[i, bins] = (rng.random(len(bins) + 1) < SEGMENT_OFF)[segment]
         accuracy[i, bins] = expit(logit(confidence[i, bins]) + shift)
-    return Truth(accuracy, off, ~off)
+    return Truth(np.where(off, accuracy, confidence), off, ~off)
 
 
 def _one_amount(confidence: Floats, described: Bools, rng: np.random.Generator) -> Truth:
     n_sets, shape = len(confidence), confidence.shape
-    amount = np.exp(rng.uniform(*(float(x) for x in np.log(AMOUNTS)), n_sets))
+    least, largest = AMOUNTS
+    amount = least * (largest / least) ** rng.random(n_sets)
     rho = rng.choice(AMOUNT_RHO, n_sets)
     off = described & (rng.random(shape) < rho[:, None])
     moved = np.arcsin(np.sqrt(confidence)) + amount[:, None] * rng.choice([-1, 1], shape)
     accuracy = np.sin(np.clip(moved, 0, np.pi / 2)) ** 2
-    return Truth(accuracy, off, ~off, {"amount": amount, "rho": rho})
+    return Truth(np.where(off, accuracy, confidence), off, ~off, {"amount": amount, "rho": rho})
 
 
 def _noise(confidence: Floats, rate: Floats, rng: np.random.Generator) -> Truth:
