@@ -88,6 +88,8 @@ def sub_models(rows: Rows, prior: ShrinkagePrior, names: Collection[str]) -> dic
     dict of str to Believed
         In that order.
     """
+    if not len(rows.n):
+        return dict.fromkeys(names, Believed(pt.as_tensor(0.0), pt.zeros(0), pt.zeros(0), {}))
     others: dict[str, Callable[[], Believed]] = {
         "runs of bins off": lambda: _runs(rows),
         "bins off by one amount": lambda: _one_amount(rows),

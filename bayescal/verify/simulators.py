@@ -15,6 +15,7 @@ from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
 from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior, shrinkage_posterior
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
+from bayescal.verify.quantities import PARAMETERS_OF
 from bayescal.verify.sbc import one_by_one
 from bayescal.verify.stacked import JointDraws, StackedCounts
 from bayescal.verify.truths import (
@@ -199,21 +200,26 @@ class ShrinkageSimulator:
         names = self.prior.names
         sub_model = rng.choice(len(names), n_sets, p=prior_probabilities(self.prior))
         accuracy, off, exact = saturated_accuracies(confidence, rng), apart & (n > 0), np.zeros(shape, bool)
-        behind = {name: np.full(n_sets, value) for name, value in PARAMETERS.items() if name in RANKED}
+        behind = {name: np.full(n_sets, PARAMETERS[name]) for name in self._ranked}
         for i in np.unique(sub_model):
             of = np.flatnonzero(sub_model == i)
             truth = truth_of(names[i], confidence[of], described[of], self.prior, rng)
             accuracy[of] = np.where(apart[of], accuracy[of], truth.accuracy)
             off[of] |= truth.off
             exact[of] = truth.exact
-            for name, values in truth.parameters.items():
-                behind[name][of] = values
+            for name in truth.parameters.keys() & behind.keys():
+                behind[name][of] = truth.parameters[name]
         counts = self._counts(n, rng.binomial(n, accuracy), confidence)
         seen = np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), self.bins.midpoints)
         accuracy = np.where((apart | ~exact) & counts.occupied, accuracy, seen)
         parameters = _behind(sub_model, off, behind)
         truths = _all_bins(mass[None], accuracy[None], seen[None], {name: v[None] for name, v in parameters.items()})
         return truths, counts
+
+    @property
+    def _ranked(self) -> list[str]:
+        """Parameters that some sub-model has; not tau, whose draws lie on a grid."""
+        return [p for p in RANKED if any(p in PARAMETERS_OF[name] for name in self.prior.names)]
 
     def _rows(self, shape: tuple[int, int], rng: np.random.Generator) -> tuple[Floats, Ints]:
         """Masses, and rows in each bin."""
@@ -316,7 +322,8 @@ def joint_draws(drawn: ShrinkageDraws) -> JointDraws:
     -------
     JointDraws
         The bins, and behind them sub_model (its index), bins_off (their number), intercept, slope, rho, amount, noise
-        and noise_rate (0 where a sub-model does not have them). Not tau: its draws lie on a grid.
+        and noise_rate (as without drift, or 0, where a sub-model does not have them). `sbc` ranks those that the truths
+        have too. Not tau: its draws lie on a grid.
     """
     bins = drawn.bins
     behind = _behind(drawn.sub_model, drawn.off, {name: getattr(drawn, name) for name in RANKED})
@@ -387,8 +394,8 @@ def shrinkage_simulator(
     Examples
     --------
     >>> truth, counts = shrinkage_simulator(bins=4, rows=50).simulate(3, np.random.default_rng(1))
-    >>> counts.n.sum(axis=1), sorted(truth.behind)[:4]
-    (array([50, 50, 50]), ['amount', 'bins_off', 'intercept', 'noise'])
+    >>> counts.n.sum(axis=1), sorted(truth.behind)
+    (array([50, 50, 50]), ['bins_off', 'intercept', 'rho', 'slope', 'sub_model'])
     """
     made = make_bins(bins)
     empty = shrinkage_posterior(BinnedCounts.empty(made), mass_alpha=mass_alpha, sub_models=sub_models, **prior)

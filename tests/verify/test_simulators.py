@@ -165,7 +165,8 @@ def test_truths_tie_with_draws_where_both_are_exactly_calibrated():
     ties = (drawn.accuracy == truth.accuracy).sum(axis=0)
     assert on.sum() > 100
     assert ties[on].min() > 0
-    assert ties[~on].max() == 0
+    between = (truth.accuracy[0] > 0) & (truth.accuracy[0] < 1)  # some accuracies round to 1, in truths and in draws
+    assert ties[~on & between].max() == 0
     still = drawn.behind["intercept"] == 0
     assert still.all()
     np.testing.assert_array_equal(drawn.behind["slope"], 1.0)
