@@ -287,7 +287,8 @@ def test_segments_are_drawn_as_often_as_they_are_probable(counts):
     model = shrinkage_model(counts, "runs of bins off")
     discrete = [model[name] for name in ("u_end", "u_segment", "u_changes")]
     compiled = model.compile_fn(
-        model.replace_rvs_by_values([model["off"], model["u_scale"], model["z_shift"]]), mode="FAST_COMPILE"
+        model.replace_rvs_by_values([model["off"], model["u_scale"], model["z_shift"]]) + [model.logp()],
+        mode="FAST_COMPILE",
     )
     rng, start = np.random.default_rng(4), model.initial_point()
     start["z_shift"] = np.array([-0.8, 0.5, 1.2])
