@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bayescal import datasets, evaluate
-from bayescal.posterior._prior import EXACT, INDEPENDENT, NAMES
+from bayescal.posterior._prior import EXACT, INDEPENDENT, NAMES, NOISE, SATURATED
 from bayescal.verify.references import reference
 
 FOLDER = Path(__file__).parent / "reference" / "posteriors"
@@ -27,9 +27,10 @@ CASES: dict[str, tuple[tuple[str, str], int | list[float], str, dict[str, Any]]]
     # the model of release 0.1.0; in the second of these all five sub-models are between 14 and 26 %
     "digits_shrinkage": (DIGITS, 15, "shrinkage", {"sub_models": [INDEPENDENT]}),
     "digits_logistic_shrinkage": (LOGISTIC, 15, "shrinkage", {"sub_models": [INDEPENDENT]}),
-    # all sub-models; in the second of these the bins at the ends are saturated
+    # all sub-models
     "digits_logistic_default": (LOGISTIC, 10, "shrinkage", {}),
-    "cancer_default": (CANCER, SATURATED_ENDS, "shrinkage", {}),
+    # the bins at the ends are saturated
+    "cancer_saturated": (CANCER, SATURATED_ENDS, "shrinkage", {"sub_models": [NOISE, SATURATED]}),
     "cancer_dirichlet_jeffreys": (CANCER, 8, "dirichlet", {"alpha": "jeffreys"}),
     "cancer_dirichlet_original": (CANCER, 8, "dirichlet", {"formula": "original"}),
     "cancer_shrinkage": (
