@@ -349,7 +349,7 @@ FAMILY_MISTAKES: tuple[Control, ...] = (
     control("runs of bins off", "runs: largest tau 1 for 2.5", _believing(largest_scale=1.0), 2500),
     # one amount
     control("bins off by one amount", "amount: all bins that are off are above", _offsets(_AlwaysUp), 100),
-    control("bins off by one amount", "amount: up or down by a coin", _offsets(_Coin), 100),
+    control("bins off by one amount", "amount: up or down by a coin", _offsets(_Coin), 400),
     control("bins off by one amount", "amount: rho = 1/2", _believing(rho=(0.5,)), 400),
     control("bins off by one amount", "amount: off by rho, whatever the counts", _offsets(_OffByRho), 1000),
     control("bins off by one amount", "amount: that of another draw", _offsets(_OtherAmount), 2000),
