@@ -64,7 +64,7 @@ SHOWN_SAMPLER = "independent bins, 500 rows"
 SHOWN_FACTOR = 1.1
 
 #: What is compared in the quick form.
-QUICK = ("reference model, jeffreys prior", "shrinkage: smooth drift", "shrinkage: label noise of any rate")
+QUICK = ("reference model, jeffreys prior", "shrinkage: smooth drift", "shrinkage: label noise")
 
 console = Console(stderr=True, highlight=False)
 Row = dict[str, Any]
