@@ -12,29 +12,37 @@ from pathlib import Path
 from typing import Any
 
 from bayescal import datasets, evaluate
-from bayescal.posterior._prior import SUB_MODELS
+from bayescal.posterior._prior import EXACT, INDEPENDENT, NAMES, NOISE, SATURATED
 from bayescal.verify.references import reference
 
 FOLDER = Path(__file__).parent / "reference" / "posteriors"
 SEED = 20261120
 DIGITS, CANCER = ("digits", "random_forest"), ("breast_cancer", "naive_bayes")
+LOGISTIC = ("digits", "logistic_regression")
+#: The confidences of naive Bayes crowd at 0 and 1.
+SATURATED_ENDS = [0.0, 0.0001, 0.1, 0.5, 0.9, 0.9999, 1.0]
 #: File -> data (set, classifier), bins, model and its options.
-CASES: dict[str, tuple[tuple[str, str], int, str, dict[str, Any]]] = {
+CASES: dict[str, tuple[tuple[str, str], int | list[float], str, dict[str, Any]]] = {
     "digits_dirichlet": (DIGITS, 15, "dirichlet", {}),
-    "digits_shrinkage": (DIGITS, 15, "shrinkage", {}),
-    # all five sub-models between 14 and 26 %
-    "digits_logistic_shrinkage": (("digits", "logistic_regression"), 15, "shrinkage", {}),
+    # the model of release 0.1.0; in the second of these all five sub-models are between 14 and 26 %
+    "digits_shrinkage": (DIGITS, 15, "shrinkage", {"sub_models": [INDEPENDENT]}),
+    "digits_logistic_shrinkage": (LOGISTIC, 15, "shrinkage", {"sub_models": [INDEPENDENT]}),
+    # all sub-models
+    "digits_logistic_default": (LOGISTIC, 10, "shrinkage", {}),
+    # the bins at the ends are saturated
+    "cancer_saturated": (CANCER, SATURATED_ENDS, "shrinkage", {"sub_models": [NOISE, SATURATED]}),
     "cancer_dirichlet_jeffreys": (CANCER, 8, "dirichlet", {"alpha": "jeffreys"}),
     "cancer_dirichlet_original": (CANCER, 8, "dirichlet", {"formula": "original"}),
-    "cancer_shrinkage": (CANCER, 8, "shrinkage", {"prior_odds": 2.0, "rho": [0.1, 0.4]}),
+    "cancer_shrinkage": (
+        CANCER,
+        8,
+        "shrinkage",
+        {"prior_odds": 2.0, "rho": [0.1, 0.4], "sub_models": [INDEPENDENT]},
+    ),
     **{
-        f"digits_{name.replace(', ', '_and_').replace(' ', '_')}": (
-            DIGITS,
-            10,
-            "shrinkage",
-            {"sub_model_weights": [float(other == name) for other in SUB_MODELS]},
-        )
-        for name in SUB_MODELS
+        f"digits_{name.replace(', ', '_and_').replace(' ', '_')}": (DIGITS, 10, "shrinkage", {"sub_models": [name]})
+        for name in NAMES
+        if name != EXACT
     },
 }
 
@@ -44,7 +52,9 @@ CASES: dict[str, tuple[tuple[str, str], int, str, dict[str, Any]]] = {
 QUICK, FEW, LARGEST_Z = ("cancer_dirichlet_jeffreys", "cancer_shrinkage"), 2000, 5.0
 
 
-def case(data: tuple[str, str], bins: int, model: str, options: dict[str, Any], draws: int = 10_000) -> dict[str, Any]:
+def case(
+    data: tuple[str, str], bins: int | list[float], model: str, options: dict[str, Any], draws: int = 10_000
+) -> dict[str, Any]:
     """Sample one posterior with PyMC; return the question and its answer."""
     stored = getattr(datasets, f"load_{data[0]}")()
     posterior = evaluate(

@@ -14,8 +14,9 @@ Floats = NDArray[np.float64]
 #: The share of noise is 1.25 u^2 with u uniform on (0, 1). Its density is proportional to noise^(-1/2), as Jeffreys'
 #: prior is near 0, and labels that are all noise (a share of 1) lie inside its range.
 LARGEST = 1.25
-#: Cells per axis of the grid, by its dimension, and how often it is laid anew around what matters.
-CELLS = {1: 41, 2: 21}
+#: Cells per axis of the grid, by its dimension, and how often it is laid anew around what matters. The last of these
+#: grids has more cells: where the rate is at 0 or 1, its density falls by a factor of e within one of 21.
+CELLS, LAST_CELLS = {1: 41, 2: 21}, 41
 ROUNDS = 4
 #: Cells so far below the best (in log) do not matter.
 HOPELESS = 18.0
@@ -97,8 +98,8 @@ class LabelNoise:
         """Lower ends of the cells in (u, pi), their common width, and log posterior masses, not normalised."""
         axes = 2 if self.free_rate else 1
         low, high = np.zeros(axes), np.ones(axes)
-        count = CELLS[axes]
-        for _ in range(ROUNDS):
+        for i in range(ROUNDS):
+            count = CELLS[axes] if i < ROUNDS - 1 else LAST_CELLS
             width = (high - low) / count
             steps = np.stack(np.meshgrid(*[np.arange(count)] * axes, indexing="ij"), axis=-1).reshape(-1, axes)
             starts = low + width * steps

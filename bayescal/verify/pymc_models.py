@@ -14,7 +14,7 @@ to a model: here a Student t for the Normal intercept, for which there is no clo
 """
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -23,20 +23,17 @@ from numpy.typing import ArrayLike, NDArray
 from pymc.logprob.transforms import Transform
 
 from bayescal import _checks
-from bayescal.posterior._prior import SUB_MODELS, ShrinkagePrior
+from bayescal.posterior._prior import EXACT, NAMES, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage import shrinkage_posterior
 from bayescal.stats.binned import BinnedCounts, require_counts
+from bayescal.verify.pymc_sub_models import DIM, Rows, drawn, is_saturated, saturated_bins, sub_models
 from bayescal.verify.truncation import TRUNCATIONS
 
 Floats = NDArray[np.float64]
 #: What stands for a value in the graph of a model.
 Tensor = Any
 
-#: Name and kind of the sixth hypothesis, which the average leaves out.
-CALIBRATED = "exact calibration"
-#: A Beta more concentrated than this is its centre: differences of log Gammas lose their digits beyond.
-LARGEST_KAPPA = 1e9
 #: Log of rates below which they are all one.
 SMALLEST_LOG = -690.0
 
@@ -128,7 +125,12 @@ def dirichlet_model(
 
 
 def shrinkage_model(
-    counts: BinnedCounts, sub_model: str | None = None, *, with_calibrated: bool = False, **prior: Any
+    counts: BinnedCounts,
+    sub_model: str | None = None,
+    *,
+    with_calibrated: bool = False,
+    log_ratio: float = 0.0,
+    **prior: Any,
 ) -> pm.Model:
     r"""Write the shrinkage model in PyMC: one of its sub-models, or their average.
 
@@ -137,26 +139,30 @@ def shrinkage_model(
     counts : BinnedCounts
         Counts; empty counts give the prior.
     sub_model : str, optional
-        A name of `bayescal.ShrinkagePosterior.probabilities`, as in ``"a few bins off"``; by default all five are
-        averaged.
+        A name of `bayescal.ShrinkagePosterior.probabilities`, as in ``"a few bins off"``; by default all that take
+        part are averaged.
     with_calibrated : bool, default False
-        Whether exact calibration takes part in the average as a sixth hypothesis, with its prior odds: then the mean
-        of ``p_sub_model`` at ``exact calibration`` is its posterior probability.
+        Whether exact calibration takes part with its prior odds against all others, and not with its small weight in
+        the average: then the mean of ``p_sub_model`` at ``exact calibration`` is ``p_calibrated``.
+    log_ratio : float, default 0.0
+        Log marginal likelihood of the family "shared errors" less that of "independent bins"; see the notes.
     **prior
         Constants of the prior, as for `bayescal.shrinkage_posterior`.
 
     Returns
     -------
     pymc.Model
-        Dim ``bin``: the occupied bins. Free, where the sub-model has them: ``rate``, ``intercept``, ``log_slope``,
-        ``tau``, ``tau_of_bin``, and Uniforms named ``u_...``. Deterministic: ``mass``, ``accuracy``, ``off``, ``gap``
-        (bin) and ``ece``; ``slope``; ``rho`` under one sparse sub-model; under the average ``p_sub_model`` (given the
-        free ones), along the dim ``hypothesis``, and ``sub_model``.
+        Dim ``bin``: the occupied bins, and ``unsaturated_bin`` and ``saturated_bin``. Free, where the sub-model has
+        them: ``rate``, ``intercept``, ``log_slope``, ``tau``, ``tau_of_bin``, ``z_shift``, ``log_amount``,
+        ``contrary``, and Uniforms named ``u_...``. Deterministic: ``mass``, ``accuracy``, ``off``, ``gap`` (bin) and
+        ``ece``; ``slope``; under one sub-model its ``rho``, ``amount``, ``noise`` and ``noise_rate``; under the
+        average ``p_sub_model`` (given the free ones), along the dim ``hypothesis``, and ``sub_model``.
 
     Raises
     ------
     ValueError, TypeError
-        If there is no such sub-model, or as `bayescal.shrinkage_posterior`.
+        If there is no such sub-model, or it is "runs of bins off" with more than 60 bins that have rows; or as
+        `bayescal.shrinkage_posterior`.
 
     Notes
     -----
@@ -167,9 +173,16 @@ def shrinkage_model(
         \prod_b \left[(1 - \rho)\, \mathrm{Bin}(k_b \mid n_b, h_b)
         + \rho\, \mathrm{BetaBin}(k_b \mid n_b, \kappa_b h_b, \kappa_b (1 - h_b))\right]
 
-    for a sparse residual, averaged over :math:`\rho`. What was summed out is then drawn given everything else, each
-    from a Uniform of its own through its inverse distribution function: the sub-model, :math:`\rho`, whether a bin is
-    off, and its accuracy, :math:`\mathrm{Beta}(\kappa h + k, \kappa (1 - h) + n - k)`.
+    for a sparse residual, averaged over :math:`\rho`; runs of bins are summed over all ways to divide the bins into
+    segments, by a recursion from the right. What was summed out is then drawn given everything else, each from a
+    Uniform of its own through its inverse distribution function: the sub-model, :math:`\rho`, whether a bin is off,
+    its accuracy, :math:`\mathrm{Beta}(\kappa h + k, \kappa (1 - h) + n - k)`, where a segment ends.
+
+    The average is Bayesian, with fixed prior weights. The package's own posterior is a linear pool of two families, in
+    which each has half of the draws whatever its evidence is. For given outcomes that is a Bayesian average too, with
+    other weights: those of the two families divided by their evidences, and their sum left as it is. `log_ratio`, which
+    the closed form knows, makes these weights. If it were wrong, the posterior probabilities of the two families would
+    not be equal here.
 
     Examples
     --------
@@ -178,15 +191,9 @@ def shrinkage_model(
     >>> [v.name for v in model.free_RVs]
     ['rate', 'intercept', 'log_slope']
     """
-    kinds = dict(SUB_MODELS)
     if with_calibrated and sub_model is not None:
         raise ValueError("`with_calibrated` is for the average; `calibrated_model` is exact calibration alone.")
-    if with_calibrated:
-        kinds[CALIBRATED] = (False, "none")
-    if sub_model is not None:
-        _checks.one_of("sub_model", sub_model, SUB_MODELS)
-        kinds = {sub_model: SUB_MODELS[sub_model]}
-    return _shrinkage(counts, kinds, prior)
+    return _shrinkage(counts, sub_model, with_calibrated, log_ratio, prior)
 
 
 def calibrated_model(counts: BinnedCounts, **prior: Any) -> pm.Model:
@@ -202,7 +209,7 @@ def calibrated_model(counts: BinnedCounts, **prior: Any) -> pm.Model:
     Returns
     -------
     pymc.Model
-        As `shrinkage_model`; ``gap`` and ``ece`` are 0.
+        As `shrinkage_model`; ``gap`` and ``ece`` are 0, except that saturated bins keep a model of their own.
 
     Examples
     --------
@@ -210,17 +217,26 @@ def calibrated_model(counts: BinnedCounts, **prior: Any) -> pm.Model:
     >>> [v.name for v in calibrated_model(counts).free_RVs]
     ['rate']
     """
-    return _shrinkage(counts, {CALIBRATED: (False, "none")}, prior)
+    return _shrinkage(counts, EXACT, False, 0.0, prior)
 
 
-def _shrinkage(counts: BinnedCounts, kinds: Mapping[str, tuple[bool, str]], options: Mapping[str, Any]) -> pm.Model:
+def _shrinkage(
+    counts: BinnedCounts, sub_model: str | None, with_calibrated: bool, log_ratio: float, options: Mapping[str, Any]
+) -> pm.Model:
     require_counts(counts)
     _checks.known_keywords("`shrinkage_model`", options, shrinkage_posterior)
     prior = shrinkage_posterior(counts, **options).prior_options
     used = counts.occupied if counts.occupied.any() else np.ones(len(counts.bins), bool)
     n, k, rows = (values[used] for values in _effective(counts))
-    confidence = np.where(counts.occupied, counts.mean_confidence, counts.bins.midpoints)[used]
-    coords = {"bin": np.flatnonzero(used), "hypothesis": list(kinds)}
+    confidence = np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), counts.bins.midpoints)[used]
+    apart = is_saturated(confidence) & (SATURATED in prior.sub_models)
+    if sub_model is not None:
+        _checks.one_of("sub_model", sub_model, NAMES)
+    log_weight = {sub_model: 0.0} if sub_model else _log_weights(prior, with_calibrated, log_ratio)
+    if apart.all() and not with_calibrated:  # nothing that sub-models could describe
+        log_weight = {EXACT: 0.0}
+    labels = np.flatnonzero(used)
+    coords = {"bin": labels, DIM: labels[~apart], "saturated_bin": labels[apart], "hypothesis": list(log_weight)}
     with pm.Model(coords=coords) as model:
         # masses ~ Dirichlet, written with rates as in the reference model
         each = 2 / len(counts.bins) if prior.mass_alpha is None else prior.mass_alpha
@@ -228,105 +244,53 @@ def _shrinkage(counts: BinnedCounts, kinds: Mapping[str, tuple[bool, str]], opti
         mass = pm.Deterministic("mass", rate / rate.sum(), dims="bin")
         _counted("rows", pm.Poisson, rows, rate)
 
-        centres = _centres(confidence, prior, drifts={drift for drift, _ in kinds.values()})
-        residuals = _residuals(n, k, prior, {residual for _, residual in kinds.values()})
-        believed = [residuals[residual](centres[drift]) for drift, residual in kinds.values()]
-
-        log_weight = _log_weights(kinds, prior)
-        joint = pt.stack([b.log_likelihood for b in believed]) + log_weight
+        beside = saturated_bins(Rows(n[apart], k[apart], confidence[apart]))
+        believed = sub_models(Rows(n[~apart], k[~apart], confidence[~apart]), prior, log_weight)
+        told = {
+            name: beside.log_exact if with_calibrated and name == EXACT else beside.log_likelihood for name in believed
+        }
+        joint = pt.stack([b.log_likelihood + told[name] + log_weight[name] for name, b in believed.items()])
         pm.Potential("outcomes", pt.logsumexp(joint))
-        chosen = 0
-        if len(kinds) > 1:
+        chosen: Any = 0
+        if len(believed) > 1:
             probability = pm.Deterministic("p_sub_model", pt.special.softmax(joint), dims="hypothesis")
-            chosen = pm.Deterministic("sub_model", _drawn(probability, pm.Uniform("u_sub_model")))
-        elif believed[0].rho is not None:
-            pm.Deterministic("rho", believed[0].rho)
-        accuracy = pm.Deterministic("accuracy", pt.stack([b.accuracy for b in believed])[chosen], dims="bin")
-        pm.Deterministic("off", pt.stack([b.off for b in believed])[chosen], dims="bin")
+            chosen = pm.Deterministic("sub_model", drawn(probability, pm.Uniform("u_sub_model")))
+        else:
+            for name, value in next(iter(believed.values())).parameters.items():
+                pm.Deterministic(name, value)
+        place = np.argsort(np.concatenate([np.flatnonzero(~apart), np.flatnonzero(apart)]))
+        of_chosen = (pt.stack([getattr(b, name) for b in believed.values()])[chosen] for name in ("accuracy", "off"))
+        accuracy, off = (
+            pt.concatenate([one, other])[place]
+            for one, other in zip(of_chosen, (beside.accuracy, beside.off), strict=True)
+        )
+        accuracy = pm.Deterministic("accuracy", accuracy, dims="bin")
+        pm.Deterministic("off", off, dims="bin")
         gap = pm.Deterministic("gap", accuracy - confidence, dims="bin")
         pm.Deterministic("ece", pt.sum(mass * pt.abs(gap)))
     return model
 
 
-class _Centre(NamedTuple):
-    """Where accuracies gather: h in the likelihood, and the accuracy of a bin that is exactly there."""
-
-    h: Tensor
-    accuracy: Tensor
-
-
-class _Believed(NamedTuple):
-    """What a sub-model says: how likely all outcomes are; and, drawn given them, accuracies, bins that are off, rho."""
-
-    log_likelihood: Tensor
-    accuracy: Tensor
-    off: Tensor
-    rho: Tensor | None = None
-
-
-def _centres(confidence: Floats, prior: ShrinkagePrior, drifts: set[bool]) -> dict[bool, _Centre]:
-    """The line that accuracies lie on, without drift and with it."""
-    inside = np.clip(confidence, 1e-9, 1 - 1e-9)
-    centres = {False: _Centre(pt.as_tensor(inside), pt.as_tensor(confidence))}
-    if True in drifts:
-        intercept = pm.Normal("intercept", mu=0, sigma=prior.intercept_sd)
-        log_slope = pm.Normal("log_slope", mu=0, sigma=prior.log_slope_sd)
-        pm.Deterministic("slope", pt.exp(log_slope))
-        x = _logit(np.clip(inside, 1e-4, 1 - 1e-4))
-        h = pt.sigmoid(_logit(inside) + intercept + pt.expm1(log_slope) * x)
-        centres[True] = _Centre(h, h)
-    return centres
-
-
-def _residuals(n: Floats, k: Floats, prior: ShrinkagePrior, kinds: set[str]) -> dict[str, Any]:
-    """How bins deviate from their centres: functions of a `_Centre`."""
-
-    def none(centre: _Centre) -> _Believed:
-        return _Believed(pt.sum(pm.Binomial.logp(k, n, centre.h)), centre.accuracy, pt.zeros(len(n)))
-
-    if kinds == {"none"}:
-        return {"none": none}
-    u_accuracy = pm.Uniform("u_accuracy", dims="bin")
-
-    def if_off(centre: _Centre, tau: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-likelihood and accuracy of each bin that is off."""
-        kappa = pt.minimum(tau**-2 - 1, LARGEST_KAPPA)
-        alpha, beta = kappa * centre.h, kappa * (1 - centre.h)
-        return pm.BetaBinomial.logp(k, n, alpha, beta), pt.betaincinv(alpha + k, beta + (n - k), u_accuracy)
-
-    if "dense" in kinds:
-        tau = pm.TruncatedNormal("tau", mu=0, sigma=prior.dense_scale, lower=0, upper=1)
-
-    def dense(centre: _Centre) -> _Believed:
-        log_likelihood, accuracy = if_off(centre, tau)
-        return _Believed(pt.sum(log_likelihood), accuracy, pt.ones(len(n)))
-
-    if "sparse" in kinds:
-        tau_of_bin = pm.Beta("tau_of_bin", alpha=prior.sparse_shape, beta=1, dims="bin")
-        u_off, u_rho = pm.Uniform("u_off", dims="bin"), pm.Uniform("u_rho")
-
-    def sparse(centre: _Centre) -> _Believed:
-        on = pm.Binomial.logp(k, n, centre.h)
-        off, accuracy_if_off = if_off(centre, tau_of_bin)
-        rhos = np.array(prior.rho)
-        each = pt.logaddexp(np.log1p(-rhos)[:, None] + on, np.log(rhos)[:, None] + off)
-        by_rho = pt.sum(each, axis=1) - np.log(len(rhos))
-        rho = pt.as_tensor(rhos)[_drawn(pt.special.softmax(by_rho), u_rho)]
-        is_off = u_off < pt.sigmoid(pt.log(rho) - pt.log1p(-rho) + off - on)
-        accuracy = pt.switch(is_off, accuracy_if_off, centre.accuracy)
-        return _Believed(pt.logsumexp(by_rho), accuracy, pt.cast(is_off, "float64"), rho)
-
-    return {"none": none, "dense": dense, "sparse": sparse}
-
-
-def _log_weights(kinds: Mapping[str, Any], prior: ShrinkagePrior) -> Floats:
-    """Log prior probabilities of the hypotheses that take part."""
-    if len(kinds) == 1:
-        return np.zeros(1)
-    if CALIBRATED not in kinds:
-        return prior.log_weights
-    odds = prior.prior_odds
-    return np.append(prior.log_weights - np.log1p(odds), np.log(odds) - np.log1p(odds))
+def _log_weights(prior: ShrinkagePrior, with_calibrated: bool, log_ratio: float) -> dict[str, float]:
+    """Log prior weights of the sub-models that take part, up to a constant: those of a Bayesian average."""
+    families = dict(prior.families)
+    if with_calibrated:
+        families.pop(EXACT, None)
+    pool = [family for family in POOLED if family in families]
+    total = {family: sum(weights.values()) for family, weights in families.items()}
+    if pool:
+        # shared errors have `log_ratio` more evidence: both weights together as before, divided by the evidence
+        log_evidence = np.array([log_ratio if family == SHARED and len(pool) > 1 else 0.0 for family in pool])
+        shares = np.log(POOL_WEIGHT / len(pool)) + np.logaddexp.reduce(log_evidence) - np.log(len(pool)) - log_evidence
+        total |= dict(zip(pool, np.exp(shares), strict=True))
+    weight = {
+        name: np.log(w) + np.log(total[family]) - np.log(sum(weights.values()))
+        for family, weights in families.items()
+        for name, w in weights.items()
+    }
+    if with_calibrated:
+        weight[EXACT] = np.log(prior.prior_odds) + np.log(sum(total.values()))
+    return {name: float(w) for name, w in weight.items()}
 
 
 def _effective(counts: BinnedCounts) -> tuple[Floats, Floats, Floats]:
@@ -375,15 +339,6 @@ def _counted(name: str, distribution: Any, value: Floats, *parameters: Tensor) -
         distribution(name, *parameters, observed=whole.astype(np.int64), dims="bin")
     else:
         pm.Potential(name, distribution.logp(value, *parameters), dims="bin")
-
-
-def _drawn(probability: Tensor, uniform: Tensor) -> Tensor:
-    """Index with these probabilities, from a Uniform: the inverse distribution function."""
-    return pt.sum(pt.cumsum(probability)[:-1] < uniform)
-
-
-def _logit(p: Floats) -> Floats:
-    return np.log(p) - np.log1p(-p)
 
 
 def _normal_cdf(z: Tensor) -> Tensor:

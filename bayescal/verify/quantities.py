@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from bayescal._draws import BinDraws
 from bayescal.estimands.errors import REPORTED, ece
-from bayescal.posterior._prior import SUB_MODELS
+from bayescal.posterior._prior import EXACT, SATURATED, SUB_MODELS
+from bayescal.posterior._saturated import is_saturated
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage import ShrinkagePosterior
@@ -18,10 +19,32 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-CALIBRATED = "P(exact calibration)"
+#: The posterior probability of exact calibration at its prior odds, which is not its share of the draws.
+CALIBRATED = "p_calibrated"
+#: Sub-models with drift; those in which a bin may or may not be off; and the parameters of the others.
+DRIFTING = tuple(name for name, (drift, _) in SUB_MODELS.items() if drift)
+ON_OR_OFF = (
+    *(name for name, (_, residual) in SUB_MODELS.items() if residual == "sparse"),
+    "runs of bins off",
+    "bins off by one amount",
+)
+RESIDUAL_PARAMETERS = {"none": (), "dense": ("tau",), "sparse": ("rho",)}
+PARAMETERS_OF: dict[str, tuple[str, ...]] = {
+    **{
+        name: (("intercept", "slope") if drift else ()) + RESIDUAL_PARAMETERS[residual]
+        for name, (drift, residual) in SUB_MODELS.items()
+    },
+    "runs of bins off": (),
+    "bins off by one amount": ("amount", "rho"),
+    "label noise": ("noise",),
+    "label noise of any rate": ("noise", "noise_rate"),
+    EXACT: (),
+}
 
 
-def of_pymc(tree: "xr.DataTree", posterior: Posterior, thresholds: tuple[float, ...]) -> dict[str, Any]:
+def of_pymc(
+    tree: "xr.DataTree", posterior: Posterior, thresholds: tuple[float, ...], *, with_calibrated: bool = False
+) -> dict[str, Any]:
     """Draws of every quantity from the chains of the PyMC model, one chain after another.
 
     Parameters
@@ -32,6 +55,8 @@ def of_pymc(tree: "xr.DataTree", posterior: Posterior, thresholds: tuple[float, 
         The closed form, for what it was given.
     thresholds : tuple of float
         Where the distribution function of the ECE is asked for.
+    with_calibrated : bool, default False
+        Whether only the probability of exact calibration is asked for; see `agreement`.
 
     Returns
     -------
@@ -41,11 +66,15 @@ def of_pymc(tree: "xr.DataTree", posterior: Posterior, thresholds: tuple[float, 
     drawn = {name: np.concatenate(values.values) for name, values in tree.posterior.items()}
     labels = tree.posterior["bin"].values
     if isinstance(posterior, ShrinkagePosterior):
-        shares = drawn.get("p_sub_model", np.empty((1, 0))).T
-        if len(shares) > len(SUB_MODELS):
-            return {CALIBRATED: shares[-1]}
-        extra = _parameters_of_pymc(drawn, only_sub_model(posterior))
-        extra |= {f"P({name})": share for name, share in zip(SUB_MODELS, shares, strict=False)}
+        shares = (
+            dict(zip(tree.posterior["hypothesis"].values, drawn["p_sub_model"].T, strict=True))
+            if ("p_sub_model" in drawn)
+            else {}
+        )
+        if with_calibrated:
+            return {CALIBRATED: shares[EXACT]}
+        extra = _parameters_of_pymc(drawn, posterior)
+        extra |= {f"P({name})": share for name, share in shares.items()}
         confidence, weight = posterior.confidence[None, labels], drawn["mass"]
     else:
         assert isinstance(posterior, DirichletPosterior)  # there is no mirror of others
@@ -57,12 +86,15 @@ def of_pymc(tree: "xr.DataTree", posterior: Posterior, thresholds: tuple[float, 
     return _labelled({**_common(bins, drawn["ece"], thresholds), **extra}, labels)
 
 
-def _parameters_of_pymc(drawn: Mapping[str, Any], only: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"off": drawn["off"] > 0} if _may_be_on_or_off(only) else {}
-    if "sub_model" not in drawn:
-        return found | {name: drawn[name] for name in ("intercept", "slope", "tau", "rho") if name in drawn}
+def _parameters_of_pymc(drawn: Mapping[str, Any], posterior: ShrinkagePosterior) -> dict[str, Any]:
+    names = sub_models_of(posterior)
+    found: dict[str, Any] = {"off": drawn["off"] > 0} if _may_be_on_or_off(posterior) else {}
+    if len(names) == 1:
+        return found | {name: drawn[name] for name in PARAMETERS_OF[names[0]]}
+    if not set(names) & set(DRIFTING):
+        return found
     # under the average, a sub-model leaves what it does not use as the prior has it
-    drift = np.array([drift for drift, _ in SUB_MODELS.values()])[drawn["sub_model"].astype(int)]
+    drift = np.isin(names, DRIFTING)[drawn["sub_model"].astype(int)]
     return found | {
         "intercept": np.where(drift, drawn["intercept"], 0.0),
         "slope": np.where(drift, drawn["slope"], 1.0),
@@ -99,32 +131,52 @@ def of_closed_form(
     fields = (drawn.bins.mass, drawn.bins.accuracy, drawn.bins.confidence, drawn.bins.weight)
     mass, accuracy, confidence, weight = (values[:, used] for values in fields)
     bins = BinDraws(mass, accuracy, confidence, drawn.bins.occupied[used], weight)
-    only = only_sub_model(posterior)
-    drift, residual = (True, None) if only is None else SUB_MODELS[only]
-    extra: dict[str, Any] = {"off": drawn.off[:, used]} if _may_be_on_or_off(only) else {}
-    if drift:
-        extra |= {"intercept": drawn.intercept, "slope": drawn.slope}
-    if residual in ("dense", "sparse"):
-        extra |= {"tau": drawn.tau} if residual == "dense" else {"rho": drawn.rho}
-    if only is None:
-        extra |= {f"P({name})": np.array([p]) for name, p in posterior.probabilities.items()}
+    names = sub_models_of(posterior)
+    extra: dict[str, Any] = {"off": drawn.off[:, used]} if _may_be_on_or_off(posterior) else {}
+    if len(names) == 1:
+        extra |= {name: getattr(drawn, name) for name in PARAMETERS_OF[names[0]]}
+    else:
+        if set(names) & set(DRIFTING):
+            extra |= {"intercept": drawn.intercept, "slope": drawn.slope}
+        extra |= {f"P({name})": np.array([posterior.probabilities[name]]) for name in names}
         extra |= {CALIBRATED: np.array([posterior.p_calibrated])}
     return _labelled({**_common(bins, ece(bins).values, thresholds), **extra}, np.flatnonzero(used))
 
 
-def only_sub_model(posterior: ShrinkagePosterior) -> str | None:
-    """The name of the sub-model, if the prior leaves just one."""
-    left = [name for name, weight in zip(SUB_MODELS, posterior.prior_options.sub_model_weights, strict=True) if weight]
-    return left[0] if len(left) == 1 else None
+def sub_models_of(posterior: ShrinkagePosterior) -> list[str]:
+    """Names of the sub-models that matter to a posterior.
+
+    Parameters
+    ----------
+    posterior : ShrinkagePosterior
+        The posterior.
+
+    Returns
+    -------
+    list of str
+        Those with a weight above 0; exact calibration alone if all bins are saturated, so that none says anything.
+    """
+    if all_saturated(posterior):
+        return [EXACT]
+    return [name for weights in posterior.prior_options.families.values() for name in weights]
 
 
-def _may_be_on_or_off(only: str | None) -> bool:
-    return only is None or SUB_MODELS[only][1] == "sparse"
+def all_saturated(posterior: ShrinkagePosterior) -> bool:
+    """Whether every bin with rows has the model of saturated bins."""
+    used = posterior.counts.occupied
+    apart = SATURATED in posterior.prior_options.sub_models
+    return bool(apart and used.any() and is_saturated(posterior.confidence[used]).all())
+
+
+def _may_be_on_or_off(posterior: ShrinkagePosterior) -> bool:
+    """Whether what is off is worth comparing: in some sub-model a bin may or may not be."""
+    some_saturated = SATURATED in posterior.prior_options.sub_models and is_saturated(posterior.confidence).any()
+    return bool(some_saturated or set(sub_models_of(posterior)) & set(ON_OR_OFF))
 
 
 def is_probability(quantity: str) -> bool:
     """Whether a quantity is the probability of an event, which has no standard deviation of its own."""
-    return quantity.startswith("P(")
+    return quantity.startswith("P(") or quantity == CALIBRATED
 
 
 def _common(bins: BinDraws, errors: Floats, thresholds: tuple[float, ...]) -> dict[str, Any]:

@@ -8,10 +8,11 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal.estimands.errors import ece
+from bayescal.posterior._prior import INDEPENDENT, SHARED
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage import ShrinkagePosterior
-from bayescal.verify.quantities import of_pymc, only_sub_model
+from bayescal.verify.quantities import of_pymc, sub_models_of
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -115,7 +116,7 @@ def reference(
     earlier: list[str] = []
     for _ in range(ATTEMPTS):
         tree = _chains(model, draws, target_accept, seed, progress)
-        drawn = of_pymc(tree, posterior, thresholds)
+        drawn = of_pymc(tree, posterior, thresholds, with_calibrated=with_calibrated)
         found = Reference(
             rows=_summary(drawn),
             thresholds=thresholds,
@@ -158,15 +159,47 @@ def mirror(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Model"
     """
     from bayescal.verify.pymc_models import dirichlet_model, shrinkage_model
 
-    if with_calibrated and not (isinstance(posterior, ShrinkagePosterior) and only_sub_model(posterior) is None):
+    if with_calibrated and not (isinstance(posterior, ShrinkagePosterior) and len(sub_models_of(posterior)) > 1):
         raise ValueError("`with_calibrated` is for the average of the shrinkage model's sub-models.")
     if isinstance(posterior, DirichletPosterior):
         variance = (posterior.relative_sd * posterior.counts.bins.widths) ** 2
         return dirichlet_model(posterior.counts, posterior.alpha, formula=posterior.formula, bin_variance=variance)
     if isinstance(posterior, ShrinkagePosterior):
-        options = asdict(posterior.prior_options)
-        return shrinkage_model(posterior.counts, only_sub_model(posterior), with_calibrated=with_calibrated, **options)
+        names = sub_models_of(posterior)
+        return shrinkage_model(
+            posterior.counts,
+            names[0] if len(names) == 1 else None,
+            with_calibrated=with_calibrated,
+            log_ratio=0.0 if with_calibrated else log_ratio(posterior),
+            **asdict(posterior.prior_options),
+        )
     raise TypeError(f"`posterior` has no mirror in PyMC: {type(posterior).__name__}.")
+
+
+def log_ratio(posterior: ShrinkagePosterior) -> float:
+    """Log evidence of the family "shared errors" less that of "independent bins"; 0 if one of them takes no part.
+
+    Parameters
+    ----------
+    posterior : ShrinkagePosterior
+        The posterior.
+
+    Returns
+    -------
+    float
+        By the closed form; see `bayescal.verify.pymc_models.shrinkage_model`.
+    """
+    families = posterior.prior_options.families
+    if not {INDEPENDENT, SHARED} <= families.keys():
+        return 0.0
+    log_evidence = posterior.log_evidence
+
+    def of(family: str) -> float:
+        weights = families[family]
+        each = [np.log(w) + log_evidence[name] for name, w in weights.items()]
+        return float(np.logaddexp.reduce(each)) - float(np.log(sum(weights.values())))
+
+    return of(SHARED) - of(INDEPENDENT)
 
 
 def _chains(model: "pm.Model", draws: int, target_accept: float, seed: int, progress: bool) -> "xr.DataTree":

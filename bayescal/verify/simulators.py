@@ -1,6 +1,7 @@
 """Data sets of known truth: parameters from each prior of the package, written once more, and data given them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -8,24 +9,31 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
 from bayescal._draws import BinDraws
-from bayescal.posterior._prior import ShrinkagePrior
+from bayescal.posterior._part import PARAMETERS
+from bayescal.posterior._prior import INDEPENDENT, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
 from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
 from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior, shrinkage_posterior
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
+from bayescal.verify.quantities import PARAMETERS_OF
 from bayescal.verify.sbc import one_by_one
 from bayescal.verify.stacked import JointDraws, StackedCounts
+from bayescal.verify.truths import (
+    is_saturated,
+    log_gamma_draws,
+    normalised,
+    saturated_accuracies,
+    truncated_normal_draws,
+    truth_of,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Draws of one shrinkage posterior, of which a random few are kept; see `one_by_one`.
 POOL = 500
-#: Sub-models in the order of `ShrinkagePosterior.probabilities`: whether there is drift, and the kind of residual.
-DRIFTS = np.array([True, False, False, True, True])
-RESIDUALS = np.array(["none", "dense", "sparse", "dense", "sparse"])
-#: How far from 0 and 1 the prior keeps a mean confidence, and where it sets the leverage of the slope.
-FLOOR, LEVERAGE_FLOOR = 1e-9, 1e-4
+#: Parameters that are ranked, of those of `ShrinkageDraws`.
+RANKED = ("intercept", "slope", "rho", "amount", "noise", "noise_rate")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +73,8 @@ class ReferenceSimulator:
         from scipy.special import expit
 
         shape = (n_sets, len(self.bins))
-        log_cell = _log_gamma_draws(np.broadcast_to(self.alpha[:, None], (2, *shape)), rng)
-        mass = _normalised(np.logaddexp(*log_cell))
+        log_cell = log_gamma_draws(np.broadcast_to(self.alpha[:, None], (2, *shape)), rng)
+        mass = normalised(np.logaddexp(*log_cell))
         accuracy = expit(log_cell[1] - log_cell[0])
         n = rng.multinomial(self.rows, mass)
         k = rng.binomial(n, accuracy)
@@ -89,7 +97,7 @@ class ReferenceSimulator:
         offset, deviation = np.zeros(n.shape), np.zeros(cells.shape)
         again = np.ones(n.shape, bool)
         while again.any():
-            mean = widths * _truncated_normal_draws(n.shape, rng)
+            mean = widths * truncated_normal_draws(n.shape, rng)
             total = cells * mean + np.sqrt(cells) * self._sd * rng.standard_normal(cells.shape)
             offset, deviation = np.where(again, mean, offset), np.where(again, total, deviation)
             again = np.abs(deviation.sum(axis=0)) > n * widths / 2
@@ -152,14 +160,15 @@ def reference_simulator(
 class ShrinkageSimulator:
     r"""The shrinkage prior as a source of data; made by `shrinkage_simulator`.
 
-    It shares no code with the sampler under test: Betas come from gammas on a logarithmic scale, tau from its density
-    by inversion or rejection, and there is no grid.
+    It shares no code with the sampler under test; see `bayescal.verify.truths`.
 
     Mean confidences are uniform in their bins: the posterior is given them, whatever they are. Where a bin is not off
     and there is no drift, its accuracy *is* the mean confidence of the counts, to the last bit, so that such truths
     tie with such draws. Bins without rows are left out, as the posterior does: they have mass 0 and gap 0, and the
     others' masses sum to 1. That loses nothing: rescaled, the other components of a Dirichlet are a Dirichlet again
-    and independent of those left out, and which bins those are is a function of the data.
+    and independent of those left out, and which bins those are is a function of the data. Sub-models describe the
+    other bins, given which these are. Saturated bins are never all exactly as stated, in truths and in draws: that
+    state has no prior probability.
 
     Parameters
     ----------
@@ -183,41 +192,41 @@ class ShrinkageSimulator:
 
     def simulate(self, n_sets: int, rng: np.random.Generator) -> tuple[JointDraws, StackedCounts]:
         """Draw parameters from the prior, and data given each; see `Simulator`."""
-        from scipy.special import expit, logit
-
         shape = (n_sets, len(self.bins))
         mass, n = self._rows(shape, rng)
         confidence = self.bins.edges[:-1] + self.bins.widths * rng.random(shape)
-        sub_model = rng.choice(5, n_sets, p=np.exp(self.prior.log_weights))
-        drift, residual = DRIFTS[sub_model], RESIDUALS[sub_model]
-        intercept = np.where(drift, rng.normal(0, self.prior.intercept_sd, n_sets), 0.0)
-        log_slope = np.where(drift, rng.normal(0, self.prior.log_slope_sd, n_sets), 0.0)
-        x = logit(np.clip(confidence, LEVERAGE_FLOOR, 1 - LEVERAGE_FLOOR))
-        eta = logit(np.clip(confidence, FLOOR, 1 - FLOOR)) + intercept[:, None] + np.expm1(log_slope)[:, None] * x
-        rho = np.where(residual == "sparse", rng.choice(self.prior.rho, n_sets), 0.0)
-        off = np.where((residual == "dense")[:, None], True, rng.random(shape) < rho[:, None]) & (n > 0)
-        accuracy = np.where(off, _scattered(eta, self._tau(residual, shape, rng), rng), expit(eta))
+        apart = is_saturated(confidence) & (SATURATED in self.prior.sub_models)
+        described = (n > 0) & ~apart
+        names = self.prior.names
+        sub_model = rng.choice(len(names), n_sets, p=prior_probabilities(self.prior))
+        accuracy, off, exact = saturated_accuracies(confidence, rng), apart & (n > 0), np.zeros(shape, bool)
+        behind = {name: np.full(n_sets, PARAMETERS[name]) for name in self._ranked}
+        for i in np.unique(sub_model):
+            of = np.flatnonzero(sub_model == i)
+            truth = truth_of(names[i], confidence[of], described[of], self.prior, rng)
+            accuracy[of] = np.where(apart[of], accuracy[of], truth.accuracy)
+            off[of] |= truth.off
+            exact[of] = truth.exact
+            for name in truth.parameters.keys() & behind.keys():
+                behind[name][of] = truth.parameters[name]
         counts = self._counts(n, rng.binomial(n, accuracy), confidence)
         seen = np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), self.bins.midpoints)
-        accuracy = np.where((drift[:, None] | off) & counts.occupied, accuracy, seen)
-        behind = _behind(sub_model, intercept, np.exp(log_slope), rho, off)
-        truth = _all_bins(mass[None], accuracy[None], seen[None], {name: v[None] for name, v in behind.items()})
-        return truth, counts
+        accuracy = np.where((apart | ~exact) & counts.occupied, accuracy, seen)
+        parameters = _behind(sub_model, off, behind)
+        truths = _all_bins(mass[None], accuracy[None], seen[None], {name: v[None] for name, v in parameters.items()})
+        return truths, counts
+
+    @property
+    def _ranked(self) -> list[str]:
+        """Parameters that some sub-model has; not tau, whose draws lie on a grid."""
+        return [p for p in RANKED if any(p in PARAMETERS_OF[name] for name in self.prior.names)]
 
     def _rows(self, shape: tuple[int, int], rng: np.random.Generator) -> tuple[Floats, Ints]:
         """Masses, and rows in each bin."""
         alpha = 2 / shape[1] if self.prior.mass_alpha is None else self.prior.mass_alpha
-        log_mass = _log_gamma_draws(np.full(shape, alpha), rng)
-        n = rng.multinomial(self.rows, _normalised(log_mass))
-        return _normalised(np.where(n > 0, log_mass, -np.inf)), n
-
-    def _tau(self, residual: NDArray[np.str_], shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-        """Of every bin: one for all under a dense residual, half-Normal on (0, 1); else of density c tau^(c-1)."""
-        tau = np.abs(rng.normal(0, self.prior.dense_scale, shape[0]))
-        while (outside := tau >= 1).any():
-            tau[outside] = np.abs(rng.normal(0, self.prior.dense_scale, int(outside.sum())))
-        each = (1 - rng.random(shape)) ** (1 / self.prior.sparse_shape)
-        return np.where((residual == "dense")[:, None], tau[:, None], each)
+        log_mass = log_gamma_draws(np.full(shape, alpha), rng)
+        n = rng.multinomial(self.rows, normalised(log_mass))
+        return normalised(np.where(n > 0, log_mass, -np.inf)), n
 
     def _counts(self, n: Ints, k: Ints, confidence: Floats) -> StackedCounts:
         cells = np.stack([n - k, k])
@@ -252,7 +261,53 @@ class JointPosterior:
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> JointDraws:
         """Draw bins and parameters; see `joint_draws`."""
-        return joint_draws(self.shrinkage.sample_all(n_draws, rng=rng))
+        return joint_draws(sample_not_as_stated(self.shrinkage, n_draws, np.random.default_rng(rng)))
+
+
+def sample_not_as_stated(posterior: ShrinkagePosterior, n_draws: int, rng: np.random.Generator) -> ShrinkageDraws:
+    """Draw given that the saturated bins are not all exactly as stated; without such bins, just draw.
+
+    Parameters
+    ----------
+    posterior : ShrinkagePosterior
+        The posterior.
+    n_draws : int
+        Number of draws.
+    rng : Generator
+        Randomness.
+
+    Returns
+    -------
+    ShrinkageDraws
+        That state has odds that depend on the data and no prior probability, so no truth can be drawn from it.
+    """
+    used = posterior.counts.occupied
+    apart = used & is_saturated(posterior.confidence) & (SATURATED in posterior.prior_options.sub_models)
+    if not apart.any():
+        return posterior.sample_all(n_draws, rng=rng)
+    drawn = posterior.sample_all(n_draws + n_draws // 10 + 40, rng=rng)  # at most 5 % are as stated
+    return take(drawn, np.flatnonzero(drawn.off[:, apart].any(axis=1))[:n_draws])
+
+
+def take(drawn: ShrinkageDraws, index: NDArray[np.intp]) -> ShrinkageDraws:
+    """Some of the draws.
+
+    Parameters
+    ----------
+    drawn : ShrinkageDraws
+        The draws.
+    index : ndarray of int
+        Which ones.
+
+    Returns
+    -------
+    ShrinkageDraws
+        Those, in that order.
+    """
+    bins, confidence = drawn.bins, drawn.bins.confidence
+    some = {f.name: getattr(drawn, f.name)[index] for f in fields(drawn) if f.name != "bins"}
+    mass = bins.mass[index]
+    return ShrinkageDraws(BinDraws(mass, bins.accuracy[index], confidence, bins.occupied, mass), **some)
 
 
 def joint_draws(drawn: ShrinkageDraws) -> JointDraws:
@@ -266,26 +321,49 @@ def joint_draws(drawn: ShrinkageDraws) -> JointDraws:
     Returns
     -------
     JointDraws
-        The bins, and behind them sub_model (its index), intercept, slope, rho (0 but under a sparse residual) and
-        bins_off (their number). Not tau: its draws lie on a grid.
+        The bins, and behind them sub_model (its index), bins_off (their number), intercept, slope, rho, amount, noise
+        and noise_rate (as without drift, or 0, where a sub-model does not have them). `sbc` ranks those that the truths
+        have too. Not tau: its draws lie on a grid.
     """
-    bins, rho = drawn.bins, np.nan_to_num(drawn.rho)
-    behind = _behind(drawn.sub_model, drawn.intercept, drawn.slope, rho, drawn.off)
+    bins = drawn.bins
+    behind = _behind(drawn.sub_model, drawn.off, {name: getattr(drawn, name) for name in RANKED})
     return JointDraws(bins.mass, bins.accuracy, bins.confidence, bins.occupied, bins.weight, behind)
 
 
-def _behind(sub_model: Ints, intercept: Floats, slope: Floats, rho: Floats, off: NDArray[np.bool_]) -> dict[str, Any]:
-    return {
-        "sub_model": sub_model,
-        "intercept": intercept,
-        "slope": slope,
-        "rho": rho,
-        "bins_off": off.sum(axis=-1),
+def _behind(sub_model: Ints, off: NDArray[np.bool_], parameters: Mapping[str, Floats]) -> dict[str, Any]:
+    ranked = {name: np.nan_to_num(values) for name, values in parameters.items()}
+    return {"sub_model": sub_model, "bins_off": off.sum(axis=-1)} | ranked
+
+
+def prior_probabilities(prior: ShrinkagePrior) -> Floats:
+    """Prior probabilities of the sub-models, where they are known: with one family of the pool.
+
+    Parameters
+    ----------
+    prior : ShrinkagePrior
+        The prior.
+
+    Returns
+    -------
+    ndarray
+        In the order of ``prior.names``.
+    """
+    weight = {
+        name: (POOL_WEIGHT if family in POOLED else sum(of.values())) * w / sum(of.values())
+        for family, of in prior.families.items()
+        for name, w in of.items()
     }
+    each = np.array([weight.get(name, 0.0) for name in prior.names])
+    return each / each.sum()
 
 
 def shrinkage_simulator(
-    *, bins: Any = 15, rows: int = 500, mass_alpha: float = 2.0, **prior: Any
+    *,
+    bins: Any = 15,
+    rows: int = 500,
+    mass_alpha: float = 2.0,
+    sub_models: Sequence[str] = (INDEPENDENT,),
+    **prior: Any,
 ) -> ShrinkageSimulator:
     """Make data sets from the shrinkage prior, for `sbc`.
 
@@ -297,6 +375,9 @@ def shrinkage_simulator(
         Rows of each data set.
     mass_alpha : float, default 2.0
         Dirichlet parameter of each bin's mass. The package's own default, 2 / M, leaves most bins without rows.
+    sub_models : sequence of str, default ("independent bins",)
+        As for `shrinkage_posterior`. The families "independent bins" and "shared errors" cannot both take part: their
+        linear pool is no posterior of any prior.
     **prior
         Other constants of the prior, as for `shrinkage_posterior`.
 
@@ -308,7 +389,7 @@ def shrinkage_simulator(
     Raises
     ------
     ValueError, TypeError
-        As `shrinkage_posterior` does, or if `rows` is not a positive integer.
+        As `shrinkage_posterior` does, if both families of the pool take part, or if `rows` is not a positive integer.
 
     Examples
     --------
@@ -317,7 +398,13 @@ def shrinkage_simulator(
     (array([50, 50, 50]), ['bins_off', 'intercept', 'rho', 'slope', 'sub_model'])
     """
     made = make_bins(bins)
-    empty = shrinkage_posterior(BinnedCounts.empty(made), mass_alpha=mass_alpha, **prior)
+    empty = shrinkage_posterior(BinnedCounts.empty(made), mass_alpha=mass_alpha, sub_models=sub_models, **prior)
+    pool = [family for family in POOLED if family in empty.prior_options.families]
+    if len(pool) > 1:
+        raise ValueError(
+            f"`sub_models` must leave out one of {pool}: the linear pool of the two is the posterior of no prior. "
+            f"Simulate each, as in `sub_models=[{SHARED!r}]`."
+        )
     return ShrinkageSimulator(made, _checks.whole_number("rows", rows), empty.prior_options)
 
 
@@ -326,34 +413,6 @@ def shrinkage_simulator(
 
 def _all_bins(mass: Floats, accuracy: Floats, confidence: Floats, behind: dict[str, Any] | None = None) -> JointDraws:
     return JointDraws(mass, accuracy, confidence, np.ones(mass.shape[-1], bool), mass, behind or {})
-
-
-def _normalised(log_mass: Floats) -> Floats:
-    """Masses that sum to 1 over the last axis; what is -inf has none."""
-    mass = np.exp(log_mass - log_mass.max(axis=-1, keepdims=True))
-    return mass / mass.sum(axis=-1, keepdims=True)
-
-
-def _scattered(eta: Floats, tau: Floats, rng: np.random.Generator) -> Floats:
-    """Betas of mean h = expit(eta) and standard deviation tau sqrt(h (1 - h))."""
-    from scipy.special import expit
-
-    kappa = 1 / tau**2 - 1
-    with np.errstate(over="ignore"):
-        return expit(_log_gamma_draws(kappa * expit(eta), rng) - _log_gamma_draws(kappa * expit(-eta), rng))
-
-
-def _log_gamma_draws(shape: Floats, rng: np.random.Generator) -> Floats:
-    """Logarithms of gamma draws, however small the shape: G(a) = G(a + 1) U^(1/a)."""
-    return np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
-
-
-def _truncated_normal_draws(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-    """Normal of variance 1/12 truncated to [-1/2, 1/2], by rejection."""
-    drawn = rng.normal(0, np.sqrt(1 / 12), shape)
-    while (outside := np.abs(drawn) > 0.5).any():
-        drawn[outside] = rng.normal(0, np.sqrt(1 / 12), int(outside.sum()))
-    return drawn
 
 
 def _cell_log_likelihood(bins: BinDraws, n: Floats, k: Floats) -> Floats:

@@ -23,7 +23,7 @@ from pages import cells, fill, rounded, save_parts, table, versions_of
 from rich.console import Console
 
 import bayescal as bc
-from bayescal.posterior._prior import SUB_MODELS
+from bayescal.posterior._prior import EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED
 from bayescal.verify.agreement import agreement
 from bayescal.verify.controls import run_controls
 from bayescal.verify.mistakes import controls
@@ -46,6 +46,11 @@ SEED = 4
 PROGRAMS = ("bayescal", "numpy", "scipy", "pymc", "pytensor", "arviz", "nutpie")
 #: Shipped predictions: most rows in the top bin; and few rows, nearly all of them in the two bins at the ends.
 DIGITS, CANCER = ("digits", "logistic_regression"), ("breast_cancer", "naive_bayes")
+CANCER_FOREST = ("breast_cancer", "random_forest")
+#: Edges with two bins in which all confidences are within 1e-4 of 0 and of 1.
+SATURATED_ENDS = (0.0, 0.0001, 0.1, 0.5, 0.9, 0.9999, 1.0)
+#: The same for simulation-based calibration, with two such bins at each end.
+SATURATED_BINS = (0, 4e-5, 8e-5, 0.4, 0.7, 1 - 8e-5, 1 - 4e-5, 1)
 #: Largest difference from PyMC in Monte Carlo standard errors; R-hat; chances of a false alarm for one right sampler.
 LARGEST_Z, LARGEST_R_HAT, SBC_ERROR_RATE, CONTROLS_ERROR_RATE = 5.0, 1.01, 1e-4, 1e-6
 CHAINS, TUNE, TARGET_ACCEPT = 4, 1500, 0.95
@@ -54,8 +59,12 @@ TOO_WIDE, POWER_RUNS, POWER_REPEATS = (1.05, 1.2), (100, 1000, 10_000), 20
 #: Two samples of so many draws, a shift in standard deviations, a level, and how often a failing test is tried again.
 KS_DRAWS, KS_SHIFT, KS_LEVEL, KS_TRIES, KS_REPEATS = 10_000, 0.05, 0.05, 3, 1000
 ONE_SAMPLE_DRAWS, ONE_SAMPLE_LEVEL, ONE_SAMPLE_REPEATS = 300_000, 1e-6, 200
-#: The wrong sampler of the picture.
+#: The right sampler of the picture, and the wrong one.
+SHOWN_SAMPLER = "independent bins, 500 rows"
 SHOWN_FACTOR = 1.1
+
+#: What is compared in the quick form.
+QUICK = ("reference model, jeffreys prior", "shrinkage: smooth drift", "shrinkage: label noise")
 
 console = Console(stderr=True, highlight=False)
 Row = dict[str, Any]
@@ -74,10 +83,10 @@ class Settings:
 # --- closed form against PyMC
 
 
-def counts_of(data: tuple[str, str]) -> bc.BinnedCounts:
-    """Fifteen bins of a shipped prediction set, as `evaluate` counts them."""
+def counts_of(data: tuple[str, str], bins: Any = 15) -> bc.BinnedCounts:
+    """Bins of a shipped prediction set, as `evaluate` counts them."""
     stored = getattr(bc.datasets, f"load_{data[0]}")()
-    return bc.evaluate(stored.y_true, stored.y_prob[data[1]], draws=2, rng=SEED).counts
+    return bc.evaluate(stored.y_true, stored.y_prob[data[1]], bins=bins, draws=2, rng=SEED).counts
 
 
 def said(data: tuple[str, str]) -> str:
@@ -90,20 +99,25 @@ def posteriors() -> Iterator[tuple[str, tuple[str, str], Any, dict[str, bool]]]:
     for alpha in ("reference", "jeffreys"):
         yield f"reference model, {alpha} prior", DIGITS, bc.dirichlet_posterior(counts_of(DIGITS), alpha=alpha), {}
     yield "reference model, reference prior", CANCER, bc.dirichlet_posterior(counts_of(CANCER)), {}
-    for i, name in enumerate(SUB_MODELS):
-        only = bc.shrinkage_posterior(counts_of(DIGITS), sub_model_weights=np.eye(len(SUB_MODELS))[i])
-        yield f"shrinkage: {name}", DIGITS, only, {}
+    for name in NAMES:
+        if name != EXACT:  # see `exact_calibration`
+            yield f"shrinkage: {name}", DIGITS, bc.shrinkage_posterior(counts_of(DIGITS), sub_models=[name]), {}
+    ends = counts_of(CANCER, SATURATED_ENDS)
+    yield "shrinkage: saturated bins and noise", CANCER, bc.shrinkage_posterior(ends, sub_models=[NOISE, SATURATED]), {}
     for data in (DIGITS, CANCER):
-        yield "shrinkage: the average", data, bc.shrinkage_posterior(counts_of(data)), {}
+        five = bc.shrinkage_posterior(counts_of(data), sub_models=[INDEPENDENT])
+        yield "shrinkage: independent bins", data, five, {}
+    for data in (DIGITS, CANCER_FOREST):
+        yield "shrinkage: the default", data, bc.shrinkage_posterior(counts_of(data)), {}
     everything = bc.shrinkage_posterior(counts_of(DIGITS))
-    yield "shrinkage: P(exact calibration)", DIGITS, everything, {"with_calibrated": True}
+    yield "shrinkage: p_calibrated", DIGITS, everything, {"with_calibrated": True}
 
 
 def agreements(settings: Settings) -> list[Row]:
     """Compare every posterior with its twin, and exact calibration with two formulas."""
     chosen = list(posteriors())
     if settings.quick:
-        chosen = [chosen[0], chosen[3]]
+        chosen = [row for row in chosen if row[0] in QUICK]
     rows = []
     for (name, data, posterior, options), rng in zip(
         chosen, np.random.default_rng(SEED).spawn(len(chosen)), strict=True
@@ -260,21 +274,28 @@ def shipped_data() -> list[Row]:
 
 
 def simulators() -> dict[str, Any]:
-    """Every sampler, under priors that make different problems; 15 bins."""
+    """Every sampler, under priors that make different problems; 15 bins, or 7 where some are saturated."""
     return {
         "reference model, reference prior": reference_simulator(),
         "reference model, jeffreys prior": reference_simulator(alpha="jeffreys"),
         "reference model, uniform prior": reference_simulator(alpha="uniform"),
         "reference model, jeffreys prior, weights": reference_simulator(alpha="jeffreys", weight=3.0, discarded=60),
-        "shrinkage model, 500 rows": shrinkage_simulator(),
-        "shrinkage model, 20 rows": shrinkage_simulator(rows=20),
+        SHOWN_SAMPLER: shrinkage_simulator(),
+        "independent bins, 20 rows": shrinkage_simulator(rows=20),
+        "shared errors, 500 rows": shrinkage_simulator(sub_models=[SHARED]),
+        "shared errors, 20 rows": shrinkage_simulator(sub_models=[SHARED], rows=20),
+        "noisy labels, 500 rows": shrinkage_simulator(sub_models=[NOISE]),
+        "noisy labels, 20 rows": shrinkage_simulator(sub_models=[NOISE], rows=20),
+        "all but independent bins, 500 rows": shrinkage_simulator(sub_models=[SHARED, NOISE, EXACT]),
+        "saturated bins, 200 rows": shrinkage_simulator(bins=SATURATED_BINS, rows=200, sub_models=[NOISE, SATURATED]),
     }
 
 
 def simulation_based_calibration(settings: Settings) -> tuple[list[Row], dict[str, Any]]:
     """Ranks of every sampler; and the histograms that the picture needs."""
     rows, ranks = [], {}
-    for (name, simulator), rng in zip(simulators().items(), np.random.default_rng(SEED).spawn(6), strict=True):
+    every = simulators()
+    for (name, simulator), rng in zip(every.items(), np.random.default_rng(SEED).spawn(len(every)), strict=True):
         with timed(f"{settings.runs} data sets, {name}") as row:
             ranks[name] = sbc(simulator, runs=settings.runs, rng=rng, workers=settings.workers, progress=True)
             row |= {
@@ -288,7 +309,7 @@ def simulation_based_calibration(settings: Settings) -> tuple[list[Row], dict[st
         rows.append(row)
     wrong = reference_simulator(alpha="uniform")
     ranks["wrong"] = sbc(wrong, TooWide(wrong, SHOWN_FACTOR), runs=settings.runs, rng=SEED)
-    return rows, {name: histograms(ranks[name]) for name in ("shrinkage model, 500 rows", "wrong")}
+    return rows, {name: histograms(ranks[name]) for name in (SHOWN_SAMPLER, "wrong")}
 
 
 @dataclass(frozen=True)
@@ -544,7 +565,7 @@ def draw(numbers: dict[str, Any]) -> Any:
 
     plt.switch_backend("agg")
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-    said_of = ["the shrinkage sampler", f"a wrong sampler: accuracies {percent(SHOWN_FACTOR - 1)} too wide"]
+    said_of = ["the sampler of independent bins", f"a wrong sampler: accuracies {percent(SHOWN_FACTOR - 1)} too wide"]
     for ax, stored, name in zip(panels, numbers["ranks"], said_of, strict=True):
         plot_ranks(ranks_of(stored["histograms"]), ax)
         ax.set_title(f"{name}\n{ax.get_title(loc='left')}", loc="left", fontsize=9.5)

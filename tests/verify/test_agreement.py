@@ -36,7 +36,9 @@ def load(path):
 def test_there_is_a_reference_of_every_model():
     names = {path.stem for path in STORED}
     assert {"digits_dirichlet", "digits_shrinkage", "digits_a_few_bins_off", "digits_smooth_drift"} <= names
-    assert len(names) == 11
+    new = ["runs_of_bins_off", "bins_off_by_one_amount", "label_noise", "label_noise_of_any_rate", "logistic_default"]
+    assert {f"digits_{name}" for name in new} | {"cancer_saturated"} <= names
+    assert len(names) == 17
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda p: p.stem)
@@ -52,7 +54,7 @@ def test_closed_forms_agree_with_the_stored_references(path):
     assert max(row["r_hat"] for row in found.rows.values()) < LARGEST_R_HAT
     result = compare(posterior(), found, draws=100_000, rng=1)
     assert result.agrees, result.verdict
-    assert len(result.rows) > 25
+    assert len(result.rows) >= 25
 
 
 @pytest.mark.parametrize(
@@ -67,6 +69,9 @@ def test_closed_forms_agree_with_the_stored_references(path):
         ("digits_many_bins_off", {"dense_scale": 0.25}, "tau"),
         ("digits_a_few_bins_off", {"rho": (0.05, 0.15, 0.3)}, "rho"),
         ("digits_smooth_drift", {"log_slope_sd": 0.6}, "slope"),
+        ("digits_logistic_default", {"sub_model_weights": (2, 1, 1, 1, 1)}, "P("),
+        ("digits_logistic_default", {"rho": (0.05, 0.15)}, "P("),
+        ("cancer_saturated", {"mass_alpha": 1.0}, "mass"),
     ],
 )
 def test_another_prior_is_not_what_was_stored(name, changes, seen):
@@ -223,7 +228,7 @@ def test_the_original_weights_are_taken_from_the_cells(counts):
 
 
 def test_only_the_average_can_take_in_exact_calibration(counts):
-    for posterior in (dirichlet_posterior(counts), shrinkage_posterior(counts, sub_model_weights=(1, 0, 0, 0, 0))):
+    for posterior in (dirichlet_posterior(counts), shrinkage_posterior(counts, sub_models=["smooth drift"])):
         with pytest.raises(ValueError, match="`with_calibrated` is for the average"):
             mirror(posterior, with_calibrated=True)
 
@@ -273,6 +278,51 @@ def test_a_rare_event_that_the_chains_never_saw_is_no_difference(counts):
     assert seen["z"] == pytest.approx(expected)
 
 
+def test_the_mirror_of_the_pool_divides_weights_by_the_evidences(counts):
+    """By hand: averages of the evidences within each family, by the weights that are documented."""
+    posterior = shrinkage_posterior(counts)
+    evidence = {name: np.exp(value) for name, value in posterior.log_evidence.items()}
+    five = np.mean([evidence[name] for name in list(evidence)[:5]])
+    two = (evidence["runs of bins off"] + 0.5 * evidence["bins off by one amount"]) / 1.5
+    assert references.log_ratio(posterior) == pytest.approx(np.log(two / five))
+    assert references.log_ratio(shrinkage_posterior(counts, sub_models=["shared errors"])) == 0.0
+    # the mirror has these weights: at each point the shares of the families differ by that ratio
+    few = ["smooth drift", "bins off by one amount"]
+    posterior = shrinkage_posterior(counts, sub_models=few)
+    ratio = references.log_ratio(posterior)
+    for with_calibrated, expected in ((False, ratio), (True, 0.0)):
+        model = mirror(posterior, with_calibrated=with_calibrated)
+        found, plain = (
+            m.compile_fn(m.replace_rvs_by_values([m["p_sub_model"], m.logp()]), mode="FAST_COMPILE")(m.initial_point())[
+                0
+            ]
+            for m in (model, shrinkage_model(counts, with_calibrated=with_calibrated, sub_models=few))
+        )
+        odds = [np.log(p[1] / p[0]) for p in (found, plain)]
+        assert odds[0] == pytest.approx(odds[1] - expected)
+
+
+def test_a_wrong_evidence_of_a_family_would_show(counts, monkeypatch):
+    """The stored reference of the pool was made with the right ratio; a closed form of other shares does not agree."""
+    found, posterior = load(next(path for path in STORED if path.stem == "digits_logistic_default"))
+    right = posterior()
+    shares = right.probabilities
+    assert right.family_probabilities["independent bins"] == pytest.approx(right.family_probabilities["shared errors"])
+    names = list(shares)
+    moved = shares | {n: shares[n] * 1.2 for n in names[:5]} | {n: shares[n] * 0.8 for n in names[5:7]}
+    right.__dict__["probabilities"] = moved
+    result = compare(right, found, draws=50_000, rng=1)
+    assert not result.agrees
+    assert any(row["quantity"] == "P(runs of bins off)" for row in result.apart)
+
+
+def test_all_bins_saturated_leave_nothing_to_the_sub_models():
+    counts = BinnedCounts.from_arrays([0, 1, 0, 1, 1], [0.0, 1.0, 0.0, 1.0, 1.0], bins=2)
+    model = mirror(shrinkage_posterior(counts))
+    assert [v.name for v in model.free_RVs] == ["rate", "contrary", "u_stated"]
+    assert list(model.coords["hypothesis"]) == ["exact calibration"]
+
+
 def test_only_what_has_a_mirror_is_compared(counts):
     class Other:
         counts = BinnedCounts.empty(2)
@@ -286,13 +336,16 @@ def test_only_what_has_a_mirror_is_compared(counts):
 def test_the_mirror_is_of_what_the_posterior_believes(counts):
     """The free variables name the model; its constants are the posterior's, so densities are those of its options."""
     for options in ({"dense_scale": 0.4}, {"mass_alpha": 3.0}, {"sub_model_weights": (1, 2, 3, 4, 5)}):
+        options |= {"sub_models": ["independent bins"]}
         posterior = shrinkage_posterior(counts, **options)
-        model, plain = mirror(posterior), shrinkage_model(counts)
+        model, plain = mirror(posterior), shrinkage_model(counts, sub_models=["independent bins"])
         at = model.initial_point()
         density = [m.compile_logp(mode="FAST_COMPILE")(at) for m in (model, shrinkage_model(counts, **options), plain)]
         assert density[0] == density[1] != density[2]
-    only = shrinkage_posterior(counts, sub_model_weights=(0, 0, 1, 0, 0))
+    only = shrinkage_posterior(counts, sub_models=["a few bins off"])
     assert [v.name for v in mirror(only).free_RVs] == ["rate", "u_accuracy", "tau_of_bin", "u_off", "u_rho"]
     with_all = mirror(shrinkage_posterior(counts), with_calibrated=True)
-    assert len(with_all.coords["hypothesis"]) == 6
+    assert len(with_all.coords["hypothesis"]) == 10
+    five = mirror(shrinkage_posterior(counts, sub_models=["independent bins"]), with_calibrated=True)
+    assert len(five.coords["hypothesis"]) == 6
     assert [v.name for v in mirror(dirichlet_posterior(counts)).free_RVs] == ["rate", "mu"]

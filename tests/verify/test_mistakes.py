@@ -55,6 +55,30 @@ def test_the_mistakes_of_the_shrinkage_sampler():
     assert len(set(names)) == len(names)
 
 
+def test_each_new_sub_model_has_several_mistakes():
+    wanted = [
+        "runs: changes forgotten, all bins one segment",
+        "runs: off by the prior, whatever the counts",
+        "runs: shift of the wrong sign",
+        "runs: likelihood of the first bin alone",
+        "runs: neighbouring segments tied",
+        "amount: all bins that are off are above",
+        "amount: rho = 1/2",
+        "amount: that of another draw",
+        "noise: rate 1/2 where it is unknown",
+        "noise: share of the prior",
+        "noise: u for u^2",
+        "saturated: Beta(1, 1)",
+        "saturated: contrary outcomes forgotten",
+        "families by prior weight: evidence forgotten",
+        "weight of the pool forgotten: all sub-models equal",
+    ]
+    names = [control.name for control in controls("shrinkage")]
+    assert set(wanted) <= set(names)
+    for prefix in ("runs", "amount", "noise", "saturated"):
+        assert sum(name.startswith(f"{prefix}:") for name in names) >= 5
+
+
 def test_problems_and_samplers():
     every = controls()
     assert len(every) == len(controls("dirichlet")) + len(controls("shrinkage"))

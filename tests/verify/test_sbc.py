@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bayescal import dirichlet_posterior
+from bayescal.verify.mistakes import SATURATED_ENDS
 from bayescal.verify.sbc import Ranks, one_by_one, sbc
 from bayescal.verify.simulators import reference_simulator, shrinkage_simulator
 from bayescal.verify.stacked import JointDraws
@@ -167,15 +168,25 @@ def test_the_dirichlet_sampler_is_calibrated(options):
 
 
 @pytest.mark.parametrize(
-    ("options", "runs"),
-    [({"bins": 9, "rows": 150}, 300), ({"bins": 4, "rows": 8, "mass_alpha": 0.5}, 200)],
-    ids=["nine bins", "few rows, bins without any"],
+    ("options", "runs", "ranked"),
+    [
+        ({"bins": 9, "rows": 150}, 300, {"intercept", "slope", "rho"}),
+        ({"bins": 4, "rows": 8, "mass_alpha": 0.5}, 200, {"intercept", "slope", "rho"}),
+        ({"bins": 9, "rows": 300, "sub_models": ["shared errors"]}, 600, {"amount", "rho"}),
+        ({"bins": 9, "rows": 300, "sub_models": ["noisy labels"]}, 600, {"noise", "noise_rate"}),
+        (
+            {"bins": SATURATED_ENDS, "rows": 300, "sub_models": ["shared errors", "noisy labels", "saturated bins"]},
+            600,
+            {"amount", "rho", "noise", "noise_rate"},
+        ),
+    ],
+    ids=["nine bins", "few rows, bins without any", "shared errors", "noisy labels", "saturated bins"],
 )
-def test_the_shrinkage_sampler_is_calibrated(options, runs):
+def test_the_shrinkage_sampler_is_calibrated(options, runs, ranked):
     """False alarm rate 1e-6. A posterior takes some 15 ms, so these are few; `make verify` makes 10 000 of 15 bins."""
     ranks = sbc(shrinkage_simulator(**options), runs=runs, rng=15)
     assert ranks.rejected(ERROR_RATE) == []
-    assert {"sub_model", "intercept", "slope", "rho", "bins_off"} <= set(ranks.samples)
+    assert {"ece", "sub_model", "bins_off"} | ranked <= set(ranks.samples)
 
 
 def test_one_data_set_after_the_other():

@@ -165,10 +165,106 @@ def test_truths_tie_with_draws_where_both_are_exactly_calibrated():
     ties = (drawn.accuracy == truth.accuracy).sum(axis=0)
     assert on.sum() > 100
     assert ties[on].min() > 0
-    assert ties[~on].max() == 0
+    between = (truth.accuracy[0] > 0) & (truth.accuracy[0] < 1)  # some accuracies round to 1, in truths and in draws
+    assert ties[~on & between].max() == 0
     still = drawn.behind["intercept"] == 0
     assert still.all()
     np.testing.assert_array_equal(drawn.behind["slope"], 1.0)
+
+
+# --- its other sub-models
+
+
+def test_runs_are_segments_of_one_shift(close_to, mcse):
+    """At each inner edge a change with probability min(c / (M - 1), 0.9), c of 1, 4, 16; half of all segments off.
+
+    So two neighbours that are off have one shift if they share a segment, and a bin is off with probability 1/2; the
+    variance of a shift is E tau^2 = 2.5^2 / 5.
+    """
+    truth, counts = simulated(20_000, 10, bins=5, rows=4000, mass_alpha=30.0, sub_models=["runs of bins off"])
+    assert counts.n.min() > 0
+    shift = special.logit(truth["accuracy"]) - special.logit(truth["confidence"])
+    off = truth["accuracy"] != truth["confidence"]
+    np.testing.assert_array_equal(truth["bins_off"], off.sum(axis=1))
+    close_to(off.mean(axis=0), 0.5, mcse.mean(off), "off")
+    stay = 1 - np.mean(np.minimum(np.array([1, 4, 16]) / 4, 0.9))
+    same = off[:, :-1] & off[:, 1:] & (np.abs(np.diff(shift, axis=1)) < 1e-6)
+    close_to(same.mean(axis=0), stay / 2, mcse.mean(same), "same shift")
+    square = np.where(off, shift**2, 0)[:, 1:4] / 0.5  # away from 0 and 1, where logits lose digits
+    close_to(square.mean(axis=0), 2.5**2 / 5, mcse.mean(square), "variance of a shift")
+
+
+def test_segments_leave_out_bins_without_rows():
+    """Neighbours are those with rows: the changes are those of the bins in use."""
+    truth, counts = simulated(2000, 11, bins=9, rows=5, sub_models=["runs of bins off"], mass_alpha=0.3)
+    empty = counts.n == 0
+    assert 0.3 < empty.mean() < 0.9
+    np.testing.assert_array_equal(truth["accuracy"][empty], truth["confidence"][empty])
+    assert (truth["bins_off"] <= (~empty).sum(axis=1)).all()
+
+
+def test_one_amount_on_the_scale_of_the_arcsine(close_to, mcse):
+    """All bins that are off are off by the amount, up or down; its logarithm is uniform; rho of them are off."""
+    truth, counts = simulated(20_000, 12, bins=4, rows=4000, sub_models=["bins off by one amount"])
+    angle = np.arcsin(np.sqrt(truth["accuracy"])) - np.arcsin(np.sqrt(truth["confidence"]))
+    off = (truth["accuracy"] != truth["confidence"]) & (counts.n > 0)
+    inside = off & (truth["accuracy"] > 0) & (truth["accuracy"] < 1)
+    amount = np.repeat(truth["amount"][:, None], 4, axis=1)
+    np.testing.assert_allclose(np.abs(angle[inside]), amount[inside], rtol=1e-6)
+    log_amount = np.log(truth["amount"])
+    close_to(log_amount.mean(), np.log(1e-4 * 0.7) / 2, mcse.mean(log_amount), "log amount")
+    close_to(log_amount.std(ddof=1), np.log(7000) / np.sqrt(12), mcse.sd(log_amount), "its sd")
+    surplus = off.mean(axis=1) - truth["rho"]
+    close_to(surplus.mean(), 0, mcse.mean(surplus), "share of bins off")
+    assert set(truth["rho"].tolist()) == {0.25, 0.5, 1.0}
+    up = (angle > 0)[inside]
+    close_to(up.mean(), 0.5, 4 * mcse.mean(up), "up")  # bins near 0 and 1 move in one direction only
+
+
+@pytest.mark.parametrize("name", ["label noise", "label noise of any rate"])
+def test_noise_replaces_outcomes(name, close_to, mcse):
+    truth, _ = simulated(20_000, 13, bins=4, rows=4000, mass_alpha=30.0, sub_models=[name])
+    rate = truth.get("noise_rate", np.full(20_000, 0.5))[:, None]
+    noise, c = truth["noise"][:, None], truth["confidence"]
+    np.testing.assert_allclose(truth["accuracy"], np.clip((1 - noise) * c + noise * rate, 0, 1), rtol=1e-12)
+    # 1.25 u^2 has mean 1.25 / 3; the rate is 1/2, or uniform
+    close_to(noise.mean(), 1.25 / 3, mcse.mean(noise[:, 0]), "noise")
+    if name != "label noise":
+        close_to(rate.std(ddof=1), np.sqrt(1 / 12), mcse.sd(rate[:, 0]), "rate")
+    assert not truth["bins_off"].any()
+
+
+def test_saturated_bins_have_a_beta_of_contrary_outcomes(close_to, mcse):
+    edges = [0, 1e-4, 0.5, 1 - 1e-4, 1]
+    options = {"bins": edges, "rows": 4000, "sub_models": ["exact calibration", "saturated bins"]}
+    truth, counts = simulated(20_000, 14, **options)
+    contrary = np.stack([truth["accuracy"][:, 0], 1 - truth["accuracy"][:, 3]], axis=1)[counts.n.min(axis=1) > 0]
+    close_to(contrary.mean(axis=0), 0.5 / 10.5, mcse.mean(contrary), "Beta(1/2, 10)")
+    close_to((contrary**2).mean(axis=0), 0.5 * 1.5 / (10.5 * 11.5), mcse.mean(contrary**2), "its square")
+    np.testing.assert_array_equal(truth["accuracy"][:, 1:3], truth["confidence"][:, 1:3])
+
+
+def test_draws_leave_out_that_all_saturated_bins_are_as_stated():
+    simulator = shrinkage_simulator(bins=[0, 4e-5, 0.5, 1], rows=30, sub_models=["label noise", "saturated bins"])
+    _, counts = simulator.simulate(30, np.random.default_rng(15))
+    drawn = simulator.sample(counts, 99, np.random.default_rng(16))
+    seen = counts.n[:, 0] > 0
+    assert (drawn.accuracy[:, seen, 0] != drawn.confidence[:, seen, 0]).all()
+
+
+def test_families_are_as_frequent_as_their_weights(close_to, mcse):
+    """One family of the pool has its weight of 10; label noise has 1/2 each, exact calibration 1/4."""
+    families = ["shared errors", "noisy labels", "exact calibration"]
+    truth, _ = simulated(40_000, 17, bins=3, rows=5, sub_models=families)
+    found = truth["sub_model"][:, None] == np.arange(5)
+    close_to(found.mean(axis=0), np.array([20 / 3, 10 / 3, 0.5, 0.5, 0.25]) / 11.25, mcse.mean(found), "sub-models")
+    assert {"amount", "noise", "noise_rate", "rho", "bins_off"} <= set(truth)
+    assert "intercept" not in truth
+
+
+def test_the_pool_of_two_families_has_no_truths():
+    with pytest.raises(ValueError, match=r"`sub_models` must leave out one of .* the posterior of no prior"):
+        shrinkage_simulator(sub_models=["independent bins", "shared errors"])
 
 
 @pytest.mark.parametrize(

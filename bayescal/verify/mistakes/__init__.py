@@ -4,14 +4,18 @@ from functools import cache
 
 import numpy as np
 
+from bayescal.posterior._prior import EXACT, NOISE, SHARED
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
+from bayescal.verify.mistakes.families import FAMILY_MISTAKES, UNSPOILT_FAMILIES
 from bayescal.verify.mistakes.shrinkage import SHRINKAGE_MISTAKES, UNSPOILT
 from bayescal.verify.sbc import Simulator
 from bayescal.verify.simulators import reference_simulator, shrinkage_simulator
 
 #: Edges on one side of 0.5, where intercept and slope are correlated.
 HIGH_CONFIDENCES = (0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1)
+#: Two bins at each end in which all confidences are within 1e-4 of it.
+SATURATED_ENDS = (0, 4e-5, 8e-5, 0.4, 0.7, 1 - 8e-5, 1 - 4e-5, 1)
 
 
 @cache
@@ -32,6 +36,14 @@ def problems() -> dict[str, Simulator]:
         "drift": shrinkage_simulator(bins=HIGH_CONFIDENCES, rows=60, sub_model_weights=(1, 0, 0, 0, 0)),
         "many bins off": shrinkage_simulator(bins=9, rows=60, sub_model_weights=(0, 1, 0, 0, 0)),
         "a few bins off": shrinkage_simulator(bins=9, rows=600, sub_model_weights=(0, 0, 1, 0, 0)),
+        "runs of bins off": shrinkage_simulator(bins=9, rows=300, sub_models=["runs of bins off"]),
+        "bins off by one amount": shrinkage_simulator(bins=9, rows=900, sub_models=["bins off by one amount"]),
+        "label noise": shrinkage_simulator(bins=9, rows=150, sub_models=["label noise of any rate"]),
+        "saturated bins": shrinkage_simulator(
+            bins=SATURATED_ENDS, rows=150, sub_models=["label noise", "saturated bins"]
+        ),
+        # one family of the pool, and all outside it
+        "shared errors and others": shrinkage_simulator(bins=9, rows=3000, sub_models=[SHARED, NOISE, EXACT]),
     }
 
 
@@ -57,7 +69,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
     >>> len(controls()) == len(controls("dirichlet")) + len(controls("shrinkage"))
     True
     """
-    return tuple(c for c in (*DIRICHLET_MISTAKES, *SHRINKAGE_MISTAKES) if of in (None, c.of))
+    return tuple(c for c in (*DIRICHLET_MISTAKES, *SHRINKAGE_MISTAKES, *FAMILY_MISTAKES) if of in (None, c.of))
 
 
 def unspoilt() -> tuple[Control, ...]:
@@ -71,4 +83,4 @@ def unspoilt() -> tuple[Control, ...]:
     tuple of Control
         Right samplers, for ``run_controls(chosen=unspoilt())``.
     """
-    return UNSPOILT
+    return (*UNSPOILT, *UNSPOILT_FAMILIES)

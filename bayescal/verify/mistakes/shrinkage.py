@@ -1,24 +1,32 @@
 """Mistakes in the sampler of the shrinkage model: its prior, its sub-models, its drift, its bins that are off."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._draws import BinDraws
 from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, told
 from bayescal.verify.sbc import Sampler, one_by_one
-from bayescal.verify.simulators import JointPosterior, ShrinkageSimulator, joint_draws
+from bayescal.verify.simulators import (
+    JointPosterior,
+    ShrinkageSimulator,
+    joint_draws,
+    sample_not_as_stated,
+    take,
+)
 from bayescal.verify.stacked import JointDraws
 
 Floats = NDArray[np.float64]
 #: From the posterior and its right draws to wrong ones.
 Change = Callable[[ShrinkagePosterior, ShrinkageDraws, np.random.Generator], ShrinkageDraws]
+
+#: From the problem to a wrong sampler.
+Making = Callable[[ShrinkageSimulator], Sampler]
 
 #: Nodes of the tau of a bin that is off, where draws of it are made anew here.
 TAU_NODES = 100
@@ -27,12 +35,12 @@ TAU_NODES = 100
 # --- ways to be wrong
 
 
-def _believing(**constants: Any) -> Callable[[ShrinkageSimulator], Sampler]:
+def _believing(**constants: Any) -> Making:
     """The right sampler with other constants of the prior."""
     return lambda simulator: replace(simulator, prior=replace(simulator.prior, **constants)).sample
 
 
-def _weighing(weigh: Callable[[ShrinkagePosterior], Floats]) -> Callable[[ShrinkageSimulator], Sampler]:
+def weighing(weigh: Callable[[ShrinkagePosterior], Floats]) -> Making:
     """The right draws of each sub-model, with other probabilities of the sub-models."""
 
     class Wrong(ShrinkagePosterior):
@@ -58,11 +66,12 @@ class _Spoilt:
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> JointDraws:
         size = max(self.pool or n_draws, n_draws)
-        drawn = _take(self.right.sample_all(size, rng=rng), rng.choice(size, n_draws, replace=False))
+        every = sample_not_as_stated(self.right, size, rng)
+        drawn = take(every, rng.choice(size, n_draws, replace=False))
         return joint_draws(self.change(self.right, drawn, rng))
 
 
-def _drawn(change: Change) -> Callable[[ShrinkageSimulator], Sampler]:
+def _drawn(change: Change) -> Making:
     """The right draws, then spoilt."""
 
     def sampler(simulator: ShrinkageSimulator) -> Sampler:
@@ -72,13 +81,6 @@ def _drawn(change: Change) -> Callable[[ShrinkageSimulator], Sampler]:
         return one_by_one(posterior)
 
     return sampler
-
-
-def _take(drawn: ShrinkageDraws, index: NDArray[np.intp]) -> ShrinkageDraws:
-    bins, confidence = drawn.bins, drawn.bins.confidence
-    some = {f.name: getattr(drawn, f.name)[index] for f in fields(drawn) if f.name != "bins"}
-    mass = bins.mass[index]
-    return ShrinkageDraws(BinDraws(mass, bins.accuracy[index], confidence, bins.occupied, mass), **some)
 
 
 def _with_accuracy(drawn: ShrinkageDraws, accuracy: Floats, **others: Any) -> ShrinkageDraws:
@@ -95,7 +97,8 @@ def _heights(posterior: ShrinkagePosterior) -> Floats:
     return np.exp(log_height - log_height.max() + posterior.prior_options.log_weights)
 
 
-def _most_probable(posterior: ShrinkagePosterior) -> Floats:
+def most_probable(posterior: ShrinkagePosterior) -> Floats:
+    """Weight of the most probable sub-model alone."""
     probability = _probabilities(posterior)
     return (probability == probability.max()).astype(float)
 
@@ -238,74 +241,75 @@ def _observed_shares(posterior: ShrinkagePosterior, drawn: ShrinkageDraws, _: np
     return replace(drawn, bins=replace(drawn.bins, mass=mass, weight=mass))
 
 
-def _control(problem: str, name: str, sampler: Callable[[ShrinkageSimulator], Sampler], runs: int) -> Control:
+def control(problem: str, name: str, sampler: Making, runs: int) -> Control:
+    """Say what is spoilt, on which problem, and how many data sets show it."""
     return Control(name, problem, sampler, "shrinkage", runs)
 
 
 #: The steps that some mistakes below go wrong in, taken right: none of these may be caught.
 UNSPOILT = (
-    _control("a few bins off", "bins that are off drawn anew, rightly", _drawn(_Residual()), 1000),
-    _control("drift", "drift that stays what it is", _drawn(_drifting(lambda a, slope, _: (a, slope))), 1000),
-    _control("shrinkage", "sub-models by their probabilities", _weighing(_probabilities), 1000),
+    control("a few bins off", "bins that are off drawn anew, rightly", _drawn(_Residual()), 1000),
+    control("drift", "drift that stays what it is", _drawn(_drifting(lambda a, slope, _: (a, slope))), 1000),
+    control("shrinkage", "sub-models by their probabilities", weighing(_probabilities), 1000),
 )
 
 SHRINKAGE_MISTAKES = (
     # what the sampler is told
-    _control("shrinkage", "posterior = prior", told(rows_times(1e-9)), 100),
-    _control("shrinkage", "half the data", told(rows_times(0.5)), 100),
-    _control("shrinkage", "data counted twice", told(rows_times(2.0)), 100),
-    _control("shrinkage", "last bin's rows dropped", told(last_bin_empty), 100),
-    _control("shrinkage", "correct and incorrect rows swapped", told(outcomes_flipped), 100),
+    control("shrinkage", "posterior = prior", told(rows_times(1e-9)), 100),
+    control("shrinkage", "half the data", told(rows_times(0.5)), 100),
+    control("shrinkage", "data counted twice", told(rows_times(2.0)), 100),
+    control("shrinkage", "last bin's rows dropped", told(last_bin_empty), 100),
+    control("shrinkage", "correct and incorrect rows swapped", told(outcomes_flipped), 100),
     # its prior
-    _control("many bins off", "dense scale doubled", _believing(dense_scale=0.4), 800),
-    _control(
+    control("many bins off", "dense scale doubled", _believing(dense_scale=0.4), 800),
+    control(
         "drift", "variance for standard deviation of the drift", _believing(intercept_sd=0.25, log_slope_sd=0.25), 200
     ),
-    _control("a few bins off", "tau uniform for tau^(-1/2)", _believing(sparse_shape=1.0), 2500),
-    _control("shrinkage", "one rho, the mean of the four", _believing(rho=(0.25,)), 200),
+    control("a few bins off", "tau uniform for tau^(-1/2)", _believing(sparse_shape=1.0), 2500),
+    control("shrinkage", "one rho, the mean of the four", _believing(rho=(0.25,)), 200),
     # its sub-models
-    _control("many rows", "sub-models by prior weight: evidence forgotten", _weighing(_prior_weights), 1000),
-    _control("many rows", "height for evidence: no Occam factor", _weighing(_heights), 1000),
-    _control("shrinkage", "the most probable sub-model alone", _weighing(_most_probable), 100),
-    _control("shrinkage", "drift forgotten", _believing(sub_model_weights=(0.0, 1.0, 1.0, 0.0, 0.0)), 100),
+    control("many rows", "sub-models by prior weight: evidence forgotten", weighing(_prior_weights), 1000),
+    control("many rows", "height for evidence: no Occam factor", weighing(_heights), 1000),
+    control("shrinkage", "the most probable sub-model alone", weighing(most_probable), 100),
+    control("shrinkage", "drift forgotten", _believing(sub_model_weights=(0.0, 1.0, 1.0, 0.0, 0.0)), 100),
     # its drift
-    _control("shrinkage", "drift drawn as none", _drawn(_drifting(lambda a, slope, _: (0 * a, slope**0))), 100),
-    _control(
+    control("shrinkage", "drift drawn as none", _drawn(_drifting(lambda a, slope, _: (0 * a, slope**0))), 100),
+    control(
         "drift", "mean drift for a draw", _drawn(_drifting(lambda a, s, _: (0 * a + a.mean(), 0 * s + s.mean()))), 100
     ),
-    _control(
+    control(
         "drift",
         "intercept and slope independent",
         _drawn(_drifting(lambda a, slope, rng: (rng.permutation(a), slope))),
         1000,
     ),
-    _control(
+    control(
         "drift",
         "drift Normal with the right moments",
         _drawn(_drifting(lambda a, s, rng: (_normal(a, rng), np.exp(_normal(np.log(s), rng))))),
         1000,
     ),
-    _control("many rows", "log slope for slope", _drawn(lambda p, d, rng: replace(d, slope=1 + np.log(d.slope))), 200),
+    control("many rows", "log slope for slope", _drawn(lambda p, d, rng: replace(d, slope=1 + np.log(d.slope))), 200),
     # its bins that are off
-    _control("a few bins off", "slab's predictive probability omitted", _drawn(_off_by_prior), 500),
-    _control("a few bins off", "never a bin off when a few may be", _drawn(_never_off), 100),
-    _control("many bins off", "Beta of the prior, without the counts", _drawn(_Residual(rows=0.0)), 200),
-    _control("many bins off", "counts twice in the Beta", _drawn(_Residual(rows=2.0)), 800),
-    _control("many bins off", "h and 1 - h swapped in the Beta", _drawn(_Residual(swapped=True)), 100),
-    _control("many bins off", "kappa = 1 / tau for 1 / tau^2 - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau)), 200),
-    _control("a few bins off", "kappa = 1 / tau^2, without - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau**2)), 2500),
-    _control("a few bins off", "tau of a bin from its prior", _drawn(_Residual(tau_known=False)), 1000),
-    _control("a few bins off", "one tau for the bins of a draw", _drawn(_Residual(shared=True)), 2500),
-    _control("many bins off", "Normal for Beta", _drawn(_Residual(normal=True)), 800),
+    control("a few bins off", "slab's predictive probability omitted", _drawn(_off_by_prior), 500),
+    control("a few bins off", "never a bin off when a few may be", _drawn(_never_off), 100),
+    control("many bins off", "Beta of the prior, without the counts", _drawn(_Residual(rows=0.0)), 200),
+    control("many bins off", "counts twice in the Beta", _drawn(_Residual(rows=2.0)), 800),
+    control("many bins off", "h and 1 - h swapped in the Beta", _drawn(_Residual(swapped=True)), 100),
+    control("many bins off", "kappa = 1 / tau for 1 / tau^2 - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau)), 200),
+    control("a few bins off", "kappa = 1 / tau^2, without - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau**2)), 2500),
+    control("a few bins off", "tau of a bin from its prior", _drawn(_Residual(tau_known=False)), 1000),
+    control("a few bins off", "one tau for the bins of a draw", _drawn(_Residual(shared=True)), 2500),
+    control("many bins off", "Normal for Beta", _drawn(_Residual(normal=True)), 800),
     # the draws as a whole
-    _control("shrinkage", "masses = observed shares", _drawn(_observed_shares), 100),
-    _control(
+    control("shrinkage", "masses = observed shares", _drawn(_observed_shares), 100),
+    control(
         "many bins off",
         "accuracies of other draws",
         _drawn(lambda p, d, rng: _with_accuracy(d, rng.permuted(d.bins.accuracy, axis=0))),
         200,
     ),
-    _control(
+    control(
         "a few bins off",
         "float32",
         _drawn(lambda p, d, rng: _with_accuracy(d, d.bins.accuracy.astype(np.float32).astype(float))),

@@ -1,0 +1,334 @@
+"""The sub-models of the shrinkage prior in PyMC: what `bayescal.verify.pymc_models.shrinkage_model` consists of.
+
+NUTS needs a smooth density, so each sub-model sums out everything discrete. What it summed out is then drawn given
+everything else, each variable from a Uniform of its own through its inverse distribution function.
+"""
+
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+
+from bayescal.posterior._prior import EXACT, SUB_MODELS, ShrinkagePrior
+
+Floats = NDArray[np.float64]
+#: A value in the graph of a model.
+Tensor = Any
+
+#: Dimension of the bins that the sub-models describe, which are not saturated.
+DIM = "unsaturated_bin"
+#: A Beta more concentrated than this is its centre: differences of log Gammas lose their digits beyond.
+LARGEST_KAPPA = 1e9
+#: How far from 0 and 1 the likelihood keeps accuracies, and where the leverage of the slope is limited.
+FLOOR, LEVERAGE_FLOOR = 1e-9, 1e-4
+#: Runs of bins off: expected numbers of changes, largest probability of a change, prior probability of being off,
+#: largest scale. The recursion over segments is written out, so that more bins would take long to compile.
+CHANGES, LARGEST_RATE, SEGMENT_OFF, LARGEST_SCALE = (1.0, 4.0, 16.0), 0.9, 0.5, 2.5
+MOST_BINS_IN_RUNS = 60
+#: Bins off by one amount: range of the amount, shares of bins that are off.
+AMOUNTS, AMOUNT_RHO = (1e-4, 0.7), (0.25, 0.5, 1.0)
+#: Label noise: its share is this times the square of a Uniform.
+LARGEST_NOISE = 1.25
+#: Saturated bins: how near to 0 or 1, Beta of the share of contrary outcomes, odds that all are as stated.
+SATURATED_WITHIN, CONTRARY, STATED_ODDS = 1e-4, (0.5, 10.0), 0.05 / 0.95
+#: In place of log 0, where the gradient has to exist.
+LOG_OF_NOTHING = -690.0
+
+
+class Rows(NamedTuple):
+    """(Effective) rows, positives and mean confidences of some bins."""
+
+    n: Floats
+    k: Floats
+    confidence: Floats
+
+    @property
+    def inside(self) -> Floats:
+        """Mean confidences as the likelihood has them."""
+        return np.clip(self.confidence, FLOOR, 1 - FLOOR)
+
+    def log_likelihood(self, accuracy: Tensor) -> Tensor:
+        """Log-likelihood of the outcomes of each bin."""
+        return pm.Binomial.logp(self.k, self.n, pt.clip(accuracy, FLOOR, 1 - FLOOR))
+
+
+class Believed(NamedTuple):
+    """A sub-model: log-likelihood of all outcomes; accuracies, bins that are off and parameters drawn given them."""
+
+    log_likelihood: Tensor
+    accuracy: Tensor
+    off: Tensor
+    parameters: dict[str, Tensor]
+
+
+class Centre(NamedTuple):
+    """Where accuracies gather: h in the likelihood, and the accuracy of a bin that is exactly there."""
+
+    h: Tensor
+    accuracy: Tensor
+
+
+def sub_models(rows: Rows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, Believed]:
+    """Write sub-models in the model on the context stack.
+
+    Parameters
+    ----------
+    rows : Rows
+        The bins that are not saturated.
+    prior : ShrinkagePrior
+        Constants.
+    names : collection of str
+        The sub-models.
+
+    Returns
+    -------
+    dict of str to Believed
+        In that order.
+    """
+    if not len(rows.n):
+        return dict.fromkeys(names, Believed(pt.as_tensor(0.0), pt.zeros(0), pt.zeros(0), {}))
+    others: dict[str, Callable[[], Believed]] = {
+        "runs of bins off": lambda: _runs(rows),
+        "bins off by one amount": lambda: _one_amount(rows),
+        "label noise": lambda: _noise(rows, free_rate=False),
+        "label noise of any rate": lambda: _noise(rows, free_rate=True),
+        EXACT: lambda: _exact(rows),
+    }
+    independent = _independent(rows, prior, [name for name in names if name in SUB_MODELS])
+    return {name: independent[name] if name in independent else others[name]() for name in names}
+
+
+def drawn(probability: Tensor, uniform: Tensor) -> Tensor:
+    """Index with these probabilities, from a Uniform: the inverse distribution function."""
+    return pt.sum(pt.cumsum(probability)[:-1] < uniform)
+
+
+def _uniform(name: str, dims: str | None = None) -> Tensor:
+    """Uniform of that name; sub-models share it, because only one of them is chosen at a time."""
+    known = pm.modelcontext(None).named_vars
+    return known[name] if name in known else pm.Uniform(name, dims=dims)
+
+
+def _exact(rows: Rows) -> Believed:
+    stated = pt.as_tensor(rows.confidence)
+    return Believed(pt.sum(rows.log_likelihood(rows.inside)), stated, pt.zeros(len(rows.n)), {})
+
+
+# --- independent bins
+
+
+def _independent(rows: Rows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, Believed]:
+    if not names:
+        return {}
+    kinds = {name: SUB_MODELS[name] for name in names}
+    centres = _centres(rows, prior, drifts={drift for drift, _ in kinds.values()})
+    residuals = _residuals(rows, prior, {residual for _, residual in kinds.values()})
+    return {name: residuals[residual](centres[drift]) for name, (drift, residual) in kinds.items()}
+
+
+def _centres(rows: Rows, prior: ShrinkagePrior, drifts: set[bool]) -> dict[bool, Centre]:
+    """The line that accuracies lie on, without drift and with it."""
+    centres = {False: Centre(pt.as_tensor(rows.inside), pt.as_tensor(rows.confidence))}
+    if True in drifts:
+        intercept = pm.Normal("intercept", mu=0, sigma=prior.intercept_sd)
+        log_slope = pm.Normal("log_slope", mu=0, sigma=prior.log_slope_sd)
+        pm.Deterministic("slope", pt.exp(log_slope))
+        x = _logit(np.clip(rows.inside, LEVERAGE_FLOOR, 1 - LEVERAGE_FLOOR))
+        h = pt.sigmoid(_logit(rows.inside) + intercept + pt.expm1(log_slope) * x)
+        centres[True] = Centre(h, h)
+    return centres
+
+
+def _residuals(rows: Rows, prior: ShrinkagePrior, kinds: set[str]) -> dict[str, Any]:
+    """How bins deviate from their centres: functions of a `Centre`."""
+    n, k, _ = rows
+
+    def none(centre: Centre) -> Believed:
+        return Believed(pt.sum(pm.Binomial.logp(k, n, centre.h)), centre.accuracy, pt.zeros(len(n)), {})
+
+    if kinds == {"none"}:
+        return {"none": none}
+    u_accuracy = pm.Uniform("u_accuracy", dims=DIM)
+
+    def if_off(centre: Centre, tau: Tensor) -> tuple[Tensor, Tensor]:
+        """Log-likelihood and accuracy of each bin that is off."""
+        kappa = pt.minimum(tau**-2 - 1, LARGEST_KAPPA)
+        alpha, beta = kappa * centre.h, kappa * (1 - centre.h)
+        return pm.BetaBinomial.logp(k, n, alpha, beta), pt.betaincinv(alpha + k, beta + (n - k), u_accuracy)
+
+    if "dense" in kinds:
+        tau = pm.TruncatedNormal("tau", mu=0, sigma=prior.dense_scale, lower=0, upper=1)
+
+    def dense(centre: Centre) -> Believed:
+        log_likelihood, accuracy = if_off(centre, tau)
+        return Believed(pt.sum(log_likelihood), accuracy, pt.ones(len(n)), {})
+
+    if "sparse" in kinds:
+        tau_of_bin = pm.Beta("tau_of_bin", alpha=prior.sparse_shape, beta=1, dims=DIM)
+
+    def sparse(centre: Centre) -> Believed:
+        on = pm.Binomial.logp(k, n, centre.h)
+        off, accuracy_if_off = if_off(centre, tau_of_bin)
+        log_likelihood, is_off, rho = _some_bins_off(on, off, np.array(prior.rho))
+        accuracy = pt.switch(is_off, accuracy_if_off, centre.accuracy)
+        return Believed(log_likelihood, accuracy, pt.cast(is_off, "float64"), {"rho": rho})
+
+    return {"none": none, "dense": dense, "sparse": sparse}
+
+
+def _some_bins_off(on: Tensor, off: Tensor, rhos: Floats) -> tuple[Tensor, Tensor, Tensor]:
+    """Log-likelihood of all bins from those if on and if off; which are off, and rho, given the outcomes."""
+    log_on, log_off = np.maximum(np.log(np.maximum(1 - rhos, 1e-300)), LOG_OF_NOTHING), np.log(rhos)
+    u_off, u_rho = _uniform("u_off", DIM), _uniform("u_rho")
+    each = pt.logaddexp(log_on[:, None] + on, log_off[:, None] + off)
+    by_rho = pt.sum(each, axis=1) - np.log(len(rhos))
+    chosen = drawn(pt.special.softmax(by_rho), u_rho)
+    odds = pt.as_tensor(log_off - log_on)[chosen]
+    return pt.logsumexp(by_rho), u_off < pt.sigmoid(odds + off - on), pt.as_tensor(rhos)[chosen]
+
+
+# --- shared errors
+
+
+def _runs(rows: Rows) -> Believed:
+    """Shifts that are constant on segments: the segment that begins at a bin, if one does, has that bin's shift."""
+    count = len(rows.n)
+    if count > MOST_BINS_IN_RUNS:
+        raise ValueError(
+            f"`counts` has {count} bins with rows; runs of bins off are written for at most {MOST_BINS_IN_RUNS} in "
+            'PyMC. Use fewer bins, or leave them out, as in `sub_models=["independent bins"]`.'
+        )
+    shift = LARGEST_SCALE * pm.Uniform("u_scale", dims=DIM) ** 2 * pm.Normal("z_shift", dims=DIM)
+    u_end, u_segment, u_changes = (
+        pm.Uniform("u_end", dims=DIM),
+        pm.Uniform("u_segment", dims=DIM),
+        _uniform("u_changes"),
+    )
+    rates = np.minimum(np.array(CHANGES) / max(count - 1, 1), LARGEST_RATE)
+
+    stated = rows.log_likelihood(rows.inside)
+    eta = _logit(rows.inside) + shift[:, None]
+    # relative to no shift, in a form whose logarithms do not underflow
+    ratio = rows.k * shift[:, None] + rows.n * (pt.softplus(_logit(rows.inside)) - pt.softplus(eta))
+    # ends[s] of a segment that begins at s: log-likelihood ratio if off, by end; prior by number of changes and end
+    off, either, prior = [], [], []
+    for s in range(count):
+        off.append(pt.cumsum(ratio[s, s:]))
+        either.append(pt.logaddexp(np.log(SEGMENT_OFF) + off[s], np.log1p(-SEGMENT_OFF)))
+        goes_on, stops = np.arange(count - s), np.arange(s + 1, count + 1) < count
+        prior.append(np.log1p(-rates)[:, None] * goes_on + np.log(rates)[:, None] * stops)
+    # log-likelihood ratio of all bins from s on, given that a segment begins there, by number of changes
+    after = [pt.zeros(len(rates))]
+    for s in reversed(range(count)):
+        rest = pt.stack(after, axis=1)
+        after.insert(0, pt.logsumexp(either[s] + prior[s] + rest, axis=1))
+    log_likelihood = pt.logsumexp(after[0]) - np.log(len(rates)) + pt.sum(stated)
+
+    # segment by segment from the left: where each would end that began at s, and whether it would be off
+    rate = drawn(pt.special.softmax(after[0]), u_changes)
+    ends, offs = [], []
+    for s in range(count):
+        by_end = either[s] + pt.as_tensor(prior[s])[rate] + pt.stack(after[s + 1 :], axis=1)[rate]
+        length = drawn(pt.special.softmax(by_end), u_end[s])
+        ends.append(s + 1 + length)
+        odds = np.log(SEGMENT_OFF) - np.log1p(-SEGMENT_OFF) + off[s][length]
+        offs.append(u_segment[s] < pt.sigmoid(odds))
+    end, is_off, own, bins = ends[0], offs[0], shift[0], [(offs[0], shift[0])]
+    for b in range(1, count):
+        begins = pt.eq(end, b)
+        end, is_off = pt.switch(begins, ends[b], end), pt.switch(begins, offs[b], is_off)
+        own = pt.switch(begins, shift[b], own)
+        bins.append((is_off, own))
+    which, by = (pt.stack(values) for values in zip(*bins, strict=True))
+    accuracy = pt.switch(which, pt.sigmoid(_logit(rows.inside) + by), rows.confidence)
+    return Believed(log_likelihood, accuracy, pt.cast(which, "float64"), {})
+
+
+def _one_amount(rows: Rows) -> Believed:
+    """Some bins are off by one amount, up or down."""
+    amount = pt.exp(pm.Uniform("log_amount", *np.log(AMOUNTS)))
+    angle = np.arcsin(np.sqrt(rows.confidence))
+    high, low = (pt.sin(pt.clip(angle + sign * amount, 0, np.pi / 2)) ** 2 for sign in (1, -1))
+    up, down = rows.log_likelihood(high), rows.log_likelihood(low)
+    off = pt.logaddexp(up, down) - np.log(2)
+    log_likelihood, is_off, rho = _some_bins_off(rows.log_likelihood(rows.inside), off, np.array(AMOUNT_RHO))
+    moved = pt.switch(pm.Uniform("u_up", dims=DIM) < pt.sigmoid(up - down), high, low)
+    accuracy = pt.switch(is_off, moved, rows.confidence)
+    return Believed(log_likelihood, accuracy, pt.cast(is_off, "float64"), {"amount": amount, "rho": rho})
+
+
+# --- noisy labels
+
+
+def _noise(rows: Rows, free_rate: bool) -> Believed:
+    """Accuracies on a line through the rate of outcome 1 among noisy labels."""
+    noise = LARGEST_NOISE * _uniform("u_noise") ** 2
+    rate = _uniform("u_noise_rate") if free_rate else pt.as_tensor(0.5)
+    accuracy = (1 - noise) * rows.confidence + noise * rate
+    parameters = {"noise": noise} | ({"noise_rate": rate} if free_rate else {})
+    off = pt.zeros(len(rows.n))
+    return Believed(pt.sum(rows.log_likelihood(accuracy)), pt.clip(accuracy, 0, 1), off, parameters)
+
+
+# --- saturated bins
+
+
+class Saturated(NamedTuple):
+    """Saturated bins: log-likelihoods of the Betas and of exact calibration; accuracies, and whether they are off."""
+
+    log_likelihood: Tensor
+    log_exact: Tensor
+    accuracy: Tensor
+    off: Tensor
+
+
+def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
+    """Which mean confidences are that near to 0 or 1."""
+    return np.minimum(confidence, 1 - confidence) < SATURATED_WITHIN
+
+
+def saturated_bins(rows: Rows) -> Saturated:
+    """Write the share of contrary outcomes of each saturated bin in the model on the context stack.
+
+    That all of them are exactly as stated is not a hypothesis with a prior probability: the odds of it are a function
+    of the outcomes, 0.05 / 0.95 times the likelihood ratio of the stated against the observed shares. So the mirror can
+    repeat the formula, and draws that state from a Uniform, but no likelihood confirms it.
+
+    Parameters
+    ----------
+    rows : Rows
+        The saturated bins.
+
+    Returns
+    -------
+    Saturated
+        All zero without such bins.
+    """
+    if not len(rows.n):
+        return Saturated(0.0, 0.0, pt.zeros(0), pt.zeros(0))
+    high = rows.confidence > 0.5
+    contrary, stated = np.where(high, rows.n - rows.k, rows.k), np.where(high, 1 - rows.confidence, rows.confidence)
+    share = pm.Beta("contrary", *CONTRARY, dims="saturated_bin")
+    as_stated = pm.Uniform("u_stated") < _probability_of_all_as_stated(contrary, rows.n, stated)
+    accuracy = pt.switch(as_stated, rows.confidence, pt.switch(high, 1 - share, share))
+    off = pt.switch(as_stated, pt.zeros(len(high)), pt.ones(len(high)))
+    exact = pm.Binomial.logp(contrary, rows.n, np.maximum(stated, FLOOR))
+    return Saturated(pt.sum(pm.Binomial.logp(contrary, rows.n, share)), pt.sum(exact), accuracy, off)
+
+
+def _probability_of_all_as_stated(contrary: Floats, n: Floats, stated: Floats) -> float:
+    """Posterior odds by the formula of the model: a function of the outcomes."""
+    seen = np.where(n > 0, contrary / np.where(n > 0, n, 1), 0.0)
+    ratio = 1.0
+    for r, of, p, q in zip(contrary, n, stated, seen, strict=True):
+        # 0 to the power of 0 is 1
+        ratio *= (p / q) ** r * ((1 - p) / (1 - q)) ** (of - r) if 0 < q < 1 else (p**r if q else (1 - p) ** of)
+    odds = STATED_ODDS * ratio
+    return float(odds / (1 + odds))
+
+
+def _logit(p: Floats) -> Floats:
+    return np.log(p) - np.log1p(-p)

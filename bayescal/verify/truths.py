@@ -1,0 +1,186 @@
+"""Truths from each sub-model of the shrinkage prior, written once more; and draws from distributions they need.
+
+No code is shared with the samplers under test: Betas come from gammas on a logarithmic scale, tau from its density by
+inversion or rejection, and there is no grid.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.posterior._prior import EXACT, SUB_MODELS, ShrinkagePrior
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+#: How far from 0 and 1 the prior keeps a mean confidence, and where it sets the leverage of the slope.
+FLOOR, LEVERAGE_FLOOR = 1e-9, 1e-4
+#: Runs of bins off: expected numbers of changes, largest probability of one, probability of being off, largest scale.
+CHANGES, LARGEST_RATE, SEGMENT_OFF, LARGEST_SCALE = (1.0, 4.0, 16.0), 0.9, 0.5, 2.5
+#: Bins off by one amount: range of the amount, shares of bins that are off.
+AMOUNTS, AMOUNT_RHO = (1e-4, 0.7), (0.25, 0.5, 1.0)
+#: Label noise: its share is this times the square of a Uniform.
+LARGEST_NOISE = 1.25
+#: Saturated bins: how near to 0 or 1 their mean confidence is, and the Beta of the share of contrary outcomes.
+SATURATED_WITHIN, CONTRARY = 1e-4, (0.5, 10.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Truths of some data sets under one sub-model.
+
+    Parameters
+    ----------
+    accuracy : ndarray, shape (n_sets, n_bins)
+        Accuracies.
+    off : ndarray of bool, shape (n_sets, n_bins)
+        As `ShrinkageDraws.off`.
+    exact : ndarray of bool, shape (n_sets, n_bins)
+        Whether the accuracy is the mean confidence, to the last bit.
+    parameters : mapping of str to ndarray, shape (n_sets,)
+        Those that the sub-model has.
+    """
+
+    accuracy: Floats
+    off: Bools
+    exact: Bools
+    parameters: Mapping[str, Floats] = field(default_factory=dict)
+
+
+def truth_of(name: str, confidence: Floats, described: Bools, prior: ShrinkagePrior, rng: np.random.Generator) -> Truth:
+    """Draw accuracies from the prior of a sub-model.
+
+    Parameters
+    ----------
+    name : str
+        The sub-model.
+    confidence : ndarray, shape (n_sets, n_bins)
+        Mean confidences.
+    described : ndarray of bool, shape (n_sets, n_bins)
+        Which bins it describes: those with rows that are not saturated.
+    prior : ShrinkagePrior
+        Constants.
+    rng : Generator
+        Randomness.
+
+    Returns
+    -------
+    Truth
+        The other bins are not off; their accuracies mean nothing.
+    """
+    others: dict[str, Callable[[], Truth]] = {
+        "runs of bins off": lambda: _runs(confidence, described, rng),
+        "bins off by one amount": lambda: _one_amount(confidence, described, rng),
+        "label noise": lambda: _noise(confidence, np.full(len(confidence), 0.5), rng),
+        "label noise of any rate": lambda: _noise(confidence, rng.random(len(confidence)), rng),
+        EXACT: lambda: Truth(confidence, np.zeros_like(described), np.ones_like(described)),
+    }
+    return _independent(name, confidence, described, prior, rng) if name in SUB_MODELS else others[name]()
+
+
+def is_saturated(confidence: Floats) -> Bools:
+    """Which mean confidences are that near to 0 or 1."""
+    return (confidence < SATURATED_WITHIN) | (confidence > 1 - SATURATED_WITHIN)
+
+
+def saturated_accuracies(confidence: Floats, rng: np.random.Generator) -> Floats:
+    """Draw accuracies of bins as if all were saturated, given that they are not all as stated."""
+    contrary = rng.beta(*CONTRARY, confidence.shape)
+    return np.where(confidence > 0.5, 1 - contrary, contrary)
+
+
+def _independent(
+    name: str, confidence: Floats, described: Bools, prior: ShrinkagePrior, rng: np.random.Generator
+) -> Truth:
+    from scipy.special import expit, logit
+
+    (drift, residual), n_sets = SUB_MODELS[name], len(confidence)
+    intercept = rng.normal(0, prior.intercept_sd, n_sets) if drift else np.zeros(n_sets)
+    log_slope = rng.normal(0, prior.log_slope_sd, n_sets) if drift else np.zeros(n_sets)
+    x = logit(np.clip(confidence, LEVERAGE_FLOOR, 1 - LEVERAGE_FLOOR))
+    eta = logit(np.clip(confidence, FLOOR, 1 - FLOOR)) + intercept[:, None] + np.expm1(log_slope)[:, None] * x
+    parameters: dict[str, Floats] = {"intercept": intercept, "slope": np.exp(log_slope)}
+    off, tau = np.zeros_like(described), np.ones(confidence.shape)
+    if residual == "dense":
+        off, tau = described, np.repeat(_half_normal(prior.dense_scale, n_sets, rng)[:, None], tau.shape[1], axis=1)
+    elif residual == "sparse":
+        parameters["rho"] = rng.choice(prior.rho, n_sets)
+        off = described & (rng.random(described.shape) < parameters["rho"][:, None])
+        tau = (1 - rng.random(confidence.shape)) ** (1 / prior.sparse_shape)
+    accuracy = np.where(off, _scattered(eta, tau, rng), expit(eta)) if residual != "none" else expit(eta)
+    return Truth(accuracy, off, ~off & (not drift), parameters)
+
+
+def _runs(confidence: Floats, described: Bools, rng: np.random.Generator) -> Truth:
+    from scipy.special import expit, logit
+
+    accuracy, off = confidence.copy(), np.zeros_like(described)
+    for i, which in enumerate(described):
+        bins = np.flatnonzero(which)
+        rate = min(rng.choice(CHANGES) / max(len(bins) - 1, 1), LARGEST_RATE)
+        segment = np.cumsum(rng.random(len(bins)) < rate)
+        scale = LARGEST_SCALE * rng.random(len(bins) + 1) ** 2
+        shift = (scale * rng.standard_normal(len(bins) + 1))[segment]
+        off[i, bins] = (rng.random(len(bins) + 1) < SEGMENT_OFF)[segment]
+        accuracy[i, bins] = expit(logit(confidence[i, bins]) + shift)
+    return Truth(np.where(off, accuracy, confidence), off, ~off)
+
+
+def _one_amount(confidence: Floats, described: Bools, rng: np.random.Generator) -> Truth:
+    n_sets, shape = len(confidence), confidence.shape
+    least, largest = AMOUNTS
+    amount = least * (largest / least) ** rng.random(n_sets)
+    rho = rng.choice(AMOUNT_RHO, n_sets)
+    off = described & (rng.random(shape) < rho[:, None])
+    moved = np.arcsin(np.sqrt(confidence)) + amount[:, None] * rng.choice([-1, 1], shape)
+    accuracy = np.sin(np.clip(moved, 0, np.pi / 2)) ** 2
+    return Truth(np.where(off, accuracy, confidence), off, ~off, {"amount": amount, "rho": rho})
+
+
+def _noise(confidence: Floats, rate: Floats, rng: np.random.Generator) -> Truth:
+    noise = LARGEST_NOISE * rng.random(len(confidence)) ** 2
+    accuracy = np.clip((1 - noise)[:, None] * confidence + (noise * rate)[:, None], 0, 1)
+    nowhere = np.zeros(confidence.shape, bool)
+    return Truth(accuracy, nowhere, nowhere, {"noise": noise, "noise_rate": rate})
+
+
+# --- draws
+
+
+def log_gamma_draws(shape: Floats, rng: np.random.Generator) -> Floats:
+    """Logarithms of gamma draws, however small the shape: G(a) = G(a + 1) U^(1/a)."""
+    return np.log(rng.standard_gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
+
+
+def truncated_normal_draws(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    """Normal of variance 1/12 truncated to [-1/2, 1/2], by rejection."""
+    drawn = rng.normal(0, np.sqrt(1 / 12), shape)
+    while (outside := np.abs(drawn) > 0.5).any():
+        drawn[outside] = rng.normal(0, np.sqrt(1 / 12), int(outside.sum()))
+    return drawn
+
+
+def normalised(log_mass: Any) -> Floats:
+    """Masses that sum to 1 over the last axis; what is -inf has none."""
+    mass: Floats = np.exp(log_mass - log_mass.max(axis=-1, keepdims=True))
+    return mass / mass.sum(axis=-1, keepdims=True)
+
+
+def _half_normal(scale: float, count: int, rng: np.random.Generator) -> Floats:
+    """Half-Normal on (0, 1), by rejection."""
+    drawn = np.abs(rng.normal(0, scale, count))
+    while (outside := drawn >= 1).any():
+        drawn[outside] = np.abs(rng.normal(0, scale, int(outside.sum())))
+    return drawn
+
+
+def _scattered(eta: Floats, tau: Floats, rng: np.random.Generator) -> Floats:
+    """Betas of mean h = expit(eta) and standard deviation tau sqrt(h (1 - h))."""
+    from scipy.special import expit
+
+    kappa = np.maximum(1 / tau**2 - 1, np.finfo(float).tiny)
+    with np.errstate(over="ignore"):
+        return expit(log_gamma_draws(kappa * expit(eta), rng) - log_gamma_draws(kappa * expit(-eta), rng))
