@@ -14,12 +14,12 @@ Floats = NDArray[np.float64]
 #: The share of noise is 1.25 u^2 with u uniform on (0, 1). Its density is proportional to noise^(-1/2), as Jeffreys'
 #: prior is near 0, and labels that are all noise (a share of 1) lie inside its range.
 LARGEST = 1.25
-#: Cells per axis of the grid, by its dimension, and how often it is laid anew around what matters. The last of these
-#: grids has more cells: where the rate is at 0 or 1, its density falls by a factor of e within one of 21.
-CELLS, LAST_CELLS = {1: 41, 2: 21}, 41
-ROUNDS = 4
-#: Cells so far below the best (in log) do not matter.
-HOPELESS = 18.0
+#: Cells per axis of the first grid, by its dimension, and into how many parts per axis cells that matter are divided.
+CELLS, PARTS = {1: 41, 2: 21}, {1: 3, 2: 2}
+#: Cells are divided so often at most, and while there are no more than that; with many bins fewer, as they cost more.
+ROUNDS, MOST_CELLS, LEAST_CELLS, MOST_VALUES = 12, {1: 180, 2: 6000}, 1500, 600_000
+#: Cells so far below the best (in log) do not matter, but the best few always do: the peak may lie between them.
+HOPELESS, BEST = 14.0, {1: 5, 2: 25}
 #: Accuracies are kept this far from 0 and 1.
 MARGIN = 1e-9
 
@@ -95,15 +95,27 @@ class LabelNoise:
 
     @cached_property
     def _cells(self) -> tuple[Floats, Floats, Floats]:
-        """Lower ends of the cells in (u, pi), their common width, and log posterior masses, not normalised."""
+        """Lower ends of the cells in (u, pi), their common width, and log posterior masses, not normalised.
+
+        Only cells that matter are divided, not the box around them: if noise has the rate of the stated outcomes, its
+        share is hardly limited, and the posterior is a narrow ridge.
+        """
         axes = 2 if self.free_rate else 1
-        low, high = np.zeros(axes), np.ones(axes)
-        for i in range(ROUNDS):
-            count = CELLS[axes] if i < ROUNDS - 1 else LAST_CELLS
-            width = (high - low) / count
-            steps = np.stack(np.meshgrid(*[np.arange(count)] * axes, indexing="ij"), axis=-1).reshape(-1, axes)
-            starts = low + width * steps
+        most = max(min(MOST_CELLS[axes], MOST_VALUES // len(self.n)), min(LEAST_CELLS, MOST_CELLS[axes]))
+        starts, width = _lattice(CELLS[axes], axes) / CELLS[axes], np.full(axes, 1 / CELLS[axes])
+        inner = _lattice(PARTS[axes], axes) / PARTS[axes]
+        for _ in range(ROUNDS):
             log_mass = self._log_likelihood(starts + width / 2) + np.log(width).sum()
-            matters = starts[log_mass > log_mass.max() - HOPELESS]
-            low, high = np.maximum(matters.min(axis=0) - width, 0), np.minimum(matters.max(axis=0) + 2 * width, 1)
+            enough = np.partition(log_mass, -BEST[axes])[-BEST[axes]]
+            matters = starts[log_mass >= min(enough, log_mass.max() - HOPELESS)]
+            if len(matters) * len(inner) > most:
+                break
+            starts, width = (matters[:, None] + width * inner).reshape(-1, axes), width / PARTS[axes]
+        else:
+            log_mass = self._log_likelihood(starts + width / 2) + np.log(width).sum()
         return starts, width, log_mass
+
+
+def _lattice(count: int, axes: int) -> Floats:
+    """Whole numbers below `count` along each axis, shape (count ** axes, axes)."""
+    return np.stack(np.meshgrid(*[np.arange(float(count))] * axes, indexing="ij"), axis=-1).reshape(-1, axes)
