@@ -197,7 +197,7 @@ def _add_weighted(cell, deviation, confidence, outcome, weight, sums):
 
 @_compiled()
 def _cells(outcome, index, lane, size, fields):
-    """Where in the sums each row belongs; False if an outcome is neither 0 nor 1."""
+    """Find the place of each row in the sums; return False if an outcome is neither 0 nor 1."""
     bad = False
     for j in range(len(outcome)):
         bad |= (outcome[j] != 0) & (outcome[j] != 1)

@@ -25,6 +25,12 @@ PRIOR_REACH = 6.0
 HOPELESS = 25.0
 
 
+def logit(confidence: Floats, floor: float = VALUE_FLOOR) -> Floats:
+    """Log odds of confidences, which are kept `floor` away from 0 and 1."""
+    inside = np.clip(confidence, floor, 1 - floor)
+    return np.log(inside) - np.log1p(-inside)
+
+
 @dataclass(frozen=True)
 class DriftingBins:
     """Occupied bins and the prior of their common drift.
@@ -50,10 +56,8 @@ class DriftingBins:
     best_logit: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        inside = np.clip(self.confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
-        leverage = np.clip(inside, LEVERAGE_FLOOR, 1 - LEVERAGE_FLOOR)
-        object.__setattr__(self, "logit", np.log(inside) - np.log1p(-inside))
-        object.__setattr__(self, "x", np.log(leverage) - np.log1p(-leverage))
+        object.__setattr__(self, "logit", logit(self.confidence))
+        object.__setattr__(self, "x", logit(self.confidence, LEVERAGE_FLOOR))
         with np.errstate(divide="ignore", invalid="ignore"):  # all or none positive: infinite; no rows: anywhere
             object.__setattr__(self, "best_logit", np.nan_to_num(np.log(self.k) - np.log(self.n - self.k)))
 

@@ -1,4 +1,4 @@
-"""What every sub-model of the shrinkage prior offers: evidence, draws, moments. The simplest: exact calibration."""
+"""The interface of the sub-models of the shrinkage prior: evidence, draws, moments; and exact calibration."""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol

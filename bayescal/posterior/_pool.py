@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal.posterior._prior import EXACT, POOL_WEIGHT, POOLED
 
@@ -62,3 +63,9 @@ def alternatives(families: Families) -> dict[str, float]:
     """
     others = {family: of for family, of in families.items() if family != EXACT}
     return posterior_probabilities(others, {name: 0.0 for of in others.values() for name in of}) if others else {}
+
+
+def allot(probability: NDArray[np.float64], n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """A sub-model for each draw, in order, each as often as its probability says to within one draw."""
+    edges = np.cumsum(probability)
+    return np.searchsorted(edges / edges[-1], (np.arange(n_draws) + rng.random()) / n_draws, side="right")

@@ -13,11 +13,12 @@ from scipy.special import expit, xlog1py, xlogy
 from bayescal import _checks
 from bayescal._draws import BinDraws
 from bayescal.posterior import _gaps
+from bayescal.posterior._drift import VALUE_FLOOR, logit
 from bayescal.posterior._independent import IndependentBins, IndependentPart
 from bayescal.posterior._noise import LabelNoise
 from bayescal.posterior._offsets import EqualOffsets
 from bayescal.posterior._part import PARAMETERS, Exact, Part, PartDraws
-from bayescal.posterior._pool import alternatives, posterior_probabilities
+from bayescal.posterior._pool import allot, alternatives, posterior_probabilities
 from bayescal.posterior._prior import (
     EXACT,
     FAMILIES,
@@ -29,6 +30,7 @@ from bayescal.posterior._prior import (
 from bayescal.posterior._sampling import ImportanceSample
 from bayescal.posterior._saturated import SaturatedBins, is_saturated
 from bayescal.posterior._segments import Segments
+from bayescal.posterior.shrinkage_draws import ShrinkageDraws
 from bayescal.stats.binned import BinnedCounts
 
 Floats = NDArray[np.float64]
@@ -40,51 +42,12 @@ FEWEST_JUDGED = 50
 NEGLIGIBLE = 1e-3
 #: A sub-model less probable than this is left out of moments.
 LEAST_OF_MOMENTS = 1e-8
-#: How far from 0 and 1 a mean confidence is kept in the likelihood.
-STATED_FLOOR = 1e-9
 #: Size of the importance samples that diagnostics are computed from.
 DIAGNOSTIC_DRAWS = 1000
 
 
 class SamplerWarning(UserWarning):
     """A sub-model that matters could not be integrated or sampled well."""
-
-
-@dataclass(frozen=True, eq=False)
-class ShrinkageDraws:
-    """Joint posterior draws of the bins and of everything behind them.
-
-    Parameters
-    ----------
-    bins : BinDraws
-        The bins, as `ShrinkagePosterior.sample` gives them.
-    sub_model : ndarray of int, shape (n_draws,)
-        Index of the sub-model, in the order of `ShrinkagePosterior.probabilities`.
-    intercept, slope : ndarray, shape (n_draws,)
-        Calibration intercept a and slope exp(s); 0 and 1 without drift.
-    tau : ndarray, shape (n_draws,)
-        Standard deviation of accuracies around their centres h in units of sqrt(h (1 - h)), on a grid, where all bins
-        share one; NaN elsewhere.
-    rho : ndarray, shape (n_draws,)
-        Prior share of bins that are off; NaN where that is not a parameter.
-    amount : ndarray, shape (n_draws,)
-        By how much bins are off that are off by one amount, on the scale of arcsin(sqrt(accuracy)); NaN elsewhere.
-    noise, noise_rate : ndarray, shape (n_draws,)
-        Share of noisy labels, and the rate of outcome 1 among them; NaN elsewhere.
-    off : ndarray of bool, shape (n_draws, n_bins)
-        Whether a bin deviates from the drift, from exact calibration or, if saturated, from what is stated.
-    """
-
-    bins: BinDraws
-    sub_model: NDArray[np.intp]
-    intercept: Floats
-    slope: Floats
-    tau: Floats
-    rho: Floats
-    amount: Floats
-    noise: Floats
-    noise_rate: Floats
-    off: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +101,7 @@ class ShrinkagePosterior:
     def log_evidence(self) -> dict[str, float]:
         """Log marginal likelihood of the outcomes under each sub-model and under ``"exact calibration"``."""
         n, k, confidence = self._rows
-        inside = np.clip(confidence, STATED_FLOOR, 1 - STATED_FLOOR)
+        inside = np.clip(confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
         exact = float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
         saturated = self._saturated.log_evidence
         each = {name: exact + part.log_evidence + saturated for name, part in self._parts.items()}
@@ -201,7 +164,7 @@ class ShrinkagePosterior:
         """
         n_draws = _checks.whole_number("draws", n_draws)
         rng = _checks.generator(rng)
-        chosen = _allot(np.array(list(self.probabilities.values())), n_draws, rng)
+        chosen = allot(np.array(list(self.probabilities.values())), n_draws, rng)
         order = rng.permutation(n_draws)
         used, shape, flat = self._used, (n_draws, len(self._used)), self._flat
         confidence = self.confidence[None]
@@ -325,7 +288,7 @@ class ShrinkagePosterior:
             return {name: Exact(confidence) for name in names}
         made: dict[str, Callable[[], Part]] = {
             **{name: partial(IndependentPart, self._independent, name) for name in SUB_MODELS},
-            "runs of bins off": lambda: Segments(n, k, _logit(confidence), confidence),
+            "runs of bins off": lambda: Segments(n, k, logit(confidence), confidence),
             "bins off by one amount": lambda: EqualOffsets(n, k, confidence),
             "label noise": lambda: LabelNoise(n, k, confidence, free_rate=False),
             "label noise of any rate": lambda: LabelNoise(n, k, confidence, free_rate=True),
@@ -356,17 +319,6 @@ class ShrinkagePosterior:
         parts = {name: part for name, part in self._parts.items() if isinstance(part, IndependentPart)}
         drawn = {name: part.importance(DIAGNOSTIC_DRAWS) for name, part in parts.items()}
         return {name: sample for name, sample in drawn.items() if sample is not None}
-
-
-def _logit(confidence: Floats) -> Floats:
-    inside = np.clip(confidence, STATED_FLOOR, 1 - STATED_FLOOR)
-    return np.log(inside) - np.log1p(-inside)
-
-
-def _allot(probability: Floats, n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """A sub-model for each draw, in order, each as often as its probability says to within one draw."""
-    edges = np.cumsum(probability)
-    return np.searchsorted(edges / edges[-1], (np.arange(n_draws) + rng.random()) / n_draws, side="right")
 
 
 def shrinkage_posterior(

@@ -15,7 +15,8 @@ from bayescal.estimands.scores import brier_score
 from bayescal.posterior._prior import EXACT
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior
+from bayescal.posterior.shrinkage import ShrinkagePosterior
+from bayescal.posterior.shrinkage_draws import ShrinkageDraws
 from bayescal.results import wording
 from bayescal.results.remarks import remarks_of
 from bayescal.stats.binned import BinnedCounts

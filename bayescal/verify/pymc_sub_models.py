@@ -65,7 +65,7 @@ class Believed(NamedTuple):
 
 
 class Centre(NamedTuple):
-    """Where accuracies gather: h in the likelihood, and the accuracy of a bin that is exactly there."""
+    """Centres of the accuracies: h in the likelihood, and the accuracy of a bin that is exactly there."""
 
     h: Tensor
     accuracy: Tensor

@@ -12,7 +12,8 @@ from bayescal._draws import BinDraws
 from bayescal.posterior._part import PARAMETERS
 from bayescal.posterior._prior import INDEPENDENT, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
 from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
-from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior, shrinkage_posterior
+from bayescal.posterior.shrinkage import ShrinkagePosterior, shrinkage_posterior
+from bayescal.posterior.shrinkage_draws import ShrinkageDraws
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.verify.quantities import PARAMETERS_OF

@@ -179,7 +179,7 @@ class _UniformAmount(EqualOffsets):
 
 class _OtherAmount(EqualOffsets):
     def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
-        """What is off, and which way, goes with the amount of another draw."""
+        """Combine the bins that are off, and their directions, with the amount of another draw."""
         drawn = super().draw(count, rng)
         amount = rng.permutation(drawn.parameters["amount"])[:, None]
         sign = np.sign(drawn.accuracy - self.confidence)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior.shrinkage import ShrinkageDraws, ShrinkagePosterior
+from bayescal.posterior.shrinkage import ShrinkagePosterior
+from bayescal.posterior.shrinkage_draws import ShrinkageDraws
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, told
 from bayescal.verify.sbc import Sampler, one_by_one
