@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.posterior._drift import VALUE_FLOOR
 from bayescal.posterior._gaps import GapSums
 from bayescal.posterior._part import PartDraws
 
@@ -20,8 +21,6 @@ CELLS, PARTS = {1: 41, 2: 21}, {1: 3, 2: 2}
 ROUNDS, MOST_CELLS, LEAST_CELLS, MOST_VALUES = 12, {1: 180, 2: 6000}, 1500, 600_000
 #: Cells so far below the best (in log) do not matter, but the best few always do: the peak may lie between them.
 HOPELESS, BEST = 14.0, {1: 5, 2: 25}
-#: Accuracies are kept this far from 0 and 1.
-MARGIN = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +87,8 @@ class LabelNoise:
         return LARGEST * u[:, 0] ** 2, u[:, 1] if self.free_rate else np.full(len(u), 0.5)
 
     def _log_likelihood(self, u: Floats) -> Floats:
-        accuracy = np.clip(self.accuracy(*self._parameters(u)), MARGIN, 1 - MARGIN)
-        stated = np.clip(self.confidence, MARGIN, 1 - MARGIN)
+        accuracy = np.clip(self.accuracy(*self._parameters(u)), VALUE_FLOOR, 1 - VALUE_FLOOR)
+        stated = np.clip(self.confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
         exact = self.k @ np.log(stated) + (self.n - self.k) @ np.log1p(-stated)
         return np.log(accuracy) @ self.k + np.log1p(-accuracy) @ (self.n - self.k) - exact
 

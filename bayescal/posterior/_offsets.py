@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from bayescal.posterior._drift import VALUE_FLOOR
 from bayescal.posterior._gaps import GapSums
 from bayescal.posterior._part import PartDraws
 
@@ -17,8 +18,6 @@ Floats = NDArray[np.float64]
 CELLS, ROUNDS = 48, 4
 #: Cells so far below the best (in log) do not matter.
 HOPELESS = 18.0
-#: Accuracies are kept this far from 0 and 1 in the likelihood.
-MARGIN = 1e-9
 
 
 class OffsetPrior(NamedTuple):
@@ -153,8 +152,8 @@ class EqualOffsets:
         return self._log_ratio(-self.amounts[:, None])
 
     def _log_ratio(self, amount: Floats) -> Floats:
-        accuracy = np.clip(self.shifted(amount), MARGIN, 1 - MARGIN)
-        stated = np.clip(self.confidence, MARGIN, 1 - MARGIN)
+        accuracy = np.clip(self.shifted(amount), VALUE_FLOOR, 1 - VALUE_FLOOR)
+        stated = np.clip(self.confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
         return self.k * np.log(accuracy / stated) + (self.n - self.k) * (np.log1p(-accuracy) - np.log1p(-stated))
 
     @cached_property

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import betaln, expit, xlog1py, xlogy
 
 from bayescal.posterior._beta_binomial import absolute_gap, squared_gap
+from bayescal.posterior._drift import VALUE_FLOOR
 from bayescal.posterior._gaps import GapSums
 
 Floats = NDArray[np.float64]
@@ -19,8 +20,6 @@ SLAB = (0.5, 10.0)
 #: Odds that all saturated bins are exactly as stated, where no outcome is contrary. They are fixed and do not depend on
 #: the numbers of rows and bins.
 EXACT_ODDS = 0.05 / 0.95
-#: Stated shares are kept this far from 0 in the likelihood of exact calibration.
-MARGIN = 1e-9
 
 
 def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
@@ -72,7 +71,7 @@ class SaturatedBins:
     @property
     def log_exact(self) -> float:
         """Log likelihood of exact calibration."""
-        return self._log_likelihood(np.maximum(self._stated, MARGIN))
+        return self._log_likelihood(np.maximum(self._stated, VALUE_FLOOR))
 
     def gap_sums(self, mass: Floats) -> GapSums:
         """Moments of the sum over bins of `mass` times the absolute gap."""

@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 
-import numpy as np
-
+from bayescal.posterior._saturated import NEAR, is_saturated
 from bayescal.stats.binned import BinnedCounts
 
-#: Confidences this near to 0 or 1 count as saturated.
-NEAR = 1e-4
 #: Share of saturated rows, effective rows per bin and effective rows from which an interval rests mostly on the prior.
 SATURATED, ROWS_PER_BIN, ROWS = 0.9, 10, 30
 #: Maximum number of results that are named before a shared remark.
@@ -75,8 +72,7 @@ def _listed(names: list[str]) -> str:
 def _saturated(counts: BinnedCounts) -> str | None:
     occupied = counts.occupied
     mean = counts.mean_confidence[occupied]
-    saturated = np.minimum(mean, 1 - mean) <= NEAR
-    if counts.n[occupied][saturated].sum() < SATURATED * counts.n_rows:
+    if counts.n[occupied][is_saturated(mean)].sum() < SATURATED * counts.n_rows:
         return None
     return (
         f"At least {100 * SATURATED:g} % of the confidences are 0 or 1 (within {NEAR:g}). If few outcomes contradict "
