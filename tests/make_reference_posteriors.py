@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bayescal import datasets, evaluate
-from bayescal.posterior._prior import EXACT, INDEPENDENT, NAMES, NOISE, SATURATED
+from bayescal.posterior._prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED
 from bayescal.verify.references import reference
 
 FOLDER = Path(__file__).parent / "reference" / "posteriors"
@@ -42,8 +42,10 @@ CASES: dict[str, tuple[tuple[str, str], int | list[float], str, dict[str, Any]]]
     **{
         f"digits_{name.replace(', ', '_and_').replace(' ', '_')}": (DIGITS, 10, "shrinkage", {"sub_models": [name]})
         for name in NAMES
-        if name != EXACT
+        if name not in (EXACT, ENDS)
     },
+    # the bins at both ends are crowded
+    "cancer_noise_at_the_ends": (CANCER, 15, "shrinkage", {"sub_models": [ENDS]}),
 }
 
 

@@ -1,7 +1,7 @@
 """Constants of the shrinkage prior, and the names of its sub-models."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,12 @@ SUB_MODELS = {
 }
 #: Families of sub-models, each with the prior weights of its sub-models; those of independent bins are an option.
 INDEPENDENT, SHARED, NOISE, EXACT = "independent bins", "shared errors", "noisy labels", "exact calibration"
+#: This sub-model takes part only if the first or the last bin is crowded at 0 or 1.
+ENDS = "label noise at the ends"
 FAMILIES: dict[str, dict[str, float]] = {
     INDEPENDENT: dict.fromkeys(SUB_MODELS, 1.0),
     SHARED: {"runs of bins off": 1.0, "bins off by one amount": 0.5},
-    NOISE: {"label noise": 0.5, "label noise of any rate": 0.5},
+    NOISE: {"label noise": 0.5, "label noise of any rate": 0.5, ENDS: 0.5},
     EXACT: {EXACT: 0.25},
 }
 #: These families form a pool: each has an equal share of its draws, whatever the evidences are. The pool has this prior
@@ -81,6 +83,11 @@ class ShrinkagePrior:
         """Names of whole families in place of their sub-models."""
         whole = [family for family, of in FAMILIES.items() if set(of) <= set(names)]
         return [*whole, *(n for n in names if not any(n in FAMILIES[family] for family in whole))]
+
+    def without_ends(self) -> "ShrinkagePrior":
+        """The prior without label noise at the ends; the same if there is no other sub-model."""
+        others = replace(self, sub_models=tuple(name for name in self.sub_models if name != ENDS))
+        return others if others.families else self
 
     @property
     def log_weights(self) -> Floats:

@@ -15,11 +15,12 @@ from bayescal._draws import BinDraws
 from bayescal.posterior import _gaps
 from bayescal.posterior._drift import VALUE_FLOOR, logit
 from bayescal.posterior._independent import IndependentBins, IndependentPart
-from bayescal.posterior._noise import LabelNoise
+from bayescal.posterior._noise import LabelNoise, NoiseAtEnds, crowded_ends
 from bayescal.posterior._offsets import EqualOffsets
 from bayescal.posterior._part import PARAMETERS, Exact, Part, PartDraws
 from bayescal.posterior._pool import allot, alternatives, posterior_probabilities
 from bayescal.posterior._prior import (
+    ENDS,
     EXACT,
     FAMILIES,
     SATURATED,
@@ -72,6 +73,11 @@ class ShrinkagePosterior:
         """The prior in words, for printing."""
         return str(self.prior_options)
 
+    @cached_property
+    def taking_part(self) -> ShrinkagePrior:
+        """The prior with the sub-models that these counts have a use for: label noise at the ends needs such an end."""
+        return self.prior_options if self._crowded.any() else self.prior_options.without_ends()
+
     @property
     def mass_parameters(self) -> Floats:
         """Dirichlet parameters of the masses of the bins in use, the others' being 0; shape (n_bins,)."""
@@ -89,7 +95,7 @@ class ShrinkagePosterior:
     def probabilities(self) -> dict[str, float]:
         """Posterior probability of each sub-model for the bins that are not saturated."""
         evidence = {name: part.log_evidence for name, part in self._parts.items()}
-        found = posterior_probabilities(self.prior_options.families, evidence)
+        found = posterior_probabilities(self.taking_part.families, evidence)
         return {name: found.get(name, 0.0) for name in self._parts}
 
     @property
@@ -110,7 +116,7 @@ class ShrinkagePosterior:
     @property
     def log_bayes_factor(self) -> float:
         """Log of `bayes_factor`, which may overflow."""
-        evidence, weights = self.log_evidence, alternatives(self.prior_options.families)
+        evidence, weights = self.log_evidence, alternatives(self.taking_part.families)
         if not weights:
             return 0.0
         each = np.array([evidence[name] for name in weights]) + np.log(list(weights.values()))
@@ -246,8 +252,8 @@ class ShrinkagePosterior:
     @property
     def _families(self) -> dict[str, list[str]]:
         """The sub-models that take part, by family."""
-        names = self.prior_options.names
-        return {f: [n for n in FAMILIES[f] if n in names] for f in self.prior_options.families}
+        names = self.taking_part.names
+        return {f: [n for n in FAMILIES[f] if n in names] for f in self.taking_part.families}
 
     @cached_property
     def _used(self) -> NDArray[np.bool_]:
@@ -261,6 +267,11 @@ class ShrinkagePosterior:
         if SATURATED not in self.prior_options.sub_models:
             return self._used
         return self._used & ~is_saturated(self.confidence)
+
+    @cached_property
+    def _crowded(self) -> NDArray[np.bool_]:
+        """Bins that have noise of their own under label noise at the ends."""
+        return self._flat & self.counts.occupied & crowded_ends(self.counts.bins.edges, self.confidence)
 
     def _of(self, which: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
         """Effective rows, positives and mean confidences of some bins."""
@@ -283,7 +294,7 @@ class ShrinkagePosterior:
     def _parts(self) -> dict[str, Part]:
         """The sub-models that take part, given the counts of the bins that are not saturated."""
         n, k, confidence = self._rows
-        names = self.prior_options.names
+        names = self.taking_part.names
         if not len(n):
             return {name: Exact(confidence) for name in names}
         made: dict[str, Callable[[], Part]] = {
@@ -292,6 +303,7 @@ class ShrinkagePosterior:
             "bins off by one amount": lambda: EqualOffsets(n, k, confidence),
             "label noise": lambda: LabelNoise(n, k, confidence, free_rate=False),
             "label noise of any rate": lambda: LabelNoise(n, k, confidence, free_rate=True),
+            ENDS: lambda: NoiseAtEnds(n, k, confidence, self._crowded[self._flat]),
             EXACT: lambda: Exact(confidence),
         }
         return {name: made[name]() for name in names}

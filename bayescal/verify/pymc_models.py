@@ -27,7 +27,7 @@ from bayescal.posterior._prior import EXACT, NAMES, POOL_WEIGHT, POOLED, SATURAT
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage import shrinkage_posterior
 from bayescal.stats.binned import BinnedCounts, require_counts
-from bayescal.verify.pymc_sub_models import DIM, Rows, drawn, is_saturated, saturated_bins, sub_models
+from bayescal.verify.pymc_sub_models import DIM, Rows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
 from bayescal.verify.truncation import TRUNCATIONS
 
 Floats = NDArray[np.float64]
@@ -152,11 +152,12 @@ def shrinkage_model(
     Returns
     -------
     pymc.Model
-        Dim ``bin``: the occupied bins, and ``unsaturated_bin`` and ``saturated_bin``. Free, where the sub-model has
-        them: ``rate``, ``intercept``, ``log_slope``, ``tau``, ``tau_of_bin``, ``z_shift``, ``log_amount``,
-        ``contrary``, and Uniforms named ``u_...``. Deterministic: ``mass``, ``accuracy``, ``off``, ``gap`` (bin) and
-        ``ece``; ``slope``; under one sub-model its ``rho``, ``amount``, ``noise`` and ``noise_rate``; under the
-        average ``p_sub_model`` (given the free ones), along the dim ``hypothesis``, and ``sub_model``.
+        Dim ``bin``: the occupied bins, and ``unsaturated_bin``, ``saturated_bin`` and ``crowded_bin``. Free, where the
+        sub-model has them: ``rate``, ``intercept``, ``log_slope``, ``tau``, ``tau_of_bin``, ``z_shift``,
+        ``log_amount``, ``noise_at_end``, ``contrary``, and Uniforms named ``u_...``. Deterministic: ``mass``,
+        ``accuracy``, ``off``, ``gap`` (bin) and ``ece``; ``slope``; under one sub-model its ``rho``, ``amount``,
+        ``noise`` and ``noise_rate``; under the average ``p_sub_model`` (given the free ones), along the dim
+        ``hypothesis``, and ``sub_model``.
 
     Raises
     ------
@@ -230,6 +231,9 @@ def _shrinkage(
     n, k, rows = (values[used] for values in _effective(counts))
     confidence = np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), counts.bins.midpoints)[used]
     apart = is_saturated(confidence) & (SATURATED in prior.sub_models)
+    crowded = is_crowded(counts.bins.edges, counts.mean_confidence)[used] & ~apart
+    if not crowded.any():
+        prior = prior.without_ends()
     if sub_model is not None:
         _checks.one_of("sub_model", sub_model, NAMES)
     log_weight = {sub_model: 0.0} if sub_model else _log_weights(prior, with_calibrated, log_ratio)
@@ -237,6 +241,7 @@ def _shrinkage(
         log_weight = {EXACT: 0.0}
     labels = np.flatnonzero(used)
     coords = {"bin": labels, DIM: labels[~apart], "saturated_bin": labels[apart], "hypothesis": list(log_weight)}
+    coords |= {"crowded_bin": labels[crowded]}
     with pm.Model(coords=coords) as model:
         # masses ~ Dirichlet, written with rates as in the reference model
         each = 2 / len(counts.bins) if prior.mass_alpha is None else prior.mass_alpha
@@ -244,8 +249,9 @@ def _shrinkage(
         mass = pm.Deterministic("mass", rate / rate.sum(), dims="bin")
         _counted("rows", pm.Poisson, rows, rate)
 
-        beside = saturated_bins(Rows(n[apart], k[apart], confidence[apart]))
-        believed = sub_models(Rows(n[~apart], k[~apart], confidence[~apart]), prior, log_weight)
+        of_used = Rows(n, k, confidence, crowded)
+        beside = saturated_bins(of_used.of(apart))
+        believed = sub_models(of_used.of(~apart), prior, log_weight)
         told = {
             name: beside.log_exact if with_calibrated and name == EXACT else beside.log_likelihood for name in believed
         }

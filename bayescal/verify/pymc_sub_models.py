@@ -12,7 +12,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 
-from bayescal.posterior._prior import EXACT, SUB_MODELS, ShrinkagePrior
+from bayescal.posterior._prior import ENDS, EXACT, SUB_MODELS, ShrinkagePrior
 
 Floats = NDArray[np.float64]
 #: A value in the graph of a model.
@@ -32,6 +32,8 @@ MOST_BINS_IN_RUNS = 60
 AMOUNTS, AMOUNT_RHO = (1e-4, 0.7), (0.25, 0.5, 1.0)
 #: Label noise: its share is this times the square of a Uniform.
 LARGEST_NOISE = 1.25
+#: Label noise at the ends: how near to 0 or 1 mean confidences of these bins are, in widths; Beta of the share.
+CROWDED_WITHIN, SHARE_AT_ENDS = 0.1, (0.5, 10.0)
 #: Saturated bins: how near to 0 or 1, Beta of the share of contrary outcomes, odds that all are as stated.
 SATURATED_WITHIN, CONTRARY, STATED_ODDS = 1e-4, (0.5, 10.0), 0.05 / 0.95
 #: In place of log 0, where the gradient has to exist.
@@ -39,11 +41,16 @@ LOG_OF_NOTHING = -690.0
 
 
 class Rows(NamedTuple):
-    """(Effective) rows, positives and mean confidences of some bins."""
+    """(Effective) rows, positives and mean confidences of some bins, and which of them are crowded at 0 or 1."""
 
     n: Floats
     k: Floats
     confidence: Floats
+    crowded: NDArray[np.bool_]
+
+    def of(self, which: NDArray[np.bool_]) -> "Rows":
+        """Those of some of the bins."""
+        return Rows(self.n[which], self.k[which], self.confidence[which], self.crowded[which])
 
     @property
     def inside(self) -> Floats:
@@ -95,6 +102,7 @@ def sub_models(rows: Rows, prior: ShrinkagePrior, names: Collection[str]) -> dic
         "bins off by one amount": lambda: _one_amount(rows),
         "label noise": lambda: _noise(rows, free_rate=False),
         "label noise of any rate": lambda: _noise(rows, free_rate=True),
+        ENDS: lambda: _noise_at_ends(rows),
         EXACT: lambda: _exact(rows),
     }
     independent = _independent(rows, prior, [name for name in names if name in SUB_MODELS])
@@ -144,7 +152,7 @@ def _centres(rows: Rows, prior: ShrinkagePrior, drifts: set[bool]) -> dict[bool,
 
 def _residuals(rows: Rows, prior: ShrinkagePrior, kinds: set[str]) -> dict[str, Any]:
     """How bins deviate from their centres: functions of a `Centre`."""
-    n, k, _ = rows
+    n, k = rows.n, rows.k
 
     def none(centre: Centre) -> Believed:
         return Believed(pt.sum(pm.Binomial.logp(k, n, centre.h)), centre.accuracy, pt.zeros(len(n)), {})
@@ -271,6 +279,24 @@ def _noise(rows: Rows, free_rate: bool) -> Believed:
     parameters = {"noise": noise} | ({"noise_rate": rate} if free_rate else {})
     off = pt.zeros(len(rows.n))
     return Believed(pt.sum(rows.log_likelihood(accuracy)), pt.clip(accuracy, 0, 1), off, parameters)
+
+
+def is_crowded(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
+    """Which bins can have noise of their own: the first and the last, if nearly all confidences are close to 0 or 1."""
+    width = np.diff(edges)
+    at_0 = (edges[:-1] == edges[0]) & (confidence - edges[0] < CROWDED_WITHIN * width)
+    at_1 = (edges[1:] == edges[-1]) & (edges[-1] - confidence < CROWDED_WITHIN * width)
+    return at_0 | at_1
+
+
+def _noise_at_ends(rows: Rows) -> Believed:
+    """A share of the outcomes of the crowded bins, each with its own, is contrary whatever the confidence."""
+    accuracy = pt.as_tensor(rows.confidence)
+    if rows.crowded.any():
+        share, stated = pm.Beta("noise_at_end", *SHARE_AT_ENDS, dims="crowded_bin"), rows.confidence[rows.crowded]
+        noisy = pt.switch(stated > 0.5, (1 - share) * stated, stated + share * (1 - stated))
+        accuracy = pt.set_subtensor(accuracy[np.flatnonzero(rows.crowded)], noisy)
+    return Believed(pt.sum(rows.log_likelihood(accuracy)), accuracy, pt.zeros(len(rows.n)), {})
 
 
 # --- saturated bins

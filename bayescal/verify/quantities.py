@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal._draws import BinDraws
 from bayescal.estimands.errors import REPORTED, ece
-from bayescal.posterior._prior import EXACT, SATURATED, SUB_MODELS
+from bayescal.posterior._prior import ENDS, EXACT, SATURATED, SUB_MODELS
 from bayescal.posterior._saturated import is_saturated
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
@@ -38,6 +38,7 @@ PARAMETERS_OF: dict[str, tuple[str, ...]] = {
     "bins off by one amount": ("amount", "rho"),
     "label noise": ("noise",),
     "label noise of any rate": ("noise", "noise_rate"),
+    ENDS: (),
     EXACT: (),
 }
 
@@ -158,7 +159,7 @@ def sub_models_of(posterior: ShrinkagePosterior) -> list[str]:
     """
     if all_saturated(posterior):
         return [EXACT]
-    return [name for weights in posterior.prior_options.families.values() for name in weights]
+    return [name for weights in posterior.taking_part.families.values() for name in weights]
 
 
 def all_saturated(posterior: ShrinkagePosterior) -> bool:

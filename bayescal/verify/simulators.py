@@ -20,6 +20,7 @@ from bayescal.verify.quantities import PARAMETERS_OF
 from bayescal.verify.sbc import one_by_one
 from bayescal.verify.stacked import JointDraws, StackedCounts
 from bayescal.verify.truths import (
+    CROWDED_WITHIN,
     is_saturated,
     log_gamma_draws,
     normalised,
@@ -179,6 +180,8 @@ class ShrinkageSimulator:
         Rows of each data set.
     prior : ShrinkagePrior
         Constants of the prior.
+    crowded : bool
+        Whether mean confidences of the first and the last bin are as near to 0 and 1 as label noise at the ends needs.
     pool : int
         Draws of each posterior, of which a random few are kept; see `one_by_one`.
     """
@@ -186,6 +189,7 @@ class ShrinkageSimulator:
     bins: Bins
     rows: int
     prior: ShrinkagePrior
+    crowded: bool = False
     pool: int = POOL
 
     parameters = ("mass", "accuracy")
@@ -195,27 +199,49 @@ class ShrinkageSimulator:
         """Draw parameters from the prior, and data given each; see `Simulator`."""
         shape = (n_sets, len(self.bins))
         mass, n = self._rows(shape, rng)
-        confidence = self.bins.edges[:-1] + self.bins.widths * rng.random(shape)
+        confidence = self._confidences(shape, rng)
         apart = is_saturated(confidence) & (SATURATED in self.prior.sub_models)
         described = (n > 0) & ~apart
-        names = self.prior.names
-        sub_model = rng.choice(len(names), n_sets, p=prior_probabilities(self.prior))
+        crowded = described & self._at_ends
+        sub_model, chosen = self._sub_models(crowded.any(axis=1), rng)
         accuracy, off, exact = saturated_accuracies(confidence, rng), apart & (n > 0), np.zeros(shape, bool)
         behind = {name: np.full(n_sets, PARAMETERS[name]) for name in self._ranked}
-        for i in np.unique(sub_model):
-            of = np.flatnonzero(sub_model == i)
-            truth = truth_of(names[i], confidence[of], described[of], self.prior, rng)
+        for name in np.unique(chosen).tolist():
+            of = np.flatnonzero(chosen == name)
+            truth = truth_of(name, confidence[of], described[of], crowded[of], self.prior, rng)
             accuracy[of] = np.where(apart[of], accuracy[of], truth.accuracy)
             off[of] |= truth.off
             exact[of] = truth.exact
-            for name in truth.parameters.keys() & behind.keys():
-                behind[name][of] = truth.parameters[name]
+            for parameter in truth.parameters.keys() & behind.keys():
+                behind[parameter][of] = truth.parameters[parameter]
         counts = self._counts(n, rng.binomial(n, accuracy), confidence)
         seen = np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), self.bins.midpoints)
         accuracy = np.where((apart | ~exact) & counts.occupied, accuracy, seen)
         parameters = _behind(sub_model, off, behind)
         truths = _all_bins(mass[None], accuracy[None], seen[None], {name: v[None] for name, v in parameters.items()})
         return truths, counts
+
+    @property
+    def _at_ends(self) -> NDArray[np.bool_]:
+        """Bins with noise of their own under label noise at the ends, if they have rows."""
+        place = np.arange(len(self.bins))
+        return ((place == 0) | (place == len(self.bins) - 1)) & self.crowded
+
+    def _confidences(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
+        """Mean confidences, uniform in their bins or, in a crowded one, within that share of it that is nearest."""
+        place = rng.random(shape)
+        if self.crowded:
+            place[:, 0] *= CROWDED_WITHIN
+            place[:, -1] = 1 - CROWDED_WITHIN * place[:, -1]
+        return self.bins.edges[:-1] + self.bins.widths * place
+
+    def _sub_models(self, with_ends: NDArray[np.bool_], rng: np.random.Generator) -> tuple[Ints, NDArray[np.str_]]:
+        """Sub-model of each data set, as index and by name; label noise at the ends only where there is such an end."""
+        index, chosen = np.zeros(len(with_ends), np.int64), np.full(len(with_ends), max(self.prior.names, key=len))
+        for prior, of in ((self.prior, with_ends), (self.prior.without_ends(), ~with_ends)):
+            index[of] = rng.choice(len(prior.names), of.sum(), p=prior_probabilities(prior))
+            chosen[of] = np.array(prior.names)[index[of]]
+        return index, chosen
 
     @property
     def _ranked(self) -> list[str]:
@@ -364,6 +390,7 @@ def shrinkage_simulator(
     rows: int = 500,
     mass_alpha: float = 2.0,
     sub_models: Sequence[str] = (INDEPENDENT,),
+    crowded: bool = False,
     **prior: Any,
 ) -> ShrinkageSimulator:
     """Make data sets from the shrinkage prior, for `sbc`.
@@ -379,6 +406,9 @@ def shrinkage_simulator(
     sub_models : sequence of str, default ("independent bins",)
         As for `shrinkage_posterior`. The families "independent bins" and "shared errors" cannot both take part: their
         linear pool is no posterior of any prior.
+    crowded : bool, default False
+        Whether mean confidences of the first and the last bin lie within a tenth of its width of 0 and 1, as label
+        noise at the ends needs. Otherwise that sub-model takes no part, and mean confidences are uniform in all bins.
     **prior
         Other constants of the prior, as for `shrinkage_posterior`.
 
@@ -406,7 +436,8 @@ def shrinkage_simulator(
             f"`sub_models` must leave out one of {pool}: the linear pool of the two is the posterior of no prior. "
             f"Simulate each, as in `sub_models=[{SHARED!r}]`."
         )
-    return ShrinkageSimulator(made, _checks.whole_number("rows", rows), empty.prior_options)
+    options = empty.prior_options if crowded else empty.prior_options.without_ends()
+    return ShrinkageSimulator(made, _checks.whole_number("rows", rows), options, crowded)
 
 
 # --- parts

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior._prior import EXACT, SUB_MODELS, ShrinkagePrior
+from bayescal.posterior._prior import ENDS, EXACT, SUB_MODELS, ShrinkagePrior
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -24,6 +24,8 @@ CHANGES, LARGEST_RATE, SEGMENT_OFF, LARGEST_SCALE = (1.0, 4.0, 16.0), 0.9, 0.5, 
 AMOUNTS, AMOUNT_RHO = (1e-4, 0.7), (0.25, 0.5, 1.0)
 #: Label noise: its share is this times the square of a Uniform.
 LARGEST_NOISE = 1.25
+#: Label noise at the ends: how near to 0 or 1 mean confidences are, in widths of the bin; Beta of the share.
+CROWDED_WITHIN, SHARE_AT_ENDS = 0.1, (0.5, 10.0)
 #: Saturated bins: how near to 0 or 1 their mean confidence is, and the Beta of the share of contrary outcomes.
 SATURATED_WITHIN, CONTRARY = 1e-4, (0.5, 10.0)
 
@@ -50,7 +52,9 @@ class Truth:
     parameters: Mapping[str, Floats] = field(default_factory=dict)
 
 
-def truth_of(name: str, confidence: Floats, described: Bools, prior: ShrinkagePrior, rng: np.random.Generator) -> Truth:
+def truth_of(
+    name: str, confidence: Floats, described: Bools, crowded: Bools, prior: ShrinkagePrior, rng: np.random.Generator
+) -> Truth:
     """Draw accuracies from the prior of a sub-model.
 
     Parameters
@@ -61,6 +65,8 @@ def truth_of(name: str, confidence: Floats, described: Bools, prior: ShrinkagePr
         Mean confidences.
     described : ndarray of bool, shape (n_sets, n_bins)
         Which bins it describes: those with rows that are not saturated.
+    crowded : ndarray of bool, shape (n_sets, n_bins)
+        Which of them are the first or the last bin and crowded at 0 or 1.
     prior : ShrinkagePrior
         Constants.
     rng : Generator
@@ -76,6 +82,7 @@ def truth_of(name: str, confidence: Floats, described: Bools, prior: ShrinkagePr
         "bins off by one amount": lambda: _one_amount(confidence, described, rng),
         "label noise": lambda: _noise(confidence, np.full(len(confidence), 0.5), rng),
         "label noise of any rate": lambda: _noise(confidence, rng.random(len(confidence)), rng),
+        ENDS: lambda: _noise_at_ends(confidence, crowded, rng),
         EXACT: lambda: Truth(confidence, np.zeros_like(described), np.ones_like(described)),
     }
     return _independent(name, confidence, described, prior, rng) if name in SUB_MODELS else others[name]()
@@ -145,6 +152,13 @@ def _noise(confidence: Floats, rate: Floats, rng: np.random.Generator) -> Truth:
     accuracy = np.clip((1 - noise)[:, None] * confidence + (noise * rate)[:, None], 0, 1)
     nowhere = np.zeros(confidence.shape, bool)
     return Truth(accuracy, nowhere, nowhere, {"noise": noise, "noise_rate": rate})
+
+
+def _noise_at_ends(confidence: Floats, crowded: Bools, rng: np.random.Generator) -> Truth:
+    share = rng.beta(*SHARE_AT_ENDS, confidence.shape)
+    noisy = np.where(confidence > 0.5, confidence - share * confidence, confidence + share * (1 - confidence))
+    nowhere = np.zeros(confidence.shape, bool)
+    return Truth(np.where(crowded, noisy, confidence), nowhere, ~crowded)
 
 
 # --- draws

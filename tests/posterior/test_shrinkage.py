@@ -6,11 +6,14 @@ from scipy.special import betaln
 
 from bayescal import BinnedCounts, ece, evaluate, shrinkage_posterior
 from bayescal.posterior._pool import alternatives, posterior_probabilities
-from bayescal.posterior._prior import FAMILIES
+from bayescal.posterior._prior import ENDS, FAMILIES
 
 FIVE = list(FAMILIES["independent bins"])
 #: Mean ECE and first three draws from release 0.1.0, by `shrinkage_posterior(counts).sample(4000, rng=1)`.
 RELEASE_0_1_0 = (0.03415694579652982, 0.04010283236610007, 0.03872234212298589, 0.04506792547369496)
+#: The sub-models by family, where no bin at an end is crowded and where one is; the names of the former.
+CROWDED = FAMILIES
+FAMILIES = {f: {name: w for name, w in of.items() if name != ENDS} for f, of in CROWDED.items()}
 ALL = [name for family in FAMILIES.values() for name in family]
 
 
@@ -59,6 +62,40 @@ def test_probabilities_follow_from_the_evidences_of_each_alone():
     assert {f: list(of) for f, of in posterior.families.items()} == {f: list(of) for f, of in FAMILIES.items()}
     average = np.logaddexp.reduce([alone[n] + np.log(w) for n, w in alternatives(FAMILIES).items()])
     assert posterior.log_bayes_factor == pytest.approx(alone["exact calibration"] - average, abs=1e-9)
+
+
+def crowded(n_rows=5000, seed=1, wrong=0.02):
+    """Half of the rows at 0 and 1, of which a share is wrong, the others uniform and calibrated."""
+    rng = np.random.default_rng(seed)
+    p = np.where(rng.random(n_rows) < 0.5, np.round(rng.random(n_rows)), rng.random(n_rows))
+    truth = np.clip(p, np.where(p == 0, wrong, 0), np.where(p == 1, 1 - wrong, 1))
+    return BinnedCounts.from_arrays(rng.random(n_rows) < truth, p)
+
+
+def test_noise_at_the_ends_takes_part_where_an_end_is_crowded():
+    """A bin of 0 to 1/15 with three quarters of its rows at 0 is; one of uniform confidences is not."""
+    posterior = shrinkage_posterior(crowded())
+    assert {f: list(of) for f, of in posterior.families.items()} == {f: list(of) for f, of in CROWDED.items()}
+    alone = {n: shrinkage_posterior(crowded(), sub_models=[n]).log_evidence[n] for n in posterior.probabilities}
+    assert posterior.probabilities == pytest.approx(posterior_probabilities(CROWDED, alone), abs=1e-12)
+    assert posterior.probabilities[ENDS] > 0.1
+    assert posterior.prior == ""
+    assert ENDS not in shrinkage_posterior(counted(2000)).probabilities
+    assert shrinkage_posterior(counted(2000)).prior == ""
+
+
+def test_noise_at_the_ends_alone_is_exact_calibration_where_no_end_is_crowded():
+    posterior = shrinkage_posterior(counted(300), sub_models=[ENDS])
+    assert posterior.probabilities == {ENDS: 1.0}
+    assert posterior.log_evidence[ENDS] == posterior.log_evidence["exact calibration"]
+    assert not ece(posterior.sample(10, rng=1)).values.any()
+
+
+def test_draws_of_crowded_ends_agree_with_moments(close_to):
+    posterior = shrinkage_posterior(crowded())
+    values = ece(posterior.sample(40_000, rng=2)).values
+    close_to(values.mean(), posterior.ece_mean(), values.std() / np.sqrt(40_000) + 2e-3 * values.mean(), "mean")
+    close_to(values.std(), posterior.ece_sd(), 0.01 * values.std(), "sd")
 
 
 def test_exact_calibration_alone():

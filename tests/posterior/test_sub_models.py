@@ -4,11 +4,11 @@ from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from scipy import integrate
+from scipy import integrate, stats
 from scipy.special import betaln, expit, logit
 
 from bayescal.posterior._gaps import GapSums, ece_moments
-from bayescal.posterior._noise import LabelNoise
+from bayescal.posterior._noise import LabelNoise, NoiseAtEnds, crowded_ends
 from bayescal.posterior._offsets import EqualOffsets
 from bayescal.posterior._saturated import SaturatedBins, is_saturated
 from bayescal.posterior._segments import Segments
@@ -253,6 +253,64 @@ def test_noise_is_that_of_a_plain_grid(free_rate, close_to):
         assert found.parameter_means()[name] == pytest.approx(expected, rel=5e-3)
     assert not drawn.off.any()
     assert not found.off_probability.any()
+
+
+# --- noise at the ends
+
+#: Of bins at both ends and one between: rows, contrary outcomes at the ends, stated shares of contrary outcomes.
+END_N, CONTRARY, STATED = np.array([300.0, 40.0, 500.0]), np.array([6.0, 0.0, 1.0]), np.array([0.004, 0.0, 1e-3])
+END_C, END_K = np.array([0.004, 0.5, 0.999]), np.array([6.0, 17.0, 499.0])
+
+
+def by_quadrature(b, power):
+    """Integral of likelihood ratio, prior and a power of the gap, over the share of noise of one bin."""
+
+    def of(share):
+        accuracy = STATED[b] + share * (1 - STATED[b])
+        ratio = stats.binom.pmf(CONTRARY[b], END_N[b], accuracy) / stats.binom.pmf(CONTRARY[b], END_N[b], STATED[b])
+        return stats.beta.pdf(share, 0.5, 10) * ratio * (accuracy - STATED[b]) ** power
+
+    whole = [integrate.quad(of, a, b, epsabs=0, epsrel=1e-11, limit=300)[0] for a, b in pairwise([0, 0.01, 0.05, 1])]
+    return sum(whole)
+
+
+def test_noise_at_the_ends_by_quadrature(close_to):
+    found = NoiseAtEnds(END_N, END_K, END_C, np.array([True, False, True]))
+    mass = np.array([10.0, 5.0, 20.0])
+    integral = np.array([[by_quadrature(b, power) for b in (0, 2)] for power in range(3)])
+    assert found.log_evidence == pytest.approx(np.log(integral[0]).sum(), abs=1e-4)
+    first, second = integral[1:] / integral[0]
+    weight = mass[[0, 2]]
+    moments = (weight @ first, weight**2 @ (second - first**2), weight @ second)
+    np.testing.assert_allclose(found.gap_sums(mass), moments, rtol=1e-3)
+    drawn = found.draw(DRAWS, np.random.default_rng(8))
+    gaps = drawn.accuracy - END_C
+    assert not gaps[:, 1].any()
+    assert gaps[:, 0].min() >= 0
+    assert gaps[:, 2].max() <= 0
+    error = np.sqrt((second - first**2) / DRAWS)
+    close_to(np.abs(gaps[:, [0, 2]]).mean(axis=0), first, error, "gaps")
+    close_to((gaps[:, [0, 2]] ** 2).mean(axis=0), second, 0.02 * second, "their squares")
+    assert not drawn.off.any()
+    assert not found.off_probability.any()
+    assert found.parameter_means() == {}
+
+
+def test_without_rows_noise_at_the_ends_is_the_prior(close_to):
+    found = NoiseAtEnds(np.zeros(2), np.zeros(2), np.array([0.0, 0.99]), np.array([True, True]))
+    assert found.log_evidence == pytest.approx(0, abs=1e-3)
+    share = found.draw(DRAWS, np.random.default_rng(9)).accuracy @ np.diag([1, -1 / 0.99]) + [0, 1]
+    exact = stats.beta(0.5, 10)
+    close_to(share.mean(axis=0), exact.mean(), exact.std() / np.sqrt(DRAWS) + 1e-3 * exact.mean(), "share")
+
+
+def test_which_ends_are_crowded():
+    edges = np.array([0, 0.2, 0.6, 1.0])
+    assert crowded_ends(edges, np.array([0.019, 0.21, 0.961])).tolist() == [True, False, True]
+    assert crowded_ends(edges, np.array([0.021, 0.59, 0.959])).tolist() == [False, False, False]
+    for confidence in (0.05, 0.95):
+        assert crowded_ends(np.array([0.0, 1.0]), np.array([confidence])).tolist() == [True]
+    assert crowded_ends(np.array([0.0, 1.0]), np.array([0.5])).tolist() == [False]
 
 
 # --- saturated bins

@@ -244,6 +244,7 @@ def prior_density(model, at, mass_alpha, n_rows=60):
         "z_shift": lambda v: stats.norm.logpdf(v).sum(),
         "log_amount": lambda v: stats.uniform.logpdf(v, np.log(1e-4), np.log(7000)),
         "contrary": lambda v: stats.beta.logpdf(v, 0.5, 10).sum(),
+        "noise_at_end": lambda v: stats.beta.logpdf(v, 0.5, 10).sum(),
     }
     return sum(densities[v.name](at[v.name]) for v in model.free_RVs if not v.name.startswith("u_"))
 
@@ -339,6 +340,46 @@ def test_label_noise_is_its_definition(counts, name):
         np.testing.assert_allclose(at["accuracy"], accuracy, rtol=1e-9)
         assert at["noise"] == pytest.approx(1.25 * at["u_noise"] ** 2)
         assert not at["off"].any()
+
+
+def test_noise_at_the_ends_is_its_definition():
+    """Crowded at 0 and at 1, and one bin between; the share of each end has a Beta of its own."""
+    y, p = (
+        np.repeat([0, 1, 0, 1, 0, 1], [40, 2, 3, 5, 1, 20]),
+        np.repeat([0.0, 0.02, 0.4, 0.4, 0.99, 0.99], [40, 2, 3, 5, 1, 20]),
+    )
+    counts = BinnedCounts.from_arrays(y, p, bins=3)
+    model = shrinkage_model(counts, "label noise at the ends")
+    assert list(model.coords["crowded_bin"]) == [0, 2]
+    confidence = np.array([0.04 / 42, 0.4, 0.99])
+    for density, at in scattered(model, 10):
+        first, last = at["noise_at_end"]
+        accuracy = np.array([first + (1 - first) * confidence[0], 0.4, 0.99 * (1 - last)])
+        likelihood = log_binomial(counts.k, counts.n, accuracy).sum()
+        rows = stats.poisson.logpmf(counts.n, at["rate"]).sum()
+        assert density == pytest.approx(likelihood + rows + prior_density(model, at, 2 / 3, 71), rel=1e-7)
+        np.testing.assert_allclose(at["accuracy"], accuracy, rtol=1e-9)
+        assert not at["off"].any()
+
+
+def test_noise_at_the_ends_takes_part_where_an_end_is_crowded(counts):
+    """And then has the weight of the other sub-models of noise."""
+    y, p = np.repeat([0, 1, 0, 1], [40, 2, 3, 5]), np.repeat([0.0, 0.02, 0.4, 0.4], [40, 2, 3, 5])
+    families = ["noisy labels", "exact calibration"]
+    of_crowded = shrinkage_model(BinnedCounts.from_arrays(y, p, bins=3), sub_models=families)
+    assert list(of_crowded.coords["hypothesis"]) == [
+        "label noise", "label noise of any rate", "label noise at the ends", "exact calibration"
+    ]  # fmt: skip
+    n, k, confidence = np.array([42, 8]), np.array([2, 5]), np.array([0.04 / 42, 0.4])
+    for _, at in scattered(of_crowded, 5):
+        share = at["noise_at_end"][0]
+        each = [noise(at, n, k, confidence, rate)[0] for rate in (0.5, at["u_noise_rate"])]
+        each += [log_binomial(k, n, np.array([share + (1 - share) * confidence[0], 0.4])).sum()]
+        each += [log_binomial(k, n, confidence).sum()]
+        np.testing.assert_allclose(at["p_sub_model"], softmax(np.log([0.5, 0.5, 0.5, 0.25]) + each), rtol=1e-7)
+    assert list(shrinkage_model(counts, sub_models=families).coords["hypothesis"]) == [
+        "label noise", "label noise of any rate", "exact calibration"
+    ]  # fmt: skip
 
 
 def test_saturated_bins_are_beta_binomial_or_as_stated():

@@ -234,6 +234,30 @@ def test_noise_replaces_outcomes(name, close_to, mcse):
     assert not truth["bins_off"].any()
 
 
+def test_noise_at_the_ends_has_a_beta_of_contrary_outcomes(close_to, mcse):
+    options = {"bins": 4, "rows": 4000, "mass_alpha": 30.0, "sub_models": ["label noise at the ends"], "crowded": True}
+    truth, counts = simulated(20_000, 18, **options)
+    assert counts.n.min() > 0
+    stated = truth["confidence"][:, [0, 3]] * [1, -1] + [0, 1]
+    assert stated.min() > 0
+    assert 0.024 < stated.max() < 0.025
+    share = (truth["accuracy"][:, [0, 3]] * [1, -1] + [0, 1] - stated) / (1 - stated)
+    close_to(share.mean(axis=0), 0.5 / 10.5, mcse.mean(share), "Beta(1/2, 10)")
+    close_to((share**2).mean(axis=0), 0.5 * 1.5 / (10.5 * 11.5), mcse.mean(share**2), "its square")
+    np.testing.assert_array_equal(truth["accuracy"][:, 1:3], truth["confidence"][:, 1:3])
+
+
+def test_noise_at_the_ends_needs_rows_there(close_to, mcse):
+    """With few rows: exact calibration has the prior probability 0.25 / 1.25 where no end has any, else 0.25 / 1.75."""
+    families = ["noisy labels", "exact calibration"]
+    truth, counts = simulated(20_000, 19, bins=6, rows=3, sub_models=families, crowded=True)
+    ends = counts.n[:, [0, 5]].any(axis=1)
+    assert 0.2 < ends.mean() < 0.8
+    for where, weights in ((ends, [0.5, 0.5, 0.5, 0.25]), (~ends, [0.5, 0.5, 0.25])):
+        found = truth["sub_model"][where, None] == np.arange(len(weights))
+        close_to(found.mean(axis=0), np.array(weights) / sum(weights), mcse.mean(found), "sub-models")
+
+
 def test_saturated_bins_have_a_beta_of_contrary_outcomes(close_to, mcse):
     edges = [0, 1e-4, 0.5, 1 - 1e-4, 1]
     options = {"bins": edges, "rows": 4000, "sub_models": ["exact calibration", "saturated bins"]}

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from bayescal.posterior._prior import EXACT, NOISE, SHARED
+from bayescal.posterior._prior import ENDS, EXACT, NOISE, SHARED
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
 from bayescal.verify.mistakes.families import FAMILY_MISTAKES, UNSPOILT_FAMILIES
@@ -39,6 +39,7 @@ def problems() -> dict[str, Simulator]:
         "runs of bins off": shrinkage_simulator(bins=9, rows=300, sub_models=["runs of bins off"]),
         "bins off by one amount": shrinkage_simulator(bins=9, rows=900, sub_models=["bins off by one amount"]),
         "label noise": shrinkage_simulator(bins=9, rows=150, sub_models=["label noise of any rate"]),
+        ENDS: shrinkage_simulator(bins=9, rows=150, sub_models=[ENDS], crowded=True),
         "saturated bins": shrinkage_simulator(
             bins=SATURATED_ENDS, rows=150, sub_models=["label noise", "saturated bins"]
         ),

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior._noise import LabelNoise
+from bayescal.posterior._noise import LabelNoise, NoiseAtEnds
 from bayescal.posterior._offsets import EqualOffsets
 from bayescal.posterior._part import Part, PartDraws
 from bayescal.posterior._prior import EXACT
@@ -77,6 +77,14 @@ def _noise(wrong: type[LabelNoise]) -> Making:
     def change(part: Part) -> Part:
         assert isinstance(part, LabelNoise)
         return wrong(part.n, part.k, part.confidence, part.free_rate)
+
+    return _part(change)
+
+
+def _at_ends(wrong: type[NoiseAtEnds]) -> Making:
+    def change(part: Part) -> Part:
+        assert isinstance(part, NoiseAtEnds)
+        return wrong(part.n, part.k, part.confidence, part.crowded)
 
     return _part(change)
 
@@ -263,6 +271,63 @@ class _Added(LabelNoise):
         return np.clip(self.confidence + share[:, None] * rate[:, None], 0, 1)
 
 
+# --- label noise at the ends
+
+
+class _NoiseAtEnds(NoiseAtEnds):
+    """Drawn by a step of its own, rightly: what the others change."""
+
+    def _log_density(self, b: int, u: Floats) -> Floats:
+        return super()._log_density(b, u)
+
+
+class _EndsByPrior(NoiseAtEnds):
+    def _log_density(self, b: int, u: Floats) -> Floats:
+        return NoiseAtEnds(0 * self.n, 0 * self.k, self.confidence, self.crowded)._log_density(b, u)
+
+
+class _RootForShare(NoiseAtEnds):
+    def _log_density(self, b: int, u: Floats) -> Floats:
+        return super()._log_density(b, u) - np.log(2 * u[:, 0])
+
+
+class _SymmetricPrior(NoiseAtEnds):
+    def _log_density(self, b: int, u: Floats) -> Floats:
+        """Beta(1/2, 1/2) in the place of Beta(1/2, 10)."""
+        return super()._log_density(b, u) - 9.5 * np.log1p(-(u[:, 0] ** 2))
+
+
+class _RowsTwice(NoiseAtEnds):
+    def _log_density(self, b: int, u: Floats) -> Floats:
+        return NoiseAtEnds(2 * self.n, 2 * self.k, self.confidence, self.crowded)._log_density(b, u)
+
+
+class _OneEnd(NoiseAtEnds):
+    @property
+    def _bins(self) -> list[int]:
+        return super()._bins[:1]
+
+
+class _SameShare(NoiseAtEnds):
+    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+        """The share of the first bin for the last one too."""
+        accuracy = super().draw(count, rng).accuracy
+        bins = self._bins
+        share = (accuracy[:, bins[0]] - self.confidence[bins[0]]) / (
+            self._contrary_of(bins[0]) - self.confidence[bins[0]]
+        )
+        for b in bins[1:]:
+            accuracy[:, b] = self.confidence[b] + share * (self._contrary_of(b) - self.confidence[b])
+        return PartDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
+
+
+class _AllContrary(NoiseAtEnds):
+    def _stated(self, b: int) -> tuple[float, float, float]:
+        """Outcomes that the bin states are counted as contrary."""
+        contrary, stated, rest = super()._stated(b)
+        return float(self.n[b]) - contrary, stated, rest
+
+
 # --- saturated bins
 
 
@@ -311,15 +376,15 @@ class _Swapped(SaturatedBins):
 
 
 def _prior_weights(posterior: ShrinkagePosterior) -> Floats:
-    return prior_probabilities(posterior.prior_options)
+    return prior_probabilities(posterior.taking_part)
 
 
 def _by_evidence(change: Callable[[dict[str, float]], dict[str, float]]) -> Making:
     """Other prior weights, and the right evidences."""
 
     def weigh(posterior: ShrinkagePosterior) -> Floats:
-        names = posterior.prior_options.names
-        weight = change(dict(zip(names, prior_probabilities(posterior.prior_options).tolist(), strict=True)))
+        names = posterior.taking_part.names
+        weight = change(dict(zip(names, prior_probabilities(posterior.taking_part).tolist(), strict=True)))
         log_evidence = np.array([posterior._parts[name].log_evidence for name in names])
         return np.array([weight[name] for name in names]) * np.exp(log_evidence - log_evidence.max())
 
@@ -330,6 +395,7 @@ def _by_evidence(change: Callable[[dict[str, float]], dict[str, float]]) -> Maki
 UNSPOILT_FAMILIES = (
     control("runs of bins off", "runs: another class, rightly", _segments(_Segments), 1000),
     control("label noise", "noise: share and rate drawn before, rightly", _noise(_Noise), 1000),
+    control("label noise at the ends", "ends: another class, rightly", _at_ends(_NoiseAtEnds), 1000),
     control("shared errors and others", "families by their probabilities", _by_evidence(lambda w: w), 1000),
 )
 
@@ -365,6 +431,14 @@ FAMILY_MISTAKES: tuple[Control, ...] = (
     control("label noise", "noise: u for u^2", _noise(_Unsquared), 2500),
     control("label noise", "noise: at most 1 for 1.25", _noise(_AtMostOne), 1000),
     control("label noise", "noise: added, in the place of nothing", _noise(_Added), 100),
+    # noise at the ends
+    control("label noise at the ends", "ends: share of the prior", _at_ends(_EndsByPrior), 400),
+    control("label noise at the ends", "ends: density of the root for that of the share", _at_ends(_RootForShare), 400),
+    control("label noise at the ends", "ends: Beta(1/2, 1/2) for Beta(1/2, 10)", _at_ends(_SymmetricPrior), 2500),
+    control("label noise at the ends", "ends: rows counted twice", _at_ends(_RowsTwice), 1500),
+    control("label noise at the ends", "ends: the first bin alone", _at_ends(_OneEnd), 100),
+    control("label noise at the ends", "ends: one share for both", _at_ends(_SameShare), 100),
+    control("label noise at the ends", "ends: contrary and other outcomes swapped", _at_ends(_AllContrary), 100),
     # saturated bins
     control("saturated bins", "saturated: Beta(1, 1)", _saturated(_FlatBeta), 100),
     control("saturated bins", "saturated: Beta(1/2, 1/2)", _saturated(_Jeffreys), 1000),
