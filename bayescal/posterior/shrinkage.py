@@ -418,15 +418,18 @@ def shrinkage_posterior(
 
     *Noisy labels*: :math:`\theta_b = (1 - \lambda) \bar c_b + \lambda \pi` with :math:`\lambda = 1.25 u^2`, :math:`u
     \sim \mathrm{U}(0, 1)`, and :math:`\pi = 1/2` ("label noise") or :math:`\pi \sim \mathrm{U}(0, 1)` ("label noise
-    of any rate").
+    of any rate"). "Label noise at the ends" takes part if the mean confidence of the first or the last bin is within a
+    tenth of its width of 0 or 1: in such a bin an additional share :math:`\lambda_b \sim \mathrm{Beta}(1/2, 10)` of the
+    outcomes is contrary to the confidence, :math:`\theta_b = \bar c_b + \lambda_b (1 - \bar c_b)` near 0 and
+    :math:`\bar c_b - \lambda_b \bar c_b` near 1; all other bins are exact.
 
     *Exact calibration*: :math:`\theta_b = \bar c_b`.
 
     The first two families form a linear pool: each contributes half of the draws of the pool, whatever their
     evidences are, because each is blind to errors that the other describes, and an average by evidence chooses too
-    soon. The shares are not learnt from the rows. The pool, the two sub-models of noise and exact calibration are
-    averaged by their marginal likelihoods with prior weights 10, 0.5, 0.5 and 0.25; the evidence of the pool is the
-    average over its families.
+    soon. The shares are not learnt from the rows. The pool, the sub-models of noise and exact calibration are averaged
+    by their marginal likelihoods with prior weights 10, 0.5 for each of noise, and 0.25; the evidence of the pool is
+    the average over its families.
 
     *Saturated bins*, whose mean confidence is within 1e-4 of 0 or 1, are described apart from all others: the share
     of contrary outcomes of each is :math:`\mathrm{Beta}(1/2, 10)` before the outcomes are known. Without contrary

@@ -4,8 +4,6 @@ and the tables of docs/explanation/brier_score.md: a part of `make coverage`. Wi
 """
 
 import argparse
-import json
-import sys
 import warnings
 from collections.abc import Iterable
 from itertools import product
@@ -13,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pages import fill, rows_again, rows_of, save_parts, table
+from pages import rows_again, rows_of, run_study, save_parts, table
 
 from bayescal import BinDraws, BinnedCounts, PairedCounts, __version__, evaluate_counts
 from bayescal.compare import SameRowsWarning, compare_counts, compare_independent
@@ -143,12 +141,13 @@ def _difference_0_1_0(together: Any, pair: PairedCounts, rng: np.random.Generato
     return np.asarray(first - second)
 
 
-def measure(repeats: int, draws: int, workers: int) -> dict[str, Any]:
+def measure(asked: argparse.Namespace) -> dict[str, Any]:
     """Run both studies."""
     for_scores, for_differences = np.random.default_rng(SEED).spawn(2)
     of_scores = list(product(SIZES, POPULATIONS, CURVES))
     of_pairs = list(product(SIZES, ("flat", "top"), PAIRS))
-    known: dict[str, Any] = {"workers": workers, "progress": True}
+    known: dict[str, Any] = {"workers": asked.workers, "progress": True}
+    repeats, draws = asked.repeats, asked.draws
     score_jobs = [
         (*cell, repeats, draws, rng) for cell, rng in zip(of_scores, for_scores.spawn(len(of_scores)), strict=True)
     ]
@@ -207,17 +206,5 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--redraw", action="store_true", help="measure nothing")
-    parser.add_argument("--quick", action="store_true", help="two data sets per cell; write nothing")
-    asked = parser.parse_args()
-    if asked.quick:
-        made = tables(measure(repeats=2, draws=200, workers=asked.workers))
-        print(made["scores"], made["differences"], sep="\n")
-        sys.exit()
-    if not asked.redraw:
-        save_parts(NUMBERS, measure(asked.repeats, asked.draws, asked.workers))
-    fill(PAGE, "make coverage", tables(json.loads(NUMBERS.read_text(encoding="utf-8"))))
+    shown = ("scores", "differences")
+    run_study(__doc__, measure=measure, tables=tables, numbers=NUMBERS, page=PAGE, save=save_parts, shown=shown)

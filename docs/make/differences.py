@@ -4,13 +4,11 @@ made from a few data sets and nothing is written.
 """
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pages import fill, rows_again, rows_of, save_rows
+from pages import rows_again, rows_of, run_study
 
 from bayescal import __version__
 from bayescal.verify.differences import COLUMNS, METHODS, UNPAIRED, DifferenceStudy, difference_study
@@ -20,10 +18,11 @@ NUMBERS, PAGE = DOCS / "_static" / "differences.json", DOCS / "explanation" / "c
 SEED, PROB = 1, 0.95
 
 
-def measure(repeats: int, draws: int, workers: int) -> dict[str, Any]:
+def measure(asked: argparse.Namespace) -> dict[str, Any]:
     """Run the study in its 40 cells: about ten minutes of one processor for 100 repeats."""
-    study = difference_study(repeats=repeats, draws=draws, prob=PROB, rng=SEED, workers=workers, progress=True)
-    about = {"bayescal": __version__, "prob": PROB, "repeats": repeats, "draws": draws, "seed": SEED}
+    known: dict[str, Any] = {"repeats": asked.repeats, "draws": asked.draws, "prob": PROB}
+    study = difference_study(**known, rng=SEED, workers=asked.workers, progress=True)
+    about = {"bayescal": __version__, **known, "seed": SEED}
     return {**about, "columns": list(COLUMNS), "rows": rows_of(COLUMNS, study.rows)}
 
 
@@ -110,16 +109,4 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--redraw", action="store_true", help="measure nothing")
-    parser.add_argument("--quick", action="store_true", help="two data sets per cell; write nothing")
-    asked = parser.parse_args()
-    if asked.quick:
-        print(tables(measure(repeats=2, draws=200, workers=asked.workers))["overall"])
-        sys.exit()
-    if not asked.redraw:
-        save_rows(NUMBERS, measure(asked.repeats, asked.draws, asked.workers))
-    fill(PAGE, "make coverage", tables(json.loads(NUMBERS.read_text(encoding="utf-8"))))
+    run_study(__doc__, measure=measure, tables=tables, numbers=NUMBERS, page=PAGE)

@@ -4,15 +4,13 @@ anew. With --quick, two data sets of every list are measured and nothing is writ
 """
 
 import argparse
-import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from hostile_sets import TestSet, lists
-from pages import cells, fill, rows_again, rows_of, save_rows, table
+from pages import cells, rows_again, rows_of, run_study, table
 
 import bayescal as bc
 from bayescal import __version__
@@ -61,8 +59,9 @@ def of_set(name: str, index: int, test_set: TestSet, repeats: int, draws: int) -
     return rows
 
 
-def measure(repeats: int, draws: int, few: bool = False) -> dict[str, Any]:
-    """All lists; with `few`, the first two populations of each."""
+def measure(asked: argparse.Namespace) -> dict[str, Any]:
+    """All lists; with --quick, the first two populations of each."""
+    few, repeats, draws = asked.quick, asked.repeats, asked.draws
     jobs = [
         (name, i, test_set)
         for name, sets in lists().items()
@@ -130,15 +129,4 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--redraw", action="store_true", help="measure nothing")
-    parser.add_argument("--quick", action="store_true", help="two data sets of a few populations; write nothing")
-    asked = parser.parse_args()
-    if asked.quick:
-        print(tables(measure(2, 200, few=True))["overall"])
-        sys.exit()
-    if not asked.redraw:
-        save_rows(NUMBERS, measure(asked.repeats, asked.draws))
-    fill(PAGE, "make coverage", tables(json.loads(NUMBERS.read_text(encoding="utf-8"))))
+    run_study(__doc__, measure=measure, tables=tables, numbers=NUMBERS, page=PAGE)

@@ -5,14 +5,12 @@ With --quick, the plot and the tables are made from a few data sets and nothing 
 
 import argparse
 import io
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from pages import fill, rows_again, rows_of, save_rows
+from pages import rows_again, rows_of, run_study
 
 from bayescal import __version__
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY
@@ -31,10 +29,11 @@ STYLE = {
 }
 
 
-def measure(repeats: int, draws: int) -> dict[str, Any]:
+def measure(asked: argparse.Namespace) -> dict[str, Any]:
     """Run the study in the 54 cells; the longest part, about two seconds a repeat."""
-    study = coverage_study(methods=list(STYLE), repeats=repeats, draws=draws, prob=PROB, rng=SEED, progress=True)
-    about = {"bayescal": __version__, "prob": PROB, "repeats": repeats, "draws": draws, "seed": SEED}
+    known: dict[str, Any] = {"repeats": asked.repeats, "draws": asked.draws, "prob": PROB}
+    study = coverage_study(methods=list(STYLE), **known, rng=SEED, progress=True)
+    about = {"bayescal": __version__, **known, "seed": SEED}
     return {**about, "columns": list(COLUMNS), "rows": rows_of(COLUMNS, study.rows)}
 
 
@@ -122,21 +121,11 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     return {"conditions": conditions(numbers, study), "overall": overall_table(study), "cells": cell_table(study)}
 
 
-if __name__ == "__main__":
+def picture(numbers: dict[str, Any], keep: bool) -> None:
+    """Draw the study, and keep the picture or not."""
     plt.switch_backend("agg")
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=100)
-    parser.add_argument("--draws", type=int, default=2000)
-    parser.add_argument("--redraw", action="store_true", help="measure nothing")
-    parser.add_argument("--quick", action="store_true", help="two data sets per cell; write nothing")
-    asked = parser.parse_args()
-    if asked.quick:
-        few = measure(repeats=2, draws=200)
-        draw(study_of(few)).savefig(io.BytesIO())
-        print(tables(few)["overall"])
-        sys.exit()
-    if not asked.redraw:
-        save_rows(NUMBERS, measure(asked.repeats, asked.draws))
-    stored = json.loads(NUMBERS.read_text(encoding="utf-8"))
-    draw(study_of(stored)).savefig(PICTURE, dpi=110, metadata={"Software": None})
-    fill(PAGE, "make coverage", tables(stored))
+    draw(study_of(numbers)).savefig(PICTURE if keep else io.BytesIO(), dpi=110, metadata={"Software": None})
+
+
+if __name__ == "__main__":
+    run_study(__doc__, measure=measure, tables=tables, numbers=NUMBERS, page=PAGE, picture=picture)
