@@ -121,6 +121,7 @@ def report(
     bins: options.Bins = None,
     binning: options.Binning = None,
     model: options.Model = None,
+    sub_models: options.SubModels = None,
     draws: options.Draws = None,
     seed: options.Seed = 1,
     json: options.Json = None,
@@ -137,9 +138,17 @@ def report(
     """
     with one_clear_message():
         from bayescal.cli.report import run
-        from bayescal.cli.request import Request
+        from bayescal.cli.request import Request, names_asked
 
-        asked = {"target": target, "bins": bins, "binning": binning, "model": model, "draws": draws, "logits": logits}
+        asked = {
+            "target": target,
+            "bins": bins,
+            "binning": binning,
+            "model": model,
+            "draws": draws,
+            "logits": logits,
+            "sub_models": names_asked("sub_models", sub_models),
+        }
         columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
         run(Request(file, *columns, seed, asked), {"json": json, "plot": plot, "netcdf": netcdf})
 
@@ -162,6 +171,7 @@ def compare(
     bins: options.Bins = None,
     binning: options.Binning = None,
     model: options.Model = None,
+    sub_models: options.SubModels = None,
     draws: options.Draws = None,
     seed: options.Seed = 1,
     json: options.Json = None,
@@ -176,8 +186,17 @@ def compare(
     """
     with one_clear_message():
         from bayescal.cli.compare import Request, run
+        from bayescal.cli.request import names_asked
 
-        asked = {"target": target, "bins": bins, "binning": binning, "model": model, "draws": draws, "logits": logits}
+        asked = {
+            "target": target,
+            "bins": bins,
+            "binning": binning,
+            "model": model,
+            "draws": draws,
+            "logits": logits,
+            "sub_models": names_asked("sub_models", sub_models),
+        }
         columns = (key, label, prob or (), prob_prefix or (), correct or (), confidence or (), weights, classes)
         run(
             Request(files, *columns, seed, estimand, {**asked, "rope": rope}),
@@ -241,6 +260,7 @@ def verify(
     target: options.Target = None,
     binning: options.Binning = None,
     model: options.ModelOfFile = None,
+    sub_models: options.SubModels = None,
     coverage: options.Coverage = False,
     sizes: options.Sizes = None,
     populations: options.Populations = None,
@@ -256,7 +276,7 @@ def verify(
 
     With FILE: is the posterior that `bayescal report` takes for this file the right one?
     The same model, written in PyMC, is sampled by NUTS, and every quantity is compared.
-    It takes about a minute; the exit code is 1 if they differ.
+    It takes a minute, several for the default model; the exit code is 1 if they differ.
 
     With --coverage: how often do the intervals of the models, and of the usual bootstraps, contain the truth?
     A hyphen in a name may stand for a space.
@@ -274,6 +294,7 @@ def verify(
             "target": target,
             "binning": binning,
             "model": model,
+            "sub-models": sub_models,
         }
         of_study = {
             "sizes": sizes,
@@ -287,10 +308,17 @@ def verify(
                 raise ValueError("FILE and --coverage are two checks; ask for one at a time.")
             options.refuse("go with --coverage, not with FILE", of_study)
             from bayescal.cli import agreement
-            from bayescal.cli.request import Request
+            from bayescal.cli.request import Request, names_asked
 
             columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
-            asked = {"target": target, "bins": bins, "binning": binning, "model": model, "logits": logits}
+            asked = {
+                "target": target,
+                "bins": bins,
+                "binning": binning,
+                "model": model,
+                "logits": logits,
+                "sub_models": names_asked("sub_models", sub_models),
+            }
             raise typer.Exit(agreement.run(Request(file, *columns, seed, asked), draws, json))
         if not coverage:
             raise ValueError(

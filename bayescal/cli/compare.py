@@ -320,6 +320,7 @@ def _parameters(
         "bins": asked["bins"],
         "binning": first.counts.bins.kind,
         "model": first.model,
+        **{key: value for key, value in asked.items() if key == "sub_models"},
         "draws": asked["draws"],
         "seed": request.seed,
         "rope": comparison.rope,

@@ -235,6 +235,15 @@ Model = Annotated[str | None, _about(MODEL, "NAME", "The posterior.")]
 ModelOfFile = Annotated[
     str | None, _about(MODEL, "NAME", "The posterior: shrinkage or dirichlet. [dim]\\[default: shrinkage][/]")
 ]
+SubModels = Annotated[
+    str | None,
+    _about(
+        MODEL,
+        "NAME,...",
+        "Only these families or sub-models of the shrinkage model; [bold]independent bins[/] gives release 0.1.0. "
+        "[dim]\\[default: all][/]",
+    ),
+]
 Draws = Annotated[int | None, _about(MODEL, "NUMBER", "Independent posterior draws.")]
 Seed = Annotated[int, _about(MODEL, "NUMBER", "Of all random numbers; the same seed gives the same numbers.", min=0)]
 

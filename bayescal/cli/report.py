@@ -66,7 +66,7 @@ def _evaluate_counted(request: Request) -> tuple[Evaluation, dict[str, Any]]:
     """What the posterior says of rows that have been counted."""
     of_rows = {**request.columns, **{k: request.asked.get(k) for k in ("target", "binning", "logits")}}
     refuse("go with rows, and this file holds counts of them", of_rows)
-    known = {k: v for k, v in request.asked.items() if v is not None and k in ("model", "draws")}
+    known = {k: v for k, v in request.asked.items() if v is not None and k in ("model", "sub_models", "draws")}
     counts = read_counts(request.file, bins_asked(request.asked.get("bins")))
     evaluation = evaluate_counts(counts, **known, rng=request.seed)
     return evaluation, {
@@ -76,6 +76,7 @@ def _evaluate_counted(request: Request) -> tuple[Evaluation, dict[str, Any]]:
         "bins": len(counts.bins),
         "binning": counts.bins.kind,
         "model": evaluation.model,
+        **_sub_models_of(known),
         "draws": evaluation.ece.values.size,
         "seed": request.seed,
     }
@@ -83,7 +84,7 @@ def _evaluate_counted(request: Request) -> tuple[Evaluation, dict[str, Any]]:
 
 def _evaluate(stream: RowStream, asked: Mapping[str, Any], seed: int) -> Evaluation | ClasswiseEvaluation:
     """What `bayescal.evaluate` says of all rows."""
-    known = {"model": asked["model"], "draws": asked["draws"], "rng": seed}
+    known = {"model": asked["model"], **_sub_models_of(asked), "draws": asked["draws"], "rng": seed}
     _checks.one_of("binning", asked["binning"], BINNINGS)
     question = Question(asked["target"], asked["bins"], asked["binning"], asked["logits"])
     if asked["target"] != "classwise":
@@ -96,6 +97,11 @@ def _evaluate(stream: RowStream, asked: Mapping[str, Any], seed: int) -> Evaluat
     counts, correlations = count_stream_of_classes(stream, question)
     classes = tuple(range(len(counts))) if stream.classes is None else stream.classes
     return evaluate_class_counts(counts, correlations, classes, **known)
+
+
+def _sub_models_of(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The choice of sub-models, if one was made."""
+    return {key: value for key, value in asked.items() if key == "sub_models"}
 
 
 def show(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> None:
@@ -132,6 +138,7 @@ def _parameters(
         "bins": asked["bins"],
         "binning": first.bins.kind,
         "model": evaluation.model,
+        **_sub_models_of(asked),
         "draws": asked["draws"],
         "seed": request.seed,
     }

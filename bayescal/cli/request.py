@@ -101,16 +101,21 @@ def bins_asked(text: Any) -> Any:
 
 
 def classes_asked(text: str | None) -> list[str] | None:
-    """Split labels at commas; a label that contains a comma or a line break must be in double quotes."""
+    """Labels separated by commas."""
+    return names_asked("classes", text, "labels")
+
+
+def names_asked(option: str, text: str | None, called: str = "names") -> list[str] | None:
+    """Split names at commas; one that contains a comma or a line break must be in double quotes."""
     if text is None:
         return None
     try:
         lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error as problem:
-        raise ValueError(f"`classes` must be labels separated by commas: {problem}.") from None
+        raise ValueError(f"`{option}` must be {called} separated by commas: {problem}.") from None
     if len(lines) > 1:
         raise ValueError(
-            f"`classes` must be labels separated by commas on one line; there are {len(lines)} lines. "
-            'Put a label with a line break in double quotes: "a\\nb",c.'
+            f"`{option}` must be {called} separated by commas on one line; there are {len(lines)} lines. "
+            f'Put {"a label" if called == "labels" else "a name"} with a line break in double quotes: "a\\nb",c.'
         )
     return lines[0] if lines else []

@@ -18,7 +18,19 @@ if TYPE_CHECKING:
 
 #: Arguments of the library whose option has another name.
 OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE"}
-OPTIONS = ("classes", "target", "bins", "binning", "model", "draws", "logits", "prob", "prob_prefix", *OPTION_OF)
+OPTIONS = (
+    "classes",
+    "target",
+    "bins",
+    "binning",
+    "model",
+    "sub_models",
+    "draws",
+    "logits",
+    "prob",
+    "prob_prefix",
+    *OPTION_OF,
+)
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
 PER_ROW = ("y_true", "y_prob", "weights")
 #: Terminal columns: minimum and maximum used, default if the width is unknown, and largest accepted `COLUMNS`.

@@ -207,7 +207,7 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
     Examples
     --------
     >>> sub_models({"independent bins": {"smooth drift": 0.3, "many bins off": 0.1}, "shared errors": {"runs": 0.4}})
-    'If not: independent bins 0.50 (smooth drift 0.75, many bins off 0.25); shared errors 0.50 (runs > 0.99).'
+    'If not: independent bins 0.50 (smooth drift 0.75; many bins off 0.25); shared errors 0.50 (runs > 0.99).'
     """
     totals = {family: sum(of.values()) for family, of in families.items()}
     whole = sum(totals.values())
@@ -217,7 +217,7 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
             continue
         inside = sorted(families[family].items(), key=lambda item: -item[1])
         named = [f"{name} {_share(p / total)}" for name, p in inside if p >= LEAST_TOLD_WITHIN * total]
-        told.append(f"{family} {_share(total / whole)} ({', '.join(named)})")
+        told.append(f"{family} {_share(total / whole)} ({'; '.join(named)})")
     return f"If not: {'; '.join(told)}."
 
 

@@ -246,7 +246,7 @@ def test_the_probability_of_calibration_is_never_said_to_be_zero():
 
 def test_sub_models_are_told_by_family_and_within_it():
     told = sub_models({"a": {"b, c": 0.3, "d": 0.09, "e": 0.01}, "f": {"g": 0.4}, "h": {"i": 0.1}, "j": {"k": 0.001}})
-    assert told == "If not: a 0.44 (b, c 0.75, d 0.23); f 0.44 (g > 0.99); h 0.11 (i > 0.99)."
+    assert told == "If not: a 0.44 (b, c 0.75; d 0.23); f 0.44 (g > 0.99); h 0.11 (i > 0.99)."
 
 
 def test_sub_models_of_an_evaluation_leave_exact_calibration_out(ev):
