@@ -41,6 +41,8 @@ PAIRS = (
 )
 COLUMNS = ("n_rows", "population", "curve", "truth", "bins", "method", "coverage", "bias", "rmse", "width", "repeats")
 DIFFERENCE_COLUMNS = tuple({"curve": "pair"}.get(name, name) for name in COLUMNS)
+#: Scores have more data sets than differences, by this factor, since single cells are judged.
+TIMES_SCORES = 4
 Found = dict[tuple[int, str], list[tuple[float, float, float]]]
 
 
@@ -149,7 +151,8 @@ def measure(asked: argparse.Namespace) -> dict[str, Any]:
     known: dict[str, Any] = {"workers": asked.workers, "progress": True}
     repeats, draws = asked.repeats, asked.draws
     score_jobs = [
-        (*cell, repeats, draws, rng) for cell, rng in zip(of_scores, for_scores.spawn(len(of_scores)), strict=True)
+        (*cell, TIMES_SCORES * repeats, draws, rng)
+        for cell, rng in zip(of_scores, for_scores.spawn(len(of_scores)), strict=True)
     ]
     pair_jobs = [
         (*cell, repeats, draws, rng) for cell, rng in zip(of_pairs, for_differences.spawn(len(of_pairs)), strict=True)
@@ -186,11 +189,13 @@ def conditions(numbers: dict[str, Any], scores: list[dict[str, Any]], difference
     """What was run, and how exact the shares are."""
     n_scores = len({(row["n_rows"], row["population"], row["curve"]) for row in scores})
     n_differences = len({(row["n_rows"], row["population"], row["pair"]) for row in differences})
-    error = np.sqrt(PROB * (1 - PROB) / numbers["repeats"])
+    of_scores, of_differences = (rows[0]["repeats"] for rows in (scores, differences))
+    errors = [np.sqrt(PROB * (1 - PROB) / repeats) for repeats in (of_scores, of_differences)]
     return (
-        f"bayescal {numbers['bayescal']}: {n_scores} cells for scores and {n_differences} for differences, "
-        f"{numbers['repeats']} data sets in each, {numbers['draws']} draws, seed {numbers['seed']}.\n"
-        f"The standard error of one share near {PROB:g} is {error:.3f}.\n"
+        f"bayescal {numbers['bayescal']}: {n_scores} cells for scores with {of_scores} data sets each, "
+        f"{n_differences} for differences with {of_differences}; {numbers['draws']} draws, seed {numbers['seed']}.\n"
+        f"The standard error of one share near {PROB:g} is {errors[0]:.3f} for scores and {errors[1]:.3f} for "
+        f"differences.\n"
     )
 
 

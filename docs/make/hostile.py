@@ -33,6 +33,8 @@ TITLES = {
     "many bins": "Many bins, and useless models",
     "million": "A million rows",
 }
+#: Lists whose single lines are judged have more data sets, by this factor.
+TIMES = {"saturated": 2, "many bins": 4}
 
 
 def of_set(name: str, index: int, test_set: TestSet, repeats: int, draws: int) -> list[dict[str, Any]]:
@@ -70,7 +72,7 @@ def measure(asked: argparse.Namespace) -> dict[str, Any]:
     ]
 
     def rows_of_job(job: tuple[str, int, TestSet]) -> list[dict[str, Any]]:
-        return of_set(*job, repeats, draws)
+        return of_set(*job, repeats * TIMES.get(job[0], 1), draws)
 
     rows = [row for found in run_jobs(rows_of_job, jobs, progress=True) for row in found]
     about = {"bayescal": __version__, "prob": PROB, "repeats": repeats, "draws": draws, "seed": SEED}
@@ -79,10 +81,11 @@ def measure(asked: argparse.Namespace) -> dict[str, Any]:
 
 def conditions(numbers: dict[str, Any]) -> str:
     """What was run, and how exact the shares are."""
-    error = np.sqrt(PROB * (1 - PROB) / numbers["repeats"])
+    repeats = sorted({numbers["repeats"] * times for times in (1, *TIMES.values())})
+    errors = ", ".join(f"{np.sqrt(PROB * (1 - PROB) / each):.3f} with {each}" for each in repeats)
     return (
-        f"bayescal {numbers['bayescal']}: {numbers['repeats']} data sets per line, {numbers['draws']} draws, seed "
-        f"{numbers['seed']}.\nThe standard error of one share near {PROB:g} is {error:.3f}.\n"
+        f"bayescal {numbers['bayescal']}: {numbers['draws']} draws, seed {numbers['seed']}. The standard error of one "
+        f"share near {PROB:g}\ndepends on the number of data sets per line: {errors}.\n"
     )
 
 
@@ -96,10 +99,10 @@ def overall_table(rows: list[dict[str, Any]]) -> str:
                 covered = np.array([row["coverage"] for row in of])
                 width = np.mean([row["width"] for row in of])
                 lines.append(
-                    [title, len(of), method, f"{covered.min():.2f}", f"{covered.mean():.3f}",
+                    [title, len(of), of[0]["repeats"], method, f"{covered.min():.2f}", f"{covered.mean():.3f}",
                      int((covered >= 0.9).sum()), f"{width:.4f}"]
                 )  # fmt: skip
-    return table("Populations | Number: | Method | Worst: | Mean: | At 0.90 or more: | Width:", lines)
+    return table("Populations | Number: | Data sets: | Method | Worst: | Mean: | At 0.90 or more: | Width:", lines)
 
 
 def list_table(rows: list[dict[str, Any]], name: str) -> str:

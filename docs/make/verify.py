@@ -23,7 +23,7 @@ from pages import cells, fill, rounded, save_parts, table, versions_of
 from rich.console import Console
 
 import bayescal as bc
-from bayescal.posterior._prior import EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED
+from bayescal.posterior._prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED
 from bayescal.verify.agreement import agreement
 from bayescal.verify.controls import run_controls
 from bayescal.verify.mistakes import controls
@@ -100,8 +100,11 @@ def posteriors() -> Iterator[tuple[str, tuple[str, str], Any, dict[str, bool]]]:
         yield f"reference model, {alpha} prior", DIGITS, bc.dirichlet_posterior(counts_of(DIGITS), alpha=alpha), {}
     yield "reference model, reference prior", CANCER, bc.dirichlet_posterior(counts_of(CANCER)), {}
     for name in NAMES:
-        if name != EXACT:  # see `exact_calibration`
+        if name not in (EXACT, ENDS):  # see `exact_calibration`, and below
             yield f"shrinkage: {name}", DIGITS, bc.shrinkage_posterior(counts_of(DIGITS), sub_models=[name]), {}
+    crowded = counts_of(CANCER)
+    yield f"shrinkage: {ENDS}", CANCER, bc.shrinkage_posterior(crowded, sub_models=[ENDS]), {}
+    yield "shrinkage: noisy labels", CANCER, bc.shrinkage_posterior(crowded, sub_models=[NOISE, EXACT]), {}
     ends = counts_of(CANCER, SATURATED_ENDS)
     yield "shrinkage: saturated bins and noise", CANCER, bc.shrinkage_posterior(ends, sub_models=[NOISE, SATURATED]), {}
     for data in (DIGITS, CANCER):
@@ -286,6 +289,7 @@ def simulators() -> dict[str, Any]:
         "shared errors, 20 rows": shrinkage_simulator(sub_models=[SHARED], rows=20),
         "noisy labels, 500 rows": shrinkage_simulator(sub_models=[NOISE]),
         "noisy labels, 20 rows": shrinkage_simulator(sub_models=[NOISE], rows=20),
+        "noisy labels, crowded ends, 500 rows": shrinkage_simulator(sub_models=[NOISE, EXACT], crowded=True),
         "all but independent bins, 500 rows": shrinkage_simulator(sub_models=[SHARED, NOISE, EXACT]),
         "saturated bins, 200 rows": shrinkage_simulator(bins=SATURATED_BINS, rows=200, sub_models=[NOISE, SATURATED]),
     }
