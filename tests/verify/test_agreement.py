@@ -37,8 +37,8 @@ def test_there_is_a_reference_of_every_model():
     names = {path.stem for path in STORED}
     assert {"digits_dirichlet", "digits_shrinkage", "digits_a_few_bins_off", "digits_smooth_drift"} <= names
     new = ["runs_of_bins_off", "bins_off_by_one_amount", "label_noise", "label_noise_of_any_rate", "logistic_default"]
-    assert {f"digits_{name}" for name in new} | {"cancer_saturated"} <= names
-    assert len(names) == 17
+    assert {f"digits_{name}" for name in new} | {"cancer_saturated", "cancer_noise_at_the_ends"} <= names
+    assert len(names) == 18
 
 
 @pytest.mark.parametrize("path", STORED, ids=lambda p: p.stem)
