@@ -93,8 +93,8 @@ def evaluate(
         How a number of bins becomes edges.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
         The posterior. ``shrinkage`` can sit on or near exact calibration, and its 95 % intervals contain the true ECE
-        about 95 % of the time, except where confidences are exactly 0 or 1 and errors are rare. ``dirichlet`` is the
-        reference model (Bayesian ECE); its intervals miss a true ECE near 0, at any number of rows.
+        about 95 % of the time; where bins are off by about as much as their noise, less than 90 %. ``dirichlet`` is
+        the reference model (Bayesian ECE); its intervals miss a true ECE near 0, at any number of rows.
     draws : int, default 4000
         Number of independent posterior draws.
     rng : None, int, SeedSequence or Generator

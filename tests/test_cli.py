@@ -19,6 +19,7 @@ import bayescal
 from bayescal import datasets
 from bayescal.cli import app, outputs
 from bayescal.cli.demo import in_plain_words
+from bayescal.cli.request import sub_models_asked
 from bayescal.evaluate import DEFAULT_MODEL, MODELS
 from bayescal.results.wording import SMALL_ECE
 
@@ -113,13 +114,25 @@ def test_chosen_sub_models_reach_evaluate(tmp_path):
     names, out = ["smooth drift, many bins off", "noisy labels"], tmp_path / "x.json"
     arguments = ["--label", "label", "--prob-prefix", "random_forest_", "--draws", "200", "--json", out]
     for target in ("top-label", "classwise"):
-        report(datasets.path("digits"), *arguments, "--target", target, "--sub-models", f'"{names[0]}",{names[1]}')
+        report(datasets.path("digits"), *arguments, "--target", target, "--sub-models", f'"{names[0]}", {names[1]}')
         known = {"target": target, "draws": 200, "rng": 1, "sub_models": names}
         found = bayescal.evaluate(digits.y_true, digits.y_prob["random_forest"], **known)
         written = read_json(out)
         assert written["table"] == found.table()
         assert written["parameters"]["sub_models"] == names
         assert "prior with sub_models=['noisy labels', 'smooth drift, many bins off']" in written["spec"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("smooth drift, many bins off", ["smooth drift, many bins off"]),  # one name, as it is printed
+        (" independent bins ,label noise", ["independent bins", "label noise"]),
+        ("shared errors", ["shared errors"]),
+    ],
+)
+def test_names_of_sub_models_are_split_at_commas(typed, names):
+    assert sub_models_asked(typed) == names
 
 
 @pytest.mark.parametrize(
@@ -178,7 +191,7 @@ def test_help_is_a_page(command):
         return
     for option in ("label", "prob", "prob-prefix", "correct", "confidence", "weights", "classes", "logits", "target"):
         assert f"--{option} " in words
-    for panel in ("Columns of FILE", "What is asked", "What is believed", "What is saved", "Examples"):
+    for panel in ("Columns of FILE", "Question", "Model", "Output", "Examples"):
         assert panel in words
     for default in (DEFAULT_MODEL, "15", "4000", "1", "equal-width"):
         assert f"[default: {default}]" in words
@@ -392,6 +405,7 @@ def test_a_matrix_is_told_with_its_columns(tmp_path, rows, arguments, told):
         ([*TINY, "--target", "top-label"], "For probabilities of one event use --target event."),
         ([*TINY, "--target", "classwise"], "For probabilities of one event use --target event."),
         ([*TINY, "--model", "dirichelt"], "--model must be one of"),
+        ([*TINY, "--sub-models", ""], "--sub-models must hold at least one name, as in 'independent bins'."),
         ([*TINY, "--sub-models", "noise"], "--sub-models must be one of ['independent bins', "),
         ([*TINY, "--sub-models", 'a"b,c\nd'], "--sub-models must be names separated by commas on one line"),
         ([*TINY, "--sub-models", "label noise", "--model", "dirichlet"], "--model dirichlet takes no 'sub_models'"),

@@ -494,7 +494,7 @@ def test_help_is_a_page():
         "json",
     ):
         assert f"--{option} " in words
-    for panel in ("Columns of FILE", "What is asked", "What is believed", "What is saved", "Examples"):
+    for panel in ("Columns of FILE", "Question", "Model", "Output", "Examples"):
         assert panel in words
     for default in (DEFAULT_MODEL, "15", "4000", "0.01", "ece", "equal-width"):
         assert f"[default: {default}]" in words

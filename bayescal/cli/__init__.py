@@ -138,7 +138,7 @@ def report(
     """
     with one_clear_message():
         from bayescal.cli.report import run
-        from bayescal.cli.request import Request, names_asked
+        from bayescal.cli.request import Request, sub_models_asked
 
         asked = {
             "target": target,
@@ -147,7 +147,7 @@ def report(
             "model": model,
             "draws": draws,
             "logits": logits,
-            "sub_models": names_asked("sub_models", sub_models),
+            "sub_models": sub_models_asked(sub_models),
         }
         columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
         run(Request(file, *columns, seed, asked), {"json": json, "plot": plot, "netcdf": netcdf})
@@ -186,7 +186,7 @@ def compare(
     """
     with one_clear_message():
         from bayescal.cli.compare import Request, run
-        from bayescal.cli.request import names_asked
+        from bayescal.cli.request import sub_models_asked
 
         asked = {
             "target": target,
@@ -195,7 +195,7 @@ def compare(
             "model": model,
             "draws": draws,
             "logits": logits,
-            "sub_models": names_asked("sub_models", sub_models),
+            "sub_models": sub_models_asked(sub_models),
         }
         columns = (key, label, prob or (), prob_prefix or (), correct or (), confidence or (), weights, classes)
         run(
@@ -308,7 +308,7 @@ def verify(
                 raise ValueError("FILE and --coverage are two checks; ask for one at a time.")
             options.refuse("go with --coverage, not with FILE", of_study)
             from bayescal.cli import agreement
-            from bayescal.cli.request import Request, names_asked
+            from bayescal.cli.request import Request, sub_models_asked
 
             columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
             asked = {
@@ -317,7 +317,7 @@ def verify(
                 "binning": binning,
                 "model": model,
                 "logits": logits,
-                "sub_models": names_asked("sub_models", sub_models),
+                "sub_models": sub_models_asked(sub_models),
             }
             raise typer.Exit(agreement.run(Request(file, *columns, seed, asked), draws, json))
         if not coverage:

@@ -23,7 +23,7 @@ from bayescal.stats.dependence import ErrorMoments
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of each row.
+    """How each row is counted.
 
     Parameters
     ----------

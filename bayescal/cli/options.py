@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from bayescal import _render
 
-COLUMNS, QUESTION, MODEL, FILES = "Columns of FILE", "What is asked", "What is believed", "What is saved"
+COLUMNS, QUESTION, MODEL, FILES = "Columns of FILE", "Question", "Model", "Output"
 STUDY = "With --coverage: every size with every population and every curve"
 EITHER = "With both"
 #: The exception that typer raises for a wrong command line; it comes from click or from typer's own copy of click.
@@ -240,7 +240,8 @@ SubModels = Annotated[
     _about(
         MODEL,
         "NAME,...",
-        "Only these families or sub-models of the shrinkage model; [bold]independent bins[/] gives release 0.1.0. "
+        "Only these families or sub-models of the shrinkage model: independent bins (the model of release 0.1.0), "
+        "shared errors, noisy labels, exact calibration, saturated bins, or names that the result lists. "
         "[dim]\\[default: all][/]",
     ),
 ]

@@ -101,21 +101,32 @@ def bins_asked(text: Any) -> Any:
 
 
 def classes_asked(text: str | None) -> list[str] | None:
-    """Labels separated by commas."""
-    return names_asked("classes", text, "labels")
+    """Split labels at commas; a label that contains a comma or a line break must be in double quotes."""
+    return None if text is None else _split("classes", text)
 
 
-def names_asked(option: str, text: str | None, called: str = "names") -> list[str] | None:
-    """Split names at commas; one that contains a comma or a line break must be in double quotes."""
+def sub_models_asked(text: str | None) -> list[str] | None:
+    """Split names at commas, which are inside some names too."""
     if text is None:
         return None
+    from bayescal.posterior._prior import FAMILIES, SATURATED
+
+    known = {*FAMILIES, *(name for of in FAMILIES.values() for name in of), SATURATED}
+    asked = [text] if text in known else [name.strip() for name in _split("sub_models", text, skipinitialspace=True)]
+    if not any(asked):
+        raise ValueError("`sub_models` must hold at least one name, as in 'independent bins'.")
+    return asked
+
+
+def _split(option: str, text: str, **rules: Any) -> list[str]:
+    called = "labels" if option == "classes" else "names"
     try:
-        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True, **rules))
     except csv.Error as problem:
         raise ValueError(f"`{option}` must be {called} separated by commas: {problem}.") from None
     if len(lines) > 1:
         raise ValueError(
             f"`{option}` must be {called} separated by commas on one line; there are {len(lines)} lines. "
-            f'Put {"a label" if called == "labels" else "a name"} with a line break in double quotes: "a\\nb",c.'
+            f'Put a {called[:-1]} with a line break in double quotes: "a\\nb",c.'
         )
     return lines[0] if lines else []

@@ -1,1 +1,1 @@
-"""What is asked: functions of one draw of the bins."""
+"""Estimands: functions of one draw of the bins."""

@@ -15,8 +15,8 @@ MOST_EXACT = 0.05
 def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None) -> NDArray[np.bool_]:
     r"""Choose the draws in which all classes are exactly calibrated at once.
 
-    The mean over classes is 0 only if all classes are exact in the same draw, which independent posteriors never say
-    of many classes. Without such draws, no interval of the mean would contain 0.
+    The mean over classes is 0 only if all classes are exact in the same draw, which has negligible probability if
+    many classes are drawn independently. Without such draws, no interval of the mean would contain 0.
 
     Parameters
     ----------

@@ -42,9 +42,9 @@ def correlation(
     Within its posterior an estimand is explained by a linear function of the bins, :math:`\ell = \sum_b \beta_b m_b g_b
     + \gamma_b m_b` (masses m, gaps g), up to a share :math:`1 - R^2` of its variance. Under the joint Dirichlet
     posterior of the cells that occur, the two linear functions have the correlation :math:`r` over rows of what a row
-    adds to each, :math:`\beta_b (z - \bar c_b) + \gamma_b`. What is left over is tied only as far as the two models are
-    one: with the likeness of their expected gaps over rows, :math:`L = \langle g_A g_B \rangle / \sqrt{\langle g_A^2
-    \rangle \langle g_B^2 \rangle}` where positive,
+    adds to each, :math:`\beta_b (z - \bar c_b) + \gamma_b`. The residuals are correlated only as far as the two models
+    have similar gaps, by the cosine similarity of their expected gaps over rows, :math:`L = \langle g_A g_B \rangle /
+    \sqrt{\langle g_A^2 \rangle \langle g_B^2 \rangle}` where positive,
 
     .. math:: \rho = R_A R_B\, r + \sqrt{(1 - R_A^2)(1 - R_B^2)}\, L^4.
 
@@ -103,7 +103,7 @@ def _pair_correlation(a: _Fit, b: _Fit, bins_a: BinDraws, bins_b: BinDraws, pair
 
 
 def _cosine(x: Floats, y: Floats, weight: Floats, same: bool) -> float:
-    """Weighted, uncentred correlation; of what does not vary that of one model with itself, or none."""
+    """Weighted cosine similarity; if a vector is zero, 1 for a model with itself and 0 otherwise."""
     xx, yy, xy = (float((weight * p).sum()) for p in (x * x, y * y, x * y))
     if xx == 0 or yy == 0:
         return 1.0 if same else 0.0

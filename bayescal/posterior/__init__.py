@@ -1,1 +1,1 @@
-"""What is believed: posteriors given counts, sampled in closed form."""
+"""Posteriors of the bins given counts, sampled in closed form."""

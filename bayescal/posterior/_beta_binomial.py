@@ -112,7 +112,7 @@ def quick_absolute_gap(c: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _edgeworth_gap(c: Floats, a: Floats, b: Floats) -> Floats:
-    """Of the Normal with the Beta's moments, corrected for its skewness by one Edgeworth term."""
+    """Mean absolute gap of a Normal with the Beta's mean and variance, with one Edgeworth term for its skewness."""
     total = a + b
     sd = np.sqrt(a / total * (b / total) / (total + 1))
     skewness = 2 * (b - a) / (total + 2) * np.sqrt((total + 1) / a / b)

@@ -76,7 +76,7 @@ def adaptive_nodes(
     Parameters
     ----------
     bins : DriftingBins
-        The prior, and where the bins would like their centres.
+        Prior, and the logits that maximise the likelihood of each bin.
     frame : Frame
         Coordinates, with a guess of the main mode; scalars.
     log_likelihood : callable

@@ -124,7 +124,7 @@ def off_probability(bins: Bins, model: SubModel) -> Floats:
 
 
 def parameter_means(bins: Bins, model: SubModel) -> dict[str, float]:
-    """Posterior means of intercept, slope, tau and rho under one sub-model; NaN where it has no such thing."""
+    """Posterior means of intercept, slope, tau and rho under one sub-model; NaN if it lacks the parameter."""
     share, (a, s) = model.share, model.nodes.drift
     tau = rho = float("nan")
     if model.nodes.kappa is not None:

@@ -11,6 +11,7 @@ from scipy.special import betaln, xlog1py, xlogy
 from bayescal.posterior._drift import VALUE_FLOOR
 from bayescal.posterior._gaps import GapSums
 from bayescal.posterior._part import PartDraws
+from bayescal.posterior._sampling import systematic
 
 Floats = NDArray[np.float64]
 #: Cells of a grid: their lower ends, shape (n_cells, n_axes), their common width, and log posterior masses.
@@ -56,12 +57,15 @@ class LabelNoise:
         return float(np.logaddexp.reduce(self._cells[2]))
 
     def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
-        """Draw share and rate within the cells of the grid."""
+        """Draw share and rate within the cells of the grid, and again in proportion to their density there."""
         low, width, log_mass = self._cells
         cell = rng.choice(len(log_mass), count, p=np.exp(log_mass - self.log_evidence))
-        share, rate = self._parameters(low[cell] + width * rng.random((count, len(width))))
-        accuracy = np.clip(self.accuracy(share, rate), 0, 1)
-        return PartDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, count)
+        u = low[cell] + width * rng.random((count, len(width)))
+        weight = np.exp(self._log_likelihood(u) + np.log(width).sum() - log_mass[cell])
+        share, rate = self._parameters(u[systematic(weight, count, rng)])
+        effective = float(weight.sum() ** 2 / (weight**2).sum())
+        accuracy = self.accuracy(share, rate)
+        return PartDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, effective)
 
     @property
     def off_probability(self) -> Floats:
@@ -88,8 +92,8 @@ class LabelNoise:
         return GapSums(mean, float(weight @ (total - mean) ** 2), float(weight @ (gap**2 @ mass)))
 
     def accuracy(self, share: Floats, rate: Floats) -> Floats:
-        """Accuracies of the bins, shape (n, n_bins)."""
-        return self.confidence + share[:, None] * (rate[:, None] - self.confidence)
+        """Accuracies of the bins, shape (n, n_bins); a share above 1 may lead beyond 0 and 1."""
+        return np.clip(self.confidence + share[:, None] * (rate[:, None] - self.confidence), 0.0, 1.0)
 
     def _parameters(self, u: Floats) -> tuple[Floats, Floats]:
         return LARGEST * u[:, 0] ** 2, u[:, 1] if self.free_rate else np.full(len(u), 0.5)

@@ -1,6 +1,6 @@
 """Constants of the shrinkage prior, and the names of its sub-models."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -53,9 +53,9 @@ class ShrinkagePrior:
     rho : tuple of float
         Equally probable shares of bins that are off under a sparse residual.
     sub_model_weights : tuple of float
-        Prior weights of the five sub-models, in the order of `ShrinkagePosterior.probabilities`.
+        Prior weights of the five sub-models of independent bins, in the order of `SUB_MODELS`.
     prior_odds : float
-        Of exact calibration against the five.
+        Of exact calibration against all other sub-models.
     mass_alpha : float or None
         Dirichlet parameter of each bin's mass; None is 2 / M.
     sub_models : tuple of str
@@ -132,7 +132,10 @@ def make_prior(
         sub_models=_named_sub_models(sub_models),
     )
     if not prior.families:
-        raise ValueError("`sub_models` and `sub_model_weights` must leave at least one sub-model with a weight > 0.")
+        raise ValueError(
+            "`sub_models` and `sub_model_weights` must leave at least one sub-model with a weight > 0; "
+            f"{SATURATED!r} is none, because it describes only bins of confidences 0 and 1."
+        )
     return prior
 
 
@@ -141,6 +144,8 @@ def _named_sub_models(given: Sequence[str] | None) -> tuple[str, ...]:
     everything = (*NAMES, SATURATED)
     if given is None:
         return everything
+    if not isinstance(given, Iterable):
+        raise TypeError(f"`sub_models` must be a name or a list of names, not {given!r}.")
     asked = [given] if isinstance(given, str) else list(given)
     for name in asked:
         _checks.one_of("sub_models", name, list(dict.fromkeys([*FAMILIES, *everything])))

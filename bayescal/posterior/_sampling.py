@@ -42,7 +42,7 @@ class ImportanceSample(NamedTuple):
 
 
 class BinState(NamedTuple):
-    """Draws of one sub-model: bins (n_draws, n_bins), and parameters (n_draws,), NaN where it has no such thing."""
+    """Draws of one sub-model: bins (n_draws, n_bins), and parameters (n_draws,), NaN if it lacks the parameter."""
 
     accuracy: Floats
     off: NDArray[np.bool_]
@@ -58,7 +58,7 @@ def importance_sample(bins: Bins, model: SubModel, count: int, rng: np.random.Ge
     The proposal's density is the posterior at the point, so the weight is the posterior at the draw divided by that:
     near 1, and bounded.
     """
-    nodes = model.nodes.take(_systematic(model.share, count, rng))
+    nodes = model.nodes.take(systematic(model.share, count, rng))
     t = nodes.low_t + nodes.width_t * rng.random(count)
     s = nodes.low_s + nodes.width_s * rng.random(count)
     a = nodes.frame.intercept(t, s)
@@ -78,14 +78,14 @@ def _without_drift(bins: Bins, model: SubModel, count: int, rng: np.random.Gener
         by_rho, odds = bins.sparse(eta[:1])
         return ImportanceSample(zero, zero, eta, zero, None, np.tile(by_rho, (count, 1)), np.tile(odds, (count, 1)))
     assert model.nodes.kappa is not None  # a dense residual is the only other one without drift
-    return ImportanceSample(zero, zero, eta, zero, model.nodes.kappa[_systematic(model.share, count, rng)])
+    return ImportanceSample(zero, zero, eta, zero, model.nodes.kappa[systematic(model.share, count, rng)])
 
 
 def draw(bins: Bins, model: SubModel, count: int, rng: np.random.Generator) -> tuple[BinState, float]:
     """Draw from one sub-model; also the effective size of the importance sample behind it."""
     if model.drift:
         proposed = importance_sample(bins, model, count, rng)
-        given = proposed.take(_systematic(proposed.weights, count, rng))
+        given = proposed.take(systematic(proposed.weights, count, rng))
         accuracy = expit(given.eta)
     else:
         proposed = given = _without_drift(bins, model, count, rng)
@@ -127,7 +127,7 @@ def _categorical(
     return (cumulative <= rng.random((len(cumulative), 1))).sum(axis=1).clip(max=cumulative.shape[1] - 1)
 
 
-def _systematic(weights: Floats, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def systematic(weights: Floats, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Indices drawn by weight with as little scatter as possible, in random order."""
     cumulative = np.cumsum(weights)
     index = np.searchsorted(cumulative / cumulative[-1], (np.arange(count) + rng.random()) / count, side="right")

@@ -13,8 +13,10 @@ from bayescal.posterior._gaps import GapSums
 
 Floats = NDArray[np.float64]
 
-#: Bins with a mean confidence this near to 0 or 1 are saturated: their logits are beyond what a drift can describe.
+#: Bins with a mean confidence nearer than this to 0 or 1 are saturated: a drift cannot describe their logits.
 NEAR = 1e-4
+#: Relative rounding of that, so that 0.0001 and 0.9999 are treated alike.
+ROUNDING = 1e-9
 #: The share of contrary outcomes in a saturated bin is Beta(1/2, 10).
 SLAB = (0.5, 10.0)
 #: Odds that all saturated bins are exactly as stated, where no outcome is contrary. They are fixed and do not depend on
@@ -24,7 +26,7 @@ EXACT_ODDS = 0.05 / 0.95
 
 def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
     """Which mean confidences are within 1e-4 of 0 or 1."""
-    return np.minimum(confidence, 1 - confidence) < NEAR
+    return np.minimum(confidence, 1 - confidence) < NEAR * (1 - ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,14 @@ from bayescal.posterior._part import PartDraws
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Shifts of the logit beyond this are left out, and the grid of shifts is even up to here.
+#: Shifts of the logit beyond this are left out.
 LARGEST_SHIFT = 10.0
-EVEN = 0.5
-#: Spacing of the grid near 0: this many posterior standard deviations of a shift of all bins, but no more than 0.06.
-#: Moments need a finer grid, because a gap has a kink at 0.
-FINENESS, COARSEST = 0.4, 0.06
+#: Spacing of the grid: this many posterior standard deviations of a shift of all bins, at that shift; and no more than
+#: 0.06 near 0, beyond EVEN in proportion to the shift. Moments need a finer grid, because a gap has a kink at 0.
+FINENESS, COARSEST, EVEN = 0.4, 0.06, 0.5
 FINE = 0.1
+#: Places at which the spacing is computed, on each side of 0.
+PLACES = 200
 #: The grid covers the observed shift of every bin and this many of its standard deviations.
 REACH = 9.0
 #: Quadrature points over the standard deviation of a shift.
@@ -181,16 +182,26 @@ class Segments:
     @cached_property
     def _edges(self) -> Floats:
         """Edges of the cells of the grid of shifts; one cell has its middle at 0."""
-        v = expit(self.logit) * expit(-self.logit)
-        width = self.fineness * min(COARSEST / FINENESS, 1 / np.sqrt((self.n * v).sum() + 1))
-        half = int(np.ceil(EVEN / width * np.arcsinh(LARGEST_SHIFT / EVEN)))
-        step = np.arcsinh(LARGEST_SHIFT / EVEN) / (half + 0.5)
-        edges = EVEN * np.sinh(step * (np.arange(-half - 1, half + 1) + 0.5))
         observed = np.log(self.k + 0.5) - np.log(self.n - self.k + 0.5) - self.logit
         reach = REACH * np.sqrt(1 / (self.k + 0.5) + 1 / (self.n - self.k + 0.5))
-        low, high = (observed - reach).min(), (observed + reach).max()
-        inside = np.flatnonzero((edges[1:] > min(low, 0)) & (edges[:-1] < max(high, 0)))
-        return edges[inside[0] : inside[-1] + 2]
+        down, up = (
+            self._edges_to(far, sign) for far, sign in ((-(observed - reach).min(), -1), ((observed + reach).max(), 1))
+        )
+        return np.concatenate([-down[::-1], up])
+
+    def _edges_to(self, far: float, sign: int) -> Floats:
+        """Edges on one side of 0, as distances: from that of the middle cell on until they cover `far`."""
+        first = 0.5 / float(self._cells_per_logit(np.zeros(1), sign)[0])
+        place = np.geomspace(first, np.clip(far, 2 * first, LARGEST_SHIFT), PLACES)
+        density = self._cells_per_logit(place, sign)
+        count = np.append(0.0, np.cumsum(np.diff(place) * (density[1:] + density[:-1]) / 2))
+        return np.interp(np.linspace(0, count[-1], int(np.ceil(count[-1])) + 1), count, place)
+
+    def _cells_per_logit(self, distance: Floats, sign: int) -> Floats:
+        eta = self.logit[:, None] + sign * distance
+        information = self.n @ (expit(eta) * expit(-eta))
+        least = FINENESS / (COARSEST * np.sqrt(1 + (distance / EVEN) ** 2))
+        return np.maximum(np.sqrt(1 + information), least) / self.fineness
 
     @property
     def _middle(self) -> int:
@@ -284,7 +295,7 @@ class Segments:
         return joint.sum(axis=0)
 
     def _draw_segments(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
-        """Segments of each draw: whose it is, its first block and the block after its last."""
+        """Segments of all draws: index of the draw, first block, and end block (exclusive)."""
         cumulative = np.cumsum(self._backward, axis=2)
         # rows are put one after the other, each with an offset, so that one search serves all draws
         table = (cumulative / np.maximum(cumulative[:, :, -1:], np.finfo(float).tiny)).reshape(-1, self._blocks + 1)

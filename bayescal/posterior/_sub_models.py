@@ -1,4 +1,4 @@
-"""The sub-models of the shrinkage prior: what each believes of the bins, integrated over everything."""
+"""Prior and marginal likelihood of each sub-model of independent bins."""
 
 from dataclasses import dataclass
 from functools import cached_property

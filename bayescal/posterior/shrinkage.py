@@ -76,7 +76,7 @@ class ShrinkagePosterior:
     @cached_property
     def taking_part(self) -> ShrinkagePrior:
         """The prior with the sub-models that these counts have a use for: label noise at the ends needs such an end."""
-        return self.prior_options if self._crowded.any() else self.prior_options.without_ends()
+        return self.prior_options if self.crowded.any() else self.prior_options.without_ends()
 
     @property
     def mass_parameters(self) -> Floats:
@@ -100,7 +100,10 @@ class ShrinkagePosterior:
 
     @property
     def families(self) -> dict[str, dict[str, float]]:
-        """Posterior probabilities of the sub-models, by family; two of the families form a pool with equal shares."""
+        """Posterior probabilities of the sub-models, by family; two of the families form a pool with equal shares.
+
+        They are about bins that are not saturated. If all bins are, they are the prior probabilities.
+        """
         return {family: {n: self.probabilities[n] for n in names} for family, names in self._families.items()}
 
     @cached_property
@@ -118,7 +121,7 @@ class ShrinkagePosterior:
         """Log of `bayes_factor`, which may overflow."""
         evidence, weights = self.log_evidence, alternatives(self.taking_part.families)
         if not weights:
-            return 0.0
+            return self._saturated.log_exact - self._saturated.log_evidence
         each = np.array([evidence[name] for name in weights]) + np.log(list(weights.values()))
         return evidence[EXACT] - float(np.logaddexp.reduce(each))
 
@@ -203,6 +206,9 @@ class ShrinkagePosterior:
     def off_probability(self, family: str | None = None) -> Floats:
         """Posterior probability that a bin deviates from the drift, from exact calibration or from what it states.
 
+        Compare bins with each other: under a dense residual every bin is off, under a drift alone or label noise none.
+        A calibrated classifier often has about 0.5 in every bin.
+
         Parameters
         ----------
         family : str, optional
@@ -211,8 +217,7 @@ class ShrinkagePosterior:
         Returns
         -------
         ndarray, shape (n_bins,)
-            NaN where a bin is empty. Under a dense residual every bin is off; saturated bins are the same in every
-            family.
+            NaN where a bin is empty. Saturated bins have the same probability in every family.
 
         Raises
         ------
@@ -221,14 +226,11 @@ class ShrinkagePosterior:
         """
         if family is not None:
             _checks.one_of("family", family, list(self._families))
-        names = self.probabilities if family is None else self._families[family]
-        share = {name: self.probabilities[name] for name in names}
-        total = sum(share.values())
-        if not total:  # a family that is all but impossible
-            share, total = dict.fromkeys(names, 1.0), len(names)
+        share = self.probabilities if family is None else self._within(family)
         result = np.full(len(self._used), np.nan)
         result[self._used] = 1 - self._saturated.exact_probability
-        result[self._flat] = sum(p / total * self._parts[n].off_probability for n, p in share.items() if p)
+        off = sum(p * self._parts[n].off_probability for n, p in share.items() if p)
+        result[self._flat] = np.minimum(off, 1.0)  # but for rounding
         return result
 
     def parameter_means(self) -> dict[str, dict[str, float]]:
@@ -269,9 +271,19 @@ class ShrinkagePosterior:
         return self._used & ~is_saturated(self.confidence)
 
     @cached_property
-    def _crowded(self) -> NDArray[np.bool_]:
-        """Bins that have noise of their own under label noise at the ends."""
+    def crowded(self) -> NDArray[np.bool_]:
+        """Whether each bin has noise of its own under label noise at the ends, shape (n_bins,)."""
         return self._flat & self.counts.occupied & crowded_ends(self.counts.bins.edges, self.confidence)
+
+    def _within(self, family: str) -> dict[str, float]:
+        """Probabilities of the sub-models of one family, given that family."""
+        only = {family: self.taking_part.families[family]}
+        return posterior_probabilities(only, {name: self._parts[name].log_evidence for name in only[family]})
+
+    @property
+    def all_saturated(self) -> bool:
+        """Whether all bins in use are saturated, so that the sub-models describe none."""
+        return not self._flat.any()
 
     def _of(self, which: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
         """Effective rows, positives and mean confidences of some bins."""
@@ -303,7 +315,7 @@ class ShrinkagePosterior:
             "bins off by one amount": lambda: EqualOffsets(n, k, confidence),
             "label noise": lambda: LabelNoise(n, k, confidence, free_rate=False),
             "label noise of any rate": lambda: LabelNoise(n, k, confidence, free_rate=True),
-            ENDS: lambda: NoiseAtEnds(n, k, confidence, self._crowded[self._flat]),
+            ENDS: lambda: NoiseAtEnds(n, k, confidence, self.crowded[self._flat]),
             EXACT: lambda: Exact(confidence),
         }
         return {name: made[name]() for name in names}
@@ -354,7 +366,7 @@ def shrinkage_posterior(
         Counts; empty counts give the prior.
     intercept_sd : float, default 0.5
         Prior standard deviation of the calibration intercept a: one moves a confidence of 0.5 to 0.62. A drift by the
-        intercept alone has a mean ECE of 0.065.
+        intercept alone has a mean ECE of 0.066.
     log_slope_sd : float, default 0.5
         Prior standard deviation of s, where exp(s) is the calibration slope: one is a temperature of 0.6 or 1.65. A
         drift by the slope alone has a mean ECE of 0.056.
@@ -375,7 +387,7 @@ def shrinkage_posterior(
         Dirichlet parameter of each bin's mass; default 2 / M, as in the reference model.
     sub_models : sequence of str, optional
         Names of the sub-models or families that take part, by default all; see the notes. ``["independent bins"]`` is
-        the model of release 0.1.0.
+        the model of release 0.1.0. Without ``"saturated bins"`` among them, such bins are treated as all others.
 
     Returns
     -------
@@ -386,7 +398,7 @@ def shrinkage_posterior(
     ------
     ValueError, TypeError
         If a scale or odds are not positive, `sparse_shape` is below 0.05, `rho` not strictly between 0 and 1,
-        `sub_model_weights` not five numbers >= 0, or `sub_models` has an unknown name.
+        `sub_model_weights` not five numbers >= 0, or `sub_models` has an unknown name or leaves no sub-model.
 
     Notes
     -----
@@ -461,4 +473,10 @@ def shrinkage_posterior(
         mass_alpha=mass_alpha,
         sub_models=sub_models,
     )
-    return ShrinkagePosterior(counts, prior)
+    posterior = ShrinkagePosterior(counts, prior)
+    if prior.names == (ENDS,) and counts.n_rows and not posterior.crowded.any():
+        raise ValueError(
+            f"`sub_models` leaves only {ENDS!r}, which takes part only if the mean confidence of the first or the last "
+            "bin is within a tenth of its width of 0 or 1, and here neither is. Add another sub-model."
+        )
+    return posterior

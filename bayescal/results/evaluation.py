@@ -40,7 +40,7 @@ class Evaluation:
     counts : BinnedCounts
         What was counted.
     posterior : Posterior
-        What is believed.
+        The posterior of the bins.
     bins : BinDraws
         Draws of the bins; every quantity below is computed within them, so joint statements are possible.
     null_bins : BinDraws or None
@@ -307,14 +307,17 @@ class Evaluation:
             f"Reference model: {wording.with_interval(self.reference, d)}. Biased upwards, most of all near 0.",
             f"Plug-in: {_render.number(self.plug_in, d)}. Biased upwards as well.",
             f"Plug-in if exactly calibrated: {wording.with_interval(self.null, d)}.",
-            wording.calibration(self.p_calibrated, self.posterior),
             *self._sub_models_in_words(),
         ]
 
     def _sub_models_in_words(self) -> list[str]:
-        families = self._shrinkage("sub_models").families
-        others = {family: of for family, of in families.items() if family != EXACT}
-        return [wording.sub_models(others)] if others else []
+        """How probable exact calibration and the others are; nothing if there are no others."""
+        posterior = self._shrinkage("sub_models")
+        others = {family: of for family, of in posterior.families.items() if family != EXACT}
+        if not others:
+            return []
+        told = [wording.calibration(self.p_calibrated, posterior)]
+        return told if posterior.all_saturated else [*told, wording.sub_models(others)]
 
     def __str__(self) -> str:
         return _render.text(self.sheet())

@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping
 
-from bayescal.posterior._saturated import NEAR, is_saturated
+import numpy as np
+
 from bayescal.stats.binned import BinnedCounts
 
-#: Share of saturated rows, effective rows per bin and effective rows from which an interval rests mostly on the prior.
-SATURATED, ROWS_PER_BIN, ROWS = 0.9, 10, 30
+#: Share of rows in bins of mean confidence near 0 or 1, and how near; effective rows per bin, and effective rows: from
+#: which an interval rests mostly on the prior.
+SATURATED, NEAR, ROWS_PER_BIN, ROWS = 0.9, 0.002, 10, 30
+#: Shares add up to 1 but for this.
+ROUNDING = 1e-9
 #: Maximum number of results that are named before a shared remark.
 NAMED = 3
 
@@ -72,11 +76,12 @@ def _listed(names: list[str]) -> str:
 def _saturated(counts: BinnedCounts) -> str | None:
     occupied = counts.occupied
     mean = counts.mean_confidence[occupied]
-    if counts.n[occupied][is_saturated(mean)].sum() < SATURATED * counts.n_rows:
+    near = np.minimum(mean, 1 - mean) < NEAR
+    if counts.share[occupied][near].sum() < SATURATED - ROUNDING:
         return None
     return (
-        f"At least {100 * SATURATED:g} % of the confidences are 0 or 1 (within {NEAR:g}). If few outcomes contradict "
-        "them, the interval depends on the prior of contrary outcomes."
+        f"At least {100 * SATURATED:g} % of the rows are in bins whose mean confidence is within {NEAR:g} of 0 or 1. "
+        "If few outcomes contradict them, the interval depends on the prior of contrary outcomes."
     )
 
 

@@ -1,4 +1,4 @@
-"""The words and rows in which every result is told."""
+"""Sentences and table rows for printed results."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -132,7 +132,7 @@ def specification(question: str, ece: Draws, null: Draws | None) -> str:
 
 
 def question(asked: str, counts: Sequence[BinnedCounts], model: str, prior: str) -> str:
-    """What was asked of what: target, bins, rows, model; of several problems on the same rows."""
+    """Describe the evaluation: target, bins, rows and model; of several problems on the same rows."""
     first = counts[0]
     weighted = f" (weighted, worth {first.effective_rows:.0f})" if first.weighted else ""
     said = f"{model} model ({prior})" if prior else f"{model} model"

@@ -1,4 +1,4 @@
-"""The same models written a second time, in PyMC: proof of the closed forms, and where to begin with other priors.
+"""PyMC versions of the models, used to check the closed forms and as a starting point for other priors.
 
 Each function returns a `pymc.Model`, so ``with dirichlet_model(counts): pymc.sample()`` samples it. It shares nothing
 with the closed-form samplers but the counts (with weights: Kish's effective numbers) and the constants of the prior.

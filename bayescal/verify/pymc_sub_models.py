@@ -49,7 +49,7 @@ class Rows(NamedTuple):
     crowded: NDArray[np.bool_]
 
     def of(self, which: NDArray[np.bool_]) -> "Rows":
-        """Those of some of the bins."""
+        """Select bins by a mask."""
         return Rows(self.n[which], self.k[which], self.confidence[which], self.crowded[which])
 
     @property
@@ -312,8 +312,8 @@ class Saturated(NamedTuple):
 
 
 def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
-    """Which mean confidences are that near to 0 or 1."""
-    return np.minimum(confidence, 1 - confidence) < SATURATED_WITHIN
+    """Whether each mean confidence is within 1e-4 of 0 or 1."""
+    return np.minimum(confidence, 1 - confidence) < SATURATED_WITHIN * (1 - 1e-9)  # 1 - 0.9999 is rounded
 
 
 def saturated_bins(rows: Rows) -> Saturated:
@@ -348,12 +348,13 @@ def saturated_bins(rows: Rows) -> Saturated:
 def _probability_of_all_as_stated(contrary: Floats, n: Floats, stated: Floats) -> float:
     """Posterior odds by the formula of the model: a function of the outcomes."""
     seen = np.where(n > 0, contrary / np.where(n > 0, n, 1), 0.0)
-    ratio = 1.0
-    for r, of, p, q in zip(contrary, n, stated, seen, strict=True):
-        # 0 to the power of 0 is 1
-        ratio *= (p / q) ** r * ((1 - p) / (1 - q)) ** (of - r) if 0 < q < 1 else (p**r if q else (1 - p) ** of)
-    odds = STATED_ODDS * ratio
-    return float(odds / (1 + odds))
+    log_odds = np.log(STATED_ODDS)
+    with np.errstate(divide="ignore"):
+        for r, of, p, q in zip(contrary, n, stated, seen, strict=True):
+            # 0 to the power of 0 is 1
+            log_odds += r * (np.log(p) - np.log(q)) if r > 0 else 0.0
+            log_odds += (of - r) * (np.log1p(-p) - np.log1p(-q)) if of > r else 0.0
+    return float(1 / (1 + np.exp(-log_odds)))
 
 
 def _logit(p: Floats) -> Floats:

@@ -167,8 +167,8 @@ class ShrinkageSimulator:
     Mean confidences are uniform in their bins: the posterior is given them, whatever they are. Where a bin is not off
     and there is no drift, its accuracy *is* the mean confidence of the counts, to the last bit, so that such truths
     tie with such draws. Bins without rows are left out, as the posterior does: they have mass 0 and gap 0, and the
-    others' masses sum to 1. That loses nothing: rescaled, the other components of a Dirichlet are a Dirichlet again
-    and independent of those left out, and which bins those are is a function of the data. Sub-models describe the
+    others' masses sum to 1. This does not affect the check: the renormalised masses of the remaining bins are again
+    Dirichlet, and the set of empty bins is determined by the data. Sub-models describe the
     other bins, given which these are. Saturated bins are never all exactly as stated, in truths and in draws: that
     state has no prior probability.
 

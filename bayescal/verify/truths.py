@@ -89,8 +89,9 @@ def truth_of(
 
 
 def is_saturated(confidence: Floats) -> Bools:
-    """Which mean confidences are that near to 0 or 1."""
-    return (confidence < SATURATED_WITHIN) | (confidence > 1 - SATURATED_WITHIN)
+    """Whether each mean confidence is within 1e-4 of 0 or 1."""
+    within = SATURATED_WITHIN * (1 - 1e-9)  # 1 - 0.9999 is rounded
+    return (confidence < within) | (1 - confidence < within)
 
 
 def saturated_accuracies(confidence: Floats, rng: np.random.Generator) -> Floats:

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from bayescal.posterior._sampling import _categorical, _systematic
+from bayescal.posterior._sampling import _categorical, systematic
 
 
 @pytest.mark.parametrize("weights", [[1, 1, 2], [3, 0, 1], [0, 5, 0], [0.001, 0.999], [7]])
-def test_systematic_draws_come_as_often_as_their_weight_says_to_within_one(weights):
-    drawn = _systematic(np.array(weights, dtype=float), 1000, np.random.default_rng(1))
+def testsystematic_draws_come_as_often_as_their_weight_says_to_within_one(weights):
+    drawn = systematic(np.array(weights, dtype=float), 1000, np.random.default_rng(1))
     often = np.bincount(drawn, minlength=len(weights))
     assert np.all(np.abs(often - 1000 * np.array(weights) / np.sum(weights)) <= 1)
     assert len(set(drawn)) == 1 or not np.all(np.diff(drawn) >= 0)  # in random order

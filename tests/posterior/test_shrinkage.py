@@ -84,11 +84,12 @@ def test_noise_at_the_ends_takes_part_where_an_end_is_crowded():
     assert shrinkage_posterior(counted(2000)).prior == ""
 
 
-def test_noise_at_the_ends_alone_is_exact_calibration_where_no_end_is_crowded():
-    posterior = shrinkage_posterior(counted(300), sub_models=[ENDS])
-    assert posterior.probabilities == {ENDS: 1.0}
-    assert posterior.log_evidence[ENDS] == posterior.log_evidence["exact calibration"]
-    assert not ece(posterior.sample(10, rng=1)).values.any()
+def test_noise_at_the_ends_alone_needs_a_crowded_end():
+    with pytest.raises(
+        ValueError, match="`sub_models` leaves only 'label noise at the ends', which takes part only if"
+    ):
+        shrinkage_posterior(counted(300), sub_models=[ENDS])
+    assert shrinkage_posterior(BinnedCounts.empty(5), sub_models=[ENDS]).probabilities == {ENDS: 1.0}
 
 
 def test_draws_of_crowded_ends_agree_with_moments(close_to):
@@ -193,6 +194,28 @@ def test_only_saturated_bins():
     assert posterior.p_calibrated > 0.9
 
 
+def test_off_probabilities_of_an_impossible_family_are_its_own():
+    """A million noisy rows leave independent bins no probability, and a weight of 0 leaves all but a drift out."""
+    rng = np.random.default_rng(3)
+    p = rng.random(1_000_000)
+    counts = BinnedCounts.from_arrays(rng.random(1_000_000) < 0.8 * p + 0.1, p)
+    names = ["independent bins", "noisy labels"]
+    posterior = shrinkage_posterior(counts, sub_models=names, sub_model_weights=[1, 0, 0, 0, 0])
+    assert posterior.off_probability("independent bins").max() == 0
+    alone = shrinkage_posterior(counts, sub_models=["independent bins"])
+    np.testing.assert_allclose(
+        shrinkage_posterior(counts, sub_models=names).off_probability("independent bins"), alone.off_probability()
+    )
+
+
+def test_saturated_bins_alone_are_the_alternative_to_exact_calibration():
+    """Beta-binomial against what is stated, of 1e-9."""
+    counts = BinnedCounts.from_arrays([1] * 2 + [0] * 98, np.zeros(100))
+    posterior = shrinkage_posterior(counts, sub_models=["exact calibration", "saturated bins"])
+    expected = 2 * np.log(1e-9) + 98 * np.log1p(-1e-9) - betaln(2.5, 108) + betaln(0.5, 10)
+    assert posterior.log_bayes_factor == pytest.approx(expected, rel=1e-9)
+
+
 # --- options
 
 
@@ -224,7 +247,7 @@ def test_sub_models_by_name_and_by_family():
     [
         ({"sub_models": ["drift"]}, "`sub_models` must be one of .'independent bins', .* not 'drift'"),
         ({"sub_models": []}, "must leave at least one sub-model"),
-        ({"sub_models": ["saturated bins"]}, "must leave at least one sub-model"),
+        ({"sub_models": ["saturated bins"]}, "must leave at least one sub-model .*; 'saturated bins' is none"),
         ({"sub_models": ["smooth drift"], "sub_model_weights": [0, 1, 1, 1, 1]}, "must leave at least one"),
     ],
 )

@@ -147,6 +147,25 @@ def test_many_bins_form_blocks(close_to):
     close_to(drawn.off.mean(axis=0), off, 0.025, "off")
 
 
+@pytest.mark.parametrize(("n", "k", "c"), [(1000, 200, 0.01), (10_000, 2000, 0.001), (20_000, 10_000, 0.998)])
+def test_large_shifts_are_resolved(n, k, c, close_to):
+    """One bin far from what it states, by quadrature: the posterior there is narrower than it is near 0."""
+    found = Segments(np.array([n * 1.0]), np.array([k * 1.0]), logit(np.array([c])), np.array([c]))
+    centre, sd = logit(k / n) - logit(c), 1 / np.sqrt(k * (1 - k / n))
+    shift = np.linspace(centre - 9 * sd, centre + 9 * sd, 401)
+    log_weight = k * shift - n * np.logaddexp(0, logit(c) + shift) + np.log([slab_density(s) for s in shift])
+    weight = np.exp(log_weight - log_weight.max())
+    accuracy, weight = expit(logit(c) + shift), weight / weight.sum()
+    mean = weight @ accuracy
+    spread = np.sqrt(weight @ (accuracy - mean) ** 2)
+    drawn = found.draw(DRAWS, np.random.default_rng(3)).accuracy[:, 0]
+    close_to(drawn.mean(), mean, spread / np.sqrt(DRAWS) + 0.01 * spread, "mean")
+    close_to(drawn.std(), spread, 0.01 * spread, "sd")
+    moments = found.gap_sums(np.ones(1))
+    assert moments.mean == pytest.approx(abs(mean - c), abs=0.02 * spread)
+    assert moments.variance == pytest.approx(spread**2, rel=0.02)
+
+
 def test_without_rows_segments_are_the_prior(close_to):
     nothing, c = np.zeros(15), (np.arange(15) + 0.5) / 15
     found = Segments(nothing, nothing, logit(c), c)
@@ -255,6 +274,24 @@ def test_noise_is_that_of_a_plain_grid(free_rate, close_to):
     assert not found.off_probability.any()
 
 
+def test_noise_beyond_all_rows_ends_at_certainty(close_to):
+    """A share of up to 1.25 with a rate near 1 leads beyond 1, where accuracies end: the same for draws and moments."""
+    found = LabelNoise(N, N, C, free_rate=True)
+    total = np.abs(found.draw(DRAWS, np.random.default_rng(7)).accuracy - C) @ MASS
+    mean, variance, _ = found.gap_sums(MASS)
+    close_to(total.mean(), mean, np.sqrt(variance / DRAWS) + 2e-3 * mean, "sum of gaps")
+    close_to(total.std(), np.sqrt(variance), 5e-3 * np.sqrt(variance), "its sd")
+    assert mean < MASS @ (1 - C)
+
+
+def test_noise_of_many_rows_is_no_wider_than_it_is(close_to):
+    """Two bins of 150 000 rows determine share and rate: accuracies vary as Binomials do."""
+    n, c = np.full(2, 150_000.0), np.array([0.3, 0.8])
+    k = np.round(n * (0.7 * c + 0.3 * 0.4))
+    drawn = LabelNoise(n, k, c, free_rate=True).draw(DRAWS, np.random.default_rng(8)).accuracy
+    close_to(drawn.std(axis=0), np.sqrt(k / n * (1 - k / n) / n), 0.02 * np.sqrt(0.25 / n), "sd")
+
+
 # --- noise at the ends
 
 #: Of bins at both ends and one between: rows, contrary outcomes at the ends, stated shares of contrary outcomes.
@@ -357,6 +394,8 @@ def test_a_contrary_outcome_speaks_against_a_stated_zero():
 
 
 def test_which_bins_are_saturated():
+    four_digits = np.array([0.0001, 0.9999])  # 1 - 0.9999 is rounded below 0.0001
+    assert is_saturated(four_digits).tolist() == [False, False]
     assert is_saturated(np.array([0, 9.9e-5, 1.01e-4, 0.5, 1 - 9.9e-5, 1.0])).tolist() == [
         True,
         True,

@@ -249,6 +249,17 @@ def test_sub_models_are_told_by_family_and_within_it():
     assert told == "If not: a 0.44 (b, c 0.75; d 0.23); f 0.44 (g > 0.99); h 0.11 (i > 0.99)."
 
 
+def test_nothing_is_told_of_sub_models_that_describe_nothing():
+    """Without another sub-model there is no Bayes factor; if all bins are saturated, sub-models keep their prior."""
+    y, p = np.repeat([0, 1], 50), np.repeat([0.0, 1.0], 50)
+    saturated = str(bc.evaluate(y, p, rng=1))
+    assert "Exactly calibrated: probability" in saturated
+    assert "If not:" not in saturated
+    alone = str(bc.evaluate(y, np.repeat([0.2, 0.7], 50), rng=1, sub_models=["exact calibration"]))
+    assert "Exactly calibrated:" not in alone
+    assert "If not:" not in alone
+
+
 def test_sub_models_of_an_evaluation_leave_exact_calibration_out(ev):
     rng = np.random.default_rng(1)
     p = rng.random(300)
