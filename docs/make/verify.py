@@ -47,6 +47,8 @@ PROGRAMS = ("bayescal", "numpy", "scipy", "pymc", "pytensor", "arviz", "nutpie")
 #: Shipped predictions: most rows in the top bin; and few rows, nearly all of them in the two bins at the ends.
 DIGITS, CANCER = ("digits", "logistic_regression"), ("breast_cancer", "naive_bayes")
 CANCER_FOREST = ("breast_cancer", "random_forest")
+#: Few rows, of which most crowd at 1: chains move freely between the sub-models of noise.
+WINE = ("wine", "naive_bayes")
 #: Edges with two bins in which all confidences are within 1e-4 of 0 and of 1.
 SATURATED_ENDS = (0.0, 0.0001, 0.1, 0.5, 0.9, 0.9999, 1.0)
 #: The same for simulation-based calibration, with two such bins at each end.
@@ -102,9 +104,8 @@ def posteriors() -> Iterator[tuple[str, tuple[str, str], Any, dict[str, bool]]]:
     for name in NAMES:
         if name not in (EXACT, ENDS):  # see `exact_calibration`, and below
             yield f"shrinkage: {name}", DIGITS, bc.shrinkage_posterior(counts_of(DIGITS), sub_models=[name]), {}
-    crowded = counts_of(CANCER)
-    yield f"shrinkage: {ENDS}", CANCER, bc.shrinkage_posterior(crowded, sub_models=[ENDS]), {}
-    yield "shrinkage: noisy labels", CANCER, bc.shrinkage_posterior(crowded, sub_models=[NOISE, EXACT]), {}
+    yield f"shrinkage: {ENDS}", CANCER, bc.shrinkage_posterior(counts_of(CANCER), sub_models=[ENDS]), {}
+    yield "shrinkage: noisy labels", WINE, bc.shrinkage_posterior(counts_of(WINE), sub_models=[NOISE, EXACT]), {}
     ends = counts_of(CANCER, SATURATED_ENDS)
     yield "shrinkage: saturated bins and noise", CANCER, bc.shrinkage_posterior(ends, sub_models=[NOISE, SATURATED]), {}
     for data in (DIGITS, CANCER):
