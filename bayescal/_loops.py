@@ -1,11 +1,15 @@
 """When compiled loops over rows pay: numba takes seconds to compile, once, and most of a second to load."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from types import ModuleType
 from typing import Any
 
 from numpy.typing import NDArray
+
+from bayescal import _checks
 
 #: Seconds that numpy has spent on one kind of loop before it is compiled: about what loading compiled code costs.
 WORTH = 0.25
@@ -54,12 +58,27 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
     _spent[kind] = _spent.get(kind, 0.0) + seconds
     if choice == "auto" and (_spent[kind] < WORTH or len(given[0]) < FEW_ROWS):
         return None
+    loops = _load()
+    # a debugger's switch: what is not compiled then would be a Python loop over rows
+    return None if loops is None or getattr(loops.numba.config, "DISABLE_JIT", False) else loops
+
+
+@cache
+def _load() -> ModuleType | None:
+    """Import the compiled loops; None if numba cannot be imported, since numpy computes the same."""
     try:
         from bayescal import _compiled
-    except ImportError:  # numba comes with PyMC; without it numpy does the same
+    except ImportError:
         return None
-    # a debugger's switch: what is not compiled then would be a Python loop over rows
-    return None if getattr(_compiled.numba.config, "DISABLE_JIT", False) else _compiled
+    except Exception as problem:  # a file of the user that has the name of a module numba imports, such as coverage.py
+        warnings.warn(
+            f"numba cannot be imported ({type(problem).__name__}: {problem}); rows are counted without it, which is "
+            "slower. Is a file of yours named like a module?",
+            RuntimeWarning,
+            skip_file_prefixes=_checks.PACKAGE,
+        )
+        return None
+    return _compiled
 
 
 def _known_to_numba(column: NDArray[Any]) -> bool:

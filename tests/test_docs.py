@@ -218,7 +218,8 @@ def test_the_brier_page_shows_the_numbers_of_its_json():
     page = DOCS / "explanation" / "brier_score.md"
     tables = markdown_tables(page)
     assert len(tables) == 2
-    for table, name, columns in zip(tables, ("scores", "differences"), ("columns", "difference_columns"), strict=True):
+    names = {"scores": "columns", "differences": "difference_columns"}
+    for table, (name, columns) in zip(tables, names.items(), strict=True):
         rows = [dict(zip(stored[columns], row, strict=True)) for row in stored[name]]
         shown = {(bins, method): numbers for bins, method, *numbers in table[2:]}
         assert set(shown) == {(str(row["bins"] or "none"), row["method"]) for row in rows}
@@ -230,7 +231,8 @@ def test_the_brier_page_shows_the_numbers_of_its_json():
             assert [float(n) for n in numbers] == pytest.approx(expected, abs=0.0051)
             assert float(numbers[2]) == pytest.approx(expected[2], abs=0.000051)
     said = page.read_text(encoding="utf-8")
-    assert f"{stored['repeats']} data sets in each, {stored['draws']} draws" in said
+    first = {name: stored[name][0][stored[columns].index("repeats")] for name, columns in names.items()}
+    assert f"with {first['scores']} data sets each, 20 for differences with {first['differences']}" in said
 
 
 def test_how_we_know_shows_the_numbers_of_its_json_and_nothing_failed():

@@ -320,6 +320,21 @@ print(repr(bc.BinnedCounts.from_arrays(c < 0.3, c).deviation.tolist()))
     assert done.stdout.strip() == repr(bc.BinnedCounts.from_arrays(c < 0.3, c).deviation.tolist())
 
 
+def test_a_file_named_as_a_module_of_numba_costs_time_only(tmp_path):
+    """numba imports coverage, if there is one; a script of that name breaks that, and not the counts."""
+    script = tmp_path / "coverage.py"
+    script.write_text(
+        "import numpy as np\nfrom bayescal import BinnedCounts\n"
+        "if __name__ == '__main__':\n"
+        "    p = np.linspace(0, 1, 10_000)\n"
+        "    print(BinnedCounts.from_arrays(p > 0.5, p, bins=2).n.tolist())\n"
+    )
+    environment = {**os.environ, "BAYESCAL_COMPILE": "always", "PYTHONWARNINGS": "default"}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout == "[5000, 5000]\n"
+    assert "RuntimeWarning: numba cannot be imported (AttributeError: module 'coverage'" in done.stderr
+
+
 def test_where_numba_is_told_not_to_compile_numpy_counts(monkeypatch):
     """A switch of debuggers and of coverage; the loops would be Python's, over rows."""
     import numba
