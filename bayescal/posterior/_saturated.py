@@ -13,7 +13,7 @@ from bayescal.posterior._gaps import GapSums
 
 Floats = NDArray[np.float64]
 
-#: Bins with a mean confidence nearer than this to 0 or 1 are saturated: a drift cannot describe their logits.
+#: Bins with a mean confidence this near to 0 or 1 are saturated: a drift cannot describe their logits.
 NEAR = 1e-4
 #: Relative rounding of that, so that 0.0001 and 0.9999 are treated alike.
 ROUNDING = 1e-9
@@ -26,7 +26,7 @@ EXACT_ODDS = 0.05 / 0.95
 
 def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
     """Which mean confidences are within 1e-4 of 0 or 1."""
-    return np.minimum(confidence, 1 - confidence) < NEAR * (1 - ROUNDING)
+    return np.minimum(confidence, 1 - confidence) <= NEAR * (1 + ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)

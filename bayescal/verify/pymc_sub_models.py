@@ -313,7 +313,7 @@ class Saturated(NamedTuple):
 
 def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
     """Whether each mean confidence is within 1e-4 of 0 or 1."""
-    return np.minimum(confidence, 1 - confidence) < SATURATED_WITHIN * (1 - 1e-9)  # 1 - 0.9999 is rounded
+    return np.minimum(confidence, 1 - confidence) < SATURATED_WITHIN * (1 + 1e-9)  # 1 - 0.9999 is rounded
 
 
 def saturated_bins(rows: Rows) -> Saturated:

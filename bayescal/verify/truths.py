@@ -90,7 +90,7 @@ def truth_of(
 
 def is_saturated(confidence: Floats) -> Bools:
     """Whether each mean confidence is within 1e-4 of 0 or 1."""
-    within = SATURATED_WITHIN * (1 - 1e-9)  # 1 - 0.9999 is rounded
+    within = SATURATED_WITHIN * (1 + 1e-9)  # 1 - 0.9999 is rounded
     return (confidence < within) | (1 - confidence < within)
 
 

@@ -122,30 +122,35 @@ def agreements(settings: Settings) -> list[Row]:
     chosen = list(posteriors())
     if settings.quick:
         chosen = [row for row in chosen if row[0] in QUICK]
-    rows = []
-    for (name, data, posterior, options), rng in zip(
-        chosen, np.random.default_rng(SEED).spawn(len(chosen)), strict=True
-    ):
-        with timed(f"{name}, {said(data)}") as row:
-            found = agreement(posterior, draws=settings.draws, rng=rng, **options)
-            quantities = [r["quantity"] for r in found.rows]
-            row |= {
-                "model": name,
-                "data": said(data),
-                "quantities": len(quantities),
-                "kinds": list(
-                    dict.fromkeys(re.sub(r"\[\d+\]|<= [\d.e-]+", "", q).replace(" )", ")") for q in quantities)
-                ),
-                "worst_z": found.worst,
-                "worst_r_hat": found.worst_r_hat,
-                "divergences": found.reference.divergences,
-                "draws": found.reference.draws,
-                "target_accept": found.reference.target_accept,
-                "attempts": 1 + len(found.reference.earlier),
-                "problems": found.problems,
-            }
-        rows.append(row)
-    return [*rows, exact_calibration(settings)]
+    rngs = np.random.default_rng(SEED).spawn(len(chosen))
+    return [
+        *(compared(*case, settings, rng) for case, rng in zip(chosen, rngs, strict=True)),
+        exact_calibration(settings),
+    ]
+
+
+def compared(
+    name: str, data: tuple[str, str], posterior: Any, options: dict[str, bool], settings: Settings, rng: Any
+) -> Row:
+    """Compare one posterior with its twin."""
+    with timed(f"{name}, {said(data)}") as row:
+        found = agreement(posterior, draws=settings.draws, rng=rng, **options)
+        quantities = [r["quantity"] for r in found.rows]
+        kinds = (re.sub(r"\[\d+\]|<= [\d.e-]+", "", q).replace(" )", ")") for q in quantities)
+        row |= {
+            "model": name,
+            "data": said(data),
+            "quantities": len(quantities),
+            "kinds": list(dict.fromkeys(kinds)),
+            "worst_z": found.worst,
+            "worst_r_hat": found.worst_r_hat,
+            "divergences": found.reference.divergences,
+            "draws": found.reference.draws,
+            "target_accept": found.reference.target_accept,
+            "attempts": 1 + len(found.reference.earlier),
+            "problems": found.problems,
+        }
+    return row
 
 
 def exact_calibration(settings: Settings) -> Row:

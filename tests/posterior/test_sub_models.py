@@ -395,7 +395,7 @@ def test_a_contrary_outcome_speaks_against_a_stated_zero():
 
 def test_which_bins_are_saturated():
     four_digits = np.array([0.0001, 0.9999])  # 1 - 0.9999 is rounded below 0.0001
-    assert is_saturated(four_digits).tolist() == [False, False]
+    assert is_saturated(four_digits).tolist() == [True, True]
     assert is_saturated(np.array([0, 9.9e-5, 1.01e-4, 0.5, 1 - 9.9e-5, 1.0])).tolist() == [
         True,
         True,

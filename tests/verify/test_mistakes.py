@@ -89,7 +89,7 @@ def test_every_control_draws_from_its_own_problem():
     """Each differs from the right sampler given the same seed, and keeps the shape."""
     for control in (*controls(), *unspoilt()):
         simulator = problems()[control.problem]
-        _, counts = simulator.simulate(20 if control.of == "dirichlet" else 2, np.random.default_rng(3))
+        _, counts = simulator.simulate(20 if control.of == "dirichlet" else 6, np.random.default_rng(3))
         right, wrong = (
             sampler(counts, 99, np.random.default_rng(4)) for sampler in (simulator.sample, control.sampler(simulator))
         )
