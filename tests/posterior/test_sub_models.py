@@ -166,6 +166,18 @@ def test_large_shifts_are_resolved(n, k, c, close_to):
     assert moments.variance == pytest.approx(spread**2, rel=0.02)
 
 
+def test_the_middle_cell_of_the_grid_is_around_0():
+    """No shift and shifts too small to matter share a cell; the grid is finest there and covers what was observed."""
+    found = Segments(N, K, logit(C), C)
+    low, high = found._edges[found._middle : found._middle + 2]
+    assert low == -high < 0
+    assert np.all(np.diff(found._edges) > 0)
+    assert found._edges[0] < (logit(K / N) - logit(C)).min()
+    assert found._edges[-1] > (logit(K / N) - logit(C)).max()
+    spacing = 0.4 / np.sqrt(1 + (N * C * (1 - C)).sum())  # at most 0.06
+    assert high - low == pytest.approx(min(spacing, 0.06), rel=1e-9)
+
+
 def test_without_rows_segments_are_the_prior(close_to):
     nothing, c = np.zeros(15), (np.arange(15) + 0.5) / 15
     found = Segments(nothing, nothing, logit(c), c)
