@@ -1,11 +1,13 @@
 """The interface of the sub-models of the shrinkage prior: evidence, draws, moments; and exact calibration."""
 
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _checks
 from bayescal.posterior._gaps import GapSums
 
 Floats = NDArray[np.float64]
@@ -20,6 +22,17 @@ PARAMETERS = {
     "noise": np.nan,
     "noise_rate": np.nan,
 }
+
+
+#: An importance sample is poor below this effective share of its draws; fewer draws than that say nothing about it.
+POOR_SHARE = 0.1
+FEWEST_JUDGED = 50
+#: A sub-model less probable than this cannot spoil an answer; nor can a smaller share of its mass be missed.
+NEGLIGIBLE = 1e-3
+
+
+class SamplerWarning(UserWarning):
+    """A sub-model that matters could not be integrated or sampled well."""
 
 
 class PartDraws(NamedTuple):
@@ -42,6 +55,18 @@ class PartDraws(NamedTuple):
     parameters: dict[str, Floats]
     effective: float
     unfinished: float = 0.0
+
+    def warn_if_poor(self, name: str, probability: float) -> None:
+        """Warn if these draws are approximate, given how probable the sub-model of that name is."""
+        count = len(self.accuracy)
+        poor = count >= FEWEST_JUDGED and self.effective < POOR_SHARE * count
+        if poor or probability * self.unfinished > NEGLIGIBLE:
+            warnings.warn(
+                f"the sub-model {name!r} (probability {probability:.2g}) is approximate: effective size "
+                f"{self.effective:.0f} of {count} draws, {self.unfinished:.2g} of its mass not resolved.",
+                SamplerWarning,
+                skip_file_prefixes=_checks.PACKAGE,
+            )
 
 
 class Part(Protocol):

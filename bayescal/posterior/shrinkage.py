@@ -1,6 +1,5 @@
 """The shrinkage model, the default: a prior that can sit on, or near, exact calibration."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -13,11 +12,13 @@ from scipy.special import expit, xlog1py, xlogy
 from bayescal import _checks
 from bayescal._draws import BinDraws
 from bayescal.posterior import _gaps
+from bayescal.posterior._bins_in_use import BinsInUse
 from bayescal.posterior._drift import VALUE_FLOOR, logit
 from bayescal.posterior._independent import IndependentBins, IndependentPart
-from bayescal.posterior._noise import LabelNoise, NoiseAtEnds, crowded_ends
+from bayescal.posterior._noise import LabelNoise, NoiseAtEnds
 from bayescal.posterior._offsets import EqualOffsets
-from bayescal.posterior._part import PARAMETERS, Exact, Part, PartDraws
+from bayescal.posterior._part import PARAMETERS, Exact, Part
+from bayescal.posterior._part import SamplerWarning as SamplerWarning
 from bayescal.posterior._pool import allot, alternatives, posterior_probabilities
 from bayescal.posterior._prior import (
     ENDS,
@@ -29,26 +30,17 @@ from bayescal.posterior._prior import (
     make_prior,
 )
 from bayescal.posterior._sampling import ImportanceSample
-from bayescal.posterior._saturated import SaturatedBins, is_saturated
+from bayescal.posterior._saturated import SaturatedBins
 from bayescal.posterior._segments import Segments
 from bayescal.posterior.shrinkage_draws import ShrinkageDraws
 from bayescal.stats.binned import BinnedCounts
 
 Floats = NDArray[np.float64]
 
-#: An importance sample is poor below this effective share of its draws; fewer draws than that say nothing about it.
-POOR_SHARE = 0.1
-FEWEST_JUDGED = 50
-#: A sub-model less probable than this cannot spoil an answer; nor can a smaller share of its mass be missed.
-NEGLIGIBLE = 1e-3
 #: A sub-model less probable than this is left out of moments.
 LEAST_OF_MOMENTS = 1e-8
 #: Size of the importance samples that diagnostics are computed from.
 DIAGNOSTIC_DRAWS = 1000
-
-
-class SamplerWarning(UserWarning):
-    """A sub-model that matters could not be integrated or sampled well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +75,22 @@ class ShrinkagePosterior:
         """Dirichlet parameters of the masses of the bins in use, the others' being 0; shape (n_bins,)."""
         alpha = self.prior_options.mass_alpha
         each = 2 / len(self.counts.bins) if alpha is None else alpha
-        return np.where(self._used, each + self.counts.effective_rows * self.counts.share, 0.0)
+        return np.where(self._bins.used, each + self.counts.effective_rows * self.counts.share, 0.0)
 
     @property
     def confidence(self) -> Floats:
         """What accuracies are compared with, shape (n_bins,): the mean confidences; midpoints where a bin is empty."""
-        counts = self.counts
-        return np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), counts.bins.midpoints)
+        return self._bins.confidence
+
+    @property
+    def crowded(self) -> NDArray[np.bool_]:
+        """Whether each bin has noise of its own under label noise at the ends, shape (n_bins,)."""
+        return self._bins.crowded
+
+    @property
+    def all_saturated(self) -> bool:
+        """Whether all bins in use are saturated, so that the sub-models describe none."""
+        return not self._bins.described.any()
 
     @cached_property
     def probabilities(self) -> dict[str, float]:
@@ -175,7 +176,8 @@ class ShrinkagePosterior:
         rng = _checks.generator(rng)
         chosen = allot(np.array(list(self.probabilities.values())), n_draws, rng)
         order = rng.permutation(n_draws)
-        used, shape, flat = self._used, (n_draws, len(self._used)), self._flat
+        used, described, saturated = self._bins.used, self._bins.described, self._bins.saturated
+        shape = (n_draws, len(used))
         confidence = self.confidence[None]
         accuracy, mass, off = np.tile(confidence, (n_draws, 1)), np.zeros(shape), np.zeros(shape, bool)
         parameters = {name: np.full(n_draws, value) for name, value in PARAMETERS.items()}
@@ -185,12 +187,12 @@ class ShrinkagePosterior:
             rows = place[np.flatnonzero(chosen == i)]
             if not len(rows):
                 continue
-            drawn = self._draw(name, len(rows), rng)
-            accuracy[np.ix_(rows, flat)], off[np.ix_(rows, flat)] = drawn.accuracy, drawn.off
+            drawn = self._parts[name].draw(len(rows), rng)
+            drawn.warn_if_poor(name, self.probabilities[name])
+            accuracy[np.ix_(rows, described)], off[np.ix_(rows, described)] = drawn.accuracy, drawn.off
             for parameter, values in drawn.parameters.items():
                 parameters[parameter][rows] = values
         mass[:, used] = rng.dirichlet(self.mass_parameters[used], n_draws)
-        saturated = used & ~flat
         accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
         bins = BinDraws(mass, accuracy, confidence, used, mass)
         return ShrinkageDraws(bins=bins, sub_model=chosen[order], off=off, **parameters)
@@ -227,10 +229,10 @@ class ShrinkagePosterior:
         if family is not None:
             _checks.one_of("family", family, list(self._families))
         share = self.probabilities if family is None else self._within(family)
-        result = np.full(len(self._used), np.nan)
-        result[self._used] = 1 - self._saturated.exact_probability
+        result = np.full(len(self.counts.bins), np.nan)
+        result[self._bins.used] = 1 - self._saturated.exact_probability
         off = sum(p * self._parts[n].off_probability for n, p in share.items() if p)
-        result[self._flat] = np.minimum(off, 1.0)  # but for rounding
+        result[self._bins.described] = np.minimum(off, 1.0)  # but for rounding
         return result
 
     def parameter_means(self) -> dict[str, dict[str, float]]:
@@ -257,46 +259,22 @@ class ShrinkagePosterior:
         names = self.taking_part.names
         return {f: [n for n in FAMILIES[f] if n in names] for f in self.taking_part.families}
 
-    @cached_property
-    def _used(self) -> NDArray[np.bool_]:
-        """Bins that count: those with rows, or all if there is no row."""
-        occupied = self.counts.occupied
-        return occupied if occupied.any() else np.ones_like(occupied)
-
-    @cached_property
-    def _flat(self) -> NDArray[np.bool_]:
-        """Bins that count and are not saturated."""
-        if SATURATED not in self.prior_options.sub_models:
-            return self._used
-        return self._used & ~is_saturated(self.confidence)
-
-    @cached_property
-    def crowded(self) -> NDArray[np.bool_]:
-        """Whether each bin has noise of its own under label noise at the ends, shape (n_bins,)."""
-        return self._flat & self.counts.occupied & crowded_ends(self.counts.bins.edges, self.confidence)
-
     def _within(self, family: str) -> dict[str, float]:
         """Probabilities of the sub-models of one family, given that family."""
         only = {family: self.taking_part.families[family]}
         return posterior_probabilities(only, {name: self._parts[name].log_evidence for name in only[family]})
 
-    @property
-    def all_saturated(self) -> bool:
-        """Whether all bins in use are saturated, so that the sub-models describe none."""
-        return not self._flat.any()
-
-    def _of(self, which: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-        """Effective rows, positives and mean confidences of some bins."""
-        n = self.counts.effective_n[which]
-        return n, np.clip(self.counts.effective_k[which], 0.0, n), self.confidence[which]
+    @cached_property
+    def _bins(self) -> BinsInUse:
+        return BinsInUse(self.counts, SATURATED in self.prior_options.sub_models)
 
     @property
     def _rows(self) -> tuple[Floats, Floats, Floats]:
-        return self._of(self._flat)
+        return self._bins.rows(self._bins.described)
 
     @cached_property
     def _saturated(self) -> SaturatedBins:
-        return SaturatedBins(*self._of(self._used & ~self._flat))
+        return SaturatedBins(*self._bins.rows(self._bins.saturated))
 
     @cached_property
     def _independent(self) -> IndependentBins:
@@ -315,7 +293,7 @@ class ShrinkagePosterior:
             "bins off by one amount": lambda: EqualOffsets(n, k, confidence),
             "label noise": lambda: LabelNoise(n, k, confidence, free_rate=False),
             "label noise of any rate": lambda: LabelNoise(n, k, confidence, free_rate=True),
-            ENDS: lambda: NoiseAtEnds(n, k, confidence, self.crowded[self._flat]),
+            ENDS: lambda: NoiseAtEnds(n, k, confidence, self.crowded[self._bins.described]),
             EXACT: lambda: Exact(confidence),
         }
         return {name: made[name]() for name in names}
@@ -323,21 +301,9 @@ class ShrinkagePosterior:
     @cached_property
     def _ece_moments(self) -> tuple[float, float]:
         mass, matters = self.mass_parameters, {n: p for n, p in self.probabilities.items() if p >= LEAST_OF_MOMENTS}
-        beside = self._saturated.gap_sums(mass[self._used & ~self._flat])
-        sums = [self._parts[name].gap_sums(mass[self._flat]).beside(beside) for name in matters]
+        beside = self._saturated.gap_sums(mass[self._bins.saturated])
+        sums = [self._parts[name].gap_sums(mass[self._bins.described]).beside(beside) for name in matters]
         return _gaps.ece_moments(list(matters.values()), sums, float(mass.sum()))
-
-    def _draw(self, name: str, count: int, rng: np.random.Generator) -> PartDraws:
-        drawn = self._parts[name].draw(count, rng)
-        poor = count >= FEWEST_JUDGED and drawn.effective < POOR_SHARE * count
-        if poor or self.probabilities[name] * drawn.unfinished > NEGLIGIBLE:
-            warnings.warn(
-                f"the sub-model {name!r} (probability {self.probabilities[name]:.2g}) is approximate: effective size "
-                f"{drawn.effective:.0f} of {count} draws, {drawn.unfinished:.2g} of its mass not resolved.",
-                SamplerWarning,
-                skip_file_prefixes=_checks.PACKAGE,
-            )
-        return drawn
 
     def _diagnostic_samples(self) -> dict[str, ImportanceSample]:
         parts = {name: part for name, part in self._parts.items() if isinstance(part, IndependentPart)}

@@ -1,7 +1,7 @@
 """Data sets of known truth: parameters from each prior of the package, written once more, and data given them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from bayescal.posterior._part import PARAMETERS
 from bayescal.posterior._prior import INDEPENDENT, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
 from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
 from bayescal.posterior.shrinkage import ShrinkagePosterior, shrinkage_posterior
-from bayescal.posterior.shrinkage_draws import ShrinkageDraws
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
+from bayescal.verify.joint_posterior import RANKED, JointPosterior, behind_the_bins
 from bayescal.verify.quantities import PARAMETERS_OF
 from bayescal.verify.sbc import one_by_one
 from bayescal.verify.stacked import JointDraws, StackedCounts
@@ -34,8 +34,6 @@ Ints = NDArray[np.int64]
 
 #: Draws of one shrinkage posterior, of which a random few are kept; see `one_by_one`.
 POOL = 500
-#: Parameters that are ranked, of those of `ShrinkageDraws`.
-RANKED = ("intercept", "slope", "rho", "amount", "noise", "noise_rate")
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +215,7 @@ class ShrinkageSimulator:
         counts = self._counts(n, rng.binomial(n, accuracy), confidence)
         seen = np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), self.bins.midpoints)
         accuracy = np.where((apart | ~exact) & counts.occupied, accuracy, seen)
-        parameters = _behind(sub_model, off, behind)
+        parameters = behind_the_bins(sub_model, off, behind)
         truths = _all_bins(mass[None], accuracy[None], seen[None], {name: v[None] for name, v in parameters.items()})
         return truths, counts
 
@@ -272,94 +270,6 @@ class ShrinkageSimulator:
     def sample(self, counts: StackedCounts, n_draws: int, rng: np.random.Generator) -> BinDraws:
         """Draw with the package's own sampler, one data set after the other."""
         return one_by_one(self.posterior, pool=self.pool)(counts, n_draws, rng)
-
-
-@dataclass(frozen=True, eq=False)
-class JointPosterior:
-    """A shrinkage posterior whose draws tell the parameters behind the bins.
-
-    Parameters
-    ----------
-    shrinkage : ShrinkagePosterior
-        The posterior.
-    """
-
-    shrinkage: ShrinkagePosterior
-
-    def sample(self, n_draws: int = 4000, *, rng: Any = None) -> JointDraws:
-        """Draw bins and parameters; see `joint_draws`."""
-        return joint_draws(sample_not_as_stated(self.shrinkage, n_draws, np.random.default_rng(rng)))
-
-
-def sample_not_as_stated(posterior: ShrinkagePosterior, n_draws: int, rng: np.random.Generator) -> ShrinkageDraws:
-    """Draw given that the saturated bins are not all exactly as stated; without such bins, just draw.
-
-    Parameters
-    ----------
-    posterior : ShrinkagePosterior
-        The posterior.
-    n_draws : int
-        Number of draws.
-    rng : Generator
-        Randomness.
-
-    Returns
-    -------
-    ShrinkageDraws
-        That state has odds that depend on the data and no prior probability, so no truth can be drawn from it.
-    """
-    used = posterior.counts.occupied
-    apart = used & is_saturated(posterior.confidence) & (SATURATED in posterior.prior_options.sub_models)
-    if not apart.any():
-        return posterior.sample_all(n_draws, rng=rng)
-    drawn = posterior.sample_all(n_draws + n_draws // 10 + 40, rng=rng)  # at most 5 % are as stated
-    return take(drawn, np.flatnonzero(drawn.off[:, apart].any(axis=1))[:n_draws])
-
-
-def take(drawn: ShrinkageDraws, index: NDArray[np.intp]) -> ShrinkageDraws:
-    """Some of the draws.
-
-    Parameters
-    ----------
-    drawn : ShrinkageDraws
-        The draws.
-    index : ndarray of int
-        Which ones.
-
-    Returns
-    -------
-    ShrinkageDraws
-        Those, in that order.
-    """
-    bins, confidence = drawn.bins, drawn.bins.confidence
-    some = {f.name: getattr(drawn, f.name)[index] for f in fields(drawn) if f.name != "bins"}
-    mass = bins.mass[index]
-    return ShrinkageDraws(BinDraws(mass, bins.accuracy[index], confidence, bins.occupied, mass), **some)
-
-
-def joint_draws(drawn: ShrinkageDraws) -> JointDraws:
-    """Draws of a shrinkage posterior as `sbc` ranks them.
-
-    Parameters
-    ----------
-    drawn : ShrinkageDraws
-        The draws.
-
-    Returns
-    -------
-    JointDraws
-        The bins, and behind them sub_model (its index), bins_off (their number), intercept, slope, rho, amount, noise
-        and noise_rate (as without drift, or 0, where a sub-model does not have them). `sbc` ranks those that the truths
-        have too. Not tau: its draws lie on a grid.
-    """
-    bins = drawn.bins
-    behind = _behind(drawn.sub_model, drawn.off, {name: getattr(drawn, name) for name in RANKED})
-    return JointDraws(bins.mass, bins.accuracy, bins.confidence, bins.occupied, bins.weight, behind)
-
-
-def _behind(sub_model: Ints, off: NDArray[np.bool_], parameters: Mapping[str, Floats]) -> dict[str, Any]:
-    ranked = {name: np.nan_to_num(values) for name, values in parameters.items()}
-    return {"sub_model": sub_model, "bins_off": off.sum(axis=-1)} | ranked
 
 
 def prior_probabilities(prior: ShrinkagePrior) -> Floats:

@@ -16,7 +16,7 @@ from scipy import integrate
 from scipy.special import betaln, expit, gammaln, logit
 
 from bayescal import BinnedCounts, ece, evaluate_counts
-from bayescal.posterior import _cells, _moments, shrinkage
+from bayescal.posterior import _cells, _moments, _part, shrinkage
 from bayescal.posterior._beta_binomial import absolute_gap
 from bayescal.posterior._drift import DriftingBins
 from bayescal.posterior._gaps import ece_moments
@@ -322,7 +322,7 @@ def test_halving_every_step_moves_nothing(n_rows, temperature):
         bins, models = posterior._independent._integrate(resolution)
         evidence = {name: model.log_evidence for name, model in models.items()}
         p = posterior_probabilities(posterior.prior_options.families, evidence)
-        mass = posterior.mass_parameters[posterior._used]
+        mass = posterior.mass_parameters[posterior.counts.occupied]
         sums = [_moments.gap_sums(bins, model, mass) for model in models.values()]
         moments.append(ece_moments(list(p.values()), sums, mass.sum()))
         probabilities.append(np.array(list(p.values())))
@@ -392,7 +392,7 @@ def test_importance_samples_are_good():
 
 def test_what_cannot_be_sampled_well_is_told(monkeypatch):
     """An importance sample below the share that is asked for; and an integration that is stopped before its end."""
-    monkeypatch.setattr(shrinkage, "POOR_SHARE", 0.9)
+    monkeypatch.setattr(_part, "POOR_SHARE", 0.9)
     with pytest.warns(
         SamplerWarning, match=r"'smooth drift, many bins off' \(probability 1\) .* effective size \d+ of 4000"
     ):
@@ -414,7 +414,7 @@ def test_what_cannot_be_sampled_well_is_told(monkeypatch):
 
 def test_too_few_draws_say_nothing_about_an_importance_sample(monkeypatch):
     """The check applies from fifty draws on."""
-    monkeypatch.setattr(shrinkage, "POOR_SHARE", 1.0)
+    monkeypatch.setattr(_part, "POOR_SHARE", 1.0)
     posterior = only(simulated(2000), NAMES[3])
     posterior.sample(49, rng=1)
     with pytest.warns(SamplerWarning, match=r"effective size \d+ of 50 draws"):

@@ -8,18 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.posterior._part import Part
 from bayescal.posterior.shrinkage import ShrinkagePosterior
 from bayescal.posterior.shrinkage_draws import ShrinkageDraws
 from bayescal.stats.binned import BinnedCounts
+from bayescal.verify.joint_posterior import JointPosterior, joint_draws, sample_not_as_stated, take
 from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, told
 from bayescal.verify.sbc import Sampler, one_by_one
-from bayescal.verify.simulators import (
-    JointPosterior,
-    ShrinkageSimulator,
-    joint_draws,
-    sample_not_as_stated,
-    take,
-)
+from bayescal.verify.simulators import ShrinkageSimulator
 from bayescal.verify.stacked import JointDraws
 
 Floats = NDArray[np.float64]
@@ -41,6 +37,27 @@ def _believing(**constants: Any) -> Making:
     return lambda simulator: replace(simulator, prior=replace(simulator.prior, **constants)).sample
 
 
+def sampling(wrong: type[ShrinkagePosterior]) -> Making:
+    """The sampler of another class of posterior."""
+
+    def sampler(simulator: ShrinkageSimulator) -> Sampler:
+        return one_by_one(lambda counts: JointPosterior(wrong(counts, simulator.prior)), pool=simulator.pool)
+
+    return sampler
+
+
+def another_part(change: Callable[[Part], Part]) -> Making:
+    """The right posterior with another sub-model in the place of each."""
+
+    class Wrong(ShrinkagePosterior):
+        @cached_property
+        def _parts(self) -> dict[str, Part]:
+            right = ShrinkagePosterior(self.counts, self.prior_options)
+            return {name: change(part) for name, part in right._parts.items()}
+
+    return sampling(Wrong)
+
+
 def weighing(weigh: Callable[[ShrinkagePosterior], Floats]) -> Making:
     """The right draws of each sub-model, with other probabilities of the sub-models."""
 
@@ -51,10 +68,7 @@ def weighing(weigh: Callable[[ShrinkagePosterior], Floats]) -> Making:
             weights = weigh(right)
             return dict(zip(right.probabilities, (weights / weights.sum()).tolist(), strict=True))
 
-    def sampler(simulator: ShrinkageSimulator) -> Sampler:
-        return one_by_one(lambda counts: JointPosterior(Wrong(counts, simulator.prior)), pool=simulator.pool)
-
-    return sampler
+    return sampling(Wrong)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,125 @@
+"""Draws of a shrinkage posterior as simulation-based calibration ranks them: bins and the parameters behind them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal._draws import BinDraws
+from bayescal.posterior._prior import SATURATED
+from bayescal.posterior.shrinkage import ShrinkagePosterior
+from bayescal.posterior.shrinkage_draws import ShrinkageDraws
+from bayescal.verify.stacked import JointDraws
+from bayescal.verify.truths import is_saturated
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Parameters that are ranked, of those of `ShrinkageDraws`.
+RANKED = ("intercept", "slope", "rho", "amount", "noise", "noise_rate")
+
+
+@dataclass(frozen=True, eq=False)
+class JointPosterior:
+    """A shrinkage posterior whose draws tell the parameters behind the bins.
+
+    Parameters
+    ----------
+    shrinkage : ShrinkagePosterior
+        The posterior.
+    """
+
+    shrinkage: ShrinkagePosterior
+
+    def sample(self, n_draws: int = 4000, *, rng: Any = None) -> JointDraws:
+        """Draw bins and parameters; see `joint_draws`."""
+        return joint_draws(sample_not_as_stated(self.shrinkage, n_draws, np.random.default_rng(rng)))
+
+
+def sample_not_as_stated(posterior: ShrinkagePosterior, n_draws: int, rng: np.random.Generator) -> ShrinkageDraws:
+    """Draw given that the saturated bins are not all exactly as stated; without such bins, just draw.
+
+    Parameters
+    ----------
+    posterior : ShrinkagePosterior
+        The posterior.
+    n_draws : int
+        Number of draws.
+    rng : Generator
+        Randomness.
+
+    Returns
+    -------
+    ShrinkageDraws
+        That state has odds that depend on the data and no prior probability, so no truth can be drawn from it.
+    """
+    used = posterior.counts.occupied
+    apart = used & is_saturated(posterior.confidence) & (SATURATED in posterior.prior_options.sub_models)
+    if not apart.any():
+        return posterior.sample_all(n_draws, rng=rng)
+    drawn = posterior.sample_all(n_draws + n_draws // 10 + 40, rng=rng)  # at most 5 % are as stated
+    return take(drawn, np.flatnonzero(drawn.off[:, apart].any(axis=1))[:n_draws])
+
+
+def take(drawn: ShrinkageDraws, index: NDArray[np.intp]) -> ShrinkageDraws:
+    """Some of the draws.
+
+    Parameters
+    ----------
+    drawn : ShrinkageDraws
+        The draws.
+    index : ndarray of int
+        Which ones.
+
+    Returns
+    -------
+    ShrinkageDraws
+        Those, in that order.
+    """
+    bins, confidence = drawn.bins, drawn.bins.confidence
+    some = {f.name: getattr(drawn, f.name)[index] for f in fields(drawn) if f.name != "bins"}
+    mass = bins.mass[index]
+    return ShrinkageDraws(BinDraws(mass, bins.accuracy[index], confidence, bins.occupied, mass), **some)
+
+
+def joint_draws(drawn: ShrinkageDraws) -> JointDraws:
+    """Draws of a shrinkage posterior as `sbc` ranks them.
+
+    Parameters
+    ----------
+    drawn : ShrinkageDraws
+        The draws.
+
+    Returns
+    -------
+    JointDraws
+        The bins, and behind them sub_model (its index), bins_off (their number), intercept, slope, rho, amount, noise
+        and noise_rate (as without drift, or 0, where a sub-model does not have them). `sbc` ranks those that the truths
+        have too. Not tau: its draws lie on a grid.
+    """
+    bins = drawn.bins
+    behind = behind_the_bins(drawn.sub_model, drawn.off, {name: getattr(drawn, name) for name in RANKED})
+    return JointDraws(bins.mass, bins.accuracy, bins.confidence, bins.occupied, bins.weight, behind)
+
+
+def behind_the_bins(sub_model: Ints, off: NDArray[np.bool_], parameters: Mapping[str, Floats]) -> dict[str, Any]:
+    """Collect what is ranked beside the bins.
+
+    Parameters
+    ----------
+    sub_model : ndarray of int, shape (n,)
+        Index of the sub-model.
+    off : ndarray of bool, shape (n, n_bins)
+        Which bins are off.
+    parameters : mapping of str to ndarray, shape (n,)
+        Parameters by name; NaN where a sub-model does not have them, which becomes 0.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (n,)
+        The sub-model, the number of bins that are off, and the parameters.
+    """
+    ranked = {name: np.nan_to_num(values) for name, values in parameters.items()}
+    return {"sub_model": sub_model, "bins_off": off.sum(axis=-1)} | ranked
