@@ -140,17 +140,10 @@ def report(
         from bayescal.cli.report import run
         from bayescal.cli.request import Request, sub_models_asked
 
-        asked = {
-            "target": target,
-            "bins": bins,
-            "binning": binning,
-            "model": model,
-            "draws": draws,
-            "logits": logits,
-            "sub_models": sub_models_asked(sub_models),
-        }
+        asked = {"target": target, "bins": bins, "binning": binning, "model": model, "draws": draws, "logits": logits}
+        chosen = {"sub_models": sub_models_asked(sub_models)}
         columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
-        run(Request(file, *columns, seed, asked), {"json": json, "plot": plot, "netcdf": netcdf})
+        run(Request(file, *columns, seed, asked | chosen), {"json": json, "plot": plot, "netcdf": netcdf})
 
 
 @app.command(cls=DefaultsOfCompare, no_args_is_help=True, epilog=COMPARE_EXAMPLES)
@@ -188,18 +181,11 @@ def compare(
         from bayescal.cli.compare import Request, run
         from bayescal.cli.request import sub_models_asked
 
-        asked = {
-            "target": target,
-            "bins": bins,
-            "binning": binning,
-            "model": model,
-            "draws": draws,
-            "logits": logits,
-            "sub_models": sub_models_asked(sub_models),
-        }
+        asked = {"target": target, "bins": bins, "binning": binning, "model": model, "draws": draws, "logits": logits}
+        chosen = {"sub_models": sub_models_asked(sub_models)}
         columns = (key, label, prob or (), prob_prefix or (), correct or (), confidence or (), weights, classes)
         run(
-            Request(files, *columns, seed, estimand, {**asked, "rope": rope}),
+            Request(files, *columns, seed, estimand, {**asked, **chosen, "rope": rope}),
             {"json": json, "plot": plot, "netcdf": netcdf},
         )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bayescal import _checks, _render
 from bayescal.cli import outputs
 from bayescal.cli.options import defaults_of
-from bayescal.cli.request import bins_asked, classes_asked
+from bayescal.cli.request import bins_asked, classes_asked, sub_models_of
 from bayescal.cli.words import called_columns, console, say_saved, warnings_as_notes
 from bayescal.compare import compare
 from bayescal.data.files import ModelColumns, Rows
@@ -320,7 +320,7 @@ def _parameters(
         "bins": asked["bins"],
         "binning": first.counts.bins.kind,
         "model": first.model,
-        **{key: value for key, value in asked.items() if key == "sub_models"},
+        **sub_models_of(asked),
         "draws": asked["draws"],
         "seed": request.seed,
         "rope": comparison.rope,

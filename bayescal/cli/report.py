@@ -9,7 +9,7 @@ from bayescal.cli import outputs
 from bayescal.cli.counted import holds_counts, read_counts
 from bayescal.cli.counting import Question, count_stream, count_stream_of_classes
 from bayescal.cli.options import defaults_of, refuse
-from bayescal.cli.request import Columns, Request, bins_asked, columns_of
+from bayescal.cli.request import Columns, Request, bins_asked, columns_of, sub_models_of
 from bayescal.cli.words import console, say_saved, warnings_as_notes
 from bayescal.data.files import RowStream
 from bayescal.evaluate import evaluate, evaluate_class_counts, evaluate_counts
@@ -76,7 +76,7 @@ def _evaluate_counted(request: Request) -> tuple[Evaluation, dict[str, Any]]:
         "bins": len(counts.bins),
         "binning": counts.bins.kind,
         "model": evaluation.model,
-        **_sub_models_of(known),
+        **sub_models_of(known),
         "draws": evaluation.ece.values.size,
         "seed": request.seed,
     }
@@ -84,7 +84,7 @@ def _evaluate_counted(request: Request) -> tuple[Evaluation, dict[str, Any]]:
 
 def _evaluate(stream: RowStream, asked: Mapping[str, Any], seed: int) -> Evaluation | ClasswiseEvaluation:
     """What `bayescal.evaluate` says of all rows."""
-    known = {"model": asked["model"], **_sub_models_of(asked), "draws": asked["draws"], "rng": seed}
+    known = {"model": asked["model"], **sub_models_of(asked), "draws": asked["draws"], "rng": seed}
     _checks.one_of("binning", asked["binning"], BINNINGS)
     question = Question(asked["target"], asked["bins"], asked["binning"], asked["logits"])
     if asked["target"] != "classwise":
@@ -97,11 +97,6 @@ def _evaluate(stream: RowStream, asked: Mapping[str, Any], seed: int) -> Evaluat
     counts, correlations = count_stream_of_classes(stream, question)
     classes = tuple(range(len(counts))) if stream.classes is None else stream.classes
     return evaluate_class_counts(counts, correlations, classes, **known)
-
-
-def _sub_models_of(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The choice of sub-models, if one was made."""
-    return {key: value for key, value in asked.items() if key == "sub_models"}
 
 
 def show(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> None:
@@ -138,7 +133,7 @@ def _parameters(
         "bins": asked["bins"],
         "binning": first.bins.kind,
         "model": evaluation.model,
-        **_sub_models_of(asked),
+        **sub_models_of(asked),
         "draws": asked["draws"],
         "seed": request.seed,
     }

@@ -118,6 +118,11 @@ def sub_models_asked(text: str | None) -> list[str] | None:
     return asked
 
 
+def sub_models_of(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The choice of sub-models as a keyword, if one was made."""
+    return {key: value for key, value in asked.items() if key == "sub_models" and value is not None}
+
+
 def _split(option: str, text: str, **rules: Any) -> list[str]:
     called = "labels" if option == "classes" else "names"
     try:

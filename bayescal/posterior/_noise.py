@@ -193,7 +193,7 @@ class NoiseAtEnds:
 
 
 def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
-    """Which bins are crowded at 0 or 1: the first and the last, if the mean confidence is within a tenth of the width.
+    """Find which of the first and the last bin are crowded: mean confidence within a tenth of the width of 0 or 1.
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class ShrinkagePosterior:
 
     @cached_property
     def taking_part(self) -> ShrinkagePrior:
-        """The prior with the sub-models that these counts have a use for: label noise at the ends needs such an end."""
+        """The prior with the sub-models that apply to these counts; label noise at the ends needs a crowded end."""
         return self.prior_options if self.crowded.any() else self.prior_options.without_ends()
 
     @property
