@@ -16,13 +16,13 @@ Ints = NDArray[np.intp]
 
 #: Shifts of the logit beyond this are left out.
 LARGEST_SHIFT = 10.0
-#: Spacing of the grid: this many posterior standard deviations of a shift of all bins, at that shift; and no more than
-#: 0.06 near 0, beyond EVEN in proportion to the shift. Moments need a finer grid, because a gap has a kink at 0.
+#: Spacing of the grid: this many posterior standard deviations of a shift common to all bins that could have it, and no
+#: more than 0.06 near 0, beyond EVEN in proportion to the shift. Moments need a finer grid: a gap has a kink at 0.
 FINENESS, COARSEST, EVEN = 0.4, 0.06, 0.5
 FINE = 0.1
 #: Places at which the spacing is computed, on each side of 0.
 PLACES = 200
-#: The grid covers the observed shift of every bin and this many of its standard deviations.
+#: A bin could have its observed shift and those within this many standard deviations.
 REACH = 9.0
 #: Quadrature points over the standard deviation of a shift.
 SCALES = 60
@@ -182,26 +182,30 @@ class Segments:
     @cached_property
     def _edges(self) -> Floats:
         """Edges of the cells of the grid of shifts; one cell has its middle at 0."""
-        observed = np.log(self.k + 0.5) - np.log(self.n - self.k + 0.5) - self.logit
-        reach = REACH * np.sqrt(1 / (self.k + 0.5) + 1 / (self.n - self.k + 0.5))
-        down, up = (
-            self._edges_to(far, sign) for far, sign in ((-(observed - reach).min(), -1), ((observed + reach).max(), 1))
-        )
+        down, up = (self._edges_to(sign) for sign in (-1, 1))
         return np.concatenate([-down[::-1], up])
 
-    def _edges_to(self, far: float, sign: int) -> Floats:
-        """Edges on one side of 0, as distances: from that of the middle cell on until they cover `far`."""
-        first = 0.5 / float(self._cells_per_logit(np.zeros(1), sign)[0])
-        place = np.geomspace(first, np.clip(far, 2 * first, LARGEST_SHIFT), PLACES)
-        density = self._cells_per_logit(place, sign)
+    def _edges_to(self, sign: int) -> Floats:
+        """Edges on one side of 0, as distances: from that of the middle cell on until they cover what any bin needs."""
+        nearest, farthest = sign * self._plausible[::sign]
+        first = 0.5 * self.fineness / np.sqrt(1 + self.n @ (expit(self.logit) * expit(-self.logit)))
+        first = min(first, 0.5 * self.fineness * COARSEST / FINENESS)
+        place = np.geomspace(first, np.clip(farthest.max(), 2 * first, LARGEST_SHIFT), PLACES)
+        # bins that could have a shift between the places before and after
+        could = (nearest[:, None] <= np.append(place[1:], np.inf)) & (farthest[:, None] >= np.append(0.0, place[:-1]))
+        eta = self.logit[:, None] + sign * place
+        information = (self.n[:, None] * could * expit(eta) * expit(-eta)).sum(axis=0)
+        least = FINENESS / (COARSEST * np.sqrt(1 + (place / EVEN) ** 2))
+        density = np.maximum(np.sqrt(1 + information), least) / self.fineness
         count = np.append(0.0, np.cumsum(np.diff(place) * (density[1:] + density[:-1]) / 2))
         return np.interp(np.linspace(0, count[-1], int(np.ceil(count[-1])) + 1), count, place)
 
-    def _cells_per_logit(self, distance: Floats, sign: int) -> Floats:
-        eta = self.logit[:, None] + sign * distance
-        information = self.n @ (expit(eta) * expit(-eta))
-        least = FINENESS / (COARSEST * np.sqrt(1 + (distance / EVEN) ** 2))
-        return np.maximum(np.sqrt(1 + information), least) / self.fineness
+    @property
+    def _plausible(self) -> Floats:
+        """Smallest and largest shift that each bin could have, shape (2, n_bins)."""
+        observed = np.log(self.k + 0.5) - np.log(self.n - self.k + 0.5) - self.logit
+        reach = REACH * np.sqrt(1 / (self.k + 0.5) + 1 / (self.n - self.k + 0.5))
+        return np.stack([observed - reach, observed + reach])
 
     @property
     def _middle(self) -> int:
@@ -232,10 +236,12 @@ class Segments:
     def _log_slab(self) -> Floats:
         """Log likelihood ratio of each segment [start, end) if it is off, [end, start]; -inf where end <= start."""
         result = np.full((self._blocks + 1, self._blocks + 1), -np.inf)
+        before = self._shifted - self._log_prior
         for end in range(1, self._blocks + 1):
-            term = self._shifted[end] - self._shifted[:end] + self._log_prior
+            term = self._shifted[end] - before[:end]
             top = term.max(axis=1)
-            result[end, :end] = top + np.log(np.exp(term - top[:, None]).sum(axis=1))
+            term -= top[:, None]
+            result[end, :end] = top + np.log(np.exp(term, out=term).sum(axis=1))
         return result
 
     @cached_property

@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 #: A tau whose share is this small (minus its log) gets no lattice.
 NEGLIGIBLE = 15.0
+#: Largest distance (in log tau) between the lattices of many bins, if their likelihood is smooth enough.
+SMOOTH_STEP = 0.3
 #: Numbers of points times bins that are handled at once, so that temporaries stay in the cache.
 CACHED = 50_000
 #: Terms of a product over bins that cannot underflow together.
@@ -83,12 +85,16 @@ class Bins:
         step = resolution.table * self.step**2
         return SlabTable(bins.n, bins.k, rule, bins.farthest_logit, step)
 
+    @property
+    def dense_step(self) -> float:
+        """Between the tau of a dense residual, in log tau."""
+        return self.step * min(0.45, self.resolution.tau / float(np.sqrt(2 * len(self.drifting.n))))
+
     @cached_property
     def dense_rule(self) -> TauRule:
         """Over the half-Normal tau of a dense residual, whose likelihood is the narrower the more bins there are."""
         bins, scale = self.drifting, self.prior.dense_scale
-        step = self.step * min(0.45, self.resolution.tau / np.sqrt(2 * len(bins.n)))
-        rule = tau_rule(max(bins.n.max(), scale**-2), step)
+        rule = tau_rule(max(bins.n.max(), scale**-2), self.dense_step)
         density = np.exp(-0.5 * (rule.tau / scale) ** 2) / (scale * np.sqrt(np.pi / 2) * erf(1 / (scale * np.sqrt(2))))
         with np.errstate(divide="ignore"):
             return rule._replace(log_weight=rule.log_weight + np.log(density))
@@ -108,7 +114,8 @@ class Bins:
     def _sparse(self, eta: Floats) -> tuple[Floats, Floats]:
         on, off = log_binomial(self.drifting.n, self.drifting.k, eta), self.slab.log_slab(eta)
         odds, top = off - on, np.maximum(on, off)
-        on, off = np.exp(on - top), np.exp(off - top)
+        smaller = np.exp(-np.abs(odds))
+        on, off = np.where(odds > 0, smaller, 1.0), np.where(odds > 0, 1.0, smaller)
         starts = np.arange(0, eta.shape[-1], BLOCK)
         columns = [
             np.log(np.multiply.reduceat((1 - rho) * on + rho * off, starts, axis=-1)).sum(axis=-1)
@@ -196,7 +203,9 @@ def _dense_nodes(bins: Bins) -> tuple[Nodes, float]:
     rule = bins.dense_rule
     frame, height = find_modes(bins.drifting, rule.kappa[:, None], len(rule.kappa))
     laplace = height + rule.log_weight + np.log(frame.sd_t * frame.sd_s)
-    live = laplace > laplace.max() - NEGLIGIBLE
+    each = _sparsest(laplace, int(SMOOTH_STEP / bins.dense_step), bins.resolution.tolerance)
+    rule = rule._replace(log_weight=rule.log_weight + np.log(each))
+    live = (laplace > laplace.max() - NEGLIGIBLE) & (np.arange(len(laplace)) % each == 0)
     return lattice(
         bins.drifting,
         frame.take(live),
@@ -205,3 +214,13 @@ def _dense_nodes(bins: Bins) -> tuple[Nodes, float]:
         kappa=rule.kappa[live],
         log_weight=rule.log_weight[live],
     )
+
+
+def _sparsest(log_terms: Floats, largest: int, tolerance: float) -> int:
+    """Largest m, at most `largest`, such that every m-th term gives the sum, wherever one begins."""
+    terms = np.exp(log_terms - log_terms.max())
+    for m in range(largest, 1, -1):
+        sums = m * np.bincount(np.arange(len(terms)) % m, terms)
+        if np.all(np.abs(sums / terms.sum() - 1) < tolerance):
+            return m
+    return 1

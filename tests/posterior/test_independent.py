@@ -16,13 +16,13 @@ from scipy import integrate
 from scipy.special import betaln, expit, gammaln, logit
 
 from bayescal import BinnedCounts, ece, evaluate_counts
-from bayescal.posterior import _cells, _moments, _part, shrinkage
+from bayescal.posterior import _cells, _moments, _part, _sub_models, shrinkage
 from bayescal.posterior._beta_binomial import absolute_gap
 from bayescal.posterior._drift import DriftingBins
 from bayescal.posterior._gaps import ece_moments
 from bayescal.posterior._pool import posterior_probabilities
 from bayescal.posterior._prior import INDEPENDENT, SUB_MODELS, ShrinkagePrior
-from bayescal.posterior._sub_models import COARSE, FINE
+from bayescal.posterior._sub_models import COARSE, FINE, _sparsest
 from bayescal.posterior.shrinkage import SamplerWarning, ShrinkagePosterior
 
 NAMES = (
@@ -746,3 +746,29 @@ def test_nothing_warns_that_should_not():
         posterior = shrinkage_posterior(simulated(500, bins=100))
         assert isinstance(posterior, ShrinkagePosterior)
         posterior.sample(1, rng=1)
+
+
+# --- many bins: lattices for fewer tau
+
+
+@pytest.mark.parametrize(
+    ("spacing", "tolerance", "expected"), [(0.25, 3e-5, 5), (0.25, 1e-6, 4), (0.25, 0.1, 8), (0.9, 3e-5, 1)]
+)
+def test_so_many_terms_can_be_left_out(spacing, tolerance, expected):
+    """The sum of a Normal density at distances h has the relative error 2 exp(-2 pi^2 / h^2), by Poisson's formula.
+
+    With h = 0.25 m: 3.1e-4 for m = 6, 6.5e-6 for 5, 5e-9 for 4; with h = 1.8: 4.5e-3.
+    """
+    terms = -0.5 * (spacing * np.arange(-40, 41)) ** 2
+    assert _sparsest(terms, 8, tolerance) == expected
+
+
+def test_lattices_for_fewer_tau_give_the_same_evidence(monkeypatch):
+    """200 bins of a calibrated model: half of the lattices or fewer."""
+    counts = simulated(4000, bins=200)
+    found = ShrinkagePosterior(counts, ShrinkagePrior())._parts["smooth drift, many bins off"]
+    evidence, nodes = found.log_evidence, found.family.coarse[1][found.name].nodes
+    monkeypatch.setattr(_sub_models, "SMOOTH_STEP", 0.0)
+    every = ShrinkagePosterior(counts, ShrinkagePrior())._parts["smooth drift, many bins off"]
+    assert evidence == pytest.approx(every.log_evidence, abs=1e-4)
+    assert 2 * len(np.unique(nodes.kappa)) <= len(np.unique(every.family.coarse[1][every.name].nodes.kappa)) + 1

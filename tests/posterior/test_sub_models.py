@@ -166,6 +166,30 @@ def test_large_shifts_are_resolved(n, k, c, close_to):
     assert moments.variance == pytest.approx(spread**2, rel=0.02)
 
 
+def test_the_grid_is_fine_where_a_bin_with_many_rows_could_be():
+    """Two bins by quadrature: 400 000 rows a little off and 300 rows far off need hundreds of cells, not 2000."""
+    n, c = np.array([400_000.0, 300.0]), np.array([0.4, 0.1])
+    k = np.round(n * expit(logit(c) + np.array([0.008, 2.0])))
+    found = Segments(n, k, logit(c), c)
+    assert len(found._edges) < 300
+    edge = np.concatenate(
+        [[0.0], np.geomspace(1e-7, 1e-3, 60), np.linspace(1.05e-3, 0.03, 400), np.geomspace(0.031, 9, 250)]
+    )
+    middle = 0.5 * (edge[1:] + edge[:-1])
+    mass = np.array([slab_density(x) for x in middle]) * np.diff(edge)
+    mass[0] = 0.5 - mass[1:].sum()  # the pole at 0
+    shift, prior = np.r_[-middle[::-1], middle], np.r_[mass[::-1], mass]
+    accuracy = expit(logit(c)[:, None] + shift).T
+    ratio = k * np.log(accuracy / c) + (n - k) * np.log((1 - accuracy) / (1 - c))
+    first, second, both = (
+        np.logaddexp(np.log(0.5), np.log(0.5) + np.logaddexp.reduce(np.log(prior) + each))
+        for each in (ratio[:, 0], ratio[:, 1], ratio.sum(axis=1))
+    )
+    # with two bins a change is as probable as it can be, 0.9, for each expected number of changes
+    expected = np.logaddexp(np.log(0.9) + first + second, np.log(0.1) + both)
+    assert found.log_evidence == pytest.approx(expected, abs=2e-3)
+
+
 def test_the_middle_cell_of_the_grid_is_around_0():
     """No shift and shifts too small to matter share a cell; the grid is finest there and covers what was observed."""
     found = Segments(N, K, logit(C), C)
