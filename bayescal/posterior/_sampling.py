@@ -124,7 +124,8 @@ def _categorical(
     cumulative = np.exp(log_weights - log_weights.max(axis=1, keepdims=True)).cumsum(axis=1)
     cumulative /= cumulative[:, -1:]
     cumulative = cumulative if rows is None else cumulative[rows]
-    return (cumulative <= rng.random((len(cumulative), 1))).sum(axis=1).clip(max=cumulative.shape[1] - 1)
+    # the last entry is exactly 1, and no random number is
+    return (cumulative <= rng.random((len(cumulative), 1))).sum(axis=1)
 
 
 def systematic(weights: Floats, count: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -254,3 +254,9 @@ def test_sub_models_by_name_and_by_family():
 def test_sub_models_that_cannot_be(options, message):
     with pytest.raises(ValueError, match=message):
         shrinkage_posterior(counted(10), **options)
+
+
+def test_whether_all_bins_are_saturated_is_a_value():
+    some = BinnedCounts.from_arrays([0, 1, 1], [0.0, 1.0, 0.5], bins=3)
+    assert shrinkage_posterior(some).all_saturated is False
+    assert shrinkage_posterior(BinnedCounts.from_arrays([0, 1], [0.0, 1.0], bins=3)).all_saturated is True

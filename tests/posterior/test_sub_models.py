@@ -8,9 +8,10 @@ from scipy import integrate, stats
 from scipy.special import betaln, expit, logit
 
 from bayescal.posterior._gaps import GapSums, ece_moments
-from bayescal.posterior._noise import LabelNoise, NoiseAtEnds, crowded_ends
+from bayescal.posterior._noise import LabelNoise, NoiseAtEnds, _adaptive_cells, crowded_ends
 from bayescal.posterior._offsets import EqualOffsets
-from bayescal.posterior._saturated import SaturatedBins, is_saturated
+from bayescal.posterior._part import Exact
+from bayescal.posterior._saturated import EXACT_ODDS, SaturatedBins, is_saturated
 from bayescal.posterior._segments import Segments
 
 N = np.array([40.0, 25.0, 60.0, 30.0])
@@ -52,6 +53,18 @@ def test_moments_of_the_ece_average_sub_models():
     (mean, sd), (half, spread) = (ece_moments(p, [sums, GapSums(0, 0, 0)], MASS.sum()) for p in ([1, 0], [0.5, 0.5]))
     assert half == pytest.approx(mean / 2)
     assert spread**2 == pytest.approx(sd**2 / 2 + mean**2 / 4)
+
+
+def test_moments_of_the_ece_take_probabilities_in_proportion():
+    """Sub-models that hardly matter are left out, so that the probabilities add up to less than 1."""
+    sums = [GapSums(*gap_sums(np.ones(1), np.array([gap]))) for gap in ([0.1, 0.0, 0.2, 0.0], [0.0, 0.05, 0.0, 0.1])]
+    assert ece_moments([0.3, 0.1], sums, MASS.sum()) == pytest.approx(ece_moments([0.75, 0.25], sums, MASS.sum()))
+
+
+def test_exact_calibration_has_no_gaps():
+    exact = Exact(C)
+    assert exact.gap_sums(MASS) == (0, 0, 0)
+    np.testing.assert_array_equal(exact.draw(3, np.random.default_rng(1)).accuracy, np.tile(C, (3, 1)))
 
 
 # --- runs of bins
@@ -188,6 +201,15 @@ def test_the_grid_is_fine_where_a_bin_with_many_rows_could_be():
     # with two bins a change is as probable as it can be, 0.9, for each expected number of changes
     expected = np.logaddexp(np.log(0.9) + first + second, np.log(0.1) + both)
     assert found.log_evidence == pytest.approx(expected, abs=2e-3)
+
+
+def test_with_few_rows_the_spacing_of_the_grid_grows_with_the_shift():
+    """0.06 at 0, and 0.06 sqrt(1 + (2 x)^2) at a shift x, while that is below 0.4 posterior standard deviations."""
+    found = Segments(np.ones(1), np.ones(1), np.zeros(1), np.full(1, 0.5))
+    spacing, middle = np.diff(found._edges), found._middles
+    some = (middle > 1) & (middle < 3)
+    assert some.sum() > 5
+    np.testing.assert_allclose(spacing[some], 0.06 * np.sqrt(1 + (2 * middle[some]) ** 2), rtol=0.03)
 
 
 def test_the_middle_cell_of_the_grid_is_around_0():
@@ -440,3 +462,24 @@ def test_which_bins_are_saturated():
         True,
         True,
     ]
+
+
+def test_saturated_bins_without_rows_are_the_prior():
+    """Odds of exact calibration are those of the prior; nothing is divided by 0 rows."""
+    nothing = np.zeros(1)
+    found = SaturatedBins(nothing, nothing, np.full(1, 5e-5))
+    assert found.exact_probability == pytest.approx(EXACT_ODDS / (1 + EXACT_ODDS))
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+def test_cells_are_small_where_a_density_is_narrow(axes):
+    """A Normal density of standard deviation 0.002 in the middle: its mass by the cells, which are narrower than it."""
+    centre, sd = 0.37, 0.002
+
+    def log_density(at):
+        return -0.5 * (((at - centre) / sd) ** 2).sum(axis=-1)
+
+    starts, width, log_mass = _adaptive_cells(log_density, axes, 15)
+    assert width.max() < sd
+    assert np.exp(log_mass).sum() == pytest.approx((sd * np.sqrt(2 * np.pi)) ** axes, rel=0.01)
+    assert len(starts) < 5000

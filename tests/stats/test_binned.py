@@ -12,6 +12,7 @@ import pytest
 
 from bayescal import BinnedCounts, Predictions
 from bayescal._checks import RoundingWarning
+from bayescal.data.matrix import ClassRows
 
 FLOATS = ("weight", "deviation", "deviation_sq", "weight_sq")
 
@@ -225,6 +226,9 @@ def test_weights_beyond_squaring_are_refused_where_batches_add(scale, message):
 def test_weights_of_zero_alone_are_refused():
     with pytest.raises(ValueError, match="`weights` are all zero"):
         BinnedCounts.from_arrays([0, 1], [0.1, 0.2], weights=[0, 0])
+    rows = ClassRows(label=np.array([0, 1]), matrix=np.full((2, 2), 0.5), weight=np.zeros(2))
+    with pytest.raises(ValueError, match="`weights` are all zero"):
+        BinnedCounts.of_classes(rows)
 
 
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])

@@ -77,3 +77,12 @@ def test_what_was_clipped_is_clipped_again():
         counts = bc.BinnedCounts.of_classes(rows)
     for found, expected in zip(error_correlation(rows, counts), written_out(clipped, counts), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_small_weights_do_not_change_correlations():
+    """Sums of squares far below 1, as weights that add up to 1 give."""
+    rows = rows_of(400, False)
+    counts = bc.BinnedCounts.of_classes(rows)
+    light = ClassRows(label=rows.label, matrix=rows.matrix, weight=np.full(400, 1 / 400))
+    for found, expected in zip(error_correlation(light, counts), written_out(rows, counts), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)

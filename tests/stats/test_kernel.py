@@ -222,3 +222,11 @@ def test_where_compiled_loops_need_not_compare(dtype, eps):
     for m in (1, 100, 4096):
         search = _kernel._Search.of(make_bins(m), dtype)
         assert (search.scale, search.sure) == (m, 0.5 - 4 * m * eps)
+
+
+def test_the_table_of_a_search_ends_in_the_last_bin():
+    """1 lies in the last bin, and so does every cell of the grid after it."""
+    bins = make_bins([0.0, 0.3, 0.9, 1.0])
+    table = _kernel._Search.of(bins, np.dtype(np.float64)).table
+    assert table.min() == 0
+    assert table[-1] == table[-2] == len(bins) - 1

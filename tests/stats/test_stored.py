@@ -294,6 +294,8 @@ WRONG = {
         (0.01, "`losses.total` must fit `deviation`"),
         (0.3, "within its bin"),
     ],
+    # 0.2 more than the total: d^2 would be 0.2, and no row is further than 1/4 from the middle
+    ("losses", "total", 1, 1): [(0.45, r"`losses.total` must lie within its bin; 1 of 4.*\(1, 1\)")],
     ("losses", "total", 0, 1): [(0.001, "`losses.total` must lie within its bin")],  # no rows
     ("losses", "squares", 1, 1): [
         (-0.1, "`losses.squares` must be >= 0"),
@@ -306,7 +308,11 @@ WRONG = {
     ("weight_sq",): [([1, 2], "both of")],
 }
 WRONG_PAIR = {
-    ("first", "weight", 0, 0): [(-1, ">= 0"), (0, "`first.deviation` must lie|`first.weight_sq`"), (1.5, "first")],
+    ("first", "weight", 0, 0): [
+        (-1, r"`first.weight` must be >= 0; 1 of 4.*\(0, 0\)"),
+        (0, "`first.deviation` must lie|`first.weight_sq`"),
+        (1.5, "first"),
+    ],
     ("first", "weight", 0, 1): [(0.5, "be 0 where there are no rows")],
     ("first", "weight_sq", 1): [(12, "first.weight_sq` must fit"), (26, "first.weight_sq` must fit"), (-1, ">= 0")],
     ("first", "target"): [("event", "unknown")],
