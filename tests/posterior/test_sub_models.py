@@ -471,10 +471,10 @@ def test_saturated_bins_without_rows_are_the_prior():
     assert found.exact_probability == pytest.approx(EXACT_ODDS / (1 + EXACT_ODDS))
 
 
-@pytest.mark.parametrize("axes", [1, 2])
-def test_cells_are_small_where_a_density_is_narrow(axes):
-    """A Normal density of standard deviation 0.002 in the middle: its mass by the cells, which are narrower than it."""
-    centre, sd = 0.37, 0.002
+@pytest.mark.parametrize(("axes", "sd"), [(1, 0.002), (2, 0.002), (1, 1e-7)])
+def test_cells_are_small_where_a_density_is_narrow(axes, sd):
+    """A narrow Normal density in the middle: its mass by the cells, which are narrower than its standard deviation."""
+    centre = 0.37
 
     def log_density(at):
         return -0.5 * (((at - centre) / sd) ** 2).sum(axis=-1)
@@ -483,3 +483,9 @@ def test_cells_are_small_where_a_density_is_narrow(axes):
     assert width.max() < sd
     assert np.exp(log_mass).sum() == pytest.approx((sd * np.sqrt(2 * np.pi)) ** axes, rel=0.01)
     assert len(starts) < 5000
+
+
+def test_the_number_of_cells_is_limited_where_bins_are_many():
+    """A density that is flat everywhere is divided until there would be too many values, one per cell and bin."""
+    few, many = (len(_adaptive_cells(lambda at: np.zeros(len(at)), 2, n)[0]) for n in (15, 10_000))
+    assert many <= 1500 < few <= 6000
