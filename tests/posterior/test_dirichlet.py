@@ -6,7 +6,7 @@ import pytest
 from scipy import integrate
 
 from bayescal import BinnedCounts, dirichlet_posterior, ece
-from bayescal.posterior.dirichlet import absolute_gap
+from bayescal.posterior.dirichlet import _dirichlet, absolute_gap
 
 
 @pytest.fixture
@@ -307,3 +307,14 @@ def test_the_exact_mean_where_accuracies_crowd_at_0_and_1(alpha):
         whole = mp.ncdf(1 / (2 * sd)) - mp.ncdf(-1 / (2 * sd))
         half = mp.quad(lambda c: mp.npdf(c, mp.mpf(1) / 2, sd) * gap(c), [0, *ends, 0.5])
     assert posterior.ece_mean() == pytest.approx(float(2 * half / whole), rel=1e-11)
+
+
+def test_dirichlets_of_several_vectors_have_their_own_means(close_to):
+    """Means of a Dirichlet are its parameters divided by their sum, for each vector."""
+    parameters = np.array([[[1.0, 9.0], [9.0, 1.0], [5.0, 5.0]], [[2.0, 2.0], [1.0, 3.0], [3.0, 1.0]]])
+    drawn = _dirichlet(parameters, 4000, np.random.default_rng(1))
+    assert drawn.shape == (4000, 2, 3, 2)
+    mean = parameters / parameters.sum(axis=-1, keepdims=True)
+    sd = np.sqrt(mean * (1 - mean) / (parameters.sum(axis=-1, keepdims=True) + 1))
+    close_to(drawn.mean(axis=0), mean, sd / np.sqrt(4000), "means")
+    np.testing.assert_allclose(drawn.sum(axis=-1), 1)

@@ -230,3 +230,11 @@ DEFAULTS = {
 def test_fifteen_bins_unless_told(way):
     """The default of Guo et al. (2017), which every page of the docs states."""
     assert [len(bins) for bins in DEFAULTS[way]()] in ([15], [15, 15])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_neighbouring_floats_are_separated_at_the_upper_one(dtype):
+    """There is no float between them, and bins are closed on the left."""
+    low = dtype(0.5)
+    high = np.nextafter(low, dtype(1))
+    assert equal_mass_edges(np.array([low, high]), 2).tolist() == [0, float(high), 1]
