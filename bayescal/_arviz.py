@@ -29,8 +29,9 @@ def datatree(
     coords: Mapping[str, Any],
     attrs: Mapping[str, Any],
     sample_stats: Mapping[str, Any] | None = None,
+    curves: Mapping[str, tuple[str, Sequence[float], Any]] | None = None,
 ) -> "xr.DataTree":
-    """Build an ArviZ DataTree of scalars and of vectors along one dimension.
+    """Build an ArviZ DataTree of scalars, of vectors along one dimension, and of curves along theirs.
 
     Parameters
     ----------
@@ -48,6 +49,8 @@ def datatree(
     sample_stats : mapping of str to array, optional
         Values per draw that are not parameters, such as the index of a sub-model; shape (n_draws,). Plots and tables
         of the posterior do not include them.
+    curves : mapping of str to (str, sequence of float, array), optional
+        Posterior draws along another dimension: its name, its coordinate, and draws of shape (n_draws, n_points).
 
     Returns
     -------
@@ -58,13 +61,18 @@ def datatree(
 
     draws = {name: chains(values) for name, values in posterior.items()}
     vectors = [name for name, values in draws.items() if values.ndim == 3] + [*observed, *constant]
-    groups = {"posterior": draws, "observed_data": dict(observed), "constant_data": dict(constant)}
+    curves = curves or {}
+    groups = {
+        "posterior": draws | {name: chains(values) for name, (_, _, values) in curves.items()},
+        "observed_data": dict(observed),
+        "constant_data": dict(constant),
+    }
     if sample_stats:
         groups["sample_stats"] = {name: chains(values) for name, values in sample_stats.items()}
     tree = az.from_dict(
         groups,
-        dims={name: [along] for name in vectors},
-        coords={along: coords[along]},
+        dims={name: [along] for name in vectors} | {name: [of] for name, (of, _, _) in curves.items()},
+        coords={along: coords[along]} | {of: list(at) for of, at, _ in curves.values()},
     )
     beside = {name: (along, np.asarray(values)) for name, values in coords.items() if name != along}
     for group in ("observed_data", "constant_data"):

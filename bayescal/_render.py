@@ -278,3 +278,28 @@ def html(sheet: Sheet) -> str:
     from jinja2 import Environment
 
     return Environment(autoescape=True).from_string(_PAGE).render(sheet=sheet)
+
+
+class Presented:
+    """A result that prints itself from its sheet: as text, and as HTML in a notebook.
+
+    Dataclasses that inherit from it need ``repr=False``.
+    """
+
+    @property
+    def spec(self) -> str:
+        """The result in one line."""
+        raise NotImplementedError
+
+    def sheet(self) -> Sheet:
+        """Return what printing shows, as data."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return text(self.sheet())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.spec})"
+
+    def _repr_html_(self) -> str:
+        return html(self.sheet())

@@ -16,10 +16,10 @@ from bayescal.estimands.classwise import jointly_exact
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import null_bins, observed_bins
 from bayescal.posterior._prior import EXACT
-from bayescal.posterior.contract import Posterior
+from bayescal.posterior.contract import HasHypotheses, Posterior
 from bayescal.posterior.copula import reorder, with_common_cause
 from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.shrinkage import ShrinkagePosterior, shrinkage_posterior
+from bayescal.posterior.shrinkage import shrinkage_posterior
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
@@ -413,13 +413,15 @@ def evaluate_class_counts(
         prior=MODELS[known["model"]](counts[0], **_options(known)).prior,
         exact=exact,
         evaluate_class=partial(_evaluate_class, counts, tuple(seeds), known),
+        correlations=(of_errors, of_residuals),
+        order_seed=for_errors,
     )
 
 
 def _for_exact(evaluation: Evaluation) -> float | None:
     """Log Bayes factor of exact calibration, if that is among the sub-models."""
     posterior = evaluation.posterior
-    if isinstance(posterior, ShrinkagePosterior) and EXACT in posterior.probabilities:
+    if isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities:
         return posterior.log_bayes_factor
     return None
 

@@ -31,7 +31,7 @@ HEADER = ("window", "n", "accuracy", "confidence", "plug-in ECE")
 Span = tuple[Any, Any]
 
 
-class CalibrationMonitor:
+class CalibrationMonitor(_render.Presented):
     """Watch the calibration of a stream of batches: counts by window of time, and the posterior of what has changed.
 
     A window holds sums over its rows, not the rows, so the memory needed does not grow with them. Several threads may
@@ -405,19 +405,15 @@ class CalibrationMonitor:
             rows.append([name, str(held.counts[k].n_rows), *(_render.number(float(x)) for x in numbers)])
         more = len(held.counts) - len(rows)
         remarks = [f"{more} earlier window{'s are' if more > 1 else ' is'} not shown."] if more else []
-        return _render.Sheet(f"Calibration monitor: {held}.", self._spec(), HEADER, rows, remarks)
+        return _render.Sheet(f"Calibration monitor: {held}.", self.spec, HEADER, rows, remarks)
 
-    def _spec(self) -> str:
+    @property
+    def spec(self) -> str:
+        """Target and bins, on one line."""
         return f"{self.target}, {self.bins}"
 
-    def __str__(self) -> str:
-        return _render.text(self.sheet())
-
     def __repr__(self) -> str:
-        return f"CalibrationMonitor({self._spec()}, {self._held})"
-
-    def _repr_html_(self) -> str:
-        return _render.html(self.sheet())
+        return f"CalibrationMonitor({self.spec}, {self._held})"
 
     @classmethod
     def _of(cls, held: WindowedCounts) -> "CalibrationMonitor":

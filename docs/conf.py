@@ -2,9 +2,12 @@
 
 import datetime
 from importlib.metadata import metadata
+from pathlib import Path
 
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
+
+from bayescal.estimands.estimand import registered
 
 _package = metadata("bayescal")
 project = "bayescal"
@@ -61,8 +64,22 @@ def _display_formula(self, node):
     raise SkipNode
 
 
+def _write_estimands(app):
+    """Write the table of registered estimands, which the reference includes."""
+    rows = []
+    for each in registered().values():
+        better = f"{each.comparative} is better" if each.better else ""
+        shown = "every table" if each.reported else "by name"
+        rows.append(f"| `{each.name}` | {each.title} | {better} | {shown} | {each.reference} |")
+    header = "| Name | In words | Direction | Shown | Reference |\n| --- | --- | --- | --- | --- |\n"
+    folder = Path(app.srcdir, "reference", "generated")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "estimands.inc").write_text(header + "\n".join(rows) + "\n", encoding="utf-8")
+
+
 def setup(app):
-    """Formulas as MathML, which browsers draw by themselves: no script from elsewhere."""
+    """Formulas as MathML, which browsers draw by themselves: no script from elsewhere. A table of estimands."""
+    app.connect("builder-inited", _write_estimands)
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_display_formula, None))
 
 

@@ -21,6 +21,7 @@ from bayescal.cli import app, outputs
 from bayescal.cli.demo import in_plain_words
 from bayescal.cli.request import sub_models_asked
 from bayescal.evaluate import DEFAULT_MODEL, MODELS
+from bayescal.report.figure import picture
 from bayescal.results.wording import SMALL_ECE
 
 CANCER = datasets.path("breast_cancer")
@@ -312,7 +313,7 @@ def test_pictures(tiny, suffix, magic):
 def test_the_picture_has_the_bins_and_the_posterior_on_one_scale():
     y, p = _cancer()
     evaluations = {name: bayescal.evaluate(y, q, rng=1) for name, q in (("one", p), ("two", p**0.2))}
-    figure = outputs.picture(evaluations)
+    figure = picture(evaluations)
     posteriors = [ax for ax in figure.get_axes() if "Calibration Error" in ax.get_xlabel()]
     assert len(posteriors) == 2
     assert posteriors[0].get_xlim() == posteriors[1].get_xlim()

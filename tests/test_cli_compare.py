@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal import datasets
-from bayescal.cli import app, outputs
+from bayescal.cli import app
+from bayescal.estimands.estimand import registered
 from bayescal.evaluate import DEFAULT_MODEL, MODELS
-from bayescal.results.comparable import NAMED
+from bayescal.report.figure import comparison_picture
 
 DIGITS = datasets.path("digits")
 PREFIXES = ["--label", "label", "--prob-prefix", "naive_bayes_", "--prob-prefix", "random_forest_"]
@@ -140,7 +141,7 @@ def test_options_reach_compare(tmp_path):
         assert [b["n"] for b in written["bins"]] == found[model["model"]].counts.n.tolist()
 
 
-@pytest.mark.parametrize("estimand", NAMED)
+@pytest.mark.parametrize("estimand", [*registered()])
 def test_every_estimand_is_shown(one, rows, estimand):
     found = bc.compare(rows["won"], {"a": rows["a"], "b": rows["b"]}, rng=1)
     lines = [line.split() for line in shown(one, *ONE_FILE, "--estimand", estimand).splitlines()]
@@ -456,7 +457,7 @@ def test_the_picture_is_of_what_was_asked_and_unknown_to_pyplot(rows):
 
     found = bc.compare(rows["won"], {"a": rows["a"], "b": rows["b"]}, rng=1)
     open_before = plt.get_fignums()
-    figures = {name: outputs.comparison_picture(found, name) for name in ("ece", "brier_score")}
+    figures = {name: comparison_picture(found, name) for name in ("ece", "brier_score")}
     assert plt.get_fignums() == open_before
     words = {name: " ".join(ax.get_xlabel() for ax in f.get_axes()).lower() for name, f in figures.items()}
     assert "calibration error" in words["ece"]
@@ -498,7 +499,7 @@ def test_help_is_a_page():
         assert panel in words
     for default in (DEFAULT_MODEL, "15", "4000", "0.01", "ece", "equal-width"):
         assert f"[default: {default}]" in words
-    for name in (*MODELS, *NAMED):
+    for name in (*MODELS, *registered()):
         assert name in words
 
 

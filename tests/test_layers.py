@@ -234,3 +234,15 @@ print(len(str(ev)) > 100, [m for m in {HEAVY} if m in sys.modules])
 """
     done = run(code)
     assert (done.stdout.strip(), done.stderr) == ("True []", "")
+
+
+def test_no_layer_above_asks_for_a_posterior_by_its_class():
+    """Results ask for capabilities (posterior/contract.py); only the posteriors and their verification know classes."""
+    for file in PACKAGE.rglob("*.py"):
+        if file.relative_to(PACKAGE).parts[0] in ("posterior", "verify"):
+            continue
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            asks = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
+            if asks:
+                classes = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+                assert not {c for c in classes if c.endswith("Posterior")}, f"{file}:{node.lineno}"

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescal import _checks, _render
+import numpy as np
+
+from bayescal import _render
 from bayescal.cli import outputs
 from bayescal.cli.options import defaults_of
 from bayescal.cli.request import bins_asked, classes_asked, sub_models_of
@@ -17,15 +19,14 @@ from bayescal.data.formats import open_source
 from bayescal.data.matching import read_models
 from bayescal.data.predictions import Predictions
 from bayescal.data.source import Source
-from bayescal.results.comparable import NAMED
+from bayescal.estimands.estimand import Estimand, as_scalar
+from bayescal.report.document import PROB, comparison_document
+from bayescal.report.figure import comparison_picture
 from bayescal.results.comparison import Comparison
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: What the estimands that have no sign are called in a sentence; smaller is better.
-SAID = {name: name.replace("_", " ") for name in NAMED} | {"ece": "ECE"}
-SIGNED = "signed_error"
 #: From this length on, a pair of names stands on two lines: the columns of numbers leave so much of 80.
 PAIR = 24
 
@@ -81,14 +82,14 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     ValueError, TypeError, OSError
         For anything that is wrong with the options, the files or the places to write to.
     """
-    estimand = request.estimand.replace("-", "_")
-    _checks.one_of("estimand", estimand, NAMED)
+    estimand = as_scalar(request.estimand.replace("-", "_"))
+    estimand.badness(np.zeros(1))  # refuses what cannot be ranked before files are read
     to_save = outputs.check(wanted, besides=request.files)
     comparison, parameters = compare_files(request)
     outputs.save(
         to_save,
-        json=lambda: outputs.comparison_document(comparison, estimand, {**parameters, "estimand": estimand}),
-        plot=lambda: outputs.comparison_picture(comparison, estimand),
+        json=lambda: comparison_document(comparison, estimand.name, {**parameters, "estimand": estimand.name}),
+        plot=lambda: comparison_picture(comparison, estimand.name),
         netcdf=comparison.to_datatree,
     )
     screen = console()
@@ -129,38 +130,34 @@ def compare_files(request: Request) -> tuple[Comparison, dict[str, Any]]:
     return comparison, _parameters(request, models, rows, comparison, asked)
 
 
-def show(screen: "Console", comparison: Comparison, estimand: str) -> None:
+def show(screen: "Console", comparison: Comparison, estimand: Estimand) -> None:
     """Print the sentence, the differences, what their columns mean, each model by itself, and the specification."""
     screen.print()
-    screen.print(comparison.sentence(outputs.PROB, estimand=estimand))
+    screen.print(comparison.sentence(PROB, estimand=estimand))
     show_differences(screen, comparison, estimand)
     show_table(screen, *_by_itself(comparison, estimand))
-    screen.print(f"P(best): it has the {_best(estimand)} of all, by however little.\n")
+    screen.print(f"P(best): it has the {estimand.best(_target(comparison))} of all, by however little.\n")
     screen.print(comparison.spec + "\n", soft_wrap=True)  # one line, to be copied
 
 
-def show_differences(screen: "Console", comparison: Comparison, estimand: str) -> None:
+def show_differences(screen: "Console", comparison: Comparison, estimand: Estimand) -> None:
     """Print the table of differences and what its columns mean."""
     show_table(screen, *_differences(comparison, estimand))
-    name, rope = SAID[estimand], f"{comparison.rope:g}"
-    below = "of the signed values" if estimand == SIGNED else f"below 0, the 1st has the smaller {name}"
+    name, rope = estimand.words(_target(comparison)), f"{comparison.rope:g}"
+    below = "of the signed values" if estimand.better == "nearest zero" else f"below 0, the 1st has the smaller {name}"
     screen.print(
-        f"1st - 2nd: {below}. P(1st), P(2nd): that model is better, its {name} {_better(estimand)} by more than "
+        f"1st - 2nd: {below}. P(1st), P(2nd): that model is better, its {name} {estimand.comparative} by more than "
         f"{rope}. P(equal): they are no more than {rope} apart (--rope).\n"
     )
 
 
-def _best(estimand: str) -> str:
-    return f"{SAID[estimand]} nearest to 0" if estimand == SIGNED else f"smallest {SAID[estimand]}"
+def _target(comparison: Comparison) -> str:
+    return comparison[comparison.names[0]].counts.target
 
 
-def _better(estimand: str) -> str:
-    return "nearer to 0" if estimand == SIGNED else "smaller"
-
-
-def _differences(comparison: Comparison, estimand: str) -> tuple[Sequence[str], list[list[str]]]:
+def _differences(comparison: Comparison, estimand: Estimand) -> tuple[Sequence[str], list[list[str]]]:
     header = ("1st - 2nd", "mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
-    table = comparison.table(outputs.PROB, estimand=estimand)
+    table = comparison.table(PROB, estimand=estimand)
     pairs = [(_render.name(row["first"]), _render.name(row["second"])) for row in table]
     on_one_line = all(len(f"{first} - {second}") <= PAIR for first, second in pairs)
     rows = []
@@ -174,8 +171,8 @@ def _differences(comparison: Comparison, estimand: str) -> tuple[Sequence[str], 
     return header, rows
 
 
-def _by_itself(comparison: Comparison, estimand: str) -> tuple[Sequence[str], list[list[str]]]:
-    header = (SAID[estimand], "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
+def _by_itself(comparison: Comparison, estimand: Estimand) -> tuple[Sequence[str], list[list[str]]]:
+    header = (estimand.stated_or_symbol(_target(comparison)), "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
     rows = [
         [
             _render.name(row["model"]),
@@ -183,7 +180,7 @@ def _by_itself(comparison: Comparison, estimand: str) -> tuple[Sequence[str], li
             _share(row["p_best"]),
             f"{row['rank']:.2f}",
         ]
-        for row in comparison.models(outputs.PROB, estimand=estimand)
+        for row in comparison.models(PROB, estimand=estimand)
     ]
     return header, rows
 

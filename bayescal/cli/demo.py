@@ -13,7 +13,10 @@ from bayescal.cli.report import show
 from bayescal.cli.words import console
 from bayescal.compare import compare
 from bayescal.datasets import load_digits, path
+from bayescal.estimands.estimand import registered
 from bayescal.evaluate import evaluate
+from bayescal.report.document import PROB
+from bayescal.report.figure import picture
 from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ def run() -> None:
     probabilities = {name: digits.y_prob[model] for model, name in SHOWN.items()}
     comparison = compare(digits.y_true, probabilities, rng=SEED)
     with replacing([target]) as (draft,):
-        outputs.save_figure(draft, outputs.picture(evaluations))
+        outputs.save_figure(draft, picture(evaluations))
 
     screen = console()
     screen.print()
@@ -69,8 +72,8 @@ def run() -> None:
         show(screen, evaluation)
     screen.rule("Which is better calibrated?", align="left")
     screen.print("\n" + in_plain_words(evaluations) + "\n")
-    screen.print(comparison.sentence(outputs.PROB))
-    show_differences(screen, comparison, "ece")
+    screen.print(comparison.sentence(PROB))
+    show_differences(screen, comparison, registered()["ece"])
     screen.print(f"Picture saved: {_render.visible(target)}\n", soft_wrap=True)
     _your_own(screen)
 

@@ -52,12 +52,15 @@ class DefaultsOfEvaluate(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """As typer does, with the defaults filled in."""
+        from bayescal.estimands.estimand import registered
         from bayescal.evaluate import MODELS
 
+        comparable = [name for name, each in registered().items() if each.better and each.coordinate is None]
+        choices = {"model": [*MODELS], "estimand": comparable}
         defaults = self.defaults()
         for param in self.params:
-            if isinstance(param, TyperOption) and param.name == "model":
-                param.help = f"{param.help} One of: {', '.join(MODELS)}."
+            if isinstance(param, TyperOption) and param.name in choices:
+                param.help = f"{param.help} One of: {', '.join(choices[param.name])}."
             default = defaults.get(param.name)
             if default is not None:
                 param.default = default  # help is all that happens after this
@@ -200,7 +203,7 @@ Estimand = Annotated[
     _about(
         QUESTION,
         "NAME",
-        "What is compared: ece, l2_error, max_error, signed_error, overconfidence, underconfidence or brier_score.",
+        "Quantity to compare.",
     ),
 ]
 Rope = Annotated[

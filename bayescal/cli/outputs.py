@@ -8,23 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal import __version__
-from bayescal._draws import Draws
 from bayescal._files import replacing
-from bayescal.results.classwise import ClasswiseEvaluation
-from bayescal.results.comparison import Comparison
-from bayescal.results.evaluation import Evaluation
-from bayescal.results.wording import SMALL_ECE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIXES = {"json": (".json",), "output": (".json",), "plot": (".png", ".pdf", ".svg"), "netcdf": (".nc", ".netcdf")}
-#: Changes when a reader of the file would have to change.
-SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/1"
-PROB = 0.95
-#: Half-widths of practical equivalence at which its probability is saved, beside the one that was asked for.
-ROPES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 DPI = 150
 #: What would make two files of the same picture differ.
 NO_DATE = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
@@ -108,95 +97,6 @@ def save_figure(path: Path, figure: "Figure") -> None:
     figure.savefig(path, format=suffix[1:], dpi=DPI, metadata=NO_DATE[suffix])
 
 
-def document(evaluation: Evaluation | ClasswiseEvaluation, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that was found, as data for JSON; no clock and no machine in it.
-
-    Parameters
-    ----------
-    evaluation : Evaluation or ClasswiseEvaluation
-        The result.
-    parameters : mapping
-        What was asked, enough to ask it again.
-
-    Returns
-    -------
-    dict
-        Keys schema, bayescal (version), spec, sentence, question, parameters, interval, table, probability_below and
-        ``bins``, a list of bins; with ``target="classwise"`` in place of it ``classes``, each with its ``bins``.
-    """
-    found: dict[str, Any] = {
-        "schema": SCHEMA,
-        "bayescal": __version__,
-        "spec": evaluation.spec,
-        "sentence": evaluation.sentence(PROB),
-        "question": evaluation.question,
-        "parameters": dict(parameters),
-        "interval": {"probability": PROB, "kind": "equal-tailed"},
-        "table": evaluation.table(PROB),
-        "probability_below": {"ece": SMALL_ECE, "probability": evaluation.ece.pr(lambda e: e < SMALL_ECE)},
-    }
-    if isinstance(evaluation, Evaluation):
-        return {**found, "bins": bin_table(evaluation)}
-    return {**found, "classes": [{"label": label, "bins": bin_table(evaluation[label])} for label in evaluation]}
-
-
-def comparison_document(comparison: Comparison, estimand: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything that was found of several models, as data for JSON; no clock and no machine in it.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        The result.
-    estimand : str
-        What was compared.
-    parameters : mapping
-        What was asked, enough to ask it again.
-
-    Returns
-    -------
-    dict
-        Keys schema, bayescal (version), spec, sentence, parameters, interval; ``differences``, one
-        record for each pair of models, with the probability of practical equivalence at several widths; ``models``,
-        one record each, with the table and the bins of its own evaluation.
-    """
-    differences = comparison.table(PROB, estimand=estimand)
-    widths = sorted({*ROPES, comparison.rope})
-    for row in differences:
-        shares = comparison.rope_curve(widths, row["first"], row["second"], estimand)
-        row["p_within"] = [{"rope": w, "probability": p} for w, p in zip(widths, shares, strict=True)]
-    models = comparison.models(PROB, estimand=estimand)
-    for row in models:
-        evaluation = comparison[row["model"]]
-        row |= {"question": evaluation.question, "table": evaluation.table(PROB), "bins": bin_table(evaluation)}
-    return {
-        "schema": COMPARISON_SCHEMA,
-        "bayescal": __version__,
-        "spec": comparison.spec,
-        "sentence": comparison.sentence(PROB, estimand=estimand),
-        "parameters": dict(parameters),
-        "interval": {"probability": PROB, "kind": "equal-tailed"},
-        "differences": differences,
-        "models": models,
-    }
-
-
-def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """One record for each bin; means, shares and interval are missing (NaN) where a bin has no rows."""
-    counts = evaluation.counts
-    ends = np.where(counts.occupied, Draws(evaluation.bins.accuracy).interval(PROB), np.nan)
-    columns = {
-        "low": counts.bins.edges[:-1],
-        "high": counts.bins.edges[1:],
-        "n": counts.n,
-        "k": counts.k,
-        "mean_confidence": counts.mean_confidence,
-        "accuracy": counts.accuracy,
-        "accuracy_low": ends[0],
-        "accuracy_high": ends[1],
-    }
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
 def _plain(value: Any) -> Any:
     """Numpy's and other types as JSON's; what is not a finite number is null."""
     if isinstance(value, Mapping):
@@ -206,54 +106,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Figure":
-    """Draw, for each evaluation, its reliability diagram and its posterior side by side.
-
-    Parameters
-    ----------
-    evaluations : mapping of str to evaluation
-        Titles (may be empty) and results, from top to bottom. The classwise result, which has a reliability diagram
-        for every class, shows its posterior alone.
-
-    Returns
-    -------
-    matplotlib Figure
-        Not known to pyplot: nothing to close, and no window.
-    """
-    from matplotlib.figure import Figure
-
-    from bayescal.report.posterior import plot_posterior
-    from bayescal.report.reliability import plot_reliability
-
-    figure = Figure(figsize=(11, 5.4 * len(evaluations)), layout="constrained")
-    rows = figure.subfigures(len(evaluations), 1, squeeze=False)[:, 0]
-    posteriors = []
-    for row, (title, evaluation) in zip(rows, evaluations.items(), strict=True):
-        if title:
-            row.suptitle(title, x=0.01, ha="left", fontsize="x-large", fontweight="bold")
-        if isinstance(evaluation, ClasswiseEvaluation):
-            posteriors.append(plot_posterior(evaluation, row.subplots()))
-            continue
-        left, right = row.subplots(1, 2, width_ratios=[5, 6])
-        plot_reliability(evaluation, left)
-        posteriors.append(plot_posterior(evaluation, right))
-    low, high = np.transpose([ax.get_xlim() for ax in posteriors])
-    for ax in posteriors:
-        ax.set_xlim(low.min(), high.max())  # errors that are to be compared stand on one scale
-    return figure
-
-
-def comparison_picture(comparison: Comparison, estimand: str) -> "Figure":
-    """Draw what `bayescal.plot_comparison` draws, in a figure of that size, not known to pyplot."""
-    from matplotlib.figure import Figure
-
-    from bayescal.report.comparison import plot_comparison
-    from bayescal.report.forest import rows_height
-
-    height = rows_height(comparison.names)
-    size = (6.6, 4.7 + height) if len(comparison.names) == 2 else (9.0, min(2.4 + 2 * height, 20.0))
-    figure = Figure(figsize=size, layout="tight")
-    plot_comparison(comparison, figure.subplots(), estimand=estimand)
-    return figure

@@ -13,6 +13,8 @@ from bayescal.cli.request import Columns, Request, bins_asked, columns_of, sub_m
 from bayescal.cli.words import console, say_saved, warnings_as_notes
 from bayescal.data.files import RowStream
 from bayescal.evaluate import evaluate, evaluate_class_counts, evaluate_counts
+from bayescal.report.document import document
+from bayescal.report.figure import picture
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import BINNINGS
@@ -40,8 +42,8 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     evaluation, parameters = evaluate_file(request)
     outputs.save(
         to_save,
-        json=lambda: outputs.document(evaluation, parameters),
-        plot=lambda: outputs.picture({"": evaluation}),
+        json=lambda: document(evaluation, parameters),
+        plot=lambda: picture({"": evaluation}),
         netcdf=evaluation.to_datatree,
     )
     screen = console()

@@ -4,8 +4,15 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._draws import BinDraws, Draws
+from bayescal.estimands.estimand import estimand
 
 
+@estimand(
+    "ECE",
+    title="Expected Calibration Error",
+    of_calibration=True,
+    reference="Naeini, Cooper and Hauskrecht (2015), AAAI, section 4",
+)
 def ece(bins: BinDraws) -> Draws:
     r"""Draw the Expected Calibration Error, :math:`\sum_b m_b |\theta_b - \mu_b|`.
 
@@ -76,6 +83,7 @@ def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
     return Draws(largest * _weighted(bins, scaled**order) ** (1 / order), f"l{p:g}_error")
 
 
+@estimand("l_2 error", of_calibration=True, reference="Kumar, Liang and Ma (2019), NeurIPS, definition 2.2")
 def l2_error(bins: BinDraws) -> Draws:
     """Draw the l_2 (root mean square) calibration error: `lp_error` of order 2.
 
@@ -102,6 +110,7 @@ def l2_error(bins: BinDraws) -> Draws:
     return Draws(lp_error(bins, 2).values, "l2_error")
 
 
+@estimand("largest error", of_calibration=True, reference="Naeini, Cooper and Hauskrecht (2015), AAAI, section 4")
 def max_error(bins: BinDraws) -> Draws:
     """Draw the maximum calibration error: the largest absolute gap among occupied bins, however few their rows.
 
@@ -129,6 +138,7 @@ def max_error(bins: BinDraws) -> Draws:
     return Draws(gap[:, bins.occupied].max(axis=1), "max_error")
 
 
+@estimand("signed error", better="nearest zero", bounds=(-1.0, 1.0))
 def signed_error(bins: BinDraws) -> Draws:
     r"""Draw the signed error, :math:`\sum_b m_b (\theta_b - \mu_b)`: calibration in the large.
 
@@ -156,6 +166,7 @@ def signed_error(bins: BinDraws) -> Draws:
     return Draws(_weighted(bins, _checked(bins).gap), "signed_error")
 
 
+@estimand("over-confidence", stated="stated too high")
 def overconfidence(bins: BinDraws) -> Draws:
     """Draw the part of the ECE from bins whose confidence exceeds their accuracy; the rest is `underconfidence`.
 
@@ -185,6 +196,7 @@ def overconfidence(bins: BinDraws) -> Draws:
     return Draws(_weighted(bins, np.maximum(-_checked(bins).gap, 0.0)), "overconfidence")
 
 
+@estimand("under-confidence", stated="stated too low")
 def underconfidence(bins: BinDraws) -> Draws:
     """Draw the part of the ECE from bins whose accuracy exceeds their confidence; the rest is `overconfidence`.
 
@@ -224,14 +236,3 @@ def _checked(bins: BinDraws) -> BinDraws:
 
 def _weighted(bins: BinDraws, values: np.ndarray) -> np.ndarray:
     return np.einsum("sb,sb->s", np.broadcast_to(bins.weight, values.shape), values)
-
-
-#: What every evaluation reports, in the order of its table.
-REPORTED = {
-    "ece": ece,
-    "l2_error": l2_error,
-    "max_error": max_error,
-    "signed_error": signed_error,
-    "overconfidence": overconfidence,
-    "underconfidence": underconfidence,
-}

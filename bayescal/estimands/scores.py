@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._draws import BinDraws, Draws
+from bayescal.estimands.estimand import Estimand, _add
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.losses import LossSums
 from bayescal.stats.paired import PairedCounts
@@ -189,3 +190,21 @@ def _difference(pair: PairedCounts) -> LossSums:
             "file of release 0.1.0 is part of them, or they were made by hand. Count the rows again."
         )
     return pair.loss_difference
+
+
+def _observed(counts: BinnedCounts) -> float:
+    return float(_losses(counts).total.sum() / counts.weight.sum())
+
+
+_add(
+    Estimand(
+        "brier_score",
+        brier_score,
+        "Brier score",
+        needs=frozenset({"losses"}),
+        reported=False,
+        plug_in=_observed,
+        joint=joint_brier_scores,
+        reference="Brier (1950), Monthly Weather Review 78, equation 2",
+    )
+)

@@ -1,8 +1,9 @@
-"""What every posterior offers; the rest of the package knows no more of a model than this."""
+"""Protocols of posteriors: the methods that all have, and capabilities that some have."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from bayescal._draws import BinDraws
+from bayescal.posterior.shrinkage_draws import ShrinkageDraws
 from bayescal.stats.binned import BinnedCounts
 
 
@@ -11,7 +12,7 @@ class Posterior(Protocol):
 
     @property
     def counts(self) -> BinnedCounts:
-        """What was counted."""
+        """The counts."""
 
     @property
     def prior(self) -> str:
@@ -25,3 +26,44 @@ class Posterior(Protocol):
 
     def ece_sd(self) -> float:
         """Posterior standard deviation of the ECE, without random numbers."""
+
+
+@runtime_checkable
+class HasHypotheses(Protocol):
+    """A posterior that averages sub-models, which may include exact calibration."""
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """Posterior probability of each sub-model."""
+
+    @property
+    def families(self) -> dict[str, dict[str, float]]:
+        """Posterior probabilities of the sub-models, by family."""
+
+    @property
+    def all_saturated(self) -> bool:
+        """Whether the sub-models describe no bin, so that their probabilities are those of the prior."""
+
+    @property
+    def prior_odds(self) -> float:
+        """Prior odds of exact calibration."""
+
+    @property
+    def p_calibrated(self) -> float:
+        """Posterior probability of exact calibration."""
+
+    @property
+    def bayes_factor(self) -> float:
+        """Bayes factor of exact calibration against the average of the other sub-models."""
+
+    @property
+    def log_bayes_factor(self) -> float:
+        """Log of the Bayes factor, which may overflow."""
+
+
+@runtime_checkable
+class HasParameters(Protocol):
+    """A posterior whose bins depend on parameters that can be drawn with them."""
+
+    def sample_all(self, n_draws: int = 4000, *, rng: Any = None) -> ShrinkageDraws:
+        """Draw the bins and the parameters; the bins are those of `sample` with the same `rng`."""

@@ -132,9 +132,14 @@ class ShrinkagePosterior:
         return float(np.exp(min(self.log_bayes_factor, 700.0)))
 
     @property
+    def prior_odds(self) -> float:
+        """Prior odds of exact calibration."""
+        return self.prior_options.prior_odds
+
+    @property
     def p_calibrated(self) -> float:
         """Posterior probability of exact calibration at the prior's ``prior_odds``."""
-        return float(expit(self.log_bayes_factor + np.log(self.prior_options.prior_odds)))
+        return float(expit(self.log_bayes_factor + np.log(self.prior_odds)))
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Draw independently from the joint posterior of the bins.

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _render
 from bayescal._draws import Draws
 from bayescal._render import wrapped
+from bayescal.estimands.estimand import EstimandLike, as_estimand
 from bayescal.report.density import Density, density_of, draw_density
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, SMALLER, axes_or_new
 from bayescal.report.forest import (
@@ -27,7 +28,6 @@ from bayescal.report.forest import (
     rows_height,
 )
 from bayescal.report.room import TINY, cell, characters, is_small, keep_within, small_words
-from bayescal.results.comparable import Estimand
 from bayescal.results.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -53,8 +53,9 @@ class ComparisonShapes:
     ranks : ndarray, shape (n_models, n_models)
         Probability that a model (row, in that order) has a rank (column).
     differences : Forest
-        Of two models, the first given minus the second; of more, each model minus the best, in that order. What has a
-        sign is compared by its size.
+        For two models, the first given minus the second; for more, each model minus the best, in that order. If larger
+        is better, the sign is reversed, so that negative differences are better. Absolute values are compared if the
+        value nearest zero is the best.
     decided : ndarray, shape (n_differences, 3)
         Probabilities that the model is better, that they are equal within the rope, and that the other is better.
     density : Density or None
@@ -75,7 +76,9 @@ class ComparisonShapes:
     rope: float
 
 
-def comparison_shapes(comparison: Comparison, prob: float = 0.95, *, estimand: Estimand = "ece") -> ComparisonShapes:
+def comparison_shapes(
+    comparison: Comparison, prob: float = 0.95, *, estimand: EstimandLike = "ece"
+) -> ComparisonShapes:
     """Compute what `plot_comparison` draws.
 
     Parameters
@@ -112,12 +115,12 @@ def comparison_shapes(comparison: Comparison, prob: float = 0.95, *, estimand: E
             f"`comparison` must be a Comparison, not {type(comparison).__name__}; make one with "
             "`bayescal.compare(y_true, {'A': ..., 'B': ...})`."
         )
-    drawn = comparison.draws(estimand).values
-    size, names = np.abs(drawn), comparison.names
+    drawn, badness = comparison.draws(estimand).values, comparison.badness(estimand)
+    names = comparison.names
     expected = comparison.expected_ranks(estimand)
     best = sorted(range(len(names)), key=lambda i: expected[names[i]])
     pairs = [(0, 1)] if len(names) == 2 else [(i, best[0]) for i in best[1:]]
-    gaps = np.stack([size[:, i] - size[:, j] for i, j in pairs], axis=1)
+    gaps = np.stack([badness[:, i] - badness[:, j] for i, j in pairs], axis=1)
     decided = [comparison.decide(names[i], names[j], estimand=estimand) for i, j in pairs]
     two = len(names) == 2
     reach = max(float(np.quantile(np.abs(gaps), 0.995)), 2.5 * comparison.rope) or 1e-6
@@ -135,7 +138,7 @@ def comparison_shapes(comparison: Comparison, prob: float = 0.95, *, estimand: E
 
 
 def plot_comparison(
-    comparison: Comparison, ax: "Axes | None" = None, *, estimand: Estimand = "ece", prob: float = 0.95
+    comparison: Comparison, ax: "Axes | None" = None, *, estimand: EstimandLike = "ece", prob: float = 0.95
 ) -> "Axes":
     """Draw the models, how they differ, and how sure it is which one is better.
 
@@ -195,9 +198,10 @@ def plot_comparison(
             "`ax` is divided already. Give each picture axes of its own: `fig, axes = plt.subplots(1, 2)`."
         )
     verdict, target = comparison.verdict(estimand=estimand), comparison[comparison.names[0]].counts.target
-    axis = axis_label(estimand, target)
+    axis, what = axis_label(estimand, target), _render.name(comparison.quantity(estimand))
+    larger = as_estimand(estimand).better == "larger"
     if is_small(ax, 4.6, 4.0 + height) if two else is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
-        _in_small(ax, shapes, names, axis, verdict)
+        _in_small(ax, shapes, names, axis, what, verdict, larger=larger)
         if not two and has_sign(estimand, shapes.models):
             mark_zero(ax)
         keep_within(ax)
@@ -214,9 +218,9 @@ def plot_comparison(
         label = ["; ".join(label)]
     ax.set_xlabel("\n".join(label), fontsize=SMALL, parse_math=False)
     if two:
-        _two(ax, shapes, names, axis, lines=len(label))
+        _two(ax, shapes, names, what, lines=len(label), larger=larger)
     else:
-        _several(ax, shapes, axis, lines=len(label))
+        _several(ax, shapes, what, lines=len(label), larger=larger)
     _verdict(ax, verdict, above=4 if two else 20)
     keep_within(ax)
     return ax
@@ -230,17 +234,19 @@ def _named(shapes: ComparisonShapes) -> ComparisonShapes:
     return replace(shapes, models=models, differences=differences)
 
 
-def _in_small(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, verdict: str) -> None:
+def _in_small(
+    ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, what: str, verdict: str, *, larger: bool
+) -> None:
     """Draw the difference of two models, or the models if there are more than two."""
     lines = characters(ax, TINY + 1)
     if shapes.density is not None:
         words = _sides_in_words(ax, names, shapes, TINY)
         _draw_difference(ax, shapes, words, ticks=3)
-        ax.set_xlabel(_difference_label(names, axis, lines), parse_math=False)
+        ax.set_xlabel(_difference_label(names, what, lines, larger=larger), parse_math=False)
         above = TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
     else:
         draw_forest(ax, shapes.models, [BLUE] * len(shapes.models), small=True)
-        ax.set_xlabel("ECE" if _size(axis) == "ECE" else axis, parse_math=False)
+        ax.set_xlabel("ECE" if what == "ECE" else axis, parse_math=False)
         taken = max(map(len, wrapped(max(shapes.models.names, key=len), NAME_WIDTH * 2 // 3).split("\n")))
         room = (cell(ax).width * 72 / ax.figure.dpi - 0.6 * TINY * (taken + 2)) / (0.6 * (TINY + 1))
         lines, above = max(12, int(room)), 4
@@ -248,7 +254,7 @@ def _in_small(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis
     small_words(ax)
 
 
-def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, *, lines: int) -> None:
+def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], what: str, *, lines: int, larger: bool) -> None:
     """Draw the difference and the curve below the models; `lines` is the number of lines of the label between them."""
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
@@ -265,18 +271,18 @@ def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str
     for part in (below, curve):
         ax.add_child_axes(part)
     _draw_difference(below, shapes, words)
-    below.set_xlabel(_difference_label(names, axis, 70), fontsize=SMALL, parse_math=False)
+    below.set_xlabel(_difference_label(names, what, 70, larger=larger), fontsize=SMALL, parse_math=False)
     _draw_curve(curve, shapes)
 
 
-def _difference_label(names: tuple[str, ...], axis: str, longest: int) -> str:
-    """Return the label of the difference, without long names: the arrows above the axes name the models."""
-    label = f"{_size(axis)} of {names[0]} minus that of {names[1]}"
-    return label if len(label) < longest else f"difference of {_size(axis)}"
+def _difference_label(names: tuple[str, ...], what: str, longest: int, *, larger: bool) -> str:
+    """Return the label of the difference, without long names: the arrows above the axes name the models.
 
-
-def _size(axis: str) -> str:
-    return "ECE" if axis.endswith("(ECE)") else f"size of the {axis}" if "signed" in axis else axis
+    The better model is on the side to which its arrow points: if larger is better, the first value is subtracted.
+    """
+    first, second = reversed(names) if larger else names
+    label = f"{what} of {first} minus that of {second}"
+    return label if len(label) < longest else f"difference of {what}"
 
 
 def _limits(low: float, high: float, rope: float) -> tuple[float, float]:
@@ -355,7 +361,7 @@ def _draw_curve(ax: "Axes", shapes: ComparisonShapes) -> None:
     ax.tick_params(axis="y", labelsize=SMALL)
 
 
-def _several(ax: "Axes", shapes: ComparisonShapes, axis: str, *, lines: int) -> None:
+def _several(ax: "Axes", shapes: ComparisonShapes, what: str, *, lines: int, larger: bool) -> None:
     """Draw ranks, differences and their probabilities beside and below the models, as `_two` does."""
     from matplotlib.axes import Axes
     from mpl_toolkits.axes_grid1 import make_axes_locatable
@@ -381,8 +387,10 @@ def _several(ax: "Axes", shapes: ComparisonShapes, axis: str, *, lines: int) -> 
     _draw_sides(below, ends, shapes.rope, BLUE, ORANGE)
     draw_forest(below, rows, [GREY] * len(rows))
     _write_above(below, ((0.0, "left", sides[0], BLUE), (1.0, "right", sides[1], ORANGE)))
+    short = wrapped(best, 40)
+    difference = f"{what} of {short} minus that of each" if larger else f"{what} minus that of {short}"
     below.set_xlabel(
-        f"{_size(axis)} minus that of {wrapped(best, 40)}\ngrey: equal within {shapes.rope:g}",
+        f"{difference}\ngrey: equal within {shapes.rope:g}",
         fontsize=SMALL,
         parse_math=False,
     )

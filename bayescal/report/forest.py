@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from bayescal import _render
 from bayescal._draws import Draws
 from bayescal._render import wrapped
+from bayescal.estimands.estimand import EstimandLike, as_estimand, is_registered, registered
 from bayescal.report.drawing import BLUE, GREY, SMALL, SMALLER, axes_or_new
 from bayescal.report.room import TINY, is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.classwise import ClasswiseEvaluation
-from bayescal.results.comparable import Estimand, called, values_of
+from bayescal.results.comparable import values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 
@@ -31,8 +32,6 @@ NAME_WIDTH = 24
 ROW, NAMED_ROWS = 0.36, 60
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 1.4)
-#: The estimand that has a sign, for which a line marks 0.
-SIGNED = "signed_error"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +97,7 @@ def plot_forest(
     evaluations: Mapping[Any, Evaluation],
     ax: "Axes | None" = None,
     *,
-    estimand: Estimand = "ece",
+    estimand: EstimandLike = "ece",
     prob: float = 0.95,
 ) -> "Axes":
     """Draw one row for each group: posterior mean (dot), interval (thin bar) and that of probability 1/2 (thick bar).
@@ -237,14 +236,14 @@ def mark_zero(ax: "Axes") -> None:
     ax.axvline(0, color=GREY, linewidth=1.2, zorder=1, gid="zero")
 
 
-def has_sign(estimand: Estimand, rows: Forest) -> bool:
+def has_sign(estimand: EstimandLike, rows: Forest) -> bool:
     """Return whether an estimand can be negative."""
-    return estimand == SIGNED or bool((rows.low < 0).any())
+    return as_estimand(estimand).bounds[0] < 0 and (is_registered(as_estimand(estimand)) or bool((rows.low < 0).any()))
 
 
-def direction(estimand: Estimand, target: str) -> list[str]:
+def direction(estimand: EstimandLike, target: str) -> list[str]:
     """Return the label lines that explain the sign of the signed error; an empty list for other estimands."""
-    if estimand != SIGNED:
+    if as_estimand(estimand) is not registered()["signed_error"]:
         return []
     too_high, too_low = wording.direction_words(target)
     return [f"below 0: {too_high}, above: {too_low}"]
@@ -270,12 +269,9 @@ def rows_height(names: Sequence[str]) -> float:
     return len(names) * max(ROW, 0.08 + 0.17 * name_lines(names))
 
 
-def axis_label(estimand: Estimand, target: str) -> str:
+def axis_label(estimand: EstimandLike, target: str) -> str:
     """Return the axis label of an estimand; the words for errors of one direction depend on the target."""
-    name = called(estimand)
-    if name == "ece":
-        return "Expected Calibration Error (ECE)"
-    return _render.name(wording.quantity(name, target)).replace("_", " ")
+    return _render.name(as_estimand(estimand).axis_label(target))
 
 
 def key(prob: float) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal._draws import Draws
-from bayescal.posterior.shrinkage import ShrinkagePosterior
+from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY, SMALL, axes_or_new, headline, require_evaluation
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results import wording
@@ -207,7 +207,7 @@ def _note(points: ReliabilityPoints, evaluation: Evaluation, window: tuple[float
     away = np.maximum(points.low - points.accuracy, points.accuracy - points.high)
     if not (away > DOT * (window[1] - window[0])).any():
         return ""
-    if isinstance(evaluation.posterior, ShrinkagePosterior):
+    if isinstance(evaluation.posterior, HasHypotheses):
         return "Dot outside its bar: a dot is one bin alone, a bar uses all bins."
     return "Dot outside its bar: a bar combines its bin with the prior."
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from bayescal import _render
 from bayescal._draws import Draws
-from bayescal.results.comparable import Estimand
+from bayescal.estimands.estimand import EstimandLike, as_estimand
 from bayescal.results.comparison import SURE, Comparison
 from bayescal.results.remarks import of_several
 
@@ -37,7 +37,7 @@ class Change(Comparison):
 
     spans: dict[str, str]
 
-    def sentence(self, prob: float = 0.95, *, estimand: Estimand = "ece") -> str:
+    def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """The result in words, with its direction.
 
         Parameters
@@ -56,10 +56,12 @@ class Change(Comparison):
         mean, low, high = (_render.number(v, 3) for v in (change.mean(), *change.interval(prob)))
         decided = self.decide(estimand=estimand)
         told = f"now minus reference {mean}, {100 * prob:g} % credible interval {low} to {high}"
-        shares = "; ".join(f"{said} {_render.probability(decided[key])}" for key, said in self._outcomes().items())
+        shares = "; ".join(
+            f"{said} {_render.probability(decided[key])}" for key, said in self._outcomes(estimand).items()
+        )
         return f"{self.verdict(estimand=estimand)} ({told}; {shares})."
 
-    def verdict(self, *, estimand: Estimand = "ece") -> str:
+    def verdict(self, *, estimand: EstimandLike = "ece") -> str:
         """The result in words without its numbers, for a title.
 
         Parameters
@@ -72,14 +74,15 @@ class Change(Comparison):
         str
             What `sentence` begins with.
         """
-        what = self._what(estimand)
+        what = self.quantity(estimand)
         decided = self.decide(estimand=estimand)
         if decided["p_rope"] >= SURE:
             return f"The {what} is practically unchanged"
         by_more = f" by more than {self.rope:g}" if self.rope else ""
-        if decided["p_right"] >= SURE:
+        risen, fallen = self._directions(estimand)
+        if decided[risen] >= SURE:
             return f"The {what} has risen{by_more}"
-        if decided["p_left"] >= SURE:
+        if decided[fallen] >= SURE:
             return f"The {what} has fallen{by_more}"
         return f"It is not settled whether the {what} has changed{by_more}"
 
@@ -108,19 +111,24 @@ class Change(Comparison):
         remarks = of_several({name: evaluation.remarks for name, evaluation in self.evaluations.items()})
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
 
-    def __repr__(self) -> str:
-        return f"Change({self.spec})"
-
-    def _in_order(self, estimand: Estimand) -> tuple[str, ...]:
+    def _in_order(self, estimand: EstimandLike) -> tuple[str, ...]:
         """Return now before the reference, whichever is better: the difference is a change in time."""
         return self.names
 
-    def _of_sizes(self, estimand: Estimand) -> Draws:
-        """Draws of the change of an estimand's size, which for most is the estimand."""
-        now, reference = np.abs(self.draws(estimand).values).T
-        return Draws(now - reference, "change of size")
+    def _of_sizes(self, estimand: EstimandLike) -> Draws:
+        """Draws of the change: of absolute values if the value nearest zero is the best."""
+        values = self.draws(estimand).values
+        now, reference = (np.abs(values) if self._signed(estimand) else values).T
+        return Draws(now - reference, "change")
 
-    def _outcomes(self) -> dict[str, str]:
-        """What the shares of `decide` are called."""
+    @staticmethod
+    def _directions(estimand: EstimandLike) -> tuple[str, str]:
+        """Return the keys of `decide` for a rise and for a fall; a rise is for the worse unless larger is better."""
+        keys = ("p_right", "p_left")
+        return keys[::-1] if as_estimand(estimand).better == "larger" else keys
+
+    def _outcomes(self, estimand: EstimandLike) -> dict[str, str]:
+        """Return the words for the probabilities of `decide`."""
         more = f" by more than {self.rope:g}" if self.rope else ""
-        return {"p_right": f"P(risen{more})", "p_rope": f"P(equal within {self.rope:g})", "p_left": f"P(fallen{more})"}
+        risen, fallen = self._directions(estimand)
+        return {risen: f"P(risen{more})", "p_rope": f"P(equal within {self.rope:g})", fallen: f"P(fallen{more})"}

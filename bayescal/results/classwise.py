@@ -1,6 +1,6 @@
 """What a classwise evaluation holds: one binary problem per class, and their means."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,13 @@ from bayescal import _arviz, _checks, _render
 from bayescal._draws import Draws
 from bayescal.estimands import errors
 from bayescal.estimands.classwise import classwise_mean, marginal_mean
+from bayescal.estimands.estimand import EstimandLike, as_estimand, registered
 from bayescal.estimands.plug_in import observed_bins
+from bayescal.posterior.copula import reorder
 from bayescal.results import wording
+from bayescal.results.comparable import values_of
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.evaluations import Evaluations, Floats
 from bayescal.results.remarks import of_several, remarks_of
 from bayescal.stats.binned import BinnedCounts
 
@@ -23,8 +27,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-@dataclass(frozen=True, eq=False)
-class ClasswiseEvaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class ClasswiseEvaluation(Evaluations):
     """The posterior of the classwise ECE: one binary problem per class, and their means.
 
     Every class has the posterior of its own counts. That each row is counted in every class ties them together: the
@@ -51,6 +55,10 @@ class ClasswiseEvaluation:
         classes are 0 there; `by_class` keeps the draws of each class.
     evaluate_class : callable
         Gives the `Evaluation` of class number k: the same draws of its ECE, in another order.
+    correlations : (ndarray, ndarray), shape (n_classes, n_classes)
+        Rank correlation between classes of unsigned errors, and of signed errors.
+    order_seed : int
+        Seed of the order of the draws.
     """
 
     classes: tuple[Any, ...]
@@ -61,19 +69,38 @@ class ClasswiseEvaluation:
     prior: str
     exact: NDArray[np.bool_]
     evaluate_class: Callable[[int], Evaluation]
+    correlations: tuple[Floats, Floats]
+    order_seed: int
 
-    def __getitem__(self, label: Any) -> Evaluation:
-        """The full evaluation of one class, by its label."""
-        if label not in self.classes:
-            near = _checks.did_you_mean(str(label), self.classes)
-            raise KeyError(f"no class {label!r} among {list(self.classes)[:10]!r}.{near}")
+    axis = "class"
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Labels of the classes."""
+        return self.classes
+
+    def _evaluation(self, label: Any) -> Evaluation:
         return self.evaluate_class(self.classes.index(label))
 
-    def __len__(self) -> int:
-        return len(self.classes)
+    def _joint_values(self, estimand: EstimandLike) -> Floats:
+        """Draw every class on its own, by a full evaluation per class, and tie the draws.
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.classes)
+        A row adds its residual to the signed error of a class, and its residual times the sign of the gap to the
+        unsigned errors, so that their correlations are known; those of other estimands are not.
+        """
+        known = as_estimand(estimand)
+        if known is registered()["ece"]:
+            return self.by_class.values
+        errors_, residuals = self.correlations
+        together = residuals if known is registered()["signed_error"] else errors_ if known.of_calibration else None
+        if together is None:
+            raise ValueError(
+                f"`estimand` {known.name!r} has no joint draws over classes, because its dependence between classes is "
+                "not known; take it from each class, as in `evaluation[label]`."
+            )
+        return reorder(
+            np.stack([values_of(self[k], known) for k in self.classes], axis=1), together, rng=self.order_seed
+        )
 
     @cached_property
     def ece(self) -> Draws:
@@ -179,12 +206,3 @@ class ClasswiseEvaluation:
             shown, remarks = rows[:22], [f"{len(rows) - 22} more classes: see `.summary()` or `.by_class`."]
         remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, shown, remarks)
-
-    def __str__(self) -> str:
-        return _render.text(self.sheet())
-
-    def __repr__(self) -> str:
-        return f"ClasswiseEvaluation({self.spec})"
-
-    def _repr_html_(self) -> str:
-        return _render.html(self.sheet())

@@ -1,4 +1,4 @@
-"""What can be compared: estimands, by name or as functions; what they are called; and results that belong together."""
+"""Which estimands can be compared, their joint draws, and which results belong together."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -6,21 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
-from bayescal._draws import BinDraws, Draws
-from bayescal.estimands import errors
+from bayescal.estimands.estimand import EstimandLike, as_estimand, as_scalar, registered
 from bayescal.estimands.joint import correlation
-from bayescal.estimands.scores import joint_brier_scores
 from bayescal.posterior.copula import reorder
-from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
-#: The name of an estimand that evaluations have, or a function of the bins.
-Estimand = str | Callable[[BinDraws], Draws]
-
-NAMED = (*errors.REPORTED, "brier_score")
 
 
 def checked_rope(rope: Any) -> float:
@@ -34,42 +26,30 @@ def checked_rope(rope: Any) -> float:
     return float(width)
 
 
-def values_of(evaluation: Evaluation, estimand: Estimand) -> Floats:
-    """Draws of an estimand of one evaluation, by its name or as a function of the bins."""
-    if isinstance(estimand, str):
-        _checks.one_of("estimand", estimand, NAMED)
-        return np.asarray(getattr(evaluation, estimand).values)
-    drawn = np.asarray(estimand(evaluation.bins))
-    if drawn.shape != (len(evaluation.bins),):
-        raise TypeError(
-            f"`estimand` must be a function of BinDraws that returns one number a draw, shape "
-            f"{(len(evaluation.bins),)}, not {drawn.shape}."
-        )
-    bad = ~np.isfinite(drawn)
-    if bad.any():
-        _checks.refuse("estimand", "must be finite in every draw", bad, drawn)
-    return drawn
-
-
-def named_estimands(
+def common_estimands(
     evaluations: Iterable[Evaluation], pairs: Mapping[tuple[int, int], PairedCounts] | None = None
 ) -> list[str]:
-    """Return the names of the estimands that all of these evaluations have: no Brier score without sums of losses."""
-    losses = [evaluation.counts.losses for evaluation in evaluations]
-    losses += [pair.loss_difference for pair in (pairs or {}).values()]
-    return [*errors.REPORTED] if None in losses else [*NAMED]
+    """Return the names of the estimands that all of these evaluations have; curves are not among them."""
+    counts = [evaluation.counts for evaluation in evaluations]
+    unpaired = any(pair.loss_difference is None for pair in (pairs or {}).values())
+    return [
+        name
+        for name, each in registered().items()
+        if each.coordinate is None and all(map(each.available, counts)) and not (each.needs and unpaired)
+    ]
 
 
 def joint_values(
     evaluations: Sequence[Evaluation],
     pairs: Mapping[tuple[int, int], PairedCounts] | None,
-    estimand: Estimand,
+    estimand: EstimandLike,
     seed: int,
 ) -> Floats:
     """Joint draws of an estimand of several evaluations, shape (n_draws, n); without `pairs` they are independent."""
-    if estimand == "brier_score" and pairs:
+    known = as_estimand(estimand)
+    if known.joint is not None and pairs:
         counts = [evaluation.counts for evaluation in evaluations]
-        joint = joint_brier_scores(counts, pairs, len(evaluations[0].bins), rng=seed)
+        joint = known.joint(counts, pairs, len(evaluations[0].bins), rng=seed)
         if joint is not None:
             return joint
     values = [values_of(evaluation, estimand) for evaluation in evaluations]
@@ -78,14 +58,9 @@ def joint_values(
     return reorder(np.stack(values, axis=1), together, rng=seed)
 
 
-def called(estimand: Estimand) -> str:
-    """What an estimand is called."""
-    return estimand if isinstance(estimand, str) else getattr(estimand, "__name__", "estimand")
-
-
-def in_words(estimand: Estimand, target: str) -> str:
-    """Return the words for an estimand in a sentence about rows of this target."""
-    return wording.estimand_words(estimand, target) if isinstance(estimand, str) else called(estimand)
+def values_of(evaluation: Evaluation, estimand: EstimandLike) -> Floats:
+    """Draws of a scalar estimand of one evaluation."""
+    return np.asarray(evaluation.draws(as_scalar(estimand)).values)
 
 
 def pair_key(rope: float) -> str:

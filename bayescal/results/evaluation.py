@@ -1,6 +1,5 @@
 """What an evaluation holds and how it presents itself."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,12 +9,11 @@ import numpy as np
 from bayescal import _arviz, _checks, _render
 from bayescal._draws import BinDraws, Draws
 from bayescal.estimands import errors
+from bayescal.estimands.estimand import Estimand, EstimandLike, as_estimand, as_scalar, is_registered, registered
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.estimands.scores import brier_score
 from bayescal.posterior._prior import EXACT
-from bayescal.posterior.contract import Posterior
+from bayescal.posterior.contract import HasHypotheses, HasParameters, Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.shrinkage import ShrinkagePosterior
 from bayescal.posterior.shrinkage_draws import ShrinkageDraws
 from bayescal.results import wording
 from bayescal.results.remarks import remarks_of
@@ -29,8 +27,8 @@ if TYPE_CHECKING:
 WITHIN_BINS = 1
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(_render.Presented):
     """The posterior of how well one model is calibrated on one binary problem.
 
     Made by `evaluate` or `evaluate_counts`; printing it shows the sentence, the table and the specification.
@@ -61,58 +59,82 @@ class Evaluation:
     bins_seed: int
     reference_seed: int
 
-    @cached_property
-    def ece(self) -> Draws:
-        """Draws of the Expected Calibration Error."""
-        return errors.ece(self.bins)
+    def draws(self, estimand: EstimandLike) -> Draws:
+        """Draws of any estimand; those that have a name are attributes too, as in ``evaluation.ece``.
 
-    @cached_property
-    def l2_error(self) -> Draws:
-        """Draws of the l_2 (root mean square) calibration error."""
-        return errors.l2_error(self.bins)
+        Parameters
+        ----------
+        estimand : str, Estimand or callable
+            Its name, its record, or a function of the bins.
 
-    @cached_property
-    def max_error(self) -> Draws:
-        """Draws of the largest absolute gap among occupied bins."""
-        return errors.max_error(self.bins)
+        Returns
+        -------
+        Draws
+            Shape (n_draws,), or (n_draws, n_points) for a curve.
 
-    @cached_property
-    def signed_error(self) -> Draws:
-        """Draws of accuracy minus confidence on average: negative means that confidences are too high."""
-        return errors.signed_error(self.bins)
-
-    @cached_property
-    def overconfidence(self) -> Draws:
-        """Draws of the part of the ECE from bins whose confidence is too high.
-
-        For the target ``event`` this is not over-confidence: see `bayescal.overconfidence`.
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such estimand, the counts lack what it needs, or the function returns something else.
         """
-        return errors.overconfidence(self.bins)
+        known = as_estimand(estimand)
+        if not is_registered(known):
+            return self._draw(known)
+        if known.name not in self._drawn:
+            self._drawn[known.name] = self._draw(known)
+        return self._drawn[known.name]
 
     @cached_property
-    def underconfidence(self) -> Draws:
-        """Draws of the part of the ECE from bins whose confidence is too low."""
-        return errors.underconfidence(self.bins)
+    def _drawn(self) -> dict[str, Draws]:
+        """Draws of registered estimands that were asked for."""
+        return {}
+
+    def _draw(self, known: Estimand) -> Draws:
+        return known.draw(self.bins, self.counts, rng=np.random.SeedSequence((self.bins_seed, WITHIN_BINS)))
+
+    def __getattr__(self, name: str) -> Draws:
+        """Estimands that were registered after this class was defined."""
+        if hasattr(type(self), name):  # a property whose own error brought us here
+            return object.__getattribute__(self, name)
+        if name.startswith("_") or name not in registered():
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.")
+        return self.draws(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *registered()})
 
     def lp_error(self, p: float = 2.0) -> Draws:
         """Draws of the l_p calibration error; see `bayescal.lp_error`."""
         return errors.lp_error(self.bins, p)
 
     @cached_property
-    def brier_score(self) -> Draws:
-        """Draws of the Brier score; see `bayescal.estimands.scores.brier_score`."""
-        return brier_score(self.bins, self.counts, rng=np.random.SeedSequence((self.bins_seed, WITHIN_BINS)))
-
-    @cached_property
     def plug_in(self) -> float:
         """The usual ECE: observed shares and gaps taken for the truth. Biased upwards. NaN without rows."""
         return self.plug_in_of(errors.ece)
 
-    def plug_in_of(self, estimand: Callable[[BinDraws], Draws]) -> float:
-        """Plug-in value of any estimand, as in ``ev.plug_in_of(bayescal.max_error)``."""
-        if self.null_bins is None:
+    def plug_in_of(self, estimand: EstimandLike) -> float:
+        """Plug-in value of any estimand, as in ``ev.plug_in_of("max_error")``; NaN without rows."""
+        known = as_scalar(estimand)
+        if self.null_bins is None or (known.needs and known.plug_in is None):
             return float("nan")
-        return float(estimand(observed_bins(self.counts)).values[0])
+        if known.plug_in is not None:
+            return known.plug_in(self.counts)
+        return float(np.asarray(known.function(observed_bins(self.counts)))[0])
+
+    def _null_mean_of(self, estimand: Estimand) -> float:
+        """Mean of the plug-in value if the classifier were calibrated; NaN where it is not simulated."""
+        if self.null_bins is None or estimand.needs:
+            return float("nan")
+        return float(np.mean(np.asarray(estimand.function(self.null_bins))))
+
+    @property
+    def _reported(self) -> list[Estimand]:
+        """Estimands of the table."""
+        return [
+            each
+            for each in registered().values()
+            if each.reported and each.coordinate is None and each.available(self.counts)
+        ]
 
     @cached_property
     def null(self) -> Draws:
@@ -142,12 +164,12 @@ class Evaluation:
         AttributeError
             For any model but ``shrinkage``.
         """
-        return self._shrinkage("p_calibrated").p_calibrated
+        return self._hypotheses("p_calibrated").p_calibrated
 
     @property
     def bayes_factor(self) -> float:
         """How many times more probable exact calibration makes the data than the other sub-models do on average."""
-        return self._shrinkage("bayes_factor").bayes_factor
+        return self._hypotheses("bayes_factor").bayes_factor
 
     @property
     def sub_models(self) -> dict[str, float]:
@@ -156,17 +178,22 @@ class Evaluation:
         Two families of sub-models have equal shares whatever the data say; ``posterior.families`` groups the
         probabilities by family.
         """
-        return self._shrinkage("sub_models").probabilities
+        return self._hypotheses("sub_models").probabilities
 
     @cached_property
     def parameters(self) -> ShrinkageDraws:
         """Draws of what lies behind the bins (intercept, slope, sub-model ...), joint with `bins`."""
-        return self._shrinkage("parameters").sample_all(len(self.bins), rng=self.bins_seed)
+        if not isinstance(self.posterior, HasParameters):
+            raise self._lacks("parameters")
+        return self.posterior.sample_all(len(self.bins), rng=self.bins_seed)
 
-    def _shrinkage(self, asked: str) -> ShrinkagePosterior:
-        if not isinstance(self.posterior, ShrinkagePosterior):
-            raise AttributeError(f"`{asked}` exists for model='shrinkage' only; this is model={self.model!r}.")
+    def _hypotheses(self, asked: str) -> HasHypotheses:
+        if not isinstance(self.posterior, HasHypotheses):
+            raise self._lacks(asked)
         return self.posterior
+
+    def _lacks(self, asked: str) -> AttributeError:
+        return AttributeError(f"`{asked}` exists for model='shrinkage' only; this is model={self.model!r}.")
 
     @property
     def question(self) -> str:
@@ -208,11 +235,25 @@ class Evaluation:
         list of dict
             Keys quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows.
         """
-        rows = []
-        for name, estimand in errors.REPORTED.items():
-            null = float("nan") if self.null_bins is None else estimand(self.null_bins).mean()
-            rows.append(wording.table_row(getattr(self, name), name, prob, self.plug_in_of(estimand), null))
-        return rows
+        return [self.row(estimand, prob) for estimand in self._reported]
+
+    def row(self, estimand: EstimandLike, prob: float = 0.95) -> dict[str, Any]:
+        """One row of a table, for any estimand.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable
+            The quantity.
+        prob : float, default 0.95
+            Probability of the interval.
+
+        Returns
+        -------
+        dict
+            Keys as in `table`.
+        """
+        known = as_scalar(estimand)
+        return wording.table_row(self.draws(known), known.name, prob, self.plug_in_of(known), self._null_mean_of(known))
 
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the reported quantities.
@@ -231,7 +272,7 @@ class Evaluation:
             sample size are those of independent draws.
         """
         prob = _checks.fraction("prob", prob)
-        return _arviz.summary({name: getattr(self, name) for name in errors.REPORTED}, prob, **options)
+        return _arviz.summary({each.name: getattr(self, each.name) for each in self._reported}, prob, **options)
 
     def to_datatree(self) -> "xr.DataTree":
         """Everything as an ArviZ DataTree.
@@ -249,7 +290,7 @@ class Evaluation:
             `arviz.from_netcdf` keep all of it.
         """
         counts = self.counts
-        posterior: dict[str, Any] = {name: getattr(self, name) for name in errors.REPORTED}
+        posterior: dict[str, Any] = {each.name: getattr(self, each.name) for each in self._reported}
         shape = self.bins.accuracy.shape
         left_out = ~self.bins.mass.any(axis=0)  # nothing is known of their accuracy, which a number would hide
         for name in ("mass", "accuracy", "confidence", "gap"):
@@ -258,10 +299,11 @@ class Evaluation:
         attrs = {"spec": self.spec, "model": self.model, "target": counts.target, "plug_in_ece": self.plug_in}
         attrs |= {"prior": self.posterior.prior, "bins": str(counts.bins), "n_rows": counts.n_rows}
         sample_stats = {}
-        if isinstance(self.posterior, ShrinkagePosterior):
+        if isinstance(self.posterior, HasParameters):
             for name in ("intercept", "slope"):
                 posterior[name] = getattr(self.parameters, name)
             sample_stats["sub_model"] = self.parameters.sub_model
+        if isinstance(self.posterior, HasHypotheses):
             attrs |= {"p_calibrated": self.p_calibrated, "sub_models": list(self.sub_models)}
         edges = {"bin_low": counts.bins.edges[:-1], "bin_high": counts.bins.edges[1:]}
         observed_means = {"mean_confidence": counts.mean_confidence, "observed_accuracy": counts.accuracy}
@@ -281,13 +323,18 @@ class Evaluation:
             },
             attrs=attrs,
             sample_stats=sample_stats,
+            curves={
+                each.name: (*each.coordinate, self.draws(each).values)
+                for each in registered().values()
+                if each.coordinate and each.reported and each.available(counts)
+            },
         )
 
     def sheet(self) -> _render.Sheet:
         """What printing shows, as data."""
         d = wording.decimals(self.ece)
         rows = [
-            [wording.quantity(name, self.counts.target), *(_render.number(v, d) for v in numbers)]
+            [registered()[name].row_label(self.counts.target), *(_render.number(v, d) for v in numbers)]
             for name, *numbers in (row.values() for row in self.table())
         ]
         remarks = [*self._references(), *self.remarks]
@@ -300,7 +347,7 @@ class Evaluation:
 
     def _references(self) -> list[str]:
         """Beside the shrinkage model: what the reference model, the plug-in value and its null reference say."""
-        if not isinstance(self.posterior, ShrinkagePosterior) or self.null_bins is None:
+        if not isinstance(self.posterior, HasHypotheses) or self.null_bins is None:
             return []
         d = wording.decimals(self.ece)
         return [
@@ -312,18 +359,19 @@ class Evaluation:
 
     def _sub_models_in_words(self) -> list[str]:
         """How probable exact calibration and the others are; nothing if there are no others."""
-        posterior = self._shrinkage("sub_models")
+        posterior = self._hypotheses("sub_models")
         others = {family: of for family, of in posterior.families.items() if family != EXACT}
         if not others:
             return []
         told = [wording.calibration(self.p_calibrated, posterior)]
         return told if posterior.all_saturated else [*told, wording.sub_models(others)]
 
-    def __str__(self) -> str:
-        return _render.text(self.sheet())
 
-    def __repr__(self) -> str:
-        return f"Evaluation({self.spec})"
+def _attribute(estimand: Estimand) -> property:
+    """Return the attribute of an estimand."""
+    words = f"Draws of the {estimand.title}; see `{estimand.function.__module__}.{estimand.name}`."
+    return property(lambda self: self.draws(estimand.name), doc=words)
 
-    def _repr_html_(self) -> str:
-        return _render.html(self.sheet())
+
+for _estimand in registered().values():
+    setattr(Evaluation, _estimand.name, _attribute(_estimand))

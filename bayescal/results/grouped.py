@@ -1,6 +1,6 @@
 """What an evaluation by groups holds: one evaluation a group, beside that of all rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _arviz, _checks, _render
-from bayescal._draws import Draws
 from bayescal.data import times
 from bayescal.data.groups import UNNAMED
-from bayescal.estimands import errors
-from bayescal.results import wording
-from bayescal.results.comparable import Estimand, called, checked_rope, named_estimands, p_smallest, values_of
+from bayescal.estimands.estimand import EstimandLike, as_estimand
+from bayescal.results.comparable import checked_rope, common_estimands, values_of
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.evaluations import Evaluations, Floats
 from bayescal.results.remarks import of_several
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ PRINTED = 25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupedEvaluation(Mapping[Any, Evaluation]):
+class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     """One evaluation of each group of rows: a mapping from the group's label, with that of all rows beside it.
 
     Made by ``evaluate(y_true, y_prob, by=column)``. Groups have no row in common, so their posteriors are independent;
@@ -57,39 +56,24 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
     name: str
     order_seed: int
 
-    def __getitem__(self, label: Any) -> Evaluation:
-        """The evaluation of one group, by its label."""
-        if label not in self.groups:
-            near = _checks.did_you_mean(str(label), self.groups)
-            raise KeyError(f"no group {label!r} among {list(self.groups)[:10]!r}.{near}")
+    axis = "group"
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Labels of the groups, in order."""
+        return tuple(self.groups)
+
+    def _evaluation(self, label: Any) -> Evaluation:
         return self.groups[label]
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.groups)
-
-    def __len__(self) -> int:
-        return len(self.groups)
+    def _joint_values(self, estimand: EstimandLike) -> Floats:
+        """Groups have no row in common: their draws are independent."""
+        return np.stack([values_of(evaluation, estimand) for evaluation in self.groups.values()], axis=1)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The groups in words: a string or a date is its own name, others follow the column's, as in ``fold 3``."""
         return tuple(_in_words(label, self.name) for label in self.groups)
-
-    def draws(self, estimand: Estimand = "ece") -> Draws:
-        """Joint draws of an estimand of all groups.
-
-        Parameters
-        ----------
-        estimand : str or callable, default "ece"
-            As for `Comparison`: a name, or a function of the bins.
-
-        Returns
-        -------
-        Draws
-            Shape (n_draws, n_groups), in the order of the groups; columns are independent.
-        """
-        values = [values_of(evaluation, estimand) for evaluation in self.groups.values()]
-        return Draws(np.stack(values, axis=1), f"{called(estimand)} by {self.name}")
 
     def compare(self, *, rope: float = 0.01) -> Comparison:
         """Compare the groups with each other, as independent rows.
@@ -117,14 +101,14 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
             raise ValueError(f"`by` must have labels that differ in writing; {twice!r} stands for several.")
         return Comparison(dict(zip(self.names, self.groups.values(), strict=True)), None, width, self.order_seed)
 
-    def table(self, prob: float = 0.95, *, estimand: str = "ece") -> list[dict[str, Any]]:
+    def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """One dict a group, as data.
 
         Parameters
         ----------
         prob : float, default 0.95
             Probability of the intervals.
-        estimand : {"ece", "l2_error", "max_error", "signed_error", "overconfidence", "underconfidence"}
+        estimand : str, Estimand or callable, default "ece"
             The quantity.
 
         Returns
@@ -134,7 +118,7 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         """
         return [{"group": label} | _row(evaluation, prob, estimand) for label, evaluation in self.groups.items()]
 
-    def summary(self, prob: float = 0.95, *, estimand: Estimand = "ece", **options: Any) -> "pd.DataFrame":
+    def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table: one row a group, ``ece[label]``.
 
         Parameters
@@ -152,7 +136,7 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
             The table.
         """
         prob = _checks.fraction("prob", prob)
-        name = called(estimand)
+        name = as_estimand(estimand).name
         return _arviz.summary({name: self.draws(estimand).values}, prob, {name: _coordinates(self)}, **options)
 
     def to_datatree(self) -> "xr.DataTree":
@@ -163,7 +147,7 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         """
         counts = [evaluation.counts for evaluation in self.groups.values()]
         return _arviz.datatree(
-            {name: self.draws(name).values for name in named_estimands(self.groups.values())},
+            {name: self.draws(name).values for name in common_estimands(self.groups.values())},
             observed={
                 "n_rows": np.array([c.n_rows for c in counts]),
                 "n_positive": np.array([c.k.sum() for c in counts]),
@@ -216,8 +200,8 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         n_rows = self.groups[label].counts.n_rows
         return f"{_in_words(label, self.name)} ({n_rows} row{'s' * (n_rows > 1)})"
 
-    def p_largest(self, estimand: Estimand = "ece") -> dict[Any, float]:
-        """Compute the probability that each group has the largest value; groups that tie in a draw share it equally.
+    def p_largest(self, estimand: EstimandLike = "ece") -> dict[Any, float]:
+        """Compute the probability that each group is the worst, which for errors has the largest value; see `p_worst`.
 
         Parameters
         ----------
@@ -229,11 +213,10 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
         dict of label to float
             Probabilities in the order of the groups; they add up to 1.
         """
-        shares = p_smallest(-np.abs(self.draws(estimand).values))
-        return dict(zip(self.groups, shares.tolist(), strict=True))
+        return self.p_worst(estimand)
 
-    def standing_out(self, estimand: Estimand = "ece") -> Any:
-        """Return the group whose value is the largest with a probability of at least 0.8, or None.
+    def standing_out(self, estimand: EstimandLike = "ece") -> Any:
+        """Return the group that is the worst with a probability of at least 0.8, or None.
 
         The largest posterior mean and the highest interval belong to some group even if groups differ only by chance.
         They are therefore not evidence that a group is worse than the others.
@@ -278,21 +261,9 @@ class GroupedEvaluation(Mapping[Any, Evaluation]):
     def _remarks(self) -> dict[str, tuple[str, ...]]:
         return {name: evaluation.remarks for name, evaluation in zip(self.names, self.groups.values(), strict=True)}
 
-    def __str__(self) -> str:
-        return _render.text(self.sheet())
 
-    def __repr__(self) -> str:
-        return f"GroupedEvaluation({self.spec})"
-
-    def _repr_html_(self) -> str:
-        return _render.html(self.sheet())
-
-
-def _row(evaluation: Evaluation, prob: float, estimand: str) -> dict[str, Any]:
-    _checks.one_of("estimand", estimand, errors.REPORTED)
-    of = errors.REPORTED[estimand]
-    null = float("nan") if evaluation.null_bins is None else of(evaluation.null_bins).mean()
-    row = wording.table_row(getattr(evaluation, estimand), estimand, prob, evaluation.plug_in_of(of), null)
+def _row(evaluation: Evaluation, prob: float, estimand: EstimandLike) -> dict[str, Any]:
+    row = evaluation.row(estimand, prob)
     del row["quantity"]
     return {"n_rows": evaluation.counts.n_rows} | row
 

@@ -9,8 +9,8 @@ from bayescal import _checks, _render
 from bayescal.estimands.goal_curve import GoalCurve, Simulated, curve_near_answer
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(_render.Presented):
     """How many more labelled rows reach a goal, and how sure that is.
 
     Made by `labels_needed`; printing it shows the sentence and the simulated curve.
@@ -156,11 +156,5 @@ class Plan:
     def _rows_at(self, log_rows: float) -> int | None:
         return None if log_rows > math.log(self.largest) else min(math.ceil(math.exp(log_rows)), self.largest)
 
-    def __str__(self) -> str:
-        return _render.text(self.sheet())
-
     def __repr__(self) -> str:
         return f"Plan({self.sentence()})"
-
-    def _repr_html_(self) -> str:
-        return _render.html(self.sheet())

@@ -7,7 +7,8 @@ import numpy as np
 
 from bayescal import _render
 from bayescal._draws import Draws
-from bayescal.posterior.shrinkage import ShrinkagePosterior
+from bayescal.estimands.estimand import EVENTS
+from bayescal.posterior.contract import HasHypotheses
 from bayescal.stats.binned import BinnedCounts
 
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
@@ -38,74 +39,11 @@ def direction_words(target: str) -> tuple[str, str]:
     >>> direction_words("top-label")
     ('over-confident', 'under-confident')
     """
-    return _OF_PROBABILITY if target in _EVENTS else _OF_CONFIDENCE
-
-
-def quantity(name: str, target: str) -> str:
-    """Return the label of a reported quantity in a printed table.
-
-    Parameters
-    ----------
-    name : str
-        The name of the quantity, an attribute of `Evaluation`.
-    target : str
-        The target.
-
-    Returns
-    -------
-    str
-        The name itself, except for over- and underconfidence of an event.
-
-    Examples
-    --------
-    >>> quantity("overconfidence", "top-label"), quantity("overconfidence", "event")
-    ('overconfidence', 'stated too high')
-    """
-    too_high, too_low = direction_words(target)
-    return {"overconfidence": too_high, "underconfidence": too_low}.get(name, name) if target in _EVENTS else name
-
-
-def estimand_words(name: str, target: str) -> str:
-    """Return the words for a named estimand, to follow "the" or "a" in a sentence.
-
-    Parameters
-    ----------
-    name : str
-        The name of the estimand, an attribute of `Evaluation`.
-    target : str
-        The target.
-
-    Returns
-    -------
-    str
-        The words, or the name itself if none are defined.
-
-    Examples
-    --------
-    >>> estimand_words("max_error", "event")
-    'largest error'
-    >>> estimand_words("overconfidence", "event")
-    'error of probabilities stated too high'
-    """
-    directed = {"overconfidence": 0, "underconfidence": 1}
-    if target in _EVENTS and name in directed:
-        return f"error of probabilities {direction_words(target)[directed[name]]}"
-    return _WORDS.get(name, name)
+    return _OF_PROBABILITY if target in EVENTS else _OF_CONFIDENCE
 
 
 _OF_CONFIDENCE = ("over-confident", "under-confident")
 _OF_PROBABILITY = ("stated too high", "stated too low")
-#: Targets that ask for the probability of an event, not for the confidence in a prediction.
-_EVENTS = ("event", "classwise")
-_WORDS = {
-    "ece": "ECE",
-    "l2_error": "l_2 error",
-    "max_error": "largest error",
-    "signed_error": "signed error",
-    "overconfidence": "over-confidence",
-    "underconfidence": "under-confidence",
-    "brier_score": "Brier score",
-}
 
 
 def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: float) -> dict[str, Any]:
@@ -179,9 +117,9 @@ def with_interval(draws: Draws, d: int) -> str:
     return f"{_render.number(draws.mean(), d)}, 95 % interval [{low}, {high}]"
 
 
-def calibration(p_calibrated: float, posterior: ShrinkagePosterior) -> str:
+def calibration(p_calibrated: float, posterior: HasHypotheses) -> str:
     """How probable exact calibration is, and what the data alone say of it."""
-    odds, log_factor = posterior.prior_options.prior_odds, posterior.log_bayes_factor
+    odds, log_factor = posterior.prior_odds, posterior.log_bayes_factor
     side, size = ("for", log_factor) if log_factor > 0 else ("against", -log_factor)
     factor = f"{np.exp(size):.3g}" if size < np.log(1e4) else f"10^{size / np.log(10):.0f}"
     between = np.clip(p_calibrated, np.finfo(float).tiny, 1 - np.finfo(float).eps)  # 0 and 1 are rounded numbers

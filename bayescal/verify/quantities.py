@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal._draws import BinDraws
-from bayescal.estimands.errors import REPORTED, ece
+from bayescal.estimands.errors import ece
+from bayescal.estimands.estimand import registered
 from bayescal.posterior._prior import ENDS, EXACT, SATURATED, SUB_MODELS
 from bayescal.posterior._saturated import is_saturated
 from bayescal.posterior.contract import Posterior
@@ -187,7 +188,11 @@ def _common(bins: BinDraws, errors: Floats, thresholds: tuple[float, ...]) -> di
     return {
         "ece": errors,
         **{f"P(ece <= {t:.6g})": errors <= t for t in thresholds},
-        **{name: estimand(bins).values for name, estimand in REPORTED.items() if name != "ece"},
+        **{
+            key: np.asarray(each.function(bins))
+            for key, each in registered().items()
+            if key != "ece" and each.reported and not each.needs and each.coordinate is None
+        },
         **{name: getattr(bins, name) for name in of_bins},
     }
 

@@ -445,8 +445,9 @@ def test_names_on_one_line_stay_different(names, lines):
 
 def test_errors_of_one_direction_are_called_by_the_target():
     of_confidence = {"a": bc.evaluate([0, 1, 1], [0.6, 0.7, 0.9], target="confidence", rng=1)}
-    for made, called in ((grouped(), "stated too high"), (of_confidence, "overconfidence")):
+    too_high = "error of probabilities stated too high"
+    for made, called in ((grouped(), too_high), (of_confidence, "over-confidence")):
         label = plot_forest(made, page((6, 4)).subplots(), estimand="overconfidence").get_xlabel()
         assert label.splitlines()[0] == called
     ax = plot_comparison(comparison(), page((7, 7)).subplots(), estimand="overconfidence")
-    assert ax.get_xlabel().startswith("stated too high")
+    assert ax.get_xlabel().startswith(too_high)

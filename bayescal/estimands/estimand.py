@@ -1,0 +1,449 @@
+"""Estimand: one record per quantity, and the registry that tables, comparisons, plots, options and docs read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from keyword import iskeyword
+from pkgutil import iter_modules
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._draws import BinDraws, Draws
+from bayescal.stats.binned import BinnedCounts
+
+Floats = NDArray[np.float64]
+Better = Literal["smaller", "larger", "nearest zero"]
+
+#: What an estimand may need beside draws of the bins: "losses" are the sums of losses in the counts.
+NEEDS = ("losses",)
+#: Names that mean something else: attributes of `Evaluation`, entries of its data tree, dimensions and table columns.
+RESERVED = frozenset(
+    {
+        "accuracy",
+        "bayes_factor",
+        "bin",
+        "bins",
+        "bins_seed",
+        "chain",
+        "confidence",
+        "counts",
+        "difference",
+        "draw",
+        "draws",
+        "gap",
+        "group",
+        "intercept",
+        "lp_error",
+        "mass",
+        "model",
+        "null",
+        "null_bins",
+        "p_calibrated",
+        "parameters",
+        "plug_in",
+        "plug_in_of",
+        "posterior",
+        "question",
+        "reference",
+        "reference_seed",
+        "remarks",
+        "row",
+        "sentence",
+        "sheet",
+        "slope",
+        "spec",
+        "sub_model",
+        "sub_models",
+        "summary",
+        "table",
+        "to_datatree",
+        "window",
+    }
+)
+#: Targets that ask for the probability of an event, not for the confidence in a prediction.
+EVENTS = ("event", "classwise")
+
+
+@dataclass(frozen=True)
+class Estimand:
+    """A quantity of one evaluation: how to draw it, its words, and which values are better.
+
+    Parameters
+    ----------
+    name : str
+        Identifier: attribute of `Evaluation`, value of ``estimand=``, column of tables.
+    function : callable
+        Takes `BinDraws` and returns `Draws` or an array of shape (n_draws,), or (n_draws, n_points) for a curve.
+        If `needs` is not empty, it also takes the counts and ``rng=``.
+    symbol : str
+        Words that follow "the" in a sentence, as in ``"ECE"``.
+    title : str, optional
+        Name in full, as in ``"Expected Calibration Error"``; the symbol by default.
+    better : {"smaller", "larger", "nearest zero"} or None
+        Which of two values is better. Comparisons refuse to rank classifiers if it is None.
+    bounds : (float, float)
+        Smallest and largest possible value.
+    of_calibration : bool, default False
+        Whether the better value is the better calibrated one, which sentences then say.
+    stated : str, optional
+        For a one-sided error: words for the gap if the target is an event, as in ``"stated too high"``.
+    coordinate : (str, tuple of float), optional
+        For a curve: the name and the values of its coordinate.
+    needs : frozenset of str
+        What the function needs beside the bins: ``"losses"``.
+    reported : bool, default True
+        Whether the table of every evaluation shows it.
+    plug_in : callable, optional
+        Takes the counts and returns the observed value; by default the function of the observed bins.
+    joint : callable, optional
+        Draws the values of several classifiers on the same rows together: takes their counts, the paired counts and
+        the number of draws, and ``rng=``. Returns an array of shape (n_draws, n_classifiers), or None.
+    reference : str, default ""
+        Paper and equation.
+
+    Raises
+    ------
+    ValueError
+        If `better`, `bounds` or `needs` has another value.
+    TypeError
+        If the function cannot be called, or `needs` is a string.
+
+    Examples
+    --------
+    >>> def mean_accuracy(bins):
+    ...     return (bins.mass * bins.accuracy).sum(axis=1)
+    >>> record = Estimand("mean_accuracy", mean_accuracy, "mean accuracy", better="larger")
+    >>> from bayescal import evaluate
+    >>> evaluate([0, 1, 1, 1], [0.3, 0.6, 0.8, 0.9], rng=1).draws(record)
+    Draws(mean_accuracy: mean 0.658..., 95 % interval [0.40..., 0.87...], 4000 draws)
+    """
+
+    name: str
+    function: Callable[..., Any]
+    symbol: str
+    title: str = ""
+    better: Better | None = "smaller"
+    bounds: tuple[float, float] = (0.0, 1.0)
+    of_calibration: bool = False
+    stated: str = ""
+    coordinate: tuple[str, tuple[float, ...]] | None = None
+    needs: frozenset[str] = frozenset()
+    reported: bool = True
+    plug_in: Callable[[BinnedCounts], float] | None = None
+    joint: Callable[..., Floats | None] | None = None
+    reference: str = ""
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"`function` must be a function of BinDraws, not {type(self.function).__name__}.")
+        if self.better is not None:
+            _checks.one_of("better", self.better, ("smaller", "larger", "nearest zero"))
+        if isinstance(self.needs, str):
+            raise TypeError(f"`needs` must be a set, as in {{{self.needs!r}}}, not a string.")
+        for need in self.needs:
+            _checks.one_of("needs", need, NEEDS)
+        if not isinstance(self.bounds, tuple) or len(self.bounds) != 2 or not self.bounds[0] < self.bounds[1]:
+            raise ValueError(f"`bounds` must be (smallest, largest) with smallest < largest; not {self.bounds!r}.")
+        if not self.title:
+            object.__setattr__(self, "title", self.symbol)
+
+    def draw(self, bins: BinDraws, counts: BinnedCounts, *, rng: Any = None) -> Draws:
+        """Draw the quantity from the bins of one evaluation.
+
+        Parameters
+        ----------
+        bins : BinDraws
+            Draws of the bins.
+        counts : BinnedCounts
+            The counts behind them.
+        rng : None, int, SeedSequence or Generator
+            Randomness, for estimands whose `needs` are not empty.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,), or (n_draws, n_points) for a curve.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the function returns another shape, or values that are not finite.
+        """
+        drawn = self.function(bins, counts, rng=rng) if self.needs else self.function(bins)
+        values = np.asarray(drawn)
+        shape = (len(bins),) if self.coordinate is None else (len(bins), len(self.coordinate[1]))
+        if values.shape != shape or values.dtype.kind not in "fiu":
+            each = "one number" if self.coordinate is None else f"{shape[-1]} numbers"
+            raise TypeError(
+                f"`estimand` {self.name!r} must return {each} per draw, shape {shape}; it returned {values.dtype} of "
+                f"shape {values.shape}."
+            )
+        bad = ~np.isfinite(values)
+        if bad.any():
+            _checks.refuse(f"estimand {self.name}", "must be finite in every draw", bad, values)
+        return drawn if isinstance(drawn, Draws) else Draws(values.astype(np.float64), self.name)
+
+    def badness(self, values: Floats) -> Floats:
+        """Map values to numbers of which the smallest is the best.
+
+        Parameters
+        ----------
+        values : ndarray
+            Draws.
+
+        Returns
+        -------
+        ndarray
+            The values themselves if smaller is better, their negative if larger is better, their absolute values if
+            the value nearest zero is best.
+
+        Raises
+        ------
+        ValueError
+            If no value is better than another.
+        """
+        if self.better is None:
+            raise ValueError(
+                f"`estimand` {self.name!r} has no better direction, so its values cannot be ranked; set `better=` in "
+                "its Estimand."
+            )
+        return np.abs(values) if self.better == "nearest zero" else -values if self.better == "larger" else values
+
+    def words(self, target: str) -> str:
+        """Words that follow "the" in a sentence about rows of this target.
+
+        Confidence in a prediction can be called over- or under-confident. For the probability of an event these words
+        mislead: an under-confident classifier states small probabilities too high and large ones too low.
+
+        Examples
+        --------
+        >>> registered()["overconfidence"].words("top-label"), registered()["overconfidence"].words("event")
+        ('over-confidence', 'error of probabilities stated too high')
+        """
+        return f"error of probabilities {self.stated}" if self.stated and target in EVENTS else self.symbol
+
+    def row_label(self, target: str) -> str:
+        """Label of the row of a printed table: the name, or the words of a one-sided error of an event.
+
+        Examples
+        --------
+        >>> registered()["overconfidence"].row_label("top-label"), registered()["overconfidence"].row_label("event")
+        ('overconfidence', 'stated too high')
+        """
+        return self.stated if self.stated and target in EVENTS else self.name
+
+    def stated_or_symbol(self, target: str) -> str:
+        """Short label: the symbol, or the words of a one-sided error of an event."""
+        return self.stated if self.stated and target in EVENTS else self.symbol
+
+    def axis_label(self, target: str) -> str:
+        """Label of an axis: name and symbol, or the words.
+
+        Examples
+        --------
+        >>> registered()["ece"].axis_label("event"), registered()["max_error"].axis_label("event")
+        ('Expected Calibration Error (ECE)', 'largest error')
+        """
+        return self.words(target) if self.title == self.symbol else f"{self.title} ({self.symbol})"
+
+    @property
+    def comparative(self) -> str:
+        """Words for a better value: "smaller", "larger" or "nearer to 0"."""
+        return "nearer to 0" if self.better == "nearest zero" else str(self.better)
+
+    def best(self, target: str) -> str:
+        """Words for the best value, as in "smallest ECE" or "signed error nearest to 0"."""
+        words = self.words(target)
+        return f"{words} nearest to 0" if self.better == "nearest zero" else f"{str(self.better)[:-1]}st {words}"
+
+    def available(self, counts: BinnedCounts) -> bool:
+        """Whether the counts hold what the estimand needs."""
+        return "losses" not in self.needs or counts.losses is not None
+
+
+_REGISTRY: dict[str, Estimand] = {}
+
+
+def register_estimand(estimand: Estimand) -> Estimand:
+    """Add an estimand to those that evaluations report and compare.
+
+    Parameters
+    ----------
+    estimand : Estimand
+        The record.
+
+    Returns
+    -------
+    Estimand
+        The same record.
+
+    Raises
+    ------
+    ValueError
+        If the name is no identifier or reserved, or stands for another function; if the name of the coordinate is
+        taken.
+
+    Examples
+    --------
+    To register the same record again changes nothing.
+
+    >>> register_estimand(registered()["ece"]).symbol
+    'ECE'
+    """
+    _load_package()
+    return _add(estimand)
+
+
+def _add(estimand: Estimand) -> Estimand:
+    name, known = estimand.name, _REGISTRY.get(estimand.name)
+    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name) or name.startswith("_"):
+        raise ValueError(
+            f"`name` must be an identifier without a leading underscore, not {name!r}: it is an attribute."
+        )
+    if name in RESERVED:
+        raise ValueError(f"`name` must not be {name!r}, which means something else in an evaluation.")
+    if known is not None and _origin(known) != _origin(estimand):
+        raise ValueError(f"`name` must be new; {name!r} is registered already, for another function.")
+    if estimand.coordinate is not None:
+        _require_own_coordinate(estimand)
+    _REGISTRY[name] = estimand
+    return estimand
+
+
+def _origin(estimand: Estimand) -> tuple[Any, Any]:
+    """Where a function was defined: the same for a notebook cell that runs again."""
+    return getattr(estimand.function, "__module__", None), getattr(estimand.function, "__qualname__", None)
+
+
+def _require_own_coordinate(estimand: Estimand) -> None:
+    """Refuse a coordinate whose name is taken: by a dimension of the bins, or by another curve with other values."""
+    assert estimand.coordinate is not None
+    name, values = estimand.coordinate
+    others = [each.coordinate for each in _REGISTRY.values() if each.coordinate and each.name != estimand.name]
+    if name in RESERVED or any(name == other and values != at for other, at in others):
+        raise ValueError(f"`coordinate` must have a name of its own; {name!r} is taken.")
+
+
+def estimand[F: Callable[..., Any]](symbol: str, **fields: Any) -> Callable[[F], F]:
+    """Register the decorated function as an estimand named after it.
+
+    Parameters
+    ----------
+    symbol : str
+        Words that follow "the" in a sentence.
+    **fields
+        Other fields of `Estimand`.
+
+    Returns
+    -------
+    callable
+        A decorator that returns the function unchanged.
+    """
+
+    def decorate(function: F) -> F:
+        record = Estimand(function.__name__, function, symbol, **fields)
+        # a file of this package is imported by `_load_package`, which other registrations call first
+        _add(record) if function.__module__.startswith("bayescal.estimands.") else register_estimand(record)
+        return function
+
+    return decorate
+
+
+def registered() -> dict[str, Estimand]:
+    """Return all estimands by name, those of this package first.
+
+    Returns
+    -------
+    dict of str to Estimand
+        A copy.
+    """
+    _load_package()
+    return dict(_REGISTRY)
+
+
+@cache
+def _load_package() -> None:
+    """Import the files of this folder, which register their estimands; `errors` first, since tables show its order."""
+    package = import_module("bayescal.estimands")
+    names = sorted(
+        (module.name for module in iter_modules(package.__path__)), key=lambda name: (name != "errors", name)
+    )
+    for name in names:
+        import_module(f"bayescal.estimands.{name}")
+
+
+def is_registered(estimand: Estimand) -> bool:
+    """Return whether the record is the one that its name stands for."""
+    return registered().get(estimand.name) is estimand
+
+
+#: The name of an estimand, its record, or a function of the bins.
+EstimandLike = str | Estimand | Callable[[BinDraws], Any]
+
+
+def as_estimand(given: EstimandLike) -> Estimand:
+    """Return the record of an estimand that is given by its name, as a record, or as a function of the bins.
+
+    Parameters
+    ----------
+    given : str, Estimand or callable
+        The estimand. For an unregistered function, values nearer to zero are better.
+
+    Returns
+    -------
+    Estimand
+        The record.
+
+    Raises
+    ------
+    ValueError
+        If there is no estimand of this name.
+    TypeError
+        If it is none of these.
+    """
+    if isinstance(given, Estimand):
+        return given
+    if isinstance(given, str):
+        _checks.one_of("estimand", given, [*registered()])
+        return registered()[given]
+    if not callable(given):
+        raise TypeError(
+            f"`estimand` must be a name, an Estimand or a function of BinDraws, not {type(given).__name__}."
+        )
+    for known in registered().values():
+        if known.function is given:
+            return known
+    name = getattr(given, "__name__", "estimand")
+    words = name.replace("_", " ")
+    return Estimand(name, given, words, better="nearest zero", bounds=(-np.inf, np.inf), reported=False)
+
+
+def as_scalar(given: EstimandLike) -> Estimand:
+    """As `as_estimand`, for a quantity with one value per draw.
+
+    Parameters
+    ----------
+    given : str, Estimand or callable
+        The estimand.
+
+    Returns
+    -------
+    Estimand
+        The record.
+
+    Raises
+    ------
+    ValueError
+        If it is a curve.
+    """
+    known = as_estimand(given)
+    if known.coordinate is not None:
+        raise ValueError(
+            f"`estimand` {known.name!r} is a curve; its draws are `evaluation.{known.name}`, along "
+            f"{known.coordinate[0]!r}."
+        )
+    return known

@@ -1,0 +1,62 @@
+"""Whole figures: an evaluation or a comparison with all its panels, not known to pyplot."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayescal.report.comparison import plot_comparison
+from bayescal.report.forest import rows_height
+from bayescal.report.posterior import plot_posterior
+from bayescal.report.reliability import plot_reliability
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.comparison import Comparison
+from bayescal.results.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Figure":
+    """Draw, for each evaluation, its reliability diagram and its posterior side by side.
+
+    Parameters
+    ----------
+    evaluations : mapping of str to evaluation
+        Titles (may be empty) and results, from top to bottom. The classwise result, which has a reliability diagram
+        for every class, shows its posterior alone.
+
+    Returns
+    -------
+    matplotlib Figure
+        A figure that pyplot does not manage, so it need not be closed.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 5.4 * len(evaluations)), layout="constrained")
+    rows = figure.subfigures(len(evaluations), 1, squeeze=False)[:, 0]
+    posteriors = []
+    for row, (title, evaluation) in zip(rows, evaluations.items(), strict=True):
+        if title:
+            row.suptitle(title, x=0.01, ha="left", fontsize="x-large", fontweight="bold")
+        if isinstance(evaluation, ClasswiseEvaluation):
+            posteriors.append(plot_posterior(evaluation, row.subplots()))
+            continue
+        left, right = row.subplots(1, 2, width_ratios=[5, 6])
+        plot_reliability(evaluation, left)
+        posteriors.append(plot_posterior(evaluation, right))
+    low, high = np.transpose([ax.get_xlim() for ax in posteriors])
+    for ax in posteriors:
+        ax.set_xlim(low.min(), high.max())  # all posteriors share one scale
+    return figure
+
+
+def comparison_picture(comparison: Comparison, estimand: str) -> "Figure":
+    """Draw what `bayescal.plot_comparison` draws, in a figure of that size, not known to pyplot."""
+    from matplotlib.figure import Figure
+
+    height = rows_height(comparison.names)
+    size = (6.6, 4.7 + height) if len(comparison.names) == 2 else (9.0, min(2.4 + 2 * height, 20.0))
+    figure = Figure(figsize=size, layout="tight")
+    plot_comparison(comparison, figure.subplots(), estimand=estimand)
+    return figure

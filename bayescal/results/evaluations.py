@@ -1,0 +1,350 @@
+"""Evaluations: several evaluations along one axis, with joint draws of every estimand, and who is best."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal import _checks, _render
+from bayescal._draws import Draws
+from bayescal.estimands.estimand import EstimandLike, as_estimand, as_scalar, is_registered
+from bayescal.results.comparable import checked_rope, p_smallest, tied_ranks
+from bayescal.results.evaluation import Evaluation
+
+Floats = NDArray[np.float64]
+#: Default half-width of the region of practical equivalence, in units of the estimand.
+ROPE = 0.01
+
+
+class Evaluations(_render.Presented, ABC):
+    """Several evaluations along one axis: classifiers, groups, classes, or times.
+
+    Subclasses state the labels, how to get one evaluation, and how draws of one estimand are tied. Differences,
+    probabilities of being the best and ranks follow from the joint draws.
+    """
+
+    #: What one evaluation is: "model", "group" or "class".
+    axis: str
+
+    @property
+    @abstractmethod
+    def labels(self) -> tuple[Any, ...]:
+        """Labels of the evaluations, in order."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The labels in words, for printing."""
+        return tuple(map(str, self.labels))
+
+    @abstractmethod
+    def _evaluation(self, label: Any) -> Evaluation:
+        """Return the evaluation of a label that exists."""
+
+    @abstractmethod
+    def _joint_values(self, estimand: EstimandLike) -> Floats:
+        """Draw an estimand of all evaluations jointly, shape (n_draws, n)."""
+
+    def _rope(self) -> float:
+        return ROPE
+
+    @cached_property
+    def _joint(self) -> dict[str, Floats]:
+        """Joint draws of registered estimands that were asked for."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_last"}  # functions have no pickle
+
+    def __getitem__(self, label: Any) -> Evaluation:
+        """Return one evaluation, by its label."""
+        if label not in self.labels:
+            near = _checks.did_you_mean(str(label), self.labels)
+            raise KeyError(f"no {self.axis} {label!r} among {list(self.labels)[:10]!r}.{near}")
+        return self._evaluation(label)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def draws(self, estimand: EstimandLike = "ece") -> Draws:
+        """Joint draws of an estimand of all evaluations.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            Its name, its record, or a function of the bins.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws, n), in the order of `labels`.
+        """
+        known = as_scalar(estimand)
+        if is_registered(known):
+            if known.name not in self._joint:
+                self._joint[known.name] = self._joint_values(known)
+            values = self._joint[known.name]
+        else:  # only the last one is kept: 50 functions would keep 50 arrays
+            given, values = self.__dict__.get("_last", (None, None))
+            if given is not estimand:
+                values = self._joint_values(known)
+                self.__dict__["_last"] = estimand, values
+        return Draws(values, f"{known.name} by {self.axis}")
+
+    def badness(self, estimand: EstimandLike = "ece") -> Floats:
+        """Joint draws on a scale on which smaller is better.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        ndarray, shape (n_draws, n)
+            The draws if smaller is better, their negatives if larger is better, their absolute values if the value
+            nearest zero is the best.
+        """
+        return as_estimand(estimand).badness(self.draws(estimand).values)
+
+    def difference(self, first: Any = None, second: Any = None, estimand: EstimandLike = "ece") -> Draws:
+        """Draws of an estimand of the first evaluation minus that of the second.
+
+        Parameters
+        ----------
+        first, second : label, optional
+            Labels of two evaluations; may be omitted if there are only two.
+        estimand : str, Estimand or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,); negative means that the first value is smaller. A signed estimand keeps its sign here,
+            while `decide` compares absolute values.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such label, or more than two evaluations and no labels are given.
+        """
+        i, j = self._pair(first, second)
+        values = self.draws(estimand).values
+        return Draws(values[:, i] - values[:, j], f"{as_estimand(estimand).name}: {self.names[i]} - {self.names[j]}")
+
+    def decide(
+        self, first: Any = None, second: Any = None, *, rope: float | None = None, estimand: EstimandLike = "ece"
+    ) -> dict[str, float]:
+        """Probabilities that one evaluation is better, that the other is, and that they are practically equal.
+
+        Parameters
+        ----------
+        first, second : label, optional
+            Labels of two evaluations; may be omitted if there are only two.
+        rope : float, optional
+            Half-width of the region of practical equivalence; by default that of the comparison, or 0.01.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand; absolute values are compared if the value nearest zero is the best.
+
+        Returns
+        -------
+        dict of str to float
+            ``p_left`` (the first is better by more than the rope), ``p_rope`` (the difference is within the rope),
+            ``p_right`` (the second is better by more); with ``_mcse`` added, the Monte Carlo standard error of each.
+            The three add up to 1.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label, or `rope` is negative.
+        """
+        width = self._rope() if rope is None else checked_rope(rope)
+        i, j = self._pair(first, second)
+        badness = self.badness(estimand)
+        gap = badness[:, i] - badness[:, j]
+        shares = {
+            "p_left": float((gap < -width).mean()),
+            "p_rope": float((np.abs(gap) <= width).mean()),
+            "p_right": float((gap > width).mean()),
+        }
+        return shares | {f"{name}_mcse": float(np.sqrt(p * (1 - p) / len(gap))) for name, p in shares.items()}
+
+    def rope_curve(
+        self, widths: ArrayLike, first: Any = None, second: Any = None, estimand: EstimandLike = "ece"
+    ) -> Floats:
+        """Probability of practical equivalence as a function of the half-width of its region.
+
+        Parameters
+        ----------
+        widths : array-like
+            Half-widths, >= 0, in units of the estimand.
+        first, second : label, optional
+            Labels of two evaluations; may be omitted if there are only two.
+        estimand : str, Estimand or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        ndarray
+            Probability that the absolute difference is at most each width.
+
+        Raises
+        ------
+        ValueError
+            If a width is negative or not finite.
+        """
+        widths = np.asarray(widths, dtype=np.float64)
+        bad = ~(np.isfinite(widths) & (widths >= 0))
+        if bad.any():
+            _checks.refuse("widths", "must be finite and >= 0", bad, widths)
+        i, j = self._pair(first, second)
+        badness = self.badness(estimand)
+        gap = np.sort(np.abs(badness[:, i] - badness[:, j]))
+        return np.searchsorted(gap, widths, side="right") / len(gap)
+
+    def p_best(self, estimand: EstimandLike = "ece") -> dict[Any, float]:
+        """Probability that each evaluation is the best; those that tie in a draw share it equally.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        dict of label to float
+            Probabilities that add up to 1.
+        """
+        return self._by_label(p_smallest(self.badness(estimand)))
+
+    def p_worst(self, estimand: EstimandLike = "ece") -> dict[Any, float]:
+        """Probability that each evaluation is the worst; those that tie in a draw share it equally.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        dict of label to float
+            Probabilities that add up to 1.
+        """
+        return self._by_label(p_smallest(-self.badness(estimand)))
+
+    def expected_ranks(self, estimand: EstimandLike = "ece") -> dict[Any, float]:
+        """Posterior mean of the rank of each evaluation, 1 being the best; those that tie share their mean rank.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        dict of label to float
+            Mean ranks from 1 to the number of evaluations.
+        """
+        order, start, end = tied_ranks(self.badness(estimand))
+        summed = np.bincount(order.ravel(), weights=((start + 1 + end) / 2).ravel())
+        return self._by_label(summed / len(order))
+
+    def rank_probabilities(self, estimand: EstimandLike = "ece") -> Floats:
+        """Probability of every rank of every evaluation; those that tie in a draw share their ranks equally.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        ndarray, shape (n, n)
+            Row: an evaluation, in the order of `labels`. Column: a rank, the first being the best. Rows and columns
+            add up to 1.
+        """
+        order, start, end = tied_ranks(self.badness(estimand))
+        n_draws, size = order.shape
+        share = 1 / (end - start)
+        # a tie takes the ranks start ... end - 1: add its share at one end and subtract it at the other, then cumulate
+        steps = np.zeros((size, size + 1))
+        for place, sign in ((start, 1), (end, -1)):
+            cell = (order * (size + 1) + place).ravel()
+            steps += sign * np.bincount(cell, weights=share.ravel(), minlength=steps.size).reshape(steps.shape)
+        return np.clip(steps.cumsum(axis=1)[:, :-1] / n_draws, 0, 1)
+
+    def each(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Return one dict per evaluation, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        list of dict
+            Keys ``model``, ``group`` or ``class`` (the label), mean, sd, low, high, p_best and rank.
+        """
+        drawn = self.draws(estimand)
+        low, high = drawn.interval(prob)
+        best, ranks = self.p_best(estimand), self.expected_ranks(estimand)
+        columns = zip(self.labels, drawn.mean(), drawn.sd(), low, high, strict=True)
+        return [
+            {self.axis: label, "mean": float(m), "sd": float(s), "low": float(lo), "high": float(hi)}
+            | {"p_best": best[label], "rank": ranks[label]}
+            for label, m, s, lo, hi in columns
+        ]
+
+    def pairs_table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Return the decision table as data: one dict per pair, the better evaluation first.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        list of dict
+            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`. The
+            evaluation ``first`` has the better expected rank.
+        """
+        return self._rows(combinations(self._in_order(estimand), 2), prob, estimand)
+
+    def _rows(self, pairs: Iterable[tuple[Any, Any]], prob: float, estimand: EstimandLike) -> list[dict[str, Any]]:
+        rows = []
+        for first, second in pairs:
+            difference = self.difference(first, second, estimand)
+            low, high = difference.interval(prob)
+            about = {"first": first, "second": second, "mean": difference.mean(), "sd": difference.sd()}
+            rows.append({**about, "low": low, "high": high, **self.decide(first, second, estimand=estimand)})
+        return rows
+
+    def _in_order(self, estimand: EstimandLike) -> tuple[Any, ...]:
+        """Return the labels from the best expected rank to the worst; ties keep the given order."""
+        return tuple(sorted(self.labels, key=self.expected_ranks(estimand).__getitem__))
+
+    def _by_label(self, values: Floats) -> dict[Any, float]:
+        return dict(zip(self.labels, values.tolist(), strict=True))
+
+    def _pair(self, first: Any, second: Any) -> tuple[int, int]:
+        """Return the positions of two evaluations."""
+        labels = list(self.labels)
+        if first is None and second is None and len(labels) == 2:
+            return 0, 1
+        if first is None or second is None:
+            raise TypeError(f"name two of the {self.axis}s: {labels}.")
+        for name, label in (("first", first), ("second", second)):
+            _checks.one_of(name, label, labels)
+        return labels.index(first), labels.index(second)
