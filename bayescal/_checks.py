@@ -75,7 +75,7 @@ def refuse(
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found wrong with the values of an argument: to be told, or to be added to what other batches bring.
+    """Invalid values of an argument in one batch; findings of several batches can be added before one is reported.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def probabilities(name: str, values: Array) -> Array:
 
 
 def scale_hint(low: float, high: float, logits: str = "Logits? Pass `logits=True`.") -> str:
-    """What numbers outside [0, 1] may be; `logits` is what to do with log odds."""
+    """Suggest what numbers outside [0, 1] may be; `logits` is the advice for log odds."""
     if low < 0:
         return logits
     if 1.5 < high <= 100:

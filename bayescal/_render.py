@@ -104,7 +104,7 @@ def printable[**P](sentence: Callable[P, str]) -> Callable[P, str]:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What is shown of a result: a sentence, its specification, a table, remarks.
+    """Content of a printed result: a sentence, its specification, a table, remarks.
 
     Control characters are escaped and very long texts are shortened; see `visible` and `cut`.
 

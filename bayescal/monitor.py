@@ -95,7 +95,7 @@ class CalibrationMonitor(_render.Presented):
 
     @property
     def target(self) -> str:
-        """What outcome and confidence mean."""
+        """The question that outcome and confidence answer, as for `evaluate`."""
         return self._held.target
 
     @property
@@ -395,7 +395,7 @@ class CalibrationMonitor(_render.Presented):
             raise ValueError(f"'{path}': {problem}") from problem
 
     def sheet(self) -> _render.Sheet:
-        """What printing shows, as data."""
+        """Return the sentence, table and remarks that printing shows, as data."""
         held = self._held
         rows = []
         for k in sorted(held.counts)[-PRINTED:]:

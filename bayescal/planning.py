@@ -414,7 +414,7 @@ def _nearest(sizes: list[int], log_rows: float) -> int:
 
 @contextmanager
 def _bar(shown: bool, total: int) -> Iterator[Callable[[], None]]:
-    """What to call after every simulation: moves a bar on the terminal if asked."""
+    """Yield a function to call after each simulation, which moves a progress bar if asked."""
     if not shown:
         yield lambda: None
         return

@@ -169,3 +169,12 @@ def test_a_first_session():
     assert counts.n_rows == 3
     posterior = bayescal.dirichlet_posterior(counts, alpha="perks")
     assert bayescal.ece(posterior.sample(100, rng=1)).values.shape == (100,)
+
+
+def test_docstrings_name_their_subject():
+    """None begins with "What", "Who" or "Of", which stand for a noun that the reader has to find."""
+    for file in Path(bayescal.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                first = (ast.get_docstring(node) or "").split(" ")[0]
+                assert first not in ("What", "Who", "Of"), f"{file.name}: {getattr(node, 'name', 'module')}"

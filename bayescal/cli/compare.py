@@ -33,7 +33,7 @@ PAIR = 24
 
 @dataclass(frozen=True)
 class Request:
-    """What was typed.
+    """Arguments of the command.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def _parameters(
     comparison: Comparison,
     asked: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What would have to be typed to get the same result."""
+    """Return the arguments that give the same result."""
     first = next(iter(comparison.evaluations.values()))
     return {
         "files": [file.name for file in request.files],

@@ -122,7 +122,7 @@ def _each_once(files: Sequence[Path]) -> None:
 
 @contextmanager
 def _of(file: Path, files: Sequence[Path]) -> Iterator[None]:
-    """Of several files, say in which one something is wrong."""
+    """Add the name of the file to error messages if there are several files."""
     try:
         yield
     except (ValueError, TypeError) as problem:

@@ -106,7 +106,7 @@ def count_stream_of_classes(
 
 
 class _AllRows:
-    """What is found in blocks, said once, as if all rows had been looked at together."""
+    """Findings of all blocks, reported once, as if all rows had been checked together."""
 
     def __init__(self) -> None:
         self._rows: list[int] = []
@@ -115,7 +115,7 @@ class _AllRows:
 
     @contextmanager
     def block(self, rows: int) -> Iterator[None]:
-        """What is wrong with the values of so many further rows is kept for the end."""
+        """Keep the findings about the next block until all rows are read."""
         problem = rounding = None
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -23,7 +23,7 @@ MARKED = 3
 
 @dataclass(frozen=True)
 class Request:
-    """What was typed; None where the default of `coverage_study` is meant.
+    """Arguments of the command; None stands for the default of `coverage_study`.
 
     Parameters
     ----------

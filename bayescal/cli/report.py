@@ -65,7 +65,7 @@ def evaluate_file(request: Request) -> tuple[Evaluation | ClasswiseEvaluation, d
 
 
 def _evaluate_counted(request: Request) -> tuple[Evaluation, dict[str, Any]]:
-    """What the posterior says of rows that have been counted."""
+    """Evaluate counted rows."""
     of_rows = {**request.columns, **{k: request.asked.get(k) for k in ("target", "binning", "logits")}}
     refuse("go with rows, and this file holds counts of them", of_rows)
     known = {k: v for k, v in request.asked.items() if v is not None and k in ("model", "sub_models", "draws")}
@@ -85,7 +85,7 @@ def _evaluate_counted(request: Request) -> tuple[Evaluation, dict[str, Any]]:
 
 
 def _evaluate(stream: RowStream, asked: Mapping[str, Any], seed: int) -> Evaluation | ClasswiseEvaluation:
-    """What `bayescal.evaluate` says of all rows."""
+    """Evaluate all rows, as `bayescal.evaluate` does."""
     known = {"model": asked["model"], **sub_models_of(asked), "draws": asked["draws"], "rng": seed}
     _checks.one_of("binning", asked["binning"], BINNINGS)
     question = Question(asked["target"], asked["bins"], asked["binning"], asked["logits"])
@@ -121,7 +121,7 @@ def _parameters(
     evaluation: Evaluation | ClasswiseEvaluation,
     asked: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What would have to be typed to get the same result."""
+    """Return the arguments that give the same result."""
     first = evaluation.counts if isinstance(evaluation, Evaluation) else evaluation.counts[0]
     return {
         "file": request.file.name,

@@ -1,4 +1,4 @@
-"""What was typed: which columns of a file hold what, and what is asked of them."""
+"""Arguments of the commands: the columns of a file, and the question."""
 
 import csv
 import io
@@ -32,13 +32,13 @@ class Columns:
         )
 
     def called(self, weights: str | None) -> dict[str, str]:
-        """What messages call the arguments of `evaluate` that hold rows."""
+        """Names of the arguments of `evaluate` that hold rows, for messages."""
         return called_columns(self.label, self.prob, self.prob_prefix, weights)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What was typed.
+    """Arguments of the command.
 
     Parameters
     ----------

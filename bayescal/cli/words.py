@@ -96,7 +96,7 @@ def say(kind: str, style: str, message: str) -> None:
 
 
 def called_columns(label: str, prob: str | None, prob_prefix: str | None, weights: str | None) -> dict[str, str]:
-    """What messages call the arguments that hold rows, for `translated`."""
+    """Return the names of the arguments that hold rows, for `translated`."""
     probabilities = f"column {prob!r}" if prob is not None else f"the matrix of columns '{prob_prefix}*'"
     return {"y_true": f"column {label!r}", "y_prob": probabilities, "weights": f"column {weights!r}"}
 

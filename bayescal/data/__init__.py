@@ -1,1 +1,1 @@
-"""What came in: predictions, data frames, files."""
+"""Input: predictions, data frames, files."""

@@ -115,7 +115,7 @@ def unambiguous_integers(name: str, values: Array) -> None:
 
 
 def strings_need_classes(name: str, labels: Array, example: str) -> str:
-    """What to say of labels that are text."""
+    """Return the error message for labels that are text."""
     shown = ", ".join(quoted(str(v)) for v in np.unique(labels)[:4])
     return f"`{name}` holds string labels ({shown}); say what they mean with {example}."
 

@@ -20,7 +20,7 @@ LABEL_SHOWN = 80
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What `evaluate` takes, read from a file.
+    """Labels, probabilities and weights, read from a file.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Places:
 
 
 def places_of(asked: ModelColumns, row_columns: tuple[str | None, str | None], classes: Sequence[str] | None) -> Places:
-    """What to read for a model; `row_columns` are those of weights and of keys."""
+    """Return the columns to read for a model; `row_columns` are those of weights and of keys."""
     weights, key = row_columns
     names: tuple[Any, ...] | None = None if classes is None else tuple(classes)
     if asked.prob_prefix is not None:
@@ -172,7 +172,7 @@ def places_of(asked: ModelColumns, row_columns: tuple[str | None, str | None], c
 
 
 def rows_of(asked: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], Array]) -> Rows:
-    """What was read, put together."""
+    """Combine the columns that were read."""
     probs = [read[column] for column in place.probs]
     labels = read[place.label]
     return Rows(

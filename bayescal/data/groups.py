@@ -228,7 +228,7 @@ def _as_categories(labels: list[Any], of_row: Ints, categories: list[Any] | None
 
 
 def _name(by: Any) -> str:
-    """Of a column its name, of a frame the names of its columns."""
+    """Return the name of a column, or the names of the columns of a frame."""
     name = getattr(by, "name", None)
     if isinstance(name, str) and name:
         return name

@@ -84,7 +84,7 @@ def read_models(
 def _places(
     models: Mapping[str, ModelColumns], row_columns: tuple[str | None, str | None], classes: Sequence[str] | None
 ) -> dict[str, Places]:
-    """What to read for each model; where classes come from the names of columns, they are those of the first.
+    """Return the columns to read for each model; classes from column names are those of the first model.
 
     `row_columns` are the columns of weights and of keys.
     """
@@ -105,7 +105,7 @@ def _places(
 
 @contextmanager
 def _named(source: Source, several: bool) -> Iterator[None]:
-    """Of several files, say in which one something is wrong."""
+    """Add the name of the file to error messages if there are several files."""
     try:
         yield
     except ValueError as problem:

@@ -1,4 +1,4 @@
-"""What can be wrong with a row, found where the row is: one number a row, counted with the rest and refused by kind."""
+"""Row validation as engine expressions: one state per row, counted in the same query and reported by kind."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 class Edges(Protocol):
-    """What a query must know of the bins."""
+    """Bins, as the query needs them."""
 
     @property
     def kind(self) -> str:
@@ -171,7 +171,7 @@ class _Query:
         return frame.select(*chosen)
 
     def _states(self, frame: Any) -> Any:
-        """What is wrong with a row; what is wrong becomes harmless, for no engine need leave out a branch."""
+        """Add the state of each row, and replace invalid values, because an engine may evaluate every branch."""
         states, safe = [], []
         for i in self.numbers:
             c, z = nw.col(f"c{i}"), nw.col(f"z{i}")

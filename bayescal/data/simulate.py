@@ -385,7 +385,7 @@ def _sample(population: Any, n_rows: int, rng: np.random.Generator) -> Floats:
 
 
 def _unit_interval(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
-    """What a callable returned: an array of the shape expected, in [0, 1]."""
+    """Check the values that a callable returned: the expected shape, in [0, 1]."""
     array = np.asarray(values, dtype=np.float64)
     if array.shape != shape:
         raise ValueError(f"`{name}` must return an array of shape {shape}, not {array.shape}.")

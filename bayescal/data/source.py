@@ -269,7 +269,7 @@ class Source(ABC):
 
 
 def _chunks(found: Any, vectors: int) -> Iterator[list[Any]]:
-    """What the engine finds, as it finds it."""
+    """Yield chunks of the result as the engine returns them."""
     while len(frame := found.fetch_df_chunk(vectors)):
         yield [_masked(frame[name]) for name in frame.columns]
 
@@ -348,6 +348,6 @@ def identifier(name: str) -> str:
 
 
 def first_line(problem: Exception | None) -> str:
-    """What an engine says of a problem, without its kind and its advice."""
+    """Return the first line of an engine's message, without the kind of the error."""
     said = str(problem).strip().splitlines()[0] if str(problem).strip() else "unknown problem"
     return re.sub(r"^(\w+ )+Error: ", "", said).rstrip(".")

@@ -177,7 +177,7 @@ def _points(cells: Cells) -> tuple[Floats, Floats]:
 
 
 def _log_density(bins: DriftingBins, frame: Frame, cells: Cells, log_likelihood: LogLikelihood) -> Floats:
-    """Of prior and likelihood at the nodes, shape (n_cells, ORDER, ORDER)."""
+    """Log density of prior and likelihood at the nodes, shape (n_cells, ORDER, ORDER)."""
     t, s = _points(cells)
     a = frame.intercept(t, s)
     s = np.broadcast_to(s, a.shape)

@@ -74,7 +74,7 @@ class Bins:
 
     @cached_property
     def step(self) -> float:
-        """What steps are multiplied by."""
+        """Factor of all steps."""
         return FEW_BINS_STEP if len(self.drifting.n) <= FEW_BINS else 1.0
 
     @cached_property

@@ -79,7 +79,7 @@ class ShrinkagePosterior:
 
     @property
     def confidence(self) -> Floats:
-        """What accuracies are compared with, shape (n_bins,): the mean confidences; midpoints where a bin is empty."""
+        """Confidences that accuracies are compared with, shape (n_bins,): means, or midpoints of empty bins."""
         return self._bins.confidence
 
     @property

@@ -1,1 +1,1 @@
-"""What is shown: pictures."""
+"""Plots and documents of results."""

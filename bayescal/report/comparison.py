@@ -44,7 +44,7 @@ WRITTEN, EMPTY = 10, 0.01
 
 @dataclass(frozen=True, eq=False)
 class ComparisonShapes:
-    """What `plot_comparison` shows.
+    """Content of a comparison plot.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ def _limits(low: float, high: float, rope: float) -> tuple[float, float]:
 
 
 def _draw_sides(ax: "Axes", limits: tuple[float, float], rope: float, left: str, right: str) -> None:
-    """What it means to lie on either side of the rope; the rope itself is grey."""
+    """Colour both sides of the region of practical equivalence, which itself is grey."""
     ax.axvspan(limits[0], -rope, color=left, alpha=0.10, linewidth=0, zorder=0)
     ax.axvspan(-rope, rope, color=GREY, alpha=0.22, linewidth=0, zorder=0, gid="rope")
     ax.axvspan(rope, limits[1], color=right, alpha=0.10, linewidth=0, zorder=0)
@@ -331,7 +331,7 @@ def _write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> No
 
 
 def _sides_in_words(ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes, size: float) -> list[str]:
-    """Who is better on the left, in the middle, on the right, and how probable that is."""
+    """Return the words above the difference: which model is better on each side, with its probability."""
     third = int(0.9 * characters(ax, size) / 3)
     left, equal, right = (f"P {_render.probability(float(p))}" for p in shapes.decided[0])
     first, second = (wrapped(f"{name} better", third) for name in names)

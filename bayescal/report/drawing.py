@@ -1,4 +1,4 @@
-"""What all pictures share: colours, the axes they are drawn on, the headline above them."""
+"""Colours, axes and headlines that all plots share."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -36,7 +36,7 @@ ROOM = (4.0, 1.4)
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """What a forest plot shows, row by row from the top.
+    """Content of a forest plot, row by row from the top.
 
     Parameters
     ----------
@@ -275,5 +275,5 @@ def axis_label(estimand: EstimandLike, target: str) -> str:
 
 
 def key(prob: float) -> str:
-    """What dots and bars are."""
+    """Explain the dots and bars."""
     return f"dot: mean, bars: {100 * INNER:g} % and {100 * prob:g} % intervals"

@@ -21,7 +21,7 @@ ROOM = (4.0, 3.2)
 
 @dataclass(frozen=True, eq=False)
 class PosteriorShapes:
-    """What `plot_posterior` shows.
+    """Content of a posterior plot.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ ROOM = (4.0, 3.6)
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityPoints:
-    """What a reliability diagram shows: one entry for each occupied bin, in the order of the bins.
+    """Content of a reliability diagram: one entry per occupied bin, in the order of the bins.
 
     Parameters
     ----------

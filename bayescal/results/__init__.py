@@ -1,1 +1,1 @@
-"""What came out: records of results, their numbers and their words."""
+"""Records of results: numbers and sentences."""

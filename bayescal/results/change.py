@@ -1,4 +1,4 @@
-"""What the change between a reference and now holds and how it presents itself."""
+"""Change: a comparison of now with a reference period."""
 
 from dataclasses import dataclass
 
@@ -88,7 +88,7 @@ class Change(Comparison):
 
     @property
     def spec(self) -> str:
-        """What was compared and how, on one line."""
+        """Rows, target, bins and model, on one line."""
         times = ", against ".join(
             f"{name} {self.spans[name]}, N = {evaluation.counts.n_rows}"
             for name, evaluation in self.evaluations.items()
@@ -97,7 +97,7 @@ class Change(Comparison):
         return f"{times}: {now.counts.target} ECE, {now.counts.bins}, {now.model} model, rope {self.rope:g}"
 
     def sheet(self) -> _render.Sheet:
-        """What printing shows, as data."""
+        """Return the sentence, table and remarks that printing shows, as data."""
         rows = []
         for name in reversed(self.names):
             evaluation = self[name]

@@ -1,4 +1,4 @@
-"""What a classwise evaluation holds: one binary problem per class, and their means."""
+"""ClasswiseEvaluation: one binary problem per class, and the means over classes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -136,7 +136,7 @@ class ClasswiseEvaluation(Evaluations):
 
     @property
     def question(self) -> str:
-        """What was asked of what."""
+        """Target, bins, rows and model, in words."""
         return wording.question(f"classwise ECE (mean of {len(self)} classes)", self.counts, self.model, self.prior)
 
     @cached_property
@@ -199,7 +199,7 @@ class ClasswiseEvaluation(Evaluations):
         )
 
     def sheet(self) -> _render.Sheet:
-        """What printing shows, as data."""
+        """Return the sentence, table and remarks that printing shows, as data."""
         rows = [[row["quantity"], *(_render.number(v) for v in list(row.values())[1:])] for row in self.table()]
         shown, remarks = rows, []
         if len(rows) > 22:

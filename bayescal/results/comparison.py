@@ -1,4 +1,4 @@
-"""What a comparison of several models holds and how it presents itself."""
+"""Comparison: the joint posterior of several classifiers."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -239,7 +239,7 @@ class Comparison(Evaluations):
 
     @property
     def spec(self) -> str:
-        """What was compared and how, on one line."""
+        """Rows, target, bins and model, on one line."""
         first = next(iter(self.evaluations.values()))
         rows = "the same rows" if self.pairs is not None else "different rows, independent"
         sizes = sorted({e.counts.n_rows for e in self.evaluations.values()})
@@ -250,7 +250,7 @@ class Comparison(Evaluations):
         )
 
     def sheet(self) -> _render.Sheet:
-        """What printing shows, as data."""
+        """Return the sentence, table and remarks that printing shows, as data."""
         rows = []
         best, *others = self._in_order("ece")
         pairs = list(combinations((best, *others), 2))

@@ -1,4 +1,4 @@
-"""What an evaluation holds and how it presents itself."""
+"""Evaluation: the result for one classifier and one binary question."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -197,7 +197,7 @@ class Evaluation(_render.Presented):
 
     @property
     def question(self) -> str:
-        """What was asked of what: target, bins, rows, model."""
+        """Target, bins, rows and model, in words."""
         return wording.question(f"{self.counts.target} ECE", [self.counts], self.model, self.posterior.prior)
 
     @cached_property
@@ -331,7 +331,7 @@ class Evaluation(_render.Presented):
         )
 
     def sheet(self) -> _render.Sheet:
-        """What printing shows, as data."""
+        """Return the sentence, table and remarks that printing shows, as data."""
         d = wording.decimals(self.ece)
         rows = [
             [registered()[name].row_label(self.counts.target), *(_render.number(v, d) for v in numbers)]

@@ -1,4 +1,4 @@
-"""What an evaluation by groups holds: one evaluation a group, beside that of all rows."""
+"""GroupedEvaluation: one evaluation per group, and that of all rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -238,7 +238,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     @property
     @_render.printable
     def spec(self) -> str:
-        """What was evaluated and how, on one line."""
+        """Groups, target, bins and model, on one line."""
         sizes = sorted(evaluation.counts.n_rows for evaluation in self.groups.values())
         each = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
         by = "" if self.name == UNNAMED else f" by {self.name}"
@@ -247,7 +247,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         )
 
     def sheet(self) -> _render.Sheet:
-        """What printing shows, as data."""
+        """Return the sentence, table and remarks that printing shows, as data."""
         shown = [("all rows", self.overall), *zip(self.names, self.groups.values(), strict=True)][: PRINTED + 1]
         rows = []
         for name, evaluation in shown:

@@ -1,4 +1,4 @@
-"""What a plan of a test set holds and how it presents itself."""
+"""Plan: how many labels reach a goal."""
 
 import math
 from dataclasses import dataclass
@@ -125,12 +125,12 @@ class Plan(_render.Presented):
 
     @property
     def spec(self) -> str:
-        """What was planned from what, on one line."""
+        """Pilot, goal and limits, on one line."""
         analysed = "pilot and new rows together" if self.keep_pilot else "new rows alone"
         return f"{self.pilot}; {analysed}, at most {self.largest}"
 
     def sheet(self) -> _render.Sheet:
-        """What printing shows, as data."""
+        """Return the sentence, table and remarks that printing shows, as data."""
         if not self.simulated:
             return _render.Sheet(self.sentence(), self.spec, (), ())
         named = self.verdicts if len(self.verdicts) > 1 else ()

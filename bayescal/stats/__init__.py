@@ -1,1 +1,1 @@
-"""What was counted: deterministic, no random numbers."""
+"""Counts: deterministic, no random numbers."""

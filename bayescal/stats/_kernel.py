@@ -193,7 +193,7 @@ class _Search:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What compiled loops take."""
+        """Arguments of the compiled loops."""
         return self.edges.astype(np.float64), self.middle, self.scale, self.sure, self.table
 
     @property

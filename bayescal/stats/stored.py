@@ -206,7 +206,7 @@ LOSSES = ("losses",)
 
 
 def sums_document(counts: BinnedCounts) -> dict[str, Any]:
-    """What was summed in each bin, without the bins; weights only where one differs from 1."""
+    """Return the sums of each bin, without the bins, and weights only if one differs from 1."""
     return {
         "rows": counts.n_rows,
         "cells": counts.cells.tolist(),

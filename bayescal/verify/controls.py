@@ -24,7 +24,7 @@ SUM_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class ControlResults:
-    """What became of the controls; made by `run_controls`.
+    """Results of `run_controls`.
 
     Parameters
     ----------

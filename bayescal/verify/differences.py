@@ -49,7 +49,7 @@ TRUTH_ROWS = 3_000_000
 
 @dataclass(frozen=True)
 class Stated:
-    r"""What a model states where the true probability is p.
+    r"""Confidence that a model states if the true probability is p.
 
     Two models share the truth, so here it comes first and the confidence follows from it; in `simulate` the confidence
     comes first.
@@ -338,7 +338,7 @@ def _paired_rows(cell: _Cell, rng: np.random.Generator) -> PairedCounts:
 
 
 def _paired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
-    """What `bayescal.compare` says of these rows."""
+    """Compare the models on these rows with `bayescal.compare`."""
     difference = compare_counts({("first", "second"): pair}, draws=draws, rng=rng).difference("first", "second")
     return (*difference.interval(prob), difference.mean())
 

@@ -1,4 +1,4 @@
-"""What a closed form and its PyMC model both say of the bins, under the same names."""
+"""Quantities of the bins from a closed form and from its PyMC model, under the same names."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -182,7 +182,7 @@ def is_probability(quantity: str) -> bool:
 
 
 def _common(bins: BinDraws, errors: Floats, thresholds: tuple[float, ...]) -> dict[str, Any]:
-    """What all models have: the ECE with its distribution function, the other estimands, and the bins."""
+    """Quantities of all models: the ECE with its distribution function, the other estimands, and the bins."""
     # where the confidences are data, a gap is an accuracy less a constant
     of_bins = ("mass", "accuracy", "confidence", "gap") if len(bins.confidence) > 1 else ("mass", "accuracy")
     return {

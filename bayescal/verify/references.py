@@ -68,7 +68,7 @@ class Reference:
 
     @property
     def problems(self) -> list[str]:
-        """What speaks against these chains, in words: divergences, R-hat, effective size; empty if nothing does."""
+        """Problems of these chains in words: divergences, R-hat, effective size; empty if there are none."""
         found = [f"{self.divergences} divergent transitions"] if self.divergences else []
         unmixed = [name for name, row in self.rows.items() if not row["r_hat"] < LARGEST_R_HAT]
         few = [name for name, row in self.rows.items() if not row["ess"] >= SMALLEST_ESS]

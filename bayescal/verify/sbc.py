@@ -31,7 +31,7 @@ class Simulator(Protocol):
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """What is ranked in every bin: fields of `BinDraws`."""
+        """Fields of `BinDraws` that are ranked in every bin."""
 
     @property
     def independent(self) -> tuple[str, ...]:
@@ -51,7 +51,7 @@ class Simulator(Protocol):
 
 
 class Sampled(Protocol):
-    """What `one_by_one` needs of a posterior."""
+    """A posterior that can be sampled, for `one_by_one`."""
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
         """Independent draws of the bins, on axis 0."""

@@ -358,7 +358,7 @@ def _all_bins(mass: Floats, accuracy: Floats, confidence: Floats, behind: dict[s
 
 
 def _cell_log_likelihood(bins: BinDraws, n: Floats, k: Floats) -> Floats:
-    """Of multinomial bins and binomial outcomes."""
+    """Log likelihood of multinomial bins and binomial outcomes."""
     from scipy.special import xlog1py, xlogy
 
     outcome = xlogy(k, bins.accuracy) + xlog1py(n - k, -bins.accuracy)

@@ -1,4 +1,4 @@
-r"""What if the confidences are truncated to their bin, and not their mean? The exact answer, far from ours or near.
+r"""Compare the model of bin means with one of confidences truncated to their bin, whose exact answer is computed.
 
 The reference model says :math:`c_i \sim \mathrm{N}(\mu_b, s_b^2)`, with :math:`\mu_b` confined to the bin. That is
 conjugate, and the mean confidence of the bin is :math:`\mu_b`. A *truncated likelihood* says that each :math:`c_i` is

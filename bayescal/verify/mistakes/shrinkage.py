@@ -209,7 +209,7 @@ class _Residual:
         return _with_accuracy(drawn, accuracy)
 
     def _tau(self, posterior: ShrinkagePosterior, h: Floats, n: Floats, k: Floats, rng: np.random.Generator) -> Floats:
-        """Of each bin, by inversion of its posterior on nodes that are equally probable under the prior."""
+        """Draw tau of each bin by inversion of its posterior, on nodes that are equally probable under the prior."""
         from scipy.special import betaln
 
         place = (np.arange(TAU_NODES) + rng.random((len(h), TAU_NODES))) / TAU_NODES
