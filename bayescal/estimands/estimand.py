@@ -184,7 +184,7 @@ class Estimand:
             )
         bad = ~np.isfinite(values)
         if bad.any():
-            _checks.refuse(f"estimand {self.name}", "must be finite in every draw", bad, values)
+            _checks.refuse("estimand", "must be finite in every draw", bad, values)
         return drawn if isinstance(drawn, Draws) else Draws(values.astype(np.float64), self.name)
 
     def badness(self, values: Floats) -> Floats:

@@ -369,8 +369,13 @@ class Evaluation(_render.Presented):
 
 def _attribute(estimand: Estimand) -> property:
     """Return the attribute of an estimand."""
-    words = f"Draws of the {estimand.title}; see `{estimand.function.__module__}.{estimand.name}`."
-    return property(lambda self: self.draws(estimand.name), doc=words)
+
+    def draws(self: Evaluation) -> Draws:
+        return self.draws(estimand.name)
+
+    draws.__name__ = estimand.name
+    draws.__doc__ = f"Draws of the {estimand.title}; see `{estimand.function.__module__}.{estimand.name}`."
+    return property(draws)
 
 
 for _estimand in registered().values():
