@@ -172,7 +172,7 @@ def _differences(comparison: Comparison, estimand: Estimand) -> tuple[Sequence[s
 
 
 def _by_itself(comparison: Comparison, estimand: Estimand) -> tuple[Sequence[str], list[list[str]]]:
-    header = (estimand.stated_or_symbol(_target(comparison)), "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
+    header = (estimand.column_label(_target(comparison)), "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
     rows = [
         [
             _render.name(row["model"]),

@@ -224,7 +224,12 @@ class Estimand:
         >>> registered()["overconfidence"].words("top-label"), registered()["overconfidence"].words("event")
         ('over-confidence', 'error of probabilities stated too high')
         """
-        return f"error of probabilities {self.stated}" if self.stated and target in EVENTS else self.symbol
+        one_sided = self._one_sided(target)
+        return f"error of probabilities {one_sided}" if one_sided else self.symbol
+
+    def _one_sided(self, target: str) -> str:
+        """Words for the gap of a one-sided error of an event; empty for other estimands and targets."""
+        return self.stated if target in EVENTS else ""
 
     def row_label(self, target: str) -> str:
         """Label of the row of a printed table: the name, or the words of a one-sided error of an event.
@@ -234,11 +239,17 @@ class Estimand:
         >>> registered()["overconfidence"].row_label("top-label"), registered()["overconfidence"].row_label("event")
         ('overconfidence', 'stated too high')
         """
-        return self.stated if self.stated and target in EVENTS else self.name
+        return self._one_sided(target) or self.name
 
-    def stated_or_symbol(self, target: str) -> str:
-        """Short label: the symbol, or the words of a one-sided error of an event."""
-        return self.stated if self.stated and target in EVENTS else self.symbol
+    def column_label(self, target: str) -> str:
+        """Label of the column of a printed table: the symbol, or the words of a one-sided error of an event.
+
+        Examples
+        --------
+        >>> registered()["overconfidence"].column_label("top-label"), registered()["ece"].column_label("event")
+        ('over-confidence', 'ECE')
+        """
+        return self._one_sided(target) or self.symbol
 
     def axis_label(self, target: str) -> str:
         """Label of an axis: name and symbol, or the words.
@@ -252,13 +263,21 @@ class Estimand:
 
     @property
     def comparative(self) -> str:
-        """Words for a better value: "smaller", "larger" or "nearer to 0"."""
-        return "nearer to 0" if self.better == "nearest zero" else str(self.better)
+        """Words for a better value: "smaller", "larger" or "nearer to 0"; empty if no value is better."""
+        return {"nearest zero": "nearer to 0", None: ""}.get(self.better, str(self.better))
 
     def best(self, target: str) -> str:
-        """Words for the best value, as in "smallest ECE" or "signed error nearest to 0"."""
+        """Words for the best value of rows of this target.
+
+        Examples
+        --------
+        >>> registered()["ece"].best("event"), registered()["signed_error"].best("event")
+        ('smallest ECE', 'signed error nearest to 0')
+        """
         words = self.words(target)
-        return f"{words} nearest to 0" if self.better == "nearest zero" else f"{str(self.better)[:-1]}st {words}"
+        return {"smaller": f"smallest {words}", "larger": f"largest {words}"}.get(
+            str(self.better), f"{words} nearest to 0"
+        )
 
     def available(self, counts: BinnedCounts) -> bool:
         """Whether the counts hold what the estimand needs."""
@@ -284,8 +303,8 @@ def register_estimand(estimand: Estimand) -> Estimand:
     Raises
     ------
     ValueError
-        If the name is no identifier or reserved, or stands for another function; if the name of the coordinate is
-        taken.
+        If the name is no identifier or reserved, or stands for a function of another module or qualified name; if
+        the name of the coordinate is taken.
 
     Examples
     --------
@@ -315,7 +334,7 @@ def _add(estimand: Estimand) -> Estimand:
 
 
 def _origin(estimand: Estimand) -> tuple[Any, Any]:
-    """Where a function was defined: the same for a notebook cell that runs again."""
+    """Module and qualified name of the function, which do not change when a notebook cell runs again."""
     return getattr(estimand.function, "__module__", None), getattr(estimand.function, "__qualname__", None)
 
 

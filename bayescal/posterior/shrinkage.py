@@ -20,15 +20,7 @@ from bayescal.posterior._offsets import EqualOffsets
 from bayescal.posterior._part import PARAMETERS, Exact, Part
 from bayescal.posterior._part import SamplerWarning as SamplerWarning
 from bayescal.posterior._pool import allot, alternatives, posterior_probabilities
-from bayescal.posterior._prior import (
-    ENDS,
-    EXACT,
-    FAMILIES,
-    SATURATED,
-    SUB_MODELS,
-    ShrinkagePrior,
-    make_prior,
-)
+from bayescal.posterior._prior import ENDS, EXACT, FAMILIES, SATURATED, SUB_MODELS, ShrinkagePrior, make_prior
 from bayescal.posterior._sampling import ImportanceSample
 from bayescal.posterior._saturated import SaturatedBins
 from bayescal.posterior._segments import Segments

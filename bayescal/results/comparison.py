@@ -73,27 +73,9 @@ class Comparison(Evaluations):
     def _rope(self) -> float:
         return self.rope
 
-    def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
-        """Return the decision table as data: one dict per pair of models, the better one first, as in `sentence`.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-        estimand : str, Estimand or callable, default "ece"
-            What is compared.
-
-        Returns
-        -------
-        list of dict
-            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`. The model
-            ``first`` has the better expected rank. `difference` and `decide` take two models in any order.
-        """
-        return self.pairs_table(prob, estimand=estimand)
-
-    def models(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
-        """Return one dict per model: model, mean, sd, low, high, p_best, rank; see `each`."""
-        return self.each(prob, estimand=estimand)
+    #: The decision table, and one dict per model, under the names of release 0.1.0.
+    table = Evaluations.pairs_table
+    models = Evaluations.each
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
         """ArviZ's table of every model and every difference.

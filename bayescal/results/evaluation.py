@@ -80,14 +80,18 @@ class Evaluation(_render.Presented):
         known = as_estimand(estimand)
         if not is_registered(known):
             return self._draw(known)
-        if known.name not in self._drawn:
-            self._drawn[known.name] = self._draw(known)
-        return self._drawn[known.name]
+        if known.name not in self._drawn or self._drawn[known.name][0] is not known:
+            self._drawn[known.name] = known, self._draw(known)
+        return self._drawn[known.name][1]
 
     @cached_property
-    def _drawn(self) -> dict[str, Draws]:
-        """Draws of registered estimands that were asked for."""
+    def _drawn(self) -> dict[str, tuple[Estimand, Draws]]:
+        """Registered estimands that were asked for, with their draws."""
         return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # the draws follow from the bins, and functions may have no pickle
+        return {name: value for name, value in self.__dict__.items() if name != "_drawn"}
 
     def _draw(self, known: Estimand) -> Draws:
         return known.draw(self.bins, self.counts, rng=np.random.SeedSequence((self.bins_seed, WITHIN_BINS)))

@@ -52,12 +52,13 @@ class Evaluations(_render.Presented, ABC):
         return ROPE
 
     @cached_property
-    def _joint(self) -> dict[str, Floats]:
-        """Joint draws of registered estimands that were asked for."""
+    def _joint(self) -> dict[str, tuple[EstimandLike, Floats]]:
+        """Estimands that were asked for, by name, with their joint draws; a function has the name ""."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_last"}  # functions have no pickle
+        # the draws follow from the seeds, and functions have no pickle
+        return {name: value for name, value in self.__dict__.items() if name != "_joint"}
 
     def __getitem__(self, label: Any) -> Evaluation:
         """Return one evaluation, by its label."""
@@ -86,16 +87,11 @@ class Evaluations(_render.Presented, ABC):
             Shape (n_draws, n), in the order of `labels`.
         """
         known = as_scalar(estimand)
-        if is_registered(known):
-            if known.name not in self._joint:
-                self._joint[known.name] = self._joint_values(known)
-            values = self._joint[known.name]
-        else:  # only the last one is kept: 50 functions would keep 50 arrays
-            given, values = self.__dict__.get("_last", (None, None))
-            if given is not estimand:
-                values = self._joint_values(known)
-                self.__dict__["_last"] = estimand, values
-        return Draws(values, f"{known.name} by {self.axis}")
+        # of functions only the last one is kept, since 50 of them would keep 50 arrays
+        place, source = (known.name, known) if is_registered(known) else ("", estimand)
+        if place not in self._joint or self._joint[place][0] is not source:
+            self._joint[place] = source, self._joint_values(known)
+        return Draws(self._joint[place][1], f"{known.name} by {self.axis}")
 
     def badness(self, estimand: EstimandLike = "ece") -> Floats:
         """Joint draws on a scale on which smaller is better.

@@ -207,13 +207,18 @@ def test_names_with_another_meaning_are_reserved():
 
 def test_an_estimand_can_be_defined_again(registry, rows):
     """As when a notebook cell runs twice: the later definition holds."""
+    y, p = rows
+    before = bc.evaluate(y, p, draws=20, rng=1)
+    groups = bc.evaluate(y, p, by=p > 0.5, draws=20, rng=1)
     for size in (1.0, 2.0):
 
         @estimand("twice", better="larger", bounds=(0, 2))
         def twice(bins, size=size):
             return np.full(len(bins), size)
 
-    assert bc.evaluate(*rows, draws=20, rng=1).twice.mean() == 2
+        assert before.twice.mean() == size
+        assert np.all(groups.draws("twice").values == size)
+    assert bc.evaluate(y, p, draws=20, rng=1).twice.mean() == 2
 
 
 def test_own_estimands_come_last_in_a_fresh_process():

@@ -12,6 +12,7 @@ from matplotlib.transforms import Bbox
 
 import bayescal as bc
 from bayescal._render import wrapped
+from bayescal.estimands.estimand import registered
 from bayescal.report.comparison import comparison_shapes, plot_comparison
 from bayescal.report.forest import forest, one_line_each, plot_forest
 
@@ -98,7 +99,7 @@ def test_forest_by_hand():
 def hand_made(columns, rope=0.15):
     """A comparison whose joint draws of the ECE are these."""
     made = comparison([f"m{j}" for j in range(len(columns))], draws=len(columns[0]), rope=rope)
-    made._joint["ece"] = np.column_stack(columns).astype(float)
+    made._joint["ece"] = registered()["ece"], np.column_stack(columns).astype(float)
     return made
 
 

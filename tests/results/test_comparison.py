@@ -27,7 +27,7 @@ def comparison_of(draws, rope=0.01):
     names, values = list(draws), np.array(list(draws.values())).T
     evaluations = {name: evaluate_counts(counts(i), draws=max(len(values), 2), rng=i) for i, name in enumerate(names)}
     made = Comparison(evaluations, None, rope, 1)
-    made._joint["ece"] = values
+    made._joint["ece"] = registered()["ece"], values
     return made
 
 
@@ -118,7 +118,7 @@ def test_expected_ranks_are_those_of_scipy(eight):
 
 def test_what_has_a_sign_is_compared_by_its_size():
     made = comparison_of({"A": [-0.05, 0.01], "B": [0.02, -0.03]}, rope=0.001)
-    made._joint["signed_error"] = made._joint["ece"]
+    made._joint["signed_error"] = registered()["signed_error"], made._joint["ece"][1]
     assert made.decide("A", "B", estimand="signed_error")["p_left"] == 1 / 2
     assert made.p_best("signed_error") == {"A": 1 / 2, "B": 1 / 2}
     assert made.expected_ranks("signed_error") == {"A": 1.5, "B": 1.5}
@@ -373,6 +373,6 @@ def test_an_error_of_events_is_not_called_over_confidence():
     }
     said = Comparison(of_events, None, 0.01, 1)
     for comparison in (made, said):
-        comparison._joint["overconfidence"] = made._joint["ece"]
+        comparison._joint["overconfidence"] = registered()["overconfidence"], made._joint["ece"][1]
     assert made.verdict(estimand="overconfidence") == "A has a smaller over-confidence than B"
     assert said.verdict(estimand="overconfidence") == "A has a smaller error of probabilities stated too high than B"
