@@ -1,40 +1,23 @@
 """READ FIRST. The whole pipeline on one page: rows -> counts -> posterior -> draws -> what is reported."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
 
-from bayescal import _checks
-from bayescal._draws import Draws
+from bayescal.analyses.classwise import count_classes, evaluate_classes
+from bayescal.analyses.groups import evaluate_count_groups, evaluate_row_groups
+from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.alignment import same_rows
-from bayescal.data.groups import UNNAMED, Groups
+from bayescal.data.groups import Groups
 from bayescal.data.matrix import ClassRows
-from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
-from bayescal.estimands.classwise import jointly_exact
+from bayescal.data.predictions import read_rows
 from bayescal.estimands.errors import ece
-from bayescal.estimands.plug_in import null_bins, observed_bins
-from bayescal.posterior._prior import EXACT
-from bayescal.posterior.contract import HasHypotheses, Posterior
-from bayescal.posterior.copula import reorder, with_common_cause
-from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.shrinkage import shrinkage_posterior
+from bayescal.estimands.plug_in import observed_bins
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.stats.binned import BinnedCounts, require_counts
-from bayescal.stats.bins import make_bins
-from bayescal.stats.dependence import error_correlation
-
-#: Every model by its name; a model's options are keywords of its function.
-MODELS: dict[str, Callable[..., Posterior]] = {
-    "shrinkage": shrinkage_posterior,
-    "dirichlet": dirichlet_posterior,
-}
-DEFAULT_MODEL = "shrinkage"
-#: Draws times bins: 0.8 GB for each of mass, accuracy and confidence.
-MOST_DRAWN = 100_000_000
+from bayescal.stats.binned import BinnedCounts
 
 
 @overload
@@ -150,12 +133,12 @@ def evaluate(
                 "time as an event."
             )
         rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights)
-        return _evaluate_classes(rows, tuple(range(rows.n_classes) if classes is None else classes), **known)
+        return evaluate_classes(rows, tuple(range(rows.n_classes) if classes is None else classes), **known)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     if by is not None:
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
-        return _evaluate_groups(columns.checked(), Groups.from_column(by, len(columns)), **known)
-    return evaluate_counts(_count(columns, bins, binning), model=model, draws=draws, rng=rng, **options)
+        return evaluate_row_groups(columns.checked(), Groups.from_column(by, len(columns)), **known)
+    return evaluate_counts(count_rows(columns, bins, binning), model=model, draws=draws, rng=rng, **options)
 
 
 @overload
@@ -201,40 +184,8 @@ def evaluate_counts(
     ['north', 'south']
     """
     if isinstance(counts, Mapping):
-        for label, of_group in counts.items():
-            require_counts(of_group, f"counts[{label!r}]")
-        if not counts:
-            raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
-        first, *others = counts.values()
-        overall = sum(others, start=first)
-        known = {"model": model, "draws": draws, "rng": rng, **options}
-        return evaluate_groups(list(counts), list(counts.values()), overall, name=UNNAMED, **known)
-    require_counts(counts)
-    _checks.one_of("model", model, MODELS)
-    _checks.known_keywords(f"`model={model!r}`", options, MODELS[model])
-    draws = _checks.whole_number("draws", draws, at_least=2)
-    if draws * len(counts.bins) > MOST_DRAWN:
-        raise ValueError(
-            f"`draws` times `bins` must be at most {MOST_DRAWN:g} to fit into memory; {draws} draws of "
-            f"{len(counts.bins)} bins are {draws * len(counts.bins):.3g}. Ask for fewer of either."
-        )
-    # streams of their own: the null reference does not change when the model draws more or fewer numbers
-    seed, for_null, for_reference = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
-    posterior = MODELS[model](counts, **options)
-    bins = posterior.sample(draws, rng=seed)
-    if not all(np.isfinite(values).all() for values in (bins.mass, bins.accuracy, bins.confidence)):
-        raise ArithmeticError(
-            f"the {model} posterior has draws that are not finite; this is a defect: please report it."
-        )
-    return Evaluation(
-        counts=counts,
-        posterior=posterior,
-        bins=bins,
-        null_bins=null_bins(counts, draws, rng=for_null) if counts.occupied.any() else None,
-        model=model,
-        bins_seed=seed,
-        reference_seed=for_reference,
-    )
+        return evaluate_count_groups(counts, model=model, draws=draws, rng=rng, **options)
+    return evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
 
 
 def plug_in_ece(
@@ -274,164 +225,7 @@ def plug_in_ece(
     """
     known = {"classes": classes, "logits": logits, "weights": weights}
     if target == "classwise":
-        counts = _count_classes(ClassRows.read(y_true, y_prob, **known), bins, binning)
+        counts = count_classes(ClassRows.read(y_true, y_prob, **known), bins, binning)
     else:
-        counts = (_count(read_rows(y_true, y_prob, target=target, **known), bins, binning),)
+        counts = (count_rows(read_rows(y_true, y_prob, target=target, **known), bins, binning),)
     return float(np.mean([ece(observed_bins(c)).values[0] for c in counts]))
-
-
-def _count(rows: Columns | TopLabels | Predictions, bins: Any, binning: str) -> BinnedCounts:
-    if isinstance(rows, TopLabels):
-        rows = rows.columns()
-    if rows.weight is not None:  # else values are looked at while they are counted
-        rows = (rows.checked() if isinstance(rows, Columns) else rows).scale_free()
-    return BinnedCounts.from_predictions(rows, bins=bins, binning=binning)
-
-
-def _count_classes(rows: ClassRows, bins: Any, binning: str) -> tuple[BinnedCounts, ...]:
-    rows = rows.scale_free()
-    if binning == "equal-width":
-        return BinnedCounts.of_classes(rows, bins=bins)
-    return tuple(_count(problem, bins, binning) for problem in Predictions.of_classes(rows))
-
-
-def evaluate_groups(
-    labels: Sequence[Any],
-    counts: Iterable[BinnedCounts],
-    overall: BinnedCounts,
-    *,
-    name: str,
-    rng: Any = None,
-    draws: int = 4000,
-    **known: Any,
-) -> GroupedEvaluation:
-    """Posteriors of groups that have no row in common, from their counts.
-
-    Parameters
-    ----------
-    labels : sequence of hashable
-        The groups.
-    counts : iterable of BinnedCounts
-        Theirs, in the same order and on the same bins; nothing is counted before it is known that draws fit.
-    overall : BinnedCounts
-        Counts of all rows.
-    name : str
-        What the groups are groups of.
-    rng, draws, **known
-        As for `evaluate_counts`.
-
-    Returns
-    -------
-    GroupedEvaluation
-        One evaluation a group, beside that of all rows.
-
-    Raises
-    ------
-    ValueError
-        If so many groups would not fit into memory.
-    """
-    drawn = len(labels) * len(overall.bins) * _checks.whole_number("draws", draws, at_least=2)
-    if drawn > MOST_DRAWN:
-        raise ValueError(
-            f"there are {len(labels)} groups of {overall.n_rows} rows, by {name}; {draws} draws of {len(overall.bins)} "
-            f"bins for each are {drawn:.3g}, and at most {MOST_DRAWN:g} fit into memory. A number is cut into ranges "
-            "before it makes groups; if these are meant, ask for fewer draws."
-        )
-    rng = _checks.generator(rng)
-    known = {"draws": draws, **known}
-    # first, and with the same generator: what all rows give without groups
-    whole = evaluate_counts(overall, rng=rng, **known)
-    order, *seeds = (int(s) for s in rng.integers(2**63, size=len(labels) + 1))
-    return GroupedEvaluation(
-        groups={
-            label: evaluate_counts(of_label, rng=seed, **known)
-            for label, of_label, seed in zip(labels, counts, seeds, strict=True)
-        },
-        overall=whole,
-        seeds=dict(zip(labels, seeds, strict=True)),
-        name=name,
-        order_seed=order,
-    )
-
-
-def _evaluate_groups(
-    predictions: Predictions, by: Groups, *, bins: Any, binning: str, **known: Any
-) -> GroupedEvaluation:
-    edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
-    overall = _count(predictions, edges, "equal-width")
-    counts = (_count(rows, edges, "equal-width") for rows in by.split(predictions))
-    return evaluate_groups(by.labels, counts, overall, name=by.name, **known)
-
-
-def _evaluate_classes(
-    rows: ClassRows, classes: tuple[Any, ...], *, bins: Any, binning: str, **known: Any
-) -> ClasswiseEvaluation:
-    counts = _count_classes(rows, bins, binning)
-    return evaluate_class_counts(counts, error_correlation(rows, counts), classes, **known)
-
-
-def evaluate_class_counts(
-    counts: tuple[BinnedCounts, ...], correlations: tuple[Any, Any], classes: tuple[Any, ...], *, rng: Any, **known: Any
-) -> ClasswiseEvaluation:
-    """Posterior of the mean ECE of all classes, from their counts and from how their errors vary together.
-
-    Parameters
-    ----------
-    counts : tuple of BinnedCounts
-        One a class.
-    correlations : (ndarray, ndarray)
-        What `error_correlation` gives.
-    classes : tuple
-        Their labels.
-    rng, **known
-        As for `evaluate_counts`.
-
-    Returns
-    -------
-    ClasswiseEvaluation
-        All classes.
-    """
-    *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=len(counts) + 2))
-    # a thousand classes would not fit into memory with all their bins: only the ECE of each is kept
-    evaluations = (evaluate_counts(c, rng=seed, **known) for c, seed in zip(counts, seeds, strict=True))
-    drawn = [(e.ece.values, e.null.values, _for_exact(e)) for e in evaluations]
-    *values, for_exact = zip(*drawn, strict=True)
-    by_class, null = (np.stack(columns, axis=1) for columns in values)
-    # the classes share their rows, so their errors vary together: the margins stay, their ranks are tied
-    of_errors, of_residuals = correlations
-    exact = np.zeros(len(by_class), bool)
-    if None not in for_exact:
-        of_errors = with_common_cause(of_errors)
-        exact = jointly_exact(for_exact, len(by_class), rng=np.random.SeedSequence((for_errors, 1)))
-    return ClasswiseEvaluation(
-        classes=classes,
-        counts=counts,
-        by_class=Draws(reorder(by_class, of_errors, rng=for_errors), "ece by class"),
-        # sizes of two centred Normals with correlation r have correlation close to r^2
-        null_by_class=Draws(reorder(null, of_residuals**2, rng=for_null), "ece by class if calibrated"),
-        model=known["model"],
-        prior=MODELS[known["model"]](counts[0], **_options(known)).prior,
-        exact=exact,
-        evaluate_class=partial(_evaluate_class, counts, tuple(seeds), known),
-        correlations=(of_errors, of_residuals),
-        order_seed=for_errors,
-    )
-
-
-def _for_exact(evaluation: Evaluation) -> float | None:
-    """Log Bayes factor of exact calibration, if that is among the sub-models."""
-    posterior = evaluation.posterior
-    if isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities:
-        return posterior.log_bayes_factor
-    return None
-
-
-def _evaluate_class(
-    counts: tuple[BinnedCounts, ...], seeds: tuple[int, ...], known: dict[str, Any], k: int
-) -> Evaluation:
-    """One class in full; the same draws of its ECE in another order."""
-    return evaluate_counts(counts[k], rng=seeds[k], **known)
-
-
-def _options(known: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in known.items() if name not in ("model", "draws")}

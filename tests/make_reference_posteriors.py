@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bayescal import datasets, evaluate
-from bayescal.posterior._prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED
 from bayescal.verify.references import reference
 
 FOLDER = Path(__file__).parent / "reference" / "posteriors"

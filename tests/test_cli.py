@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 
 import bayescal
 from bayescal import datasets
+from bayescal.analyses.one import DEFAULT_MODEL, MODELS
 from bayescal.cli import app, outputs
 from bayescal.cli.demo import in_plain_words
 from bayescal.cli.request import sub_models_asked
-from bayescal.evaluate import DEFAULT_MODEL, MODELS
 from bayescal.report.figure import picture
 from bayescal.results.wording import SMALL_ECE
 

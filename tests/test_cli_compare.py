@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal import datasets
+from bayescal.analyses.one import DEFAULT_MODEL, MODELS
 from bayescal.cli import app
 from bayescal.estimands.estimand import registered
-from bayescal.evaluate import DEFAULT_MODEL, MODELS
 from bayescal.report.figure import comparison_picture
 
 DIGITS = datasets.path("digits")

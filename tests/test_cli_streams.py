@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal.cli import app
-from bayescal.data import source
-from bayescal.data.files import open_predictions
+from bayescal.data.files import source
+from bayescal.data.files.predictions import open_predictions
 
 N = 9_000
 ROW = ["--label", "y", "--prob", "p"]
@@ -384,7 +384,7 @@ def test_a_broken_file_of_counts(counted):
 # blocks that take a while, as those of a file larger than memory do
 SLOW = """
 import sys, time
-from bayescal.data import source
+from bayescal.data.files import source
 source.ROWS = source.BLOCK = 2048
 fetch = source.Source._fetch_blocks
 def slow(self, expressions, rows):

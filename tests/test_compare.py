@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import spearmanr
 
 import bayescal as bc
-from bayescal.compare import SameRowsWarning
+from bayescal.analyses.compare import SameRowsWarning
 from bayescal.estimands.estimand import registered
 
 DRAWS = 1000

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import bayescal
-from bayescal.evaluate import DEFAULT_MODEL
+from bayescal.analyses.one import DEFAULT_MODEL
 
 ROOT = Path(__file__).resolve().parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.evaluate import MODELS
+from bayescal.analyses.one import MODELS
 
 N = 500
 

@@ -141,7 +141,7 @@ def test_every_file_has_a_layer():
         ("stats/binned.py", "def f():\n    import narwhals", "narwhals outside"),
         ("data/groups.py", "import narwhals as nw", "narwhals outside"),
         ("data/files.py", "import duckdb", "data loads duckdb"),
-        ("report/posterior.py", "from bayescal.verify.coverage import x", "report imports bayescal.verify"),
+        ("report/posterior.py", "from bayescal.verify.studies.coverage import x", "report imports bayescal.verify"),
         ("evaluate.py", "from .data import frames", "relative import"),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import BinnedCounts, CalibrationMonitor, Predictions
-from bayescal.data.simulate import simulate
+from bayescal.datasets.simulate import simulate
 
 DAYS = [datetime(2026, 3, 1) + timedelta(days=d) for d in range(10)]
 

@@ -25,7 +25,7 @@ from bayescal import _render
 from bayescal.cli import app, counting
 from bayescal.cli.outputs import save_json
 from bayescal.cli.words import prepare_terminal
-from bayescal.data.files import open_predictions
+from bayescal.data.files.predictions import open_predictions
 
 NAMES = {
     "colour": "\x1b[31mred\x1b[0m",

@@ -6,8 +6,8 @@ from scipy import stats
 from scipy.optimize import brentq
 
 import bayescal as bc
-from bayescal import planning
-from bayescal.planning import labels_needed
+from bayescal.analyses.planning import labels_needed as planning
+from bayescal.analyses.planning.labels_needed import labels_needed
 
 #: The reference model with one bin and a mean confidence that is as good as known: only the accuracy is uncertain.
 ONE_BIN = {"model": "dirichlet", "alpha": 1e-6, "bin_variance": 1e-10}

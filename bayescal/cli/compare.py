@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _render
+from bayescal.analyses.compare import compare
 from bayescal.cli import outputs
 from bayescal.cli.options import defaults_of
 from bayescal.cli.request import bins_asked, classes_asked, sub_models_of
 from bayescal.cli.words import called_columns, console, say_saved, warnings_as_notes
-from bayescal.compare import compare
-from bayescal.data.files import ModelColumns, Rows
-from bayescal.data.formats import open_source
-from bayescal.data.matching import read_models
+from bayescal.data.files.formats import open_source
+from bayescal.data.files.matching import read_models
+from bayescal.data.files.predictions import ModelColumns, Rows
+from bayescal.data.files.source import Source
 from bayescal.data.predictions import Predictions
-from bayescal.data.source import Source
 from bayescal.estimands.estimand import Estimand, as_scalar
 from bayescal.report.document import PROB, comparison_document
 from bayescal.report.figure import comparison_picture

@@ -12,7 +12,7 @@ from bayescal.cli.counting import Question, count_stream
 from bayescal.cli.options import defaults_of
 from bayescal.cli.request import Request, bins_asked, columns_of
 from bayescal.cli.words import console, say, say_saved, warnings_as_notes
-from bayescal.data.records import BOM
+from bayescal.data.files.records import BOM
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.paired import PairedCounts

@@ -13,7 +13,7 @@ from bayescal import _render
 from bayescal._checks import Finding, RoundingWarning
 from bayescal.cli.words import console
 from bayescal.data.columns import LARGEST_WEIGHT
-from bayescal.data.files import Rows, RowStream
+from bayescal.data.files.predictions import Rows, RowStream
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, TopLabels, read_rows
 from bayescal.stats.binned import BinnedCounts

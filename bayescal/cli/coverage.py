@@ -9,8 +9,8 @@ from bayescal import __version__, _checks
 from bayescal.cli import outputs
 from bayescal.cli.request import bins_asked
 from bayescal.cli.words import console, say_saved
-from bayescal.data.simulate import CURVES, POPULATIONS
-from bayescal.verify.coverage import METHODS, STUDY_CURVES, CoverageStudy, coverage_study
+from bayescal.datasets.simulate import CURVES, POPULATIONS
+from bayescal.verify.studies.coverage import METHODS, STUDY_CURVES, CoverageStudy, coverage_study
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from bayescal import _render
 from bayescal._files import replacing
+from bayescal.analyses.compare import compare
 from bayescal.cli import outputs
 from bayescal.cli.compare import show_differences
 from bayescal.cli.report import show
 from bayescal.cli.words import console
-from bayescal.compare import compare
 from bayescal.datasets import load_digits, path
 from bayescal.estimands.estimand import registered
 from bayescal.evaluate import evaluate

@@ -52,8 +52,8 @@ class DefaultsOfEvaluate(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """As typer does, with the defaults filled in."""
+        from bayescal.analyses.one import MODELS
         from bayescal.estimands.estimand import registered
-        from bayescal.evaluate import MODELS
 
         comparable = [name for name, each in registered().items() if each.better and each.coordinate is None]
         choices = {"model": [*MODELS], "estimand": comparable}
@@ -72,7 +72,7 @@ class DefaultsOfCompare(DefaultsOfEvaluate):
 
     def defaults(self) -> dict[str, Any]:
         """Default of each keyword."""
-        from bayescal.compare import compare
+        from bayescal.analyses.compare import compare
 
         return defaults_of(compare)
 

@@ -5,14 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
+from bayescal.analyses.classwise import evaluate_class_counts
 from bayescal.cli import outputs
 from bayescal.cli.counted import holds_counts, read_counts
 from bayescal.cli.counting import Question, count_stream, count_stream_of_classes
 from bayescal.cli.options import defaults_of, refuse
 from bayescal.cli.request import Columns, Request, bins_asked, columns_of, sub_models_of
 from bayescal.cli.words import console, say_saved, warnings_as_notes
-from bayescal.data.files import RowStream
-from bayescal.evaluate import evaluate, evaluate_class_counts, evaluate_counts
+from bayescal.data.files.predictions import RowStream
+from bayescal.evaluate import evaluate, evaluate_counts
 from bayescal.report.document import document
 from bayescal.report.figure import picture
 from bayescal.results.classwise import ClasswiseEvaluation

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bayescal.cli.words import called_columns
-from bayescal.data.files import RowStream, open_predictions
+from bayescal.data.files.predictions import RowStream, open_predictions
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def sub_models_asked(text: str | None) -> list[str] | None:
     """Split names at commas, which are inside some names too."""
     if text is None:
         return None
-    from bayescal.posterior._prior import FAMILIES, SATURATED
+    from bayescal.posterior.shrinkage.prior import FAMILIES, SATURATED
 
     known = {*FAMILIES, *(name for of in FAMILIES.values() for name in of), SATURATED}
     asked = [text] if text in known else [name.strip() for name in _split("sub_models", text, skipinitialspace=True)]

@@ -14,7 +14,7 @@ from bayescal import _render
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bayescal.data.files import Rows, RowStream
+    from bayescal.data.files.predictions import Rows, RowStream
 
 #: Arguments of the library whose option has another name.
 OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE"}

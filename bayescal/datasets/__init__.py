@@ -168,8 +168,8 @@ def load_wine() -> PredictionSet:
 
 
 def _load(name: str, about: str, source: str) -> PredictionSet:
-    from bayescal.data.class_columns import class_columns
-    from bayescal.data.formats import open_source
+    from bayescal.data.files.class_columns import class_columns
+    from bayescal.data.files.formats import open_source
 
     file = open_source(path(name))
     binary = MODELS[0] in file.columns

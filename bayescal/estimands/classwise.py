@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
-from bayescal._draws import Draws
+from bayescal.draws import Draws
 
 #: Largest share of draws in which all classes are exactly calibrated at once.
 MOST_EXACT = 0.05

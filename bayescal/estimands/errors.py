@@ -3,7 +3,7 @@
 import numpy as np
 
 from bayescal import _checks
-from bayescal._draws import BinDraws, Draws
+from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import estimand
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._draws import BinDraws, Draws
+from bayescal.draws import BinDraws, Draws
 from bayescal.stats.binned import BinnedCounts
 
 Floats = NDArray[np.float64]

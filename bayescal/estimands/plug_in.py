@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal._draws import BinDraws
+from bayescal.draws import BinDraws
 from bayescal.stats.binned import BinnedCounts
 
 

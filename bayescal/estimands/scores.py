@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._draws import BinDraws, Draws
+from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, _add
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.losses import LossSums

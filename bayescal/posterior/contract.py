@@ -2,8 +2,8 @@
 
 from typing import Any, Protocol, runtime_checkable
 
-from bayescal._draws import BinDraws
-from bayescal.posterior.shrinkage_draws import ShrinkageDraws
+from bayescal.draws import BinDraws
+from bayescal.posterior.shrinkage.draws import ShrinkageDraws
 from bayescal.stats.binned import BinnedCounts
 
 

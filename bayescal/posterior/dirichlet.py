@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
-from bayescal._draws import BinDraws
-from bayescal.posterior._beta_binomial import absolute_gap
+from bayescal.draws import BinDraws
+from bayescal.posterior.beta_binomial import absolute_gap
 from bayescal.posterior.truncated_normal import (
     sample_truncated_normal,
     truncated_normal_moments,

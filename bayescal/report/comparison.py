@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _render
-from bayescal._draws import Draws
 from bayescal._render import wrapped
+from bayescal.draws import Draws
 from bayescal.estimands.estimand import EstimandLike, as_estimand
 from bayescal.report.density import Density, density_of, draw_density
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, SMALLER, axes_or_new

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._draws import Draws
+from bayescal.draws import Draws
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from bayescal._draws import Draws
 from bayescal._version import __version__
+from bayescal.draws import Draws
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._draws import Draws
+from bayescal.draws import Draws
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY, SMALL, axes_or_new, headline, require_evaluation
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words

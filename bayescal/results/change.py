@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayescal import _render
-from bayescal._draws import Draws
+from bayescal.draws import Draws
 from bayescal.estimands.estimand import EstimandLike, as_estimand
 from bayescal.results.comparison import SURE, Comparison
 from bayescal.results.remarks import of_several

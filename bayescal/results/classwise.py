@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
-from bayescal._draws import Draws
+from bayescal.draws import Draws
 from bayescal.estimands import errors
 from bayescal.estimands.classwise import classwise_mean, marginal_mean
 from bayescal.estimands.estimand import EstimandLike, as_estimand, registered

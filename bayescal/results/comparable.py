@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.estimands.estimand import EstimandLike, as_estimand, as_scalar, registered
-from bayescal.estimands.joint import correlation
 from bayescal.posterior.copula import reorder
+from bayescal.posterior.joint import correlation
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.paired import PairedCounts
 

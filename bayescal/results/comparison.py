@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
-from bayescal._draws import Draws
+from bayescal.draws import Draws
 from bayescal.estimands.estimand import EstimandLike, as_estimand
 from bayescal.results.comparable import common_estimands, joint_values, pair_key
 from bayescal.results.evaluation import Evaluation

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _arviz, _checks, _render
-from bayescal._draws import BinDraws, Draws
+from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.estimand import Estimand, EstimandLike, as_estimand, as_scalar, is_registered, registered
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.posterior._prior import EXACT
 from bayescal.posterior.contract import HasHypotheses, HasParameters, Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.shrinkage_draws import ShrinkageDraws
+from bayescal.posterior.shrinkage.draws import ShrinkageDraws
+from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.results import wording
 from bayescal.results.remarks import remarks_of
 from bayescal.stats.binned import BinnedCounts

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _render
-from bayescal._draws import Draws
+from bayescal.draws import Draws
 from bayescal.estimands.estimand import EstimandLike, as_estimand, as_scalar, is_registered
 from bayescal.results.comparable import checked_rope, p_smallest, tied_ranks
 from bayescal.results.evaluation import Evaluation

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _render
-from bayescal._draws import Draws
+from bayescal.draws import Draws
 from bayescal.estimands.estimand import EVENTS
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.stats.binned import BinnedCounts

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal import _checks
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
-from bayescal.stats._framed import bins_before_rows, framed, sums_of
-from bayescal.stats._looked_at import sums_of_classes, sums_of_rows
-from bayescal.stats._row_counts import added, row_counts, unit_weights
 from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.checked import sums_of_classes, sums_of_rows
 from bayescal.stats.losses import LossSums, add_losses
+from bayescal.stats.query.framed import bins_before_rows, framed, sums_of
+from bayescal.stats.row_counts import added, row_counts, unit_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from bayescal.data.alignment import same_rows
 from bayescal.data.predictions import Predictions
-from bayescal.stats._framed import bins_before_rows, framed, joint_of, loss_difference_of, sums_of
 from bayescal.stats._kernel import bin_index
-from bayescal.stats._row_counts import row_counts, summed_by_key, unit_weights
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums, add_losses
+from bayescal.stats.query.framed import bins_before_rows, framed, joint_of, loss_difference_of, sums_of
+from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _files
 from bayescal.data.predictions import TARGETS
-from bayescal.stats._row_counts import MOST_ROWS, by_bin, row_counts, unit_weights
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import MOST_BINS, Bins, equal_width_edges, make_bins
 from bayescal.stats.losses import LossSums, total_without_squares
 from bayescal.stats.paired import PairedCounts, require_paired
+from bayescal.stats.row_counts import MOST_ROWS, by_bin, row_counts, unit_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

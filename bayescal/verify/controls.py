@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayescal import _checks
-from bayescal._draws import BinDraws
+from bayescal.draws import BinDraws
 from bayescal.verify.jobs import run_jobs
 from bayescal.verify.mistakes import controls, problems, unspoilt
 from bayescal.verify.mistakes.control import Control

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._draws import BinDraws
-from bayescal.posterior._prior import SATURATED
-from bayescal.posterior.shrinkage import ShrinkagePosterior
-from bayescal.posterior.shrinkage_draws import ShrinkageDraws
+from bayescal.draws import BinDraws
+from bayescal.posterior.shrinkage.draws import ShrinkageDraws
+from bayescal.posterior.shrinkage.model import ShrinkagePosterior
+from bayescal.posterior.shrinkage.prior import SATURATED
 from bayescal.verify.stacked import JointDraws
 from bayescal.verify.truths import is_saturated
 

@@ -23,12 +23,12 @@ from numpy.typing import ArrayLike, NDArray
 from pymc.logprob.transforms import Transform
 
 from bayescal import _checks
-from bayescal.posterior._prior import EXACT, NAMES, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
 from bayescal.posterior.dirichlet import dirichlet_posterior
-from bayescal.posterior.shrinkage import shrinkage_posterior
+from bayescal.posterior.shrinkage.model import shrinkage_posterior
+from bayescal.posterior.shrinkage.prior import EXACT, NAMES, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
 from bayescal.stats.binned import BinnedCounts, require_counts
 from bayescal.verify.pymc_sub_models import DIM, Rows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
-from bayescal.verify.truncation import TRUNCATIONS
+from bayescal.verify.studies.truncation import TRUNCATIONS
 
 Floats = NDArray[np.float64]
 #: What stands for a value in the graph of a model.

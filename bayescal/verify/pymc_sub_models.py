@@ -12,7 +12,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 
-from bayescal.posterior._prior import ENDS, EXACT, SUB_MODELS, ShrinkagePrior
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SUB_MODELS, ShrinkagePrior
 
 Floats = NDArray[np.float64]
 #: A value in the graph of a model.

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._draws import BinDraws
+from bayescal.draws import BinDraws
 from bayescal.estimands.errors import ece
 from bayescal.estimands.estimand import registered
-from bayescal.posterior._prior import ENDS, EXACT, SATURATED, SUB_MODELS
-from bayescal.posterior._saturated import is_saturated
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
-from bayescal.posterior.shrinkage import ShrinkagePosterior
+from bayescal.posterior.shrinkage.model import ShrinkagePosterior
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SATURATED, SUB_MODELS
+from bayescal.posterior.shrinkage.saturated import is_saturated
 
 if TYPE_CHECKING:
     import xarray as xr

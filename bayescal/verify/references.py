@@ -8,10 +8,10 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal.estimands.errors import ece
-from bayescal.posterior._prior import INDEPENDENT, SHARED
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
-from bayescal.posterior.shrinkage import ShrinkagePosterior
+from bayescal.posterior.shrinkage.model import ShrinkagePosterior
+from bayescal.posterior.shrinkage.prior import INDEPENDENT, SHARED
 from bayescal.verify.quantities import of_pymc, sub_models_of
 
 if TYPE_CHECKING:

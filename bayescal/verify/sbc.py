@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._draws import BinDraws
+from bayescal.draws import BinDraws
 from bayescal.estimands.errors import ece, signed_error
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.jobs import run_jobs

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
-from bayescal._draws import BinDraws
-from bayescal.posterior._part import PARAMETERS
-from bayescal.posterior._prior import INDEPENDENT, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
+from bayescal.draws import BinDraws
 from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
-from bayescal.posterior.shrinkage import ShrinkagePosterior, shrinkage_posterior
+from bayescal.posterior.shrinkage.model import ShrinkagePosterior, shrinkage_posterior
+from bayescal.posterior.shrinkage.prior import INDEPENDENT, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
+from bayescal.posterior.shrinkage.sub_model import PARAMETERS
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.verify.joint_posterior import RANKED, JointPosterior, behind_the_bins

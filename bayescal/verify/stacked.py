@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._draws import BinDraws
+from bayescal.draws import BinDraws
 from bayescal.stats.binned import BinnedCounts
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior._prior import ENDS, EXACT, SUB_MODELS, ShrinkagePrior
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SUB_MODELS, ShrinkagePrior
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -14,13 +14,13 @@ import numpy as np
 from pages import rows_again, rows_of, run_study, save_parts, table
 
 from bayescal import BinDraws, BinnedCounts, PairedCounts, __version__, evaluate_counts
-from bayescal.compare import SameRowsWarning, compare_counts, compare_independent
-from bayescal.data.simulate import POPULATIONS, simulate, true_curve
-from bayescal.estimands.joint import correlation
+from bayescal.analyses.compare import SameRowsWarning, compare_counts, compare_independent
+from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
 from bayescal.posterior.copula import reorder
-from bayescal.verify.coverage import score
-from bayescal.verify.differences import Stated
+from bayescal.posterior.joint import correlation
 from bayescal.verify.jobs import run_jobs
+from bayescal.verify.studies.coverage import score
+from bayescal.verify.studies.differences import Stated
 
 DOCS = Path(__file__).resolve().parents[1]
 NUMBERS, PAGE = DOCS / "_static" / "brier.json", DOCS / "explanation" / "brier_score.md"

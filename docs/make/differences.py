@@ -11,7 +11,7 @@ import numpy as np
 from pages import rows_again, rows_of, run_study
 
 from bayescal import __version__
-from bayescal.verify.differences import COLUMNS, METHODS, UNPAIRED, DifferenceStudy, difference_study
+from bayescal.verify.studies.differences import COLUMNS, METHODS, UNPAIRED, DifferenceStudy, difference_study
 
 DOCS = Path(__file__).resolve().parents[1]
 NUMBERS, PAGE = DOCS / "_static" / "differences.json", DOCS / "explanation" / "comparing.md"

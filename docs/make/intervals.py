@@ -14,7 +14,7 @@ from pages import rows_again, rows_of, run_study
 
 from bayescal import __version__
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY
-from bayescal.verify.coverage import COLUMNS, CoverageStudy, coverage_study
+from bayescal.verify.studies.coverage import COLUMNS, CoverageStudy, coverage_study
 
 DOCS = Path(__file__).resolve().parents[1]
 NUMBERS, PICTURE = DOCS / "_static" / "coverage.json", DOCS / "_static" / "coverage.png"

@@ -23,13 +23,13 @@ from pages import cells, fill, rounded, save_parts, table, versions_of
 from rich.console import Console
 
 import bayescal as bc
-from bayescal.posterior._prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED
 from bayescal.verify.agreement import agreement
 from bayescal.verify.controls import run_controls
 from bayescal.verify.mistakes import controls
 from bayescal.verify.sbc import Ranks, sbc
 from bayescal.verify.simulators import ReferenceSimulator, reference_simulator, shrinkage_simulator
-from bayescal.verify.truncation import (
+from bayescal.verify.studies.truncation import (
     N_ROWS,
     PLACES,
     WIDTHS,

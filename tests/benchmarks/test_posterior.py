@@ -13,7 +13,7 @@ import pytest
 from ways import row_bootstrap
 
 import bayescal as bc
-from bayescal.data.simulate import simulate
+from bayescal.datasets.simulate import simulate
 from bayescal.estimands.plug_in import null_bins
 
 N_ROWS = 100_000 if "BAYESCAL_QUICK" in os.environ else 1_000_000

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bayescal.data import delimiter
-from bayescal.data.files import class_columns, open_predictions, read_predictions
-from bayescal.data.formats import Delimited, JsonLines, Parquet, open_source
-from bayescal.data.source import Source
+from bayescal.data.files import delimiter
+from bayescal.data.files.formats import Delimited, JsonLines, Parquet, open_source
+from bayescal.data.files.predictions import class_columns, open_predictions, read_predictions
+from bayescal.data.files.source import Source
 
 N = 200
 

@@ -8,7 +8,7 @@ from hostile_files import KINDS, hostile_file, hostile_files
 from typer.testing import CliRunner
 
 from bayescal.cli import app
-from bayescal.data.files import read_predictions
+from bayescal.data.files.predictions import read_predictions
 from bayescal.stats.stored import load_counts
 
 #: Files of all kinds together; the long form takes some minutes.

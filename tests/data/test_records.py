@@ -7,8 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from bayescal.data import records
-from bayescal.data.records import MisplacedQuoteError, NotStrictJsonError, count_delimited, count_json_lines
+from bayescal.data.files import records
+from bayescal.data.files.records import MisplacedQuoteError, NotStrictJsonError, count_delimited, count_json_lines
 
 
 def python_counts(text, delimiter):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from bayescal.data.simulate import (
+from bayescal.datasets.simulate import (
     CURVES,
     POPULATIONS,
     BetaPopulation,

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import pytest
 
-from bayescal.estimands.goal_curve import GoalCurve, curve_near_answer
+from bayescal.analyses.planning.goal_curve import GoalCurve, curve_near_answer
 
 PHI, Z_OF = NormalDist().cdf, NormalDist().inv_cdf
 #: Widths of the curve: 25 geometric steps from 1 / 20 to 6.

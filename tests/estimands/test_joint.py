@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from bayescal import BinDraws, PairedCounts, ece, signed_error
-from bayescal.estimands.joint import correlation
-from bayescal.posterior.shrinkage import shrinkage_posterior
+from bayescal.posterior.joint import correlation
+from bayescal.posterior.shrinkage.model import shrinkage_posterior
 
 N_BINS = 6
 
@@ -213,7 +213,7 @@ def test_of_many_models_it_is_a_correlation_matrix():
 
 def test_pairs_that_contradict_each_other_give_the_matrix_with_negative_eigenvalues_cut():
     """Correlations 0.9, 0.9 and -0.9 of three cannot be: the smallest eigenvalue of such a matrix is 1 - 1.8 = -0.8."""
-    from bayescal.estimands.joint import _nearest
+    from bayescal.posterior.joint import _nearest
 
     contradictory = np.array([[1, 0.9, 0.9], [0.9, 1, -0.9], [0.9, -0.9, 1]])
     assert np.linalg.eigvalsh(contradictory)[0] == pytest.approx(-0.8)
@@ -225,7 +225,7 @@ def test_pairs_that_contradict_each_other_give_the_matrix_with_negative_eigenval
 
 def test_two_names_of_one_model_stay_one_where_others_contradict_each_other():
     """Rows 0 and 1 are equal, and truncating eigenvalues keeps them equal: their correlation is exactly 1."""
-    from bayescal.estimands.joint import _nearest
+    from bayescal.posterior.joint import _nearest
 
     for c in (0.9, 0.7, 0.8123):
         contradictory = np.array([[1, 1, c, c], [1, 1, c, c], [c, c, 1, -c], [c, c, -c, 1]])

@@ -4,7 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from bayescal.posterior._beta_binomial import (
+from bayescal.posterior.beta_binomial import (
     _stirling,
     absolute_gap,
     log_binomial,

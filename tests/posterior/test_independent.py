@@ -16,14 +16,16 @@ from scipy import integrate
 from scipy.special import betaln, expit, gammaln, logit
 
 from bayescal import BinnedCounts, ece, evaluate_counts
-from bayescal.posterior import _cells, _moments, _part, _sub_models, shrinkage
-from bayescal.posterior._beta_binomial import absolute_gap
-from bayescal.posterior._drift import DriftingBins
-from bayescal.posterior._gaps import ece_moments
-from bayescal.posterior._pool import posterior_probabilities
-from bayescal.posterior._prior import INDEPENDENT, SUB_MODELS, ShrinkagePrior
-from bayescal.posterior._sub_models import COARSE, FINE, _sparsest
-from bayescal.posterior.shrinkage import SamplerWarning, ShrinkagePosterior
+from bayescal.posterior.beta_binomial import absolute_gap
+from bayescal.posterior.shrinkage import model as shrinkage
+from bayescal.posterior.shrinkage import sub_model
+from bayescal.posterior.shrinkage.gap_moments import ece_moments
+from bayescal.posterior.shrinkage.independent import cells, integrated
+from bayescal.posterior.shrinkage.independent.drift import DriftingBins
+from bayescal.posterior.shrinkage.independent.integrated import COARSE, FINE, _sparsest
+from bayescal.posterior.shrinkage.model import SamplerWarning, ShrinkagePosterior
+from bayescal.posterior.shrinkage.pool import posterior_probabilities
+from bayescal.posterior.shrinkage.prior import INDEPENDENT, SUB_MODELS, ShrinkagePrior
 
 NAMES = (
     "smooth drift",
@@ -323,10 +325,10 @@ def test_halving_every_step_moves_nothing(n_rows, temperature):
         evidence = {name: model.log_evidence for name, model in models.items()}
         p = posterior_probabilities(posterior.prior_options.families, evidence)
         mass = posterior.mass_parameters[posterior.counts.occupied]
-        sums = [_moments.gap_sums(bins, model, mass) for model in models.values()]
+        sums = [moments.gap_sums(bins, model, mass) for model in models.values()]
         moments.append(ece_moments(list(p.values()), sums, mass.sum()))
         probabilities.append(np.array(list(p.values())))
-        off.append(sum(p[name] * _moments.off_probability(bins, model) for name, model in models.items()))
+        off.append(sum(p[name] * moments.off_probability(bins, model) for name, model in models.items()))
     for one, two in (probabilities, off):
         assert np.all(np.abs(one - two) < 0.1 * np.sqrt(two * (1 - two) / 4000) + 1e-7)
     (mean, sd), (fine_mean, fine_sd) = moments
@@ -392,13 +394,13 @@ def test_importance_samples_are_good():
 
 def test_what_cannot_be_sampled_well_is_told(monkeypatch):
     """An importance sample below the share that is asked for; and an integration that is stopped before its end."""
-    monkeypatch.setattr(_part, "POOR_SHARE", 0.9)
+    monkeypatch.setattr(sub_model, "POOR_SHARE", 0.9)
     with pytest.warns(
         SamplerWarning, match=r"'smooth drift, many bins off' \(probability 1\) .* effective size \d+ of 4000"
     ):
         only(simulated(2000), NAMES[3]).sample(4000, rng=1)
     monkeypatch.undo()
-    monkeypatch.setattr(_cells, "MOST_CELLS", 20)
+    monkeypatch.setattr(cells, "MOST_CELLS", 20)
     stopped = only(simulated(2000), NAMES[4])
     for draw in (
         lambda: stopped.sample(10, rng=1),
@@ -414,7 +416,7 @@ def test_what_cannot_be_sampled_well_is_told(monkeypatch):
 
 def test_too_few_draws_say_nothing_about_an_importance_sample(monkeypatch):
     """The check applies from fifty draws on."""
-    monkeypatch.setattr(_part, "POOR_SHARE", 1.0)
+    monkeypatch.setattr(sub_model, "POOR_SHARE", 1.0)
     posterior = only(simulated(2000), NAMES[3])
     posterior.sample(49, rng=1)
     with pytest.warns(SamplerWarning, match=r"effective size \d+ of 50 draws"):
@@ -619,7 +621,7 @@ def test_bins_can_be_permuted_and_outcomes_mirrored():
     bins, models = one._independent.coarse
     order = np.array([3, 0, 5, 1, 4, 2])
     drifting = replace(bins.drifting, n=n[order], k=k[order], confidence=c[order])
-    from bayescal.posterior._sub_models import Bins, integrate
+    from bayescal.posterior.shrinkage.independent.integrated import Bins, integrate
 
     permuted = integrate(Bins(drifting, bins.prior, bins.resolution))
     for name in NAMES:
@@ -768,7 +770,7 @@ def test_lattices_for_fewer_tau_give_the_same_evidence(monkeypatch):
     counts = simulated(4000, bins=200)
     found = ShrinkagePosterior(counts, ShrinkagePrior())._parts["smooth drift, many bins off"]
     evidence, nodes = found.log_evidence, found.family.coarse[1][found.name].nodes
-    monkeypatch.setattr(_sub_models, "SMOOTH_STEP", 0.0)
+    monkeypatch.setattr(integrated, "SMOOTH_STEP", 0.0)
     every = ShrinkagePosterior(counts, ShrinkagePrior())._parts["smooth drift, many bins off"]
     assert evidence == pytest.approx(every.log_evidence, abs=1e-4)
     assert 2 * len(np.unique(nodes.kappa)) <= len(np.unique(every.family.coarse[1][every.name].nodes.kappa)) + 1

@@ -5,8 +5,8 @@ import pytest
 from scipy.special import betaln
 
 from bayescal import BinnedCounts, ece, evaluate, shrinkage_posterior
-from bayescal.posterior._pool import alternatives, posterior_probabilities
-from bayescal.posterior._prior import ENDS, FAMILIES
+from bayescal.posterior.shrinkage.pool import alternatives, posterior_probabilities
+from bayescal.posterior.shrinkage.prior import ENDS, FAMILIES
 
 FIVE = list(FAMILIES["independent bins"])
 #: Mean ECE and first three draws from release 0.1.0, by `shrinkage_posterior(counts).sample(4000, rng=1)`.

@@ -17,7 +17,7 @@ from matplotlib.text import Text
 from scipy import stats
 
 import bayescal as bc
-from bayescal._draws import BinDraws
+from bayescal.draws import BinDraws
 from bayescal.report.posterior import plot_posterior, posterior_shapes
 from bayescal.report.reliability import plot_reliability, reliability_points
 

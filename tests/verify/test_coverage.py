@@ -8,11 +8,11 @@ import itertools
 import numpy as np
 import pytest
 
-from bayescal.data.simulate import simulate
+from bayescal.datasets.simulate import simulate
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.binned import BinnedCounts
-from bayescal.verify.coverage import COLUMNS, METHODS, bootstrap_ece, coverage_study
+from bayescal.verify.studies.coverage import COLUMNS, METHODS, bootstrap_ece, coverage_study
 
 CELL = {"sizes": [200], "populations": ["flat"], "curves": ["calibrated"]}
 

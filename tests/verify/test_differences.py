@@ -14,10 +14,10 @@ from scipy.integrate import quad
 from scipy.special import expit, logit
 
 import bayescal as bc
-from bayescal.data.simulate import BetaPopulation
+from bayescal.datasets.simulate import BetaPopulation
 from bayescal.stats.paired import PairedCounts
-from bayescal.verify import differences
-from bayescal.verify.differences import (
+from bayescal.verify.studies import differences
+from bayescal.verify.studies.differences import (
     COLUMNS,
     METHODS,
     STUDY_PAIRS,

@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.special import betaincinv, betaln, expit, gammaln, logit, logsumexp, softmax
 
 from bayescal import BinnedCounts, dirichlet_posterior, shrinkage_posterior
-from bayescal.posterior._prior import SUB_MODELS
+from bayescal.posterior.shrinkage.prior import SUB_MODELS
 from bayescal.verify.pymc_models import calibrated_model, dirichlet_model, shrinkage_model
 
 RHO = np.array([0.05, 0.15, 0.3, 0.5])

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from bayescal import BinnedCounts, dirichlet_posterior
-from bayescal.verify.truncation import (
+from bayescal.verify.studies.truncation import (
     RELATIVE_SD,
     confidence_posterior,
     mean_of_truncated,

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from bayescal.posterior._prior import ENDS, EXACT, NOISE, SHARED
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
 from bayescal.verify.mistakes.families import FAMILY_MISTAKES, UNSPOILT_FAMILIES

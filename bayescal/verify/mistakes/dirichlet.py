@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._draws import BinDraws
+from bayescal.draws import BinDraws
 from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
 from bayescal.posterior.truncated_normal import sample_truncated_normal
 from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, told

@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior._offsets import EqualOffsets
-from bayescal.posterior._part import Part, PartDraws
-from bayescal.posterior._prior import EXACT
-from bayescal.posterior._segments import Segments
-from bayescal.posterior.shrinkage import ShrinkagePosterior
+from bayescal.posterior.shrinkage.model import ShrinkagePosterior
+from bayescal.posterior.shrinkage.offsets import EqualOffsets
+from bayescal.posterior.shrinkage.prior import EXACT
+from bayescal.posterior.shrinkage.segments import Segments
+from bayescal.posterior.shrinkage.sub_model import Part, PartDraws
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.noise import NOISE_MISTAKES, UNSPOILT_NOISE
 from bayescal.verify.mistakes.shrinkage import Making, another_part, control, most_probable, weighing

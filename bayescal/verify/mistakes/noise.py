@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior._noise import LabelNoise, NoiseAtEnds
-from bayescal.posterior._part import Part, PartDraws
-from bayescal.posterior._saturated import SaturatedBins
-from bayescal.posterior.shrinkage import ShrinkagePosterior
+from bayescal.posterior.shrinkage.model import ShrinkagePosterior
+from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
+from bayescal.posterior.shrinkage.saturated import SaturatedBins
+from bayescal.posterior.shrinkage.sub_model import Part, PartDraws
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.shrinkage import Making, another_part, control, sampling
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior._part import Part
-from bayescal.posterior.shrinkage import ShrinkagePosterior
-from bayescal.posterior.shrinkage_draws import ShrinkageDraws
+from bayescal.posterior.shrinkage.draws import ShrinkageDraws
+from bayescal.posterior.shrinkage.model import ShrinkagePosterior
+from bayescal.posterior.shrinkage.sub_model import Part
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.joint_posterior import JointPosterior, joint_draws, sample_not_as_stated, take
 from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, told

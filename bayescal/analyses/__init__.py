@@ -1,0 +1,1 @@
+"""Analyses: from rows or counts to results, one file per verb."""

@@ -1,0 +1,103 @@
+"""Classes of one classifier: one posterior per class, tied by how their errors vary together."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal.analyses.one import MODELS, count_rows, evaluate_one
+from bayescal.data.matrix import ClassRows
+from bayescal.data.predictions import Predictions
+from bayescal.draws import Draws
+from bayescal.estimands.classwise import jointly_exact
+from bayescal.posterior.contract import HasHypotheses
+from bayescal.posterior.copula import reorder, with_common_cause
+from bayescal.posterior.shrinkage.prior import EXACT
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.evaluation import Evaluation
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.dependence import error_correlation
+
+
+def count_classes(rows: ClassRows, bins: Any, binning: str) -> tuple[BinnedCounts, ...]:
+    """Count every class as an event of its own."""
+    rows = rows.scale_free()
+    if binning == "equal-width":
+        return BinnedCounts.of_classes(rows, bins=bins)
+    return tuple(count_rows(problem, bins, binning) for problem in Predictions.of_classes(rows))
+
+
+def evaluate_classes(
+    rows: ClassRows, classes: tuple[Any, ...], *, bins: Any, binning: str, **known: Any
+) -> ClasswiseEvaluation:
+    """Posterior of the mean ECE of all classes, from rows."""
+    counts = count_classes(rows, bins, binning)
+    return evaluate_class_counts(counts, error_correlation(rows, counts), classes, **known)
+
+
+def evaluate_class_counts(
+    counts: tuple[BinnedCounts, ...], correlations: tuple[Any, Any], classes: tuple[Any, ...], *, rng: Any, **known: Any
+) -> ClasswiseEvaluation:
+    """Posterior of the mean ECE of all classes, from their counts and from how their errors vary together.
+
+    Parameters
+    ----------
+    counts : tuple of BinnedCounts
+        One a class.
+    correlations : (ndarray, ndarray)
+        What `error_correlation` gives.
+    classes : tuple
+        Their labels.
+    rng, **known
+        As for `evaluate_counts`.
+
+    Returns
+    -------
+    ClasswiseEvaluation
+        All classes.
+    """
+    *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=len(counts) + 2))
+    # a thousand classes would not fit into memory with all their bins: only the ECE of each is kept
+    evaluations = (evaluate_one(c, rng=seed, **known) for c, seed in zip(counts, seeds, strict=True))
+    drawn = [(e.ece.values, e.null.values, _for_exact(e)) for e in evaluations]
+    *values, for_exact = zip(*drawn, strict=True)
+    by_class, null = (np.stack(columns, axis=1) for columns in values)
+    # the classes share their rows, so their errors vary together: the margins stay, their ranks are tied
+    of_errors, of_residuals = correlations
+    exact = np.zeros(len(by_class), bool)
+    if None not in for_exact:
+        of_errors = with_common_cause(of_errors)
+        exact = jointly_exact(for_exact, len(by_class), rng=np.random.SeedSequence((for_errors, 1)))
+    return ClasswiseEvaluation(
+        classes=classes,
+        counts=counts,
+        by_class=Draws(reorder(by_class, of_errors, rng=for_errors), "ece by class"),
+        # sizes of two centred Normals with correlation r have correlation close to r^2
+        null_by_class=Draws(reorder(null, of_residuals**2, rng=for_null), "ece by class if calibrated"),
+        model=known["model"],
+        prior=MODELS[known["model"]](counts[0], **_options(known)).prior,
+        exact=exact,
+        evaluate_class=partial(_evaluate_class, counts, tuple(seeds), known),
+        correlations=(of_errors, of_residuals),
+        order_seed=for_errors,
+    )
+
+
+def _for_exact(evaluation: Evaluation) -> float | None:
+    """Log Bayes factor of exact calibration, if that is among the sub-models."""
+    posterior = evaluation.posterior
+    if isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities:
+        return posterior.log_bayes_factor
+    return None
+
+
+def _evaluate_class(
+    counts: tuple[BinnedCounts, ...], seeds: tuple[int, ...], known: dict[str, Any], k: int
+) -> Evaluation:
+    """One class in full; the same draws of its ECE in another order."""
+    return evaluate_one(counts[k], rng=seeds[k], **known)
+
+
+def _options(known: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in known.items() if name not in ("model", "draws")}

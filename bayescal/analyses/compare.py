@@ -1,0 +1,286 @@
+"""Compare models: rows -> joint counts -> posteriors of their own, tied together -> what is reported."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
+from bayescal.data.alignment import same_rows
+from bayescal.data.predictions import Predictions
+from bayescal.results.comparable import checked_rope, same_spec
+from bayescal.results.comparison import Comparison
+from bayescal.results.evaluation import Evaluation
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.paired import PairedCounts, require_paired
+
+
+class SameRowsWarning(UserWarning):
+    """Evaluations that are compared as independent look as if they were of the same rows."""
+
+
+def compare(
+    y_true: Any,
+    y_prob: Mapping[str, Any],
+    *,
+    rope: float = 0.01,
+    target: str | None = None,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    weights: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+    **options: Any,
+) -> Comparison:
+    """Compare models on the same rows: which is better calibrated, and how sure is that?
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_rows,)
+        Labels, as for `evaluate`. Under ``target="confidence"`` a mapping from each model's name to whether it was
+        right.
+    y_prob : mapping of str to array-like
+        For each model, by name, its probabilities, as for `evaluate`; at least two.
+    rope : float, default 0.01
+        Half-width of the region of practical equivalence, in units of what is compared: models whose ECEs differ by no
+        more are called equal. It does not depend on the data; `Comparison.rope_curve` shows what other widths say.
+    target, bins, binning, model, draws, weights, classes, logits, **options
+        As for `evaluate`; there is no comparison for ``target="classwise"``.
+    rng : None, int, SeedSequence or Generator
+        Randomness. All models are drawn with the same numbers, so that two names of one model differ by exactly 0.
+
+    Returns
+    -------
+    Comparison
+        Each model's `Evaluation`, and the joint posterior of any estimand.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `evaluate`; if there are fewer than two models, or their numbers of rows differ.
+
+    See Also
+    --------
+    compare_independent : Models, or groups, on different rows.
+
+    Notes
+    -----
+    Values are combined by position; as in `evaluate`, pandas columns with different indexes raise a `ValueError`.
+
+    The margins are the posteriors of each model alone. What ties them is the joint Dirichlet posterior of the cells
+    (bin and outcome of one model, bin and outcome of the other) that occur, through a Gaussian copula; see
+    `bayescal.posterior.joint.correlation`. Brier scores are drawn together, from the losses of the rows; see
+    `bayescal.estimands.scores.joint_brier_scores`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(2000)
+    >>> y = rng.random(2000) < p
+    >>> comparison = compare(y, {"honest": p, "timid": 0.5 + 0.5 * (p - 0.5)}, rng=1)
+    >>> comparison.decide("honest", "timid")["p_left"]
+    1.0
+    >>> comparison.difference("honest", "timid").interval(0.95)
+    (-0.14..., -0.10...)
+    """
+    names = _names("y_prob", y_prob)
+    width = checked_rope(rope)
+    if target == "classwise":
+        raise ValueError(
+            "`target='classwise'` is many problems, and a comparison needs one: compare `target='top-label'`, or one "
+            "class at a time as an event."
+        )
+    labels = {f"y_true[{n!r}]": y for n, y in y_true.items()} if isinstance(y_true, Mapping) else {"y_true": y_true}
+    same_rows({**labels, **{f"y_prob[{n!r}]": p for n, p in y_prob.items()}, "weights": weights})
+    rows = _predictions(names, y_true, y_prob, target, {"classes": classes, "logits": logits, "weights": weights})
+    counts = [BinnedCounts.from_predictions(p, bins=bins, binning=binning) for p in rows]
+    pairs = {
+        (i, j): PairedCounts.from_predictions(rows[i], rows[j], counts[i], counts[j])
+        for i, j in combinations(range(len(rows)), 2)
+    }
+    return _compared(dict(zip(names, counts, strict=True)), pairs, width, model=model, draws=draws, rng=rng, **options)
+
+
+def compare_counts(
+    pairs: Mapping[tuple[str, str], PairedCounts],
+    *,
+    rope: float = 0.01,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    **options: Any,
+) -> Comparison:
+    """Compare models on the same rows from their joint counts; costs the same for a thousand rows and a billion.
+
+    Parameters
+    ----------
+    pairs : mapping of (str, str) to PairedCounts
+        Joint counts of every two models, as in ``{("A", "B"): pair}``; each pair in either order.
+    rope, model, draws, rng, **options
+        As for `compare`.
+
+    Returns
+    -------
+    Comparison
+        As from `compare`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a pair is missing, or two pairs do not have the same counts of one model.
+
+    Examples
+    --------
+    >>> pair = PairedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0, 1, 1], [0.4, 0.3, 0.8], bins=2)
+    >>> compare_counts({("A", "B"): pair + pair}, rng=1).names
+    ('A', 'B')
+    """
+    width = checked_rope(rope)
+    if not isinstance(pairs, Mapping) or not pairs:
+        raise TypeError("`pairs` must be a mapping like {('A', 'B'): PairedCounts}.")
+    counts: dict[str, BinnedCounts] = {}
+    for (first, second), pair in pairs.items():
+        require_paired(pair)
+        for name, margin in ((first, pair.first), (second, pair.second)):
+            if not _same(counts.setdefault(name, margin), margin):
+                raise ValueError(f"`pairs` must be of the same rows; {name!r} has different counts in two of them.")
+    joint = {}
+    for (i, first), (j, second) in combinations(enumerate(counts), 2):
+        if (first, second) in pairs:
+            joint[i, j] = pairs[first, second]
+        elif (second, first) in pairs:
+            joint[i, j] = pairs[second, first].swapped()
+        else:
+            raise ValueError(f"`pairs` must hold every two models; ({first!r}, {second!r}) is missing.")
+    return _compared(counts, joint, width, model=model, draws=draws, rng=rng, **options)
+
+
+def _same(one: BinnedCounts, other: BinnedCounts) -> bool:
+    """Whether two counts may be of the same rows: sums of batches differ by rounding."""
+    return (
+        one.bins == other.bins
+        and one.target == other.target
+        and np.array_equal(one.cells, other.cells)
+        and np.allclose(one.weight, other.weight)
+        and np.allclose(one.deviation, other.deviation)
+    )
+
+
+def _compared(
+    counts: Mapping[str, BinnedCounts],
+    pairs: dict[tuple[int, int], PairedCounts],
+    rope: float,
+    *,
+    rng: Any,
+    **known: Any,
+) -> Comparison:
+    common, order = (int(s) for s in _checks.generator(rng).integers(2**63, size=2))
+    return Comparison({n: evaluate_one(c, rng=common, **known) for n, c in counts.items()}, pairs, rope, order)
+
+
+def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 0.01, rng: Any = None) -> Comparison:
+    """Compare evaluations of different rows: other test sets, other groups, other times.
+
+    Parameters
+    ----------
+    evaluations : mapping of str to Evaluation
+        From `evaluate` or `evaluate_counts`, at least two, with the same target, kind and number of bins, and draws.
+    rope : float, default 0.01
+        As for `compare`.
+    rng : None, int, SeedSequence or Generator
+        Randomness of the order of the draws, which makes them independent whatever they were drawn with.
+
+    Returns
+    -------
+    Comparison
+        As from `compare`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there are fewer than two, or they do not answer one question.
+
+    Warns
+    -----
+    bayescal.compare.SameRowsWarning
+        If two of them have as many rows (and, for an event, as many with outcome 1): models on the same rows are not
+        independent, and the interval of their difference is wrong, mostly far too wide, if they are taken to be.
+
+    Examples
+    --------
+    >>> a = evaluate_one(BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5), rng=1)
+    >>> b = evaluate_one(BinnedCounts.from_arrays([0, 1, 1, 1], [0.4, 0.7, 0.8, 0.9], bins=5), rng=1)
+    >>> sum(compare_independent({"a": a, "b": b}, rng=1).p_best().values())
+    1.0
+    """
+    names = _names("evaluations", evaluations)
+    width = checked_rope(rope)
+    for name in names:
+        if not isinstance(evaluations[name], Evaluation):
+            raise TypeError(
+                f"`evaluations[{name!r}]` must be an Evaluation, not {type(evaluations[name]).__name__}; "
+                "`compare` takes labels and probabilities."
+            )
+    chosen = dict(evaluations)
+    same_spec(chosen)
+    for first, second in combinations(names, 2):
+        a, b = (chosen[name].counts for name in (first, second))
+        # whether an event happened does not depend on the model; whether the top label is right does
+        alike = a.n_rows == b.n_rows > 0 and (a.target != "event" or int(a.k.sum()) == int(b.k.sum()))
+        if alike:
+            warnings.warn(
+                f"{first!r} and {second!r} have {a.n_rows} rows each: if these are the same rows, `compare` them.",
+                SameRowsWarning,
+                stacklevel=2,
+            )
+    return Comparison(chosen, None, width, int(_checks.generator(rng).integers(2**63)))
+
+
+def _names(argument: str, given: Any) -> list[str]:
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"`{argument}` must be a mapping from names of models, like {{'A': ..., 'B': ...}}; "
+            f"not {type(given).__name__}. Of a data frame with a column a model, `dict(frame)`."
+        )
+    if len(given) < 2:
+        raise ValueError(f"`{argument}` must hold at least two models; it holds {len(given)}.")
+    for name in given:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"`{argument}` must have names that are strings; {name!r} is not.")
+    return list(given)
+
+
+def _predictions(
+    names: list[str], y_true: Any, y_prob: Mapping[str, Any], target: str | None, known: dict[str, Any]
+) -> list[Predictions]:
+    """The rows of every model; what is wrong with one is said with its name."""
+    rows = []
+    for name in names:
+        labels = y_true
+        if isinstance(y_true, Mapping):
+            if target != "confidence":
+                raise TypeError("`y_true` may be a mapping, one column a model, for `target='confidence'` only.")
+            if name not in y_true:
+                raise ValueError(f"`y_true` has no {name!r}, which `y_prob` has.")
+            labels = y_true[name]
+        try:
+            rows.append(Predictions.from_labels(labels, y_prob[name], target=target, **known).scale_free())
+        except (ValueError, TypeError) as problem:
+            raise type(problem)(f"model {name!r}: {problem}") from problem
+    sizes = {name: len(r) for name, r in zip(names, rows, strict=True)}
+    if len(set(sizes.values())) > 1:
+        raise ValueError(
+            f"`y_prob` must be on the same rows; there are {sizes}. For different test sets there is "
+            "`compare_independent`, which takes evaluations."
+        )
+    if len({r.target for r in rows}) > 1:
+        told = {name: r.target for name, r in zip(names, rows, strict=True)}
+        raise ValueError(f"`y_prob` must ask one question; these ask {told}. Give `target`.")
+    return rows

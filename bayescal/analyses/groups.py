@@ -1,0 +1,92 @@
+"""Groups of rows: one posterior per group, and that of all rows."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bayescal import _checks
+from bayescal.analyses.one import MOST_DRAWN, count_rows, evaluate_one
+from bayescal.data.groups import UNNAMED, Groups
+from bayescal.data.predictions import Predictions
+from bayescal.results.grouped import GroupedEvaluation
+from bayescal.stats.binned import BinnedCounts, require_counts
+from bayescal.stats.bins import make_bins
+
+
+def evaluate_count_groups(counts: Mapping[Any, BinnedCounts], **known: Any) -> GroupedEvaluation:
+    """Posteriors of groups from a mapping of label to counts; see `bayescal.evaluate_counts`."""
+    for label, of_group in counts.items():
+        require_counts(of_group, f"counts[{label!r}]")
+    if not counts:
+        raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
+    first, *others = counts.values()
+    overall = sum(others, start=first)
+    return evaluate_groups(list(counts), list(counts.values()), overall, name=UNNAMED, **known)
+
+
+def evaluate_row_groups(
+    predictions: Predictions, by: Groups, *, bins: Any, binning: str, **known: Any
+) -> GroupedEvaluation:
+    """Posteriors of groups of rows, all with the same edges."""
+    edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
+    overall = count_rows(predictions, edges, "equal-width")
+    counts = (count_rows(rows, edges, "equal-width") for rows in by.split(predictions))
+    return evaluate_groups(by.labels, counts, overall, name=by.name, **known)
+
+
+def evaluate_groups(
+    labels: Sequence[Any],
+    counts: Iterable[BinnedCounts],
+    overall: BinnedCounts,
+    *,
+    name: str,
+    rng: Any = None,
+    draws: int = 4000,
+    **known: Any,
+) -> GroupedEvaluation:
+    """Posteriors of groups that have no row in common, from their counts.
+
+    Parameters
+    ----------
+    labels : sequence of hashable
+        The groups.
+    counts : iterable of BinnedCounts
+        Theirs, in the same order and on the same bins; nothing is counted before it is known that draws fit.
+    overall : BinnedCounts
+        Counts of all rows.
+    name : str
+        What the groups are groups of.
+    rng, draws, **known
+        As for `evaluate_counts`.
+
+    Returns
+    -------
+    GroupedEvaluation
+        One evaluation a group, beside that of all rows.
+
+    Raises
+    ------
+    ValueError
+        If so many groups would not fit into memory.
+    """
+    drawn = len(labels) * len(overall.bins) * _checks.whole_number("draws", draws, at_least=2)
+    if drawn > MOST_DRAWN:
+        raise ValueError(
+            f"there are {len(labels)} groups of {overall.n_rows} rows, by {name}; {draws} draws of {len(overall.bins)} "
+            f"bins for each are {drawn:.3g}, and at most {MOST_DRAWN:g} fit into memory. A number is cut into ranges "
+            "before it makes groups; if these are meant, ask for fewer draws."
+        )
+    rng = _checks.generator(rng)
+    known = {"draws": draws, **known}
+    # first, and with the same generator: what all rows give without groups
+    whole = evaluate_one(overall, rng=rng, **known)
+    order, *seeds = (int(s) for s in rng.integers(2**63, size=len(labels) + 1))
+    return GroupedEvaluation(
+        groups={
+            label: evaluate_one(of_label, rng=seed, **known)
+            for label, of_label, seed in zip(labels, counts, seeds, strict=True)
+        },
+        overall=whole,
+        seeds=dict(zip(labels, seeds, strict=True)),
+        name=name,
+        order_seed=order,
+    )

@@ -1,0 +1,70 @@
+"""One problem: the counts of its rows -> posterior -> draws -> Evaluation."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal.data.predictions import Columns, Predictions, TopLabels
+from bayescal.estimands.plug_in import null_bins
+from bayescal.posterior.contract import Posterior
+from bayescal.posterior.dirichlet import dirichlet_posterior
+from bayescal.posterior.shrinkage.model import shrinkage_posterior
+from bayescal.results.evaluation import Evaluation
+from bayescal.stats.binned import BinnedCounts, require_counts
+
+#: Every model by its name; a model's options are keywords of its function.
+MODELS: dict[str, Callable[..., Posterior]] = {
+    "shrinkage": shrinkage_posterior,
+    "dirichlet": dirichlet_posterior,
+}
+DEFAULT_MODEL = "shrinkage"
+#: Draws times bins: 0.8 GB for each of mass, accuracy and confidence.
+MOST_DRAWN = 100_000_000
+
+
+def count_rows(rows: Columns | TopLabels | Predictions, bins: Any, binning: str) -> BinnedCounts:
+    """Count the rows of one problem; unvalidated columns are checked during counting."""
+    if isinstance(rows, TopLabels):
+        rows = rows.columns()
+    if rows.weight is not None:  # else values are looked at while they are counted
+        rows = (rows.checked() if isinstance(rows, Columns) else rows).scale_free()
+    return BinnedCounts.from_predictions(rows, bins=bins, binning=binning)
+
+
+def evaluate_one(
+    counts: BinnedCounts,
+    *,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    **options: Any,
+) -> Evaluation:
+    """Posterior of one problem from its counts; see `bayescal.evaluate_counts`."""
+    require_counts(counts)
+    _checks.one_of("model", model, MODELS)
+    _checks.known_keywords(f"`model={model!r}`", options, MODELS[model])
+    draws = _checks.whole_number("draws", draws, at_least=2)
+    if draws * len(counts.bins) > MOST_DRAWN:
+        raise ValueError(
+            f"`draws` times `bins` must be at most {MOST_DRAWN:g} to fit into memory; {draws} draws of "
+            f"{len(counts.bins)} bins are {draws * len(counts.bins):.3g}. Ask for fewer of either."
+        )
+    # streams of their own: the null reference does not change when the model draws more or fewer numbers
+    seed, for_null, for_reference = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
+    posterior = MODELS[model](counts, **options)
+    bins = posterior.sample(draws, rng=seed)
+    if not all(np.isfinite(values).all() for values in (bins.mass, bins.accuracy, bins.confidence)):
+        raise ArithmeticError(
+            f"the {model} posterior has draws that are not finite; this is a defect: please report it."
+        )
+    return Evaluation(
+        counts=counts,
+        posterior=posterior,
+        bins=bins,
+        null_bins=null_bins(counts, draws, rng=for_null) if counts.occupied.any() else None,
+        model=model,
+        bins_seed=seed,
+        reference_seed=for_reference,
+    )

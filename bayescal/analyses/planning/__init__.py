@@ -1,0 +1,1 @@
+"""How many labels an evaluation needs."""

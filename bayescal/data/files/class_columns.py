@@ -1,0 +1,102 @@
+"""Which columns of a file are a matrix of probabilities, and which class each of them is of."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from bayescal import _checks
+from bayescal._checks import quoted
+from bayescal.data.files.source import Source, listed
+
+
+def class_columns(
+    source: Source,
+    prefix: str,
+    *,
+    besides: Sequence[str | None] = (),
+    classes: Sequence[str] | None = None,
+) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Columns of a probability matrix, and the class of each.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    prefix : str
+        What the columns begin with.
+    besides : sequence of str
+        Columns that are something else.
+    classes : sequence of str, optional
+        As for `read_predictions`.
+
+    Returns
+    -------
+    (columns, classes) : tuple of tuple
+        Names and classes; classes are integers where all of them are, else strings.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two columns begin with `prefix`, or their endings do not name classes.
+    """
+    columns = [c for c in source.columns if c.startswith(prefix) and c not in besides]
+    if len(columns) < 2:
+        found = (
+            f"only {quoted(columns[0])} does (for one column of probabilities use `prob`)" if columns else "none does"
+        )
+        near = "" if columns else _checks.did_you_mean(prefix, [c for c in source.columns if c not in besides])
+        raise ValueError(
+            f"`prob_prefix={quoted(prefix)}` must begin at least two columns of '{source.path.name}'; {found}."
+            f"{near} {source.columns_said}"
+        )
+    endings = [c.removeprefix(prefix) for c in columns]
+    numbers = as_integers(endings)
+    if numbers is None:
+        _endings_name_classes(prefix, columns, endings)
+    else:
+        order = sorted(range(len(columns)), key=numbers.__getitem__)
+        columns, endings = [columns[i] for i in order], [endings[i] for i in order]
+    if classes is None:
+        return tuple(columns), named_classes(endings)
+    if set(classes) == set(endings):
+        columns = [prefix + name for name in classes]
+    elif numbers is None or len(classes) != len(columns):
+        raise ValueError(
+            f"`classes` {quoted(list(classes))} must be the classes that the columns name, {quoted(endings)}"
+            + (f", or {len(columns)} names for them." if numbers else ".")
+        )
+    return tuple(columns), named_classes(classes)
+
+
+def named_classes(names: Sequence[str]) -> tuple[int, ...] | tuple[str, ...]:
+    """Return the classes as integers if all are; otherwise as text, which is then compared with the labels as text.
+
+    Labels that are numbers are read as float64, which cannot hold every integer from 2**53 on. Such classes stay text.
+    """
+    numbers = as_integers(names)
+    if numbers is None or max(map(abs, numbers), default=0) >= 2**53:
+        return tuple(names)
+    return numbers
+
+
+def as_integers(names: Sequence[str]) -> tuple[int, ...] | None:
+    """Return the names as integers if all are; Python limits the number of digits it converts."""
+    whole = all(re.fullmatch(r"-?\d{1,4000}", name, re.ASCII) for name in names)
+    return tuple(int(name) for name in names) if whole else None
+
+
+def _endings_name_classes(prefix: str, columns: Sequence[str], endings: Sequence[str]) -> None:
+    """Endings like 0, 1, mean or _0, _1 are rather a prefix that is too short than names of classes."""
+    rule = f"`prob_prefix={quoted(prefix)}` must be followed by the names of the classes;"
+    integers = [c for c, ending in zip(columns, endings, strict=True) if as_integers([ending])]
+    others = [c for c in columns if c not in integers]
+    if integers:
+        raise ValueError(
+            f"{rule} integers follow in {listed(integers)}, something else in {listed(others)}. "
+            "A longer prefix (or renamed columns) tells them apart."
+        )
+    if endings[0][:1] in tuple("_-.: ") and all(ending[:1] == endings[0][:1] for ending in endings):
+        raise ValueError(
+            f"{rule} in {listed(columns)} all of them begin with {endings[0][:1]!r}. "
+            f"Did you mean the prefix {prefix + endings[0][:1]!r}?"
+        )

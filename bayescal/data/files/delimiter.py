@@ -1,0 +1,95 @@
+"""Determine the delimiter of a text file from its first records."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from bayescal.data.files.records import LONGEST_LINE
+
+#: Candidates, the most common first.
+DELIMITERS = (",", ";", "\t", "|")
+#: Number of records that are examined.
+RECORDS = 100
+
+
+def delimiter_of(head: bytes, whole: bool) -> str:
+    r"""Choose the delimiter for which most records have as many fields as the first; break ties by most fields.
+
+    The choice cannot lose rows: quotes and line ends have the same meaning with every delimiter, and records with
+    another number of fields than the first are refused.
+
+    Parameters
+    ----------
+    head : bytes
+        The beginning of the file.
+    whole : bool
+        Whether `head` is the whole file.
+
+    Returns
+    -------
+    str
+        A comma, semicolon, tab or vertical bar; a comma if the first record has a single field.
+
+    Examples
+    --------
+    >>> delimiter_of(b"label;p\n0;0,5\n1;0,25\n", whole=True)
+    ';'
+    >>> delimiter_of(b"label,a|b|c\n0,0.5\n1,0.25\n", whole=True)
+    ','
+    """
+    text = head.decode("utf-8-sig", errors="replace")
+    return max(DELIMITERS, key=lambda delimiter: _fit(text, delimiter, whole))
+
+
+def _fit(text: str, delimiter: str, whole: bool) -> tuple[float, int]:
+    """Return the share of records with as many fields as the first, and that number; zeros if it is 1."""
+    widths = []
+    for _, fields in split(io.StringIO(text, newline=""), delimiter):
+        widths.append(len(fields))
+        if len(widths) > RECORDS:
+            break
+    if not (whole or len(widths) > RECORDS or len(widths) < 3):
+        widths.pop()  # the last record may be incomplete
+    if not widths or widths[0] == 1:
+        return 0.0, 0
+    return sum(width == widths[0] for width in widths) / len(widths), widths[0]
+
+
+def split(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    r"""Split text into records and fields by the rules of RFC 4180, independently of the engine.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        The text, with its line ends.
+    delimiter : str
+        The delimiter.
+
+    Yields
+    ------
+    (line, fields) : tuple of int and list of str
+        The number of the line (from 1) on which a record begins, and its fields. Blank lines are skipped.
+
+    Examples
+    --------
+    >>> list(split(['label,note\n', '1,"a\n', 'b, c"\n']  , ","))
+    [(1, ['label', 'note']), (2, ['1', 'a\nb, c'])]
+    """
+    records = csv.reader(lines, delimiter=delimiter, quotechar='"', doublequote=True)
+    begins = 1
+    with _long_fields():
+        for fields in records:
+            if fields:
+                yield begins, fields
+            begins = records.line_num + 1
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Raise the limit of 131072 characters per field, which is a global setting of the csv module."""
+    before = csv.field_size_limit(LONGEST_LINE)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)

@@ -1,0 +1,86 @@
+"""Which format a file is in: Parquet, delimited text or JSON lines; content decides, not the name."""
+
+import gzip
+import re
+import zlib
+from pathlib import Path
+
+from bayescal._files import existing_file
+from bayescal.data.files.json_lines import JsonLines
+from bayescal.data.files.parquet import Parquet
+from bayescal.data.files.records import BOM
+from bayescal.data.files.source import Source
+from bayescal.data.files.text import Delimited
+
+#: What is looked at to tell formats apart.
+HEAD_BYTES = 65536
+
+#: First bytes of what people pass by mistake.
+OTHER_FORMATS = {
+    b"PK": "a zip archive (an Excel workbook?)",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x89HDF": "an HDF5 or netCDF file",
+    b"CDF": "a netCDF file",
+    b"ARROW1": "an Arrow (Feather) file",
+    b"SQLite format": "an SQLite database",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd",
+    b"BZh": "compressed with bzip2",
+    b"\xfd7zXZ": "compressed with xz",
+    b"\xff\xfe": "UTF-16 text, not UTF-8",
+    b"\xfe\xff": "UTF-16 text, not UTF-8",
+}
+
+
+def open_source(path: str | Path) -> "Source":
+    """Look at the first bytes of a file to know how to read it.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    Source
+        Its columns; no rows are read yet.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, ValueError
+        As for `read_predictions`.
+    """
+    path = existing_file(path)
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if head.startswith(b"PAR1"):
+        return Parquet(path)
+    zipped = head.startswith(b"\x1f\x8b")
+    if zipped:
+        try:
+            with gzip.open(path) as unzipped:
+                head = unzipped.read(HEAD_BYTES)
+        except (OSError, EOFError, zlib.error) as problem:
+            raise ValueError(f"'{path.name}' begins as a gzip file but is broken: {problem}.") from problem
+    return _open_text(path, head, zipped)
+
+
+def _open_text(path: Path, head: bytes, zipped: bool) -> "Source":
+    body = head.removeprefix(BOM).lstrip()
+    if not body:
+        raise ValueError(f"'{path.name}' is empty ({len(head)} bytes).")
+    other = next((told for magic, told in OTHER_FORMATS.items() if head.startswith(magic) and b"\0" in head), None)
+    if other or b"\0" in head:
+        raise ValueError(
+            f"'{path.name}' is {other or 'a binary file that is not Parquet'}; "
+            "it must be Parquet, or CSV, TSV or JSON lines in UTF-8."
+        )
+    if re.match(rb"\[\s*\{", body):
+        raise ValueError(
+            f"'{path.name}' is one JSON array, not JSON lines: write one object a line "
+            "(pandas: `to_json(path, orient='records', lines=True)`)."
+        )
+    if not body.startswith(b"{"):
+        return Delimited(path, zipped)
+    if head.startswith(BOM):
+        raise ValueError(f"'{path.name}' begins with a byte order mark, which JSON forbids: save it as plain UTF-8.")
+    return JsonLines(path, zipped)

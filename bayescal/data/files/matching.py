@@ -1,0 +1,202 @@
+"""Predictions of several models: of one file, or of several whose rows are matched by a column of keys."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal._checks import quoted
+from bayescal.data.files.predictions import ModelColumns, Places, Rows, places_of, rows_of
+from bayescal.data.files.source import Kind, Source
+
+Array = NDArray[Any]
+
+
+def read_models(
+    models: Mapping[str, ModelColumns],
+    *,
+    key: str | None = None,
+    weights: str | None = None,
+    classes: Sequence[str] | None = None,
+    same_labels: bool = True,
+) -> dict[str, Rows]:
+    """Read the predictions of several models on the same rows: from one file, or from files with a column of keys.
+
+    Parameters
+    ----------
+    models : mapping of str to ModelColumns
+        Where each model's predictions are, by its name.
+    key : str, optional
+        Column that names each row, once in each file; needed for several files. Keys are compared as they are written.
+    weights, classes
+        As for `read_predictions`, the same for all.
+    same_labels : bool, default True
+        Whether labels are the truth, which does not differ between files; False if they are about the predictions.
+
+    Returns
+    -------
+    dict of str to Rows
+        The arrays of each model, all of them in the order of the first file.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError, ValueError
+        As `read_predictions`; if a key is missing in a file or stands in it twice, if labels or weights differ between
+        files, or classes between models.
+
+    Examples
+    --------
+    >>> import bayescal.datasets
+    >>> from bayescal.data.files.formats import open_source
+    >>> wine = open_source(bayescal.datasets.path("wine"))
+    >>> both = {m: ModelColumns(wine, "label", prob_prefix=f"{m}_") for m in ("naive_bayes", "random_forest")}
+    >>> {model: rows.y_prob.shape for model, rows in read_models(both).items()}
+    {'naive_bayes': (178, 3), 'random_forest': (178, 3)}
+    """
+    sources = list(dict.fromkeys(asked.source for asked in models.values()))
+    several = len(sources) > 1
+    if several and key is None:
+        raise ValueError("`key` must name the column that says which rows of the files are the same.")
+    places = _places(models, (weights, key), classes)
+    read: dict[Source, dict[tuple[str, Kind], Array]] = {}
+    for source in sources:
+        wanted = [c for name, place in places.items() if models[name].source is source for c in place.wanted]
+        wanted = list(dict.fromkeys(wanted + ([(key, "text")] if several and key is not None else [])))
+        with _named(source, several):
+            read[source] = dict(zip(wanted, source.read(wanted), strict=True))
+    rows = {name: rows_of(models[name], places[name], read[models[name].source]) for name in models}
+    if not several or key is None:
+        return rows
+    orders = _matched({source: read[source][key, "text"] for source in sources}, key)
+    rows = {name: _reordered(found, orders[found.source]) for name, found in rows.items()}
+    first, *others = rows
+    for name in others:
+        for column, kind, once in ((models[name].label, "y_true", same_labels), (weights, "weights", True)):
+            if column is not None and once:
+                keys = read[sources[0]][key, "text"]
+                _must_be_the_same(column, rows[first], rows[name], kind, keys)
+    return rows
+
+
+def _places(
+    models: Mapping[str, ModelColumns], row_columns: tuple[str | None, str | None], classes: Sequence[str] | None
+) -> dict[str, Places]:
+    """Return the columns to read for each model; classes from column names are those of the first model.
+
+    `row_columns` are the columns of weights and of keys.
+    """
+    places: dict[str, Places] = {}
+    for name, asked in models.items():
+        place = places_of(asked, row_columns, classes)
+        first = next(iter(places.values()), place)
+        if place.classes != first.classes and asked.prob_prefix is not None:
+            if first.classes is None or place.classes is None or set(place.classes) != set(first.classes):
+                raise ValueError(
+                    f"`prob_prefix` must lead to the same classes for every model: {quoted(next(iter(places)))} has "
+                    f"{quoted(list(first.classes or ()))}, {quoted(name)} has {quoted(list(place.classes or ()))}."
+                )
+            place = places_of(asked, row_columns, [str(c) for c in first.classes])
+        places[name] = place
+    return places
+
+
+@contextmanager
+def _named(source: Source, several: bool) -> Iterator[None]:
+    """Add the name of the file to error messages if there are several files."""
+    try:
+        yield
+    except ValueError as problem:
+        if not several or repr(source.path.name) in str(problem):
+            raise
+        raise ValueError(f"'{source.path.name}': {problem}") from problem
+
+
+def _matched(keys: Mapping[Source, Array], key: str) -> dict[Source, Array]:
+    """For each file, the numbers of its rows in the order of the first file's keys; every key once in every file."""
+    import duckdb
+
+    sources = list(keys)
+    with duckdb.connect(":memory:") as engine:
+
+        def rows_of(sql: str) -> Array:
+            return np.asarray(engine.execute(sql).fetchnumpy()["row"])
+
+        for i, source in enumerate(sources):
+            # as objects and copied: text arrays are sorted anew by every query
+            engine.register("rows", {"key": keys[source].astype(object), "row": np.arange(len(keys[source]))})
+            engine.execute(f"CREATE TABLE file{i} AS SELECT * FROM rows")
+            later = rows_of(
+                f"SELECT row FROM (SELECT row, row_number() OVER (PARTITION BY key ORDER BY row) AS time FROM file{i}) "
+                "WHERE time > 1 ORDER BY row"
+            )
+            if len(later):
+                _refuse_repeated(key, keys[source], source, later)
+        orders = [np.arange(len(keys[sources[0]]))]
+        for i in range(1, len(sources)):
+            alone = [
+                rows_of(f"SELECT row FROM file{a} ANTI JOIN file{b} USING (key) ORDER BY row")
+                for a, b in ((0, i), (i, 0))
+            ]
+            if any(map(len, alone)):
+                _refuse_unmatched(key, keys, (sources[0], sources[i]), alone)
+            orders.append(rows_of(f"SELECT file{i}.row AS row FROM file0 JOIN file{i} USING (key) ORDER BY file0.row"))
+    return dict(zip(sources, orders, strict=True))
+
+
+def _refuse_repeated(key: str, values: Array, source: Source, later: Array) -> NoReturn:
+    """Refuse keys that come again in the rows `later`."""
+    again = int(later[0])
+    before = int(np.argmax(values == values[again]))
+    raise ValueError(
+        f"`key` must be a column that names each row once; in '{source.path.name}' {len(later)} of {len(values)} rows "
+        f"repeat the key of an earlier row, first {quoted(str(values[again]))} in {source.place(again)}, which is also "
+        f"in {source.place(before)}. Which one is meant cannot be guessed: remove the others, or name another column."
+    )
+
+
+def _refuse_unmatched(
+    key: str, keys: Mapping[Source, Array], pair: tuple[Source, Source], alone: Sequence[Array]
+) -> NoReturn:
+    told = "; ".join(
+        f"{len(rows)} of {len(keys[source])} rows of '{source.path.name}' have a key that is not in "
+        f"'{other.path.name}', first {quoted(str(keys[source][rows[0]]))} in {source.place(int(rows[0]))}"
+        for rows, source, other in ((alone[0], *pair), (alone[1], *pair[::-1]))
+        if len(rows)
+    )
+    hint = (
+        "Not one key is in both: are they written alike ('7', '07' and '7.0' are three keys)?"
+        if len(alone[0]) == len(keys[pair[0]])
+        else "Rows are never dropped for you: if a model has no prediction for a row, take the row out of both files."
+    )
+    raise ValueError(f"`key` must find the same rows in both files; by column {quoted(key)}, {told}. {hint}")
+
+
+def _reordered(rows: Rows, order: Array) -> Rows:
+    weights = None if rows.weights is None else rows.weights[order]
+    return replace(rows, y_true=rows.y_true[order], y_prob=rows.y_prob[order], weights=weights, order=order)
+
+
+def _must_be_the_same(column: str, rows: Rows, others: Rows, what: str, keys: Array) -> None:
+    """Refuse what belongs to a row and not to a model, if two files say different things of it."""
+    one, other = getattr(rows, what), getattr(others, what)
+    differ = one != other
+    if not differ.any():
+        return
+    at = int(np.argmax(differ))
+    hint = (
+        "The truth does not depend on the model: are these the same rows, and the keys of the same numbering?"
+        if what == "y_true"
+        else "A weight belongs to a row and not to a model."
+    )
+    raise ValueError(
+        f"column {quoted(column)} must be the same in both files; {int(differ.sum())} of {len(differ)} rows differ, "
+        f"first key {quoted(str(keys[at]))}: {_written(one[at])} in {rows.place(at)}, {_written(other[at])} in "
+        f"{others.place(at)}. {hint}"
+    )
+
+
+def _written(value: Any) -> str:
+    return quoted(str(value)) if isinstance(value, str) else f"{float(value):g}"

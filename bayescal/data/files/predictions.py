@@ -1,0 +1,269 @@
+"""Files of predictions -> the columns that `evaluate` and `compare` take: labels, probabilities, weights."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.data.files.class_columns import class_columns, named_classes
+from bayescal.data.files.formats import open_source
+from bayescal.data.files.source import Kind, Source
+
+Array = NDArray[Any]
+
+#: Minimum number of characters that are kept of a label, so that a message can show one that is not a class.
+LABEL_SHOWN = 80
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Labels, probabilities and weights, read from a file.
+
+    Parameters
+    ----------
+    y_true : ndarray, shape (n_rows,)
+        Labels.
+    y_prob : ndarray, shape (n_rows,) or (n_rows, n_classes)
+        Probabilities, float32 or float64 as stored.
+    weights : ndarray, shape (n_rows,), or None
+        Weights.
+    classes : tuple of int, tuple of str, or None
+        Label of each column of `y_prob`; None where labels are 0 and 1.
+    columns : tuple of str
+        The column or columns of probabilities, in the order of `y_prob`.
+    source : Source
+        Where the rows came from, to say on which line a row stands.
+    order : ndarray of int, shape (n_rows,), or None
+        Where in its file each row stands, from 0, if rows of several files were matched; None for the file's order.
+    """
+
+    y_true: Array
+    y_prob: Array
+    weights: Array | None
+    classes: tuple[Any, ...] | None
+    columns: tuple[str, ...]
+    source: Source
+    order: Array | None = None
+
+    def place(self, row: int) -> str:
+        """Where row number `row` (from 0) was read, in words; with the file's name if there are several."""
+        if self.order is None:
+            return self.source.place(row)
+        return place_in_file(self.source, int(self.order[row]))
+
+
+def place_in_file(source: Source, row: int) -> str:
+    """Where a row stands, with the name of the file."""
+    return f"{source.place(row)} of '{source.path.name}'"
+
+
+@dataclass(frozen=True, eq=False)
+class ModelColumns:
+    """Where the predictions of one model are.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    label : str
+        Column of labels.
+    prob, prob_prefix : str, optional
+        As for `read_predictions`, one of the two.
+    """
+
+    source: Source
+    label: str
+    prob: str | None = None
+    prob_prefix: str | None = None
+
+
+def read_predictions(
+    path: str | Path,
+    *,
+    label: str,
+    prob: str | None = None,
+    prob_prefix: str | None = None,
+    weights: str | None = None,
+    classes: Sequence[str] | None = None,
+) -> Rows:
+    """Read labels and probabilities from a Parquet, CSV, TSV or JSON-lines file.
+
+    Delimited text follows RFC 4180: only double quotes quote a field, and apostrophes are text. The number of rows read
+    is compared with a count of the records in the file that is independent of how values are read.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. Its content decides what it is; text may be compressed with gzip. The first line of delimited text
+        names the columns.
+    label : str
+        Column of labels: numbers or true/false, or text with `classes` or with class names after `prob_prefix`.
+    prob : str, optional
+        Column of probabilities of one event. Either this or `prob_prefix`.
+    prob_prefix : str, optional
+        What the columns of a probability matrix begin with. The rest of their names are the classes: sorted as
+        numbers if all are integers, else in the file's order.
+    weights : str, optional
+        Column of weights.
+    classes : sequence of str, optional
+        With `prob`, the label of 0 and the label of 1. With `prob_prefix`, the order of the classes, or names for
+        columns that end in integers. Labels are compared as text, or as numbers where all classes are integers.
+
+    Returns
+    -------
+    Rows
+        The arrays.
+
+    Raises
+    ------
+    FileNotFoundError, IsADirectoryError
+        If there is no such file.
+    ValueError
+        If the file has none of these formats or lacks a column, a value is missing or not a number, or the numbers of
+        rows differ. For values, the message gives the number of rows and the first line.
+
+    Examples
+    --------
+    >>> import bayescal.datasets
+    >>> rows = read_predictions(bayescal.datasets.path("wine"), label="label", prob_prefix="random_forest_")
+    >>> rows.y_prob.shape, rows.classes
+    ((178, 3), (0, 1, 2))
+    """
+    return open_predictions(
+        path, label=label, prob=prob, prob_prefix=prob_prefix, weights=weights, classes=classes
+    ).read()
+
+
+@dataclass(frozen=True)
+class Places:
+    """Columns of one model, each with how it is read, and its classes."""
+
+    label: tuple[str, Kind]
+    probs: tuple[tuple[str, Kind], ...]
+    weights: tuple[tuple[str, Kind], ...]
+    classes: tuple[Any, ...] | None
+
+    @property
+    def wanted(self) -> list[tuple[str, Kind]]:
+        """All of them."""
+        return [self.label, *self.probs, *self.weights]
+
+
+def places_of(asked: ModelColumns, row_columns: tuple[str | None, str | None], classes: Sequence[str] | None) -> Places:
+    """Return the columns to read for a model; `row_columns` are those of weights and of keys."""
+    weights, key = row_columns
+    names: tuple[Any, ...] | None = None if classes is None else tuple(classes)
+    if asked.prob_prefix is not None:
+        besides = (asked.label, weights, key)
+        columns, names = class_columns(asked.source, asked.prob_prefix, besides=besides, classes=names)
+    elif asked.prob is not None:
+        columns, names = (asked.prob,), None if names is None else named_classes(names)
+    else:
+        raise ValueError("`prob` or `prob_prefix` must say where the probabilities are.")
+    return Places(
+        (asked.label, "text" if names and isinstance(names[0], str) else "label"),
+        tuple((column, "number") for column in columns),
+        () if weights is None else ((weights, "number"),),
+        names,
+    )
+
+
+def rows_of(asked: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], Array]) -> Rows:
+    """Combine the columns that were read."""
+    probs = [read[column] for column in place.probs]
+    labels = read[place.label]
+    return Rows(
+        _as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels,
+        probs[0] if asked.prob_prefix is None else np.column_stack(probs),
+        read[place.weights[0]] if place.weights else None,
+        place.classes,
+        tuple(column for column, _ in place.probs),
+        asked.source,
+    )
+
+
+def _as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
+    """Convert text to a fixed-width array that is wide enough for all classes; a truncated label equals no class."""
+    width = max(LABEL_SHOWN, *map(len, classes)) + 2
+    fixed = labels.astype(f"U{width}")
+    for i in np.flatnonzero(fixed.astype(object) != labels):  # truncated, or a trailing NUL was dropped
+        fixed[i] = labels[i][: width - 1] + "…"
+    return fixed
+
+
+@dataclass(frozen=True, eq=False)
+class RowStream:
+    """Predictions of one model in a file that may be larger than memory.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    columns : tuple of str
+        The column or columns of probabilities.
+    classes : tuple of int, tuple of str, or None
+        Label of each of them; None where labels are 0 and 1.
+    """
+
+    source: Source
+    columns: tuple[str, ...]
+    classes: tuple[Any, ...] | None
+    asked: ModelColumns
+    places: "Places"
+
+    def blocks(self) -> Iterator[Rows]:
+        """The rows, in the order of the file, a block at a time; raises what `read_predictions` does.
+
+        Yields
+        ------
+        Rows
+            At most some 100 MB; where a row stands is asked of the stream.
+        """
+        wanted = list(dict.fromkeys(self.places.wanted))
+        for read in self.source.blocks(wanted):
+            yield rows_of(self.asked, self.places, dict(zip(wanted, read, strict=True)))
+
+    def read(self) -> Rows:
+        """All rows at once."""
+        wanted = list(dict.fromkeys(self.places.wanted))
+        return rows_of(self.asked, self.places, dict(zip(wanted, self.source.read(wanted), strict=True)))
+
+    @property
+    def one_column(self) -> bool:
+        """Whether probabilities are a column and not a matrix."""
+        return self.asked.prob_prefix is None
+
+    def place(self, row: int) -> str:
+        """Where row number `row` (from 0) was read, in words."""
+        return self.source.place(row)
+
+
+def open_predictions(
+    path: str | Path,
+    *,
+    label: str,
+    prob: str | None = None,
+    prob_prefix: str | None = None,
+    weights: str | None = None,
+    classes: Sequence[str] | None = None,
+) -> RowStream:
+    """Open a file of labels and probabilities to be read in blocks; parameters as for `read_predictions`.
+
+    Returns
+    -------
+    RowStream
+        No row is read yet.
+
+    Examples
+    --------
+    >>> import bayescal.datasets
+    >>> stream = open_predictions(bayescal.datasets.path("wine"), label="label", prob_prefix="random_forest_")
+    >>> [rows.y_prob.shape for rows in stream.blocks()]
+    [(178, 3)]
+    """
+    asked = ModelColumns(open_source(path), label, prob, prob_prefix)
+    places = places_of(asked, (weights, None), classes)
+    return RowStream(asked.source, tuple(c for c, _ in places.probs), places.classes, asked, places)

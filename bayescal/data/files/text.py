@@ -1,0 +1,204 @@
+"""Read delimited text such as CSV and TSV; the base class is shared with other text formats."""
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NoReturn, cast
+
+from bayescal.data.files.delimiter import delimiter_of, split
+from bayescal.data.files.records import MisplacedQuoteError, count_delimited, line_endings, line_of
+from bayescal.data.files.source import (
+    Source,
+    do_or_does,
+    file_literal,
+    first_line,
+    is_or_are,
+    literal,
+    text_to_label,
+    text_to_number,
+)
+
+#: Number of bytes from which the delimiter and the typical line length are determined.
+HEAD_BYTES = 65536
+#: Maximum number of characters per record that the engine reads.
+LONGEST_RECORD = 2_000_000
+
+
+class Text(Source):
+    """A text file: every value is text until a number is wanted, so that a bad one can be shown."""
+
+    def __init__(self, path: Path, zipped: bool) -> None:
+        super().__init__(path)
+        self._zipped = zipped
+
+    def _number(self, column: str) -> str:
+        return text_to_number(self._text(column))
+
+    def _label(self, column: str) -> str:
+        return text_to_label(self._text(column))
+
+    @property
+    def _file(self) -> str:
+        """Beginning of the arguments of the engine's readers."""
+        return f"{file_literal(self.path)}, compression='{'gzip' if self._zipped else 'none'}'"
+
+    @contextmanager
+    def _bytes(self) -> Iterator[IO[bytes]]:
+        """Open the decompressed text; this verifies checksums of compressed files, which the engine does not."""
+        try:
+            with cast(IO[bytes], gzip.open(self.path)) if self._zipped else self.path.open("rb") as file:
+                yield file
+        except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
+            raise ValueError(f"'{self.path.name}' begins as a gzip file but is broken: {problem}.") from problem
+
+    def rows_about(self) -> int | None:
+        """As many as lines of the length of the first ones make up its size; unknown if it is compressed."""
+        if self._zipped:
+            return None
+        with self._bytes() as file:
+            head = file.read(HEAD_BYTES)
+        return round(self.path.stat().st_size * max(1, head.count(b"\n")) / len(head))
+
+    def place(self, row: int) -> str:
+        """Line of the file, counted from 1: header, blank lines and line breaks within quotes count."""
+        number = next((line for i, line in enumerate(self._starts()) if i == row), None)
+        return f"row {row + 1}" if number is None else f"line {number}"
+
+    @abstractmethod
+    def _starts(self) -> Iterator[int]:
+        """Line on which each row begins."""
+
+    def _line_of(self, offset: int) -> int:
+        with self._bytes() as file:
+            return line_of(file, offset)
+
+    def _refuse_undecodable(self) -> None:
+        bad, first, number = 0, 0, 0
+        with self._bytes() as lines:
+            for number, line in enumerate(lines, 1):
+                try:
+                    line.decode()
+                except UnicodeDecodeError:
+                    bad += 1
+                    first = first or number
+        if bad:
+            raise ValueError(
+                f"'{self.path.name}' must be UTF-8 text (or Parquet); {bad} of {number} lines "
+                f"{is_or_are(bad)} not, first in line {first}. "
+                "Save it as UTF-8."
+            )
+
+
+class Delimited(Text):
+    """Delimited text by the rules of RFC 4180: the first line names the columns, and only double quotes quote."""
+
+    def __init__(self, path: Path, zipped: bool) -> None:
+        super().__init__(path, zipped)
+        with self._bytes() as file:
+            head = file.read(HEAD_BYTES)
+        self._delimiter = delimiter_of(head, whole=len(head) < HEAD_BYTES)
+        self.columns = self._header()
+        self._place_of = {name: i for i, name in enumerate(self.columns)}
+
+    def _header(self) -> tuple[str, ...]:
+        line, names = next(self._records(), (1, [""]))
+        if line > 1 or not any(names):
+            raise ValueError(f"'{self.path.name}' must begin with the names of the columns; its first line is blank.")
+        if any("\ufffd" in name for name in names):
+            self._refuse_undecodable()
+        return tuple(names)
+
+    @property
+    def _scan(self) -> str:
+        columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(self.columns)))
+        return (
+            f"read_csv({self._file}, auto_detect=false, header=true, skip=0, delim={literal(self._delimiter)}, "
+            f"quote='\"', escape='\"', comment='', columns={{{columns}}}, "
+            "null_padding=false, ignore_errors=false, hive_partitioning=false)"
+        )
+
+    @property
+    def columns_said(self) -> str:
+        """The columns, in a sentence; a row of numbers is hardly a header."""
+        numbers = all(re.fullmatch(r"\s*[-+.\deE]+\s*", name) for name in self.columns)
+        return super().columns_said + numbers * " The first line must name the columns: is it missing?"
+
+    def _text(self, column: str) -> str:
+        return f"c{self._place_of[column]}"
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the first line and the fields of each record, read independently of the engine."""
+        with self._bytes() as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
+            try:
+                yield from split(text, self._delimiter)
+            except csv.Error as problem:
+                raise ValueError(
+                    f"'{self.path.name}' cannot be read as delimited text: {problem}. Is a quote never closed?"
+                ) from problem
+
+    def _starts(self) -> Iterator[int]:
+        records = self._records()
+        next(records)
+        return (line for line, _ in records)
+
+    def _count_rows(self) -> int:
+        """Count the records without the header; the number of delimiters must match that of the header."""
+        records, delimiters = self._count()
+        if delimiters != records * (len(self.columns) - 1):
+            self._malformed(ValueError("some rows differ from the first line in the number of fields"))
+        return records - 1
+
+    def _count(self) -> tuple[int, int]:
+        with self._bytes() as file:
+            try:
+                return count_delimited(file, self._delimiter)
+            except MisplacedQuoteError as problem:
+                rule, offset = problem.rule, problem.offset
+        raise ValueError(
+            f"'{self.path.name}' must be delimited text by the rules of RFC 4180: {rule}; "
+            f"line {self._line_of(offset)} breaks this rule."
+        )
+
+    def _malformed(self, problem: Exception | None = None) -> NoReturn:
+        self._refuse_undecodable()
+        self._count()
+        self._refuse_line_endings()
+        if hasattr(self, "columns"):
+            self._refuse_widths()
+        raise ValueError(f"'{self.path.name}' cannot be read as delimited text: {first_line(problem)}.")
+
+    def _refuse_line_endings(self) -> None:
+        with self._bytes() as file:
+            found = line_endings(file)
+        if len(found) > 1:
+            told = ", ".join(f"{count} {kind}" for kind, count in found.items())
+            raise ValueError(
+                f"'{self.path.name}' must have line endings of one kind; it has {told}. Save it with one of them."
+            )
+
+    def _refuse_widths(self) -> None:
+        """Refuse records that are too long or differ from the first in the number of fields."""
+        width, rows, ragged, first = len(self.columns), -1, 0, (0, 0)
+        for line, fields in self._records():
+            rows += 1
+            if len(fields) != width:
+                ragged, first = ragged + 1, first if ragged else (line, len(fields))
+            if sum(map(len, fields)) > LONGEST_RECORD:
+                raise ValueError(
+                    f"'{self.path.name}' must have rows of at most {LONGEST_RECORD:,} characters; the row in line "
+                    f"{line} has more. Remove columns that are not needed, or save the table as Parquet."
+                )
+        if ragged:
+            line, found = first
+            raise ValueError(
+                f"'{self.path.name}' must have {width} fields in every row, as in its first line; {ragged} "
+                f"of {rows} rows {do_or_does(ragged)} not, first in line {line}: "
+                f"{found} field{'s' * (found != 1)}. A field that contains the delimiter {self._delimiter!r} must be "
+                "in double quotes."
+            )

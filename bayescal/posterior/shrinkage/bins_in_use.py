@@ -1,0 +1,62 @@
+"""Which model describes a bin: the sub-models, the one of saturated bins, or none because the bin is empty."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.posterior.shrinkage.noise import crowded_ends
+from bayescal.posterior.shrinkage.saturated import is_saturated
+from bayescal.stats.binned import BinnedCounts
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class BinsInUse:
+    """The bins of counts, by the model that describes them; masks have shape (n_bins,).
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        The counts.
+    apart : bool
+        Whether saturated bins have a model of their own.
+    """
+
+    counts: BinnedCounts
+    apart: bool
+
+    @cached_property
+    def confidence(self) -> Floats:
+        """Mean confidence of each bin; the midpoint where it is empty."""
+        counts = self.counts
+        return np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), counts.bins.midpoints)
+
+    @cached_property
+    def used(self) -> Bools:
+        """Bins that count: those with rows, or all if there is no row."""
+        occupied = self.counts.occupied
+        return occupied if occupied.any() else np.ones_like(occupied)
+
+    @cached_property
+    def saturated(self) -> Bools:
+        """Bins that have the model of saturated bins."""
+        return self.used & is_saturated(self.confidence) & self.apart
+
+    @cached_property
+    def described(self) -> Bools:
+        """Bins that the sub-models describe."""
+        return self.used & ~self.saturated
+
+    @cached_property
+    def crowded(self) -> Bools:
+        """Bins that have noise of their own under label noise at the ends."""
+        return self.described & self.counts.occupied & crowded_ends(self.counts.bins.edges, self.confidence)
+
+    def rows(self, which: Bools) -> tuple[Floats, Floats, Floats]:
+        """Effective rows, positives and mean confidences of some bins."""
+        n = self.counts.effective_n[which]
+        return n, np.clip(self.counts.effective_k[which], 0.0, n), self.confidence[which]

@@ -1,0 +1,250 @@
+"""Intercept and slope of the drift: the bins as their function, and rules that integrate over them."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, psi
+
+from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_ratio
+
+Floats = NDArray[np.float64]
+
+#: How far from 0 and 1 a mean confidence is kept: in the likelihood, and where it sets the leverage of the slope.
+VALUE_FLOOR = 1e-9
+LEVERAGE_FLOOR = 1e-4
+#: exp of a log slope beyond this is of no use to anybody, and overflows.
+LARGEST_LOG_SLOPE = 30.0
+#: A rule reaches so many standard deviations, and further while too much of its mass is at its rim.
+RADIUS = 5.8
+FARTHEST_RADIUS = 20.0
+#: The prior of the drift is integrated to this many standard deviations.
+PRIOR_REACH = 6.0
+#: What lies so far below the best (in log) is left out.
+HOPELESS = 25.0
+
+
+def logit(confidence: Floats, floor: float = VALUE_FLOOR) -> Floats:
+    """Log odds of confidences, which are kept `floor` away from 0 and 1."""
+    inside = np.clip(confidence, floor, 1 - floor)
+    return np.log(inside) - np.log1p(-inside)
+
+
+@dataclass(frozen=True)
+class DriftingBins:
+    """Occupied bins and the prior of their common drift.
+
+    Parameters
+    ----------
+    n, k : ndarray, shape (n_bins,)
+        (Effective) rows and positives.
+    confidence : ndarray, shape (n_bins,)
+        Mean confidences.
+    intercept_sd, log_slope_sd : float
+        Prior standard deviations of a and s.
+    """
+
+    n: Floats
+    k: Floats
+    confidence: Floats
+    intercept_sd: float
+    log_slope_sd: float
+
+    logit: Floats = field(init=False)
+    x: Floats = field(init=False)
+    best_logit: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "logit", logit(self.confidence))
+        object.__setattr__(self, "x", logit(self.confidence, LEVERAGE_FLOOR))
+        with np.errstate(divide="ignore", invalid="ignore"):  # all or none positive: infinite; no rows: anywhere
+            object.__setattr__(self, "best_logit", np.nan_to_num(np.log(self.k) - np.log(self.n - self.k)))
+
+    @property
+    def farthest_logit(self) -> float:
+        """How far from 0 a centre can be where the prior of the drift is not negligible."""
+        reach = np.expm1(min(PRIOR_REACH * self.log_slope_sd, LARGEST_LOG_SLOPE)) * np.abs(self.x)
+        return float(np.max(np.abs(self.logit) + reach) + PRIOR_REACH * self.intercept_sd)
+
+    def centre(self, a: Floats, s: Floats) -> Floats:
+        """Logit of the centre h of each bin, one more axis than `a`; without drift that of the mean confidence."""
+        a, s = np.asarray(a)[..., None], np.asarray(s)[..., None]
+        eta = self.logit + (a + np.expm1(np.minimum(s, LARGEST_LOG_SLOPE)) * self.x)
+        return np.clip(eta, -FARTHEST_LOGIT, FARTHEST_LOGIT)
+
+    def log_prior(self, a: Floats, s: Floats) -> Floats:
+        """Log density of the drift."""
+        z = (a / self.intercept_sd) ** 2 + (s / self.log_slope_sd) ** 2
+        return -0.5 * z - np.log(2 * np.pi * self.intercept_sd * self.log_slope_sd)
+
+    def log_likelihood(self, eta: Floats, kappa: Any = None) -> Floats:
+        """Summed over bins; Beta-binomial where `kappa` is given, else binomial."""
+        each = log_binomial(self.n, self.k, eta)
+        return (each if kappa is None else each + log_ratio(self.n, self.k, eta, kappa)).sum(axis=-1)
+
+
+class Frame(NamedTuple):
+    """Coordinates (t, s) in which the posterior's ridge is straight: a = t - (exp(s - s0) - 1) lever, Jacobian 1.
+
+    With the mode and the standard deviations there; every field has one shape, and functions broadcast.
+    """
+
+    t0: Any
+    s0: Any
+    lever: Any
+    sd_t: Any
+    sd_s: Any
+
+    def intercept(self, t: Any, s: Any) -> Any:
+        """The intercept a at (t, s)."""
+        return t - np.expm1(np.clip(s - self.s0, -LARGEST_LOG_SLOPE, LARGEST_LOG_SLOPE)) * self.lever
+
+    def take(self, index: Any) -> "Frame":
+        """Some of the frames."""
+        return Frame(*(values[index] for values in self))
+
+
+class Nodes(NamedTuple):
+    """Points of a rule over (t, s), one field an array each; every point stands for the rectangle around it.
+
+    `log_density` is that of prior and likelihood at the point given tau; `log_mass` has the rectangle's area and the
+    weight of tau in it. `kappa` is of the dense residual.
+    """
+
+    t: Floats
+    s: Floats
+    low_t: Floats
+    low_s: Floats
+    width_t: Floats
+    width_s: Floats
+    frame: Frame
+    log_density: Floats
+    log_mass: Floats
+    kappa: Floats | None = None
+
+    @property
+    def drift(self) -> tuple[Floats, Floats]:
+        """Intercept a and log slope s of each point."""
+        return self.frame.intercept(self.t, self.s), self.s
+
+    def take(self, index: Any) -> "Nodes":
+        """Some of the points."""
+        some: Any = (v.take(index) if isinstance(v, Frame) else None if v is None else v[index] for v in self)
+        return Nodes(*some)
+
+
+class _Expansion(NamedTuple):
+    """Log posterior at (a, s), its gradient, and Fisher's information in a frame at that point."""
+
+    value: Floats
+    by_a: Floats
+    by_s: Floats
+    info_t: Floats
+    info_s: Floats
+    lever: Floats
+
+
+def _expand(bins: DriftingBins, a: Floats, s: Floats, kappa: Floats | None) -> _Expansion:
+    eta = bins.centre(a, s)
+    h, g = expit(eta), expit(-eta)
+    n, k = bins.n, bins.k
+    score, info = k * g - (n - k) * h, n * h * g
+    if kappa is not None:
+        alpha, beta = kappa * h, kappa * g
+        score = alpha * g * ((psi(alpha + k) - psi(alpha)) - (psi(beta + (n - k)) - psi(beta)))
+        info = info * (kappa + 2) / (kappa + np.maximum(n, 2))
+    by_s = np.exp(np.minimum(s, LARGEST_LOG_SLOPE))[..., None] * bins.x
+    precise_a, precise_s = bins.intercept_sd**-2, bins.log_slope_sd**-2
+    info_t = info.sum(-1) + precise_a
+    lever = (info * by_s).sum(-1) / info_t
+    return _Expansion(
+        value=bins.log_likelihood(eta, kappa) + bins.log_prior(a, s),
+        by_a=score.sum(-1) - precise_a * a,
+        by_s=(score * by_s).sum(-1) - precise_s * s,
+        info_t=info_t,
+        info_s=(info * (by_s - lever[..., None]) ** 2).sum(-1) + precise_s + precise_a * lever**2,
+        lever=lever,
+    )
+
+
+def find_modes(bins: DriftingBins, kappa: Floats | None, count: int = 1) -> tuple[Frame, Floats]:
+    """Posterior mode of the drift for each kappa of shape (count, 1), by damped Fisher scoring, and its height."""
+    if kappa is not None:  # the score would lose its digits beyond, where it is that of the binomial
+        kappa = np.minimum(kappa, 1e6 * (1 + bins.n.max()))
+    a, s, damping = np.zeros(count), np.zeros(count), np.zeros(count)
+    now = _expand(bins, a, s, kappa)
+    for _ in range(40):
+        step_s = np.clip((now.by_s - now.lever * now.by_a) / (now.info_s * (1 + damping)), -0.7, 0.7)
+        step_t = np.clip(now.by_a / (now.info_t * (1 + damping)), -1.5, 1.5)
+        step_a = step_t - np.expm1(step_s) * now.lever
+        trial = _expand(bins, a + step_a, s + step_s, kappa)
+        better = trial.value >= now.value - 1e-9 * (1 + np.abs(now.value))
+        a, s = np.where(better, a + step_a, a), np.where(better, s + step_s, s)
+        now = _Expansion(*(np.where(better, new, old) for new, old in zip(trial, now, strict=True)))
+        damping = np.where(better, damping / 4, np.maximum(4 * damping, 1.0))
+        settled = np.maximum(np.abs(step_s) * np.sqrt(now.info_s), np.abs(step_t) * np.sqrt(now.info_t)) < 0.2
+        # convergence is slow where kappa is so small that nothing depends on it
+        if np.all((better & settled) | (now.value < now.value.max() - HOPELESS) | (damping > 1e12)):
+            break
+    return Frame(a, s, now.lever, now.info_t**-0.5, now.info_s**-0.5), now.value
+
+
+def lattice(
+    bins: DriftingBins, frame: Frame, *, step: float, rim_share: float, kappa: Floats | None, log_weight: Floats
+) -> tuple[Nodes, float]:
+    """Trapezoid rules in standard deviations, one for each frame, on discs that grow until their rims are empty.
+
+    Parameters
+    ----------
+    bins : DriftingBins
+        The likelihood.
+    frame : Frame
+        Mode and scales, fields of shape (n_frames,).
+    step : float
+        In standard deviations.
+    rim_share : float
+        Share of the mass that may be at the rims.
+    kappa : ndarray, shape (n_frames,), or None
+        Of the dense residual; its rule's `log_weight` is counted into the nodes.
+    log_weight : ndarray, shape (n_frames,)
+        Of each frame.
+
+    Returns
+    -------
+    (nodes, rim) : Nodes, float
+        Points of all rules; the share of their mass at the rims.
+    """
+    columns = frame.take((slice(None), None))
+    pieces = []
+    inner, radius = -1.0, RADIUS
+    while True:
+        v_t, v_s, r = _ring(step, inner, radius)
+        t, s = columns.t0 + columns.sd_t * v_t, columns.s0 + columns.sd_s * v_s
+        a = columns.intercept(t, s)
+        each = None if kappa is None else kappa[:, None, None]
+        density = bins.log_likelihood(bins.centre(a, s), each) + bins.log_prior(a, s)
+        pieces.append((t, s, density, np.broadcast_to(r, t.shape)))
+        t, s, density, r = (np.concatenate(parts, axis=1) for parts in zip(*pieces, strict=True))
+        mass = density + log_weight[:, None] + np.log(step**2 * columns.sd_t * columns.sd_s)
+        share = np.exp(mass - mass.max())
+        rim = share[r > radius - 0.5].sum() / share.sum()
+        if rim < rim_share or radius > FARTHEST_RADIUS:
+            break
+        inner, radius = radius, 1.25 * radius
+    heavy = np.nonzero(share > 1e-12 * share.max())
+    chosen = frame.take(heavy[0])
+    width_t, width_s = step * chosen.sd_t, step * chosen.sd_s
+    t, s = t[heavy], s[heavy]
+    low_t, low_s = t - width_t / 2, s - width_s / 2
+    kappa = None if kappa is None else kappa[heavy[0]]
+    return Nodes(t, s, low_t, low_s, width_t, width_s, chosen, density[heavy], mass[heavy], kappa), float(rim)
+
+
+def _ring(step: float, inner: float, outer: float) -> tuple[Floats, Floats, Floats]:
+    """Lattice points with inner < radius <= outer, and their radii."""
+    along = np.arange(-int(outer / step), int(outer / step) + 1) * step
+    v_t, v_s = np.meshgrid(along, along)
+    r = np.hypot(v_t, v_s)
+    keep = (r > inner) & (r <= outer)
+    return v_t[keep], v_s[keep], r[keep]

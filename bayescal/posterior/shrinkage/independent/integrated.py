@@ -1,0 +1,226 @@
+"""Prior and marginal likelihood of each sub-model of independent bins."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erf
+
+from bayescal.posterior.beta_binomial import log_binomial
+from bayescal.posterior.shrinkage.independent.cells import adaptive_nodes
+from bayescal.posterior.shrinkage.independent.drift import HOPELESS, DriftingBins, Frame, Nodes, find_modes, lattice
+from bayescal.posterior.shrinkage.independent.slab import SlabTable, TauRule, tau_rule
+from bayescal.posterior.shrinkage.prior import SUB_MODELS, ShrinkagePrior
+
+Floats = NDArray[np.float64]
+
+#: A tau whose share is this small (minus its log) gets no lattice.
+NEGLIGIBLE = 15.0
+#: Largest distance (in log tau) between the lattices of many bins, if their likelihood is smooth enough.
+SMOOTH_STEP = 0.3
+#: Numbers of points times bins that are handled at once, so that temporaries stay in the cache.
+CACHED = 50_000
+#: Terms of a product over bins that cannot underflow together.
+BLOCK = 100
+
+
+class Resolution(NamedTuple):
+    """Steps of the rules.
+
+    Parameters
+    ----------
+    drift : float
+        Of the lattice for a smooth drift, in standard deviations.
+    dense_drift : float
+        The same under a dense residual, where every tau has its lattice.
+    tau : float
+        Of the dense tau, in standard deviations of log tau.
+    slab_tau : float
+        Of the tau of a bin that is off, in log tau.
+    table : float
+        Between nodes of the table of bins that are off.
+    tolerance : float
+        Of a cell.
+    cells_once_more : bool
+        Whether to halve all cells once more.
+    """
+
+    drift: float = 0.5
+    dense_drift: float = 1.25
+    tau: float = 1.7
+    slab_tau: float = 0.45
+    table: float = 0.22
+    tolerance: float = 3e-5
+    cells_once_more: bool = False
+
+
+COARSE = Resolution()
+#: For moments: a gap has a kink at 0, which a smooth rule does not like.
+FINE = Resolution(0.08, 0.5, 0.9, 0.2, 0.1, 1e-6, True)
+#: With few bins everything is cheap and further from normal: steps are shortened by this.
+FEW_BINS = 8
+FEW_BINS_STEP = 0.6
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Occupied bins under the shrinkage prior, at one resolution: likelihoods, and the rules of all sub-models."""
+
+    drifting: DriftingBins
+    prior: ShrinkagePrior
+    resolution: Resolution
+
+    @cached_property
+    def step(self) -> float:
+        """Factor of all steps."""
+        return FEW_BINS_STEP if len(self.drifting.n) <= FEW_BINS else 1.0
+
+    @cached_property
+    def slab(self) -> SlabTable:
+        """Likelihood of each bin if it is off under a sparse residual."""
+        bins, resolution = self.drifting, self.resolution
+        rule = tau_rule(bins.n.max(), self.step * resolution.slab_tau, self.prior.sparse_shape)
+        step = resolution.table * self.step**2
+        return SlabTable(bins.n, bins.k, rule, bins.farthest_logit, step)
+
+    @property
+    def dense_step(self) -> float:
+        """Between the tau of a dense residual, in log tau."""
+        return self.step * min(0.45, self.resolution.tau / float(np.sqrt(2 * len(self.drifting.n))))
+
+    @cached_property
+    def dense_rule(self) -> TauRule:
+        """Over the half-Normal tau of a dense residual, whose likelihood is the narrower the more bins there are."""
+        bins, scale = self.drifting, self.prior.dense_scale
+        rule = tau_rule(max(bins.n.max(), scale**-2), self.dense_step)
+        density = np.exp(-0.5 * (rule.tau / scale) ** 2) / (scale * np.sqrt(np.pi / 2) * erf(1 / (scale * np.sqrt(2))))
+        with np.errstate(divide="ignore"):
+            return rule._replace(log_weight=rule.log_weight + np.log(density))
+
+    def sparse(self, eta: Floats) -> tuple[Floats, Floats]:
+        """Log-likelihood of each rho, prior weight included, (..., n_rho); and log odds of the bins, (..., n_bins).
+
+        The odds are how much more likely a bin's count is if the bin is off.
+        """
+        at_once = max(CACHED // eta.shape[-1], 1)
+        if eta.ndim != 2 or len(eta) <= at_once:
+            return self._sparse(eta)
+        parts = [self._sparse(eta[start : start + at_once]) for start in range(0, len(eta), at_once)]
+        by_rho, odds = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return by_rho, odds
+
+    def _sparse(self, eta: Floats) -> tuple[Floats, Floats]:
+        on, off = log_binomial(self.drifting.n, self.drifting.k, eta), self.slab.log_slab(eta)
+        odds, top = off - on, np.maximum(on, off)
+        smaller = np.exp(-np.abs(odds))
+        on, off = np.where(odds > 0, smaller, 1.0), np.where(odds > 0, 1.0, smaller)
+        starts = np.arange(0, eta.shape[-1], BLOCK)
+        columns = [
+            np.log(np.multiply.reduceat((1 - rho) * on + rho * off, starts, axis=-1)).sum(axis=-1)
+            for rho in self.prior.rho
+        ]
+        return np.stack(columns, axis=-1) + (top.sum(axis=-1) - np.log(len(columns)))[..., None], odds
+
+    def log_likelihood(self, eta: Floats, residual: str, kappa: Floats | None) -> Floats:
+        """Summed over bins, rho integrated out."""
+        if residual == "sparse":
+            return np.logaddexp.reduce(self.sparse(eta)[0], axis=-1)
+        return self.drifting.log_likelihood(eta, None if kappa is None else kappa[..., None])
+
+
+@dataclass(frozen=True, eq=False)
+class SubModel:
+    """One sub-model: points over its parameters with their masses.
+
+    Parameters
+    ----------
+    drift : bool
+        Whether intercept and slope are free.
+    residual : {"none", "dense", "sparse"}
+        How bins deviate from the drift.
+    nodes : Nodes
+        Points and the posterior there.
+    unfinished : float
+        Share of the mass whose integration was given up: at the rim of a lattice, or in cells that are still rough.
+    """
+
+    drift: bool
+    residual: str
+    nodes: Nodes
+    unfinished: float = 0.0
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood, relative to each bin at its observed share."""
+        return float(np.logaddexp.reduce(self.nodes.log_mass))
+
+    @property
+    def share(self) -> Floats:
+        """Posterior mass of each point, adding to 1."""
+        return np.exp(self.nodes.log_mass - self.log_evidence)
+
+
+def integrate(bins: Bins) -> dict[str, SubModel]:
+    """All sub-models."""
+    drifting, resolution, rule = bins.drifting, bins.resolution, bins.dense_rule
+    still = drifting.logit[None]
+    many = drifting.log_likelihood(still, rule.kappa[:, None]) + rule.log_weight
+    few = bins.log_likelihood(still, "sparse", None)
+    frame, _ = find_modes(drifting, None)
+    models = [
+        SubModel(True, "none", *_smooth_nodes(bins, frame)),
+        SubModel(False, "dense", _still(many, rule.kappa)),
+        SubModel(False, "sparse", _still(few)),
+        SubModel(True, "dense", *_dense_nodes(bins)),
+    ]
+    nodes = adaptive_nodes(
+        drifting,
+        frame.take(0),
+        lambda eta: bins.log_likelihood(eta, "sparse", None),
+        tolerance=bins.step**4 * resolution.tolerance,
+        floor=max(model.log_evidence for model in models) - HOPELESS / 2,
+        once_more=resolution.cells_once_more,
+    )
+    return dict(zip(SUB_MODELS, [*models, SubModel(True, "sparse", *nodes)], strict=True))
+
+
+def _still(log_likelihood: Floats, kappa: Floats | None = None) -> Nodes:
+    """Points without drift."""
+    zero = np.zeros(len(log_likelihood))
+    return Nodes(zero, zero, zero, zero, zero, zero, Frame(*[zero] * 5), log_likelihood, log_likelihood, kappa)
+
+
+def _smooth_nodes(bins: Bins, frame: Frame) -> tuple[Nodes, float]:
+    """One lattice."""
+    step = bins.step * bins.resolution.drift
+    return lattice(bins.drifting, frame, step=step, rim_share=1e-7, kappa=None, log_weight=np.zeros(1))
+
+
+def _dense_nodes(bins: Bins) -> tuple[Nodes, float]:
+    """One lattice for every tau that matters."""
+    rule = bins.dense_rule
+    frame, height = find_modes(bins.drifting, rule.kappa[:, None], len(rule.kappa))
+    laplace = height + rule.log_weight + np.log(frame.sd_t * frame.sd_s)
+    each = _sparsest(laplace, int(SMOOTH_STEP / bins.dense_step), bins.resolution.tolerance)
+    rule = rule._replace(log_weight=rule.log_weight + np.log(each))
+    live = (laplace > laplace.max() - NEGLIGIBLE) & (np.arange(len(laplace)) % each == 0)
+    return lattice(
+        bins.drifting,
+        frame.take(live),
+        step=bins.step * bins.resolution.dense_drift,
+        rim_share=4e-6,
+        kappa=rule.kappa[live],
+        log_weight=rule.log_weight[live],
+    )
+
+
+def _sparsest(log_terms: Floats, largest: int, tolerance: float) -> int:
+    """Largest m, at most `largest`, such that every m-th term gives the sum, wherever one begins."""
+    terms = np.exp(log_terms - log_terms.max())
+    for m in range(largest, 1, -1):
+        sums = m * np.bincount(np.arange(len(terms)) % m, terms)
+        if np.all(np.abs(sums / terms.sum() - 1) < tolerance):
+            return m
+    return 1

@@ -1,0 +1,135 @@
+"""Posterior means by the rules alone: of the ECE and its square, of bins being off, of the parameters."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from bayescal.posterior.beta_binomial import quick_absolute_gap, squared_gap
+from bayescal.posterior.shrinkage.gap_moments import GapSums
+from bayescal.posterior.shrinkage.independent.integrated import Bins, SubModel
+
+Floats = NDArray[np.float64]
+
+#: Points that hold less than this share are left out of moments, and points are taken so many at a time.
+NEGLIGIBLE = 1e-8
+CHUNK = 2000
+
+
+class _Gaps(NamedTuple):
+    """Share of each point, and mean absolute and squared gaps there, (n_points, n_bins), independent given it."""
+
+    share: Floats
+    first: Floats
+    second: Floats
+
+
+def gap_sums(bins: Bins, model: SubModel, mass: Floats) -> GapSums:
+    """Moments of the sum over bins of `mass` times the absolute gap under one sub-model."""
+    share, mean, variance, squares = [], [], [], []
+    for gaps in _gaps(bins, model):
+        share.append(gaps.share)
+        mean.append(gaps.first @ mass)
+        variance.append((gaps.second - gaps.first**2) @ mass**2)
+        squares.append(gaps.second @ mass)
+    shares, means, variances, seconds = (np.concatenate(parts) for parts in (share, mean, variance, squares))
+    shares /= shares.sum()
+    centre = float(shares @ means)
+    spread = float(shares @ np.maximum(variances, 0) + shares @ (means - centre) ** 2)
+    return GapSums(centre, spread, float(shares @ seconds))
+
+
+def _gaps(bins: Bins, model: SubModel) -> Iterator[_Gaps]:
+    heavy = model.share > NEGLIGIBLE
+    nodes, share = model.nodes.take(heavy), model.share[heavy] / model.share[heavy].sum()
+    tables = _off_tables(bins) if model.residual == "sparse" and model.drift else None
+    for start in range(0, len(share), CHUNK):
+        some = slice(start, start + CHUNK)
+        eta = bins.drifting.centre(*nodes.take(some).drift)
+        if nodes.kappa is not None:
+            yield _dense_gaps(bins, share[some], eta, nodes.kappa[some, None])
+        elif model.residual == "sparse":
+            yield from _sparse_gaps(bins, share[some], eta, tables)
+        else:
+            yield _Gaps(share[some], *_centre_gaps(bins, eta))
+
+
+def _centre_gaps(bins: Bins, eta: Floats) -> tuple[Floats, Floats]:
+    """Gaps of bins whose accuracy is their centre: exactly 0 without drift."""
+    gap = np.where(eta == bins.drifting.logit, 0.0, expit(eta) - bins.drifting.confidence)
+    return np.abs(gap), gap**2
+
+
+def _dense_gaps(bins: Bins, share: Floats, eta: Floats, kappa: Floats) -> _Gaps:
+    n, k = bins.drifting.n, bins.drifting.k
+    alpha, beta = kappa * expit(eta) + k, kappa * expit(-eta) + (n - k)
+    c = np.broadcast_to(bins.drifting.confidence, eta.shape)
+    return _Gaps(share, quick_absolute_gap(c, alpha, beta), squared_gap(c, alpha, beta))
+
+
+def _sparse_gaps(bins: Bins, share: Floats, eta: Floats, tables: list[Floats] | None) -> Iterator[_Gaps]:
+    on_first, on_second = _centre_gaps(bins, eta)
+    if (
+        tables is None
+    ):  # without drift all centres are on the diagonal, where a gap has its cusp: no place to interpolate
+        first, variance = (values.T for values in _off_gaps(bins, eta.T, bins.slab.log_by_tau(eta.T)))
+    else:
+        first, variance = (bins.slab.interpolate(table, eta) for table in tables)
+    for each, off in _off_by_rho(bins, share, eta):
+        yield _Gaps(each, (1 - off) * on_first + off * first, (1 - off) * on_second + off * (first**2 + variance))
+
+
+def _off_tables(bins: Bins) -> list[Floats]:
+    """`_off_gaps` as polynomials in the logit of the centre."""
+    return [bins.slab.polynomials(values) for values in _off_gaps(bins, bins.slab.eta, bins.slab.by_tau)]
+
+
+def _off_gaps(bins: Bins, eta: Floats, by_tau: Floats) -> list[Floats]:
+    """Mean and variance of the absolute gap of each bin if it is off, at logits (n_bins, n), given its likelihoods.
+
+    The variance and not the square: it can be less than an interpolation error of that.
+    """
+    slab = bins.slab
+    weight = np.exp(by_tau + slab.rule.log_weight)
+    heavy = weight > NEGLIGIBLE * weight.sum(axis=2, keepdims=True)
+    weight *= heavy
+    weight /= weight.sum(axis=2, keepdims=True)
+    alpha = (slab.rule.kappa * expit(eta)[:, :, None] + slab.k[:, None, None])[heavy]
+    beta = (slab.rule.kappa * expit(-eta)[:, :, None] + (slab.n - slab.k)[:, None, None])[heavy]
+    c = np.broadcast_to(bins.drifting.confidence[:, None, None], heavy.shape)[heavy]
+    means = []
+    for gap in (quick_absolute_gap, squared_gap):
+        each = np.zeros(heavy.shape)
+        each[heavy] = weight[heavy] * gap(c, alpha, beta)
+        means.append(each.sum(axis=2))
+    return [means[0], means[1] - means[0] ** 2]
+
+
+def _off_by_rho(bins: Bins, share: Floats, eta: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """For each rho: the share of each point together with it, and the probability that a bin is off, given both."""
+    by_rho, odds = bins.sparse(eta)
+    by_rho = np.exp(by_rho - np.logaddexp.reduce(by_rho, axis=-1)[:, None])
+    for j, rho in enumerate(bins.prior.rho):
+        yield share * by_rho[:, j], expit(np.log(rho / (1 - rho)) + odds)
+
+
+def off_probability(bins: Bins, model: SubModel) -> Floats:
+    """Probability of each bin being off under one sub-model, shape (n_bins,)."""
+    if model.residual != "sparse":
+        return np.full(len(bins.drifting.n), float(model.residual == "dense"))
+    eta = bins.drifting.centre(*model.nodes.drift)
+    return np.sum([share @ off for share, off in _off_by_rho(bins, model.share, eta)], axis=0)
+
+
+def parameter_means(bins: Bins, model: SubModel) -> dict[str, float]:
+    """Posterior means of intercept, slope, tau and rho under one sub-model; NaN if it lacks the parameter."""
+    share, (a, s) = model.share, model.nodes.drift
+    tau = rho = float("nan")
+    if model.nodes.kappa is not None:
+        tau = float(share @ (1 / np.sqrt(1 + model.nodes.kappa)))
+    if model.residual == "sparse":
+        pairs = zip(bins.prior.rho, _off_by_rho(bins, share, bins.drifting.centre(a, s)), strict=True)
+        rho = sum(value * float(each.sum()) for value, (each, _) in pairs)
+    return {"intercept": float(share @ a), "slope": float(share @ np.exp(s)), "tau": tau, "rho": rho}

@@ -1,0 +1,135 @@
+"""Draws from the sub-models: drift by importance sampling, then what is independent given it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from bayescal.posterior.shrinkage.independent.integrated import Bins, SubModel
+
+Floats = NDArray[np.float64]
+
+
+class ImportanceSample(NamedTuple):
+    """Weighted draws of one sub-model's drift.
+
+    `kappa` is of the dense residual; `by_rho` and `odds` are of the sparse one, see `Bins.sparse`.
+    """
+
+    a: Floats
+    s: Floats
+    eta: Floats
+    log_weights: Floats
+    kappa: Floats | None = None
+    by_rho: Floats | None = None
+    odds: Floats | None = None
+
+    @property
+    def effective_size(self) -> float:
+        """Kish's effective number of draws."""
+        return float(self.weights.sum() ** 2 / (self.weights**2).sum())
+
+    @property
+    def weights(self) -> Floats:
+        """Relative to the largest."""
+        return np.exp(self.log_weights - self.log_weights.max())
+
+    def take(self, index: NDArray[np.intp]) -> "ImportanceSample":
+        """Some of the draws."""
+        some: Any = (None if values is None else values[index] for values in self)
+        return ImportanceSample(*some)
+
+
+class BinState(NamedTuple):
+    """Draws of one sub-model: bins (n_draws, n_bins), and parameters (n_draws,), NaN if it lacks the parameter."""
+
+    accuracy: Floats
+    off: NDArray[np.bool_]
+    intercept: Floats
+    log_slope: Floats
+    tau: Floats
+    rho: Floats
+
+
+def importance_sample(bins: Bins, model: SubModel, count: int, rng: np.random.Generator) -> ImportanceSample:
+    """Draw drifts uniformly from the rectangles of the points, which are drawn by their mass.
+
+    The proposal's density is the posterior at the point, so the weight is the posterior at the draw divided by that:
+    near 1, and bounded.
+    """
+    nodes = model.nodes.take(systematic(model.share, count, rng))
+    t = nodes.low_t + nodes.width_t * rng.random(count)
+    s = nodes.low_s + nodes.width_s * rng.random(count)
+    a = nodes.frame.intercept(t, s)
+    eta = bins.drifting.centre(a, s)
+    if model.residual == "sparse":
+        by_rho, odds = bins.sparse(eta)
+        log_density = np.logaddexp.reduce(by_rho, axis=-1) + bins.drifting.log_prior(a, s)
+        return ImportanceSample(a, s, eta, log_density - nodes.log_density, None, by_rho, odds)
+    log_density = bins.log_likelihood(eta, model.residual, nodes.kappa) + bins.drifting.log_prior(a, s)
+    return ImportanceSample(a, s, eta, log_density - nodes.log_density, nodes.kappa)
+
+
+def _without_drift(bins: Bins, model: SubModel, count: int, rng: np.random.Generator) -> ImportanceSample:
+    """As `importance_sample`, with nothing to weigh: one point of drift, or one for each tau."""
+    zero, eta = np.zeros(count), np.tile(bins.drifting.logit, (count, 1))
+    if model.residual == "sparse":
+        by_rho, odds = bins.sparse(eta[:1])
+        return ImportanceSample(zero, zero, eta, zero, None, np.tile(by_rho, (count, 1)), np.tile(odds, (count, 1)))
+    assert model.nodes.kappa is not None  # a dense residual is the only other one without drift
+    return ImportanceSample(zero, zero, eta, zero, model.nodes.kappa[systematic(model.share, count, rng)])
+
+
+def draw(bins: Bins, model: SubModel, count: int, rng: np.random.Generator) -> tuple[BinState, float]:
+    """Draw from one sub-model; also the effective size of the importance sample behind it."""
+    if model.drift:
+        proposed = importance_sample(bins, model, count, rng)
+        given = proposed.take(systematic(proposed.weights, count, rng))
+        accuracy = expit(given.eta)
+    else:
+        proposed = given = _without_drift(bins, model, count, rng)
+        accuracy = np.tile(bins.drifting.confidence, (count, 1))
+    tau, rho = np.full((2, count), np.nan)
+    off = np.full(accuracy.shape, given.kappa is not None)
+    n, k = bins.drifting.n, bins.drifting.k
+    if given.kappa is not None:
+        tau = 1 / np.sqrt(1 + given.kappa)
+        accuracy = _accuracies(given.eta, given.kappa[:, None], n, k, rng)
+    if given.by_rho is not None:
+        rho = np.asarray(bins.prior.rho)[_categorical(given.by_rho, rng)]
+        off = rng.random(off.shape) < expit(np.log(rho / (1 - rho))[:, None] + given.odds)
+        row, b = np.nonzero(off)
+        eta = given.eta[row, b]
+        # on the grid of its rule: for the accuracies that is the error of the rule, far below that of the draws
+        if model.drift:
+            tau_index = _categorical(bins.slab.log_tau_weights(b, eta), rng)
+        else:
+            every = np.arange(len(n))
+            tau_index = _categorical(bins.slab.log_tau_weights(every, bins.drifting.logit), rng, b)
+        accuracy[row, b] = _accuracies(eta, bins.slab.rule.kappa[tau_index], n[b], k[b], rng)
+    return BinState(accuracy, off, given.a, given.s, tau, rho), proposed.effective_size
+
+
+def _accuracies(eta: Floats, kappa: Floats, n: Floats, k: Floats, rng: np.random.Generator) -> Floats:
+    """Accuracies of bins that are off: Beta, by conjugacy."""
+    tiny = np.finfo(float).tiny
+    return rng.beta(np.maximum(kappa * expit(eta) + k, tiny), np.maximum(kappa * expit(-eta) + (n - k), tiny))
+
+
+def _categorical(
+    log_weights: Floats, rng: np.random.Generator, rows: NDArray[np.intp] | None = None
+) -> NDArray[np.intp]:
+    """A column for each row, or for each of the given `rows`, by weights that need not add to 1."""
+    cumulative = np.exp(log_weights - log_weights.max(axis=1, keepdims=True)).cumsum(axis=1)
+    cumulative /= cumulative[:, -1:]
+    cumulative = cumulative if rows is None else cumulative[rows]
+    # the last entry is exactly 1, and no random number is
+    return (cumulative <= rng.random((len(cumulative), 1))).sum(axis=1)
+
+
+def systematic(weights: Floats, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Indices drawn by weight with as little scatter as possible, in random order."""
+    cumulative = np.cumsum(weights)
+    index = np.searchsorted(cumulative / cumulative[-1], (np.arange(count) + rng.random()) / count, side="right")
+    return rng.permutation(np.minimum(index, len(weights) - 1))

@@ -1,0 +1,244 @@
+"""Noisy labels: with some probability an outcome has nothing to do with the confidence, in all bins or at the ends."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, xlog1py, xlogy
+
+from bayescal.posterior.shrinkage.gap_moments import GapSums
+from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR
+from bayescal.posterior.shrinkage.independent.sampling import systematic
+from bayescal.posterior.shrinkage.sub_model import PartDraws
+
+Floats = NDArray[np.float64]
+#: Cells of a grid: their lower ends, shape (n_cells, n_axes), their common width, and log posterior masses.
+Cells = tuple[Floats, Floats, Floats]
+
+#: The share of noise is 1.25 u^2 with u uniform on (0, 1). Its density is proportional to noise^(-1/2), as Jeffreys'
+#: prior is near 0, and labels that are all noise (a share of 1) lie inside its range.
+LARGEST = 1.25
+#: Cells per axis of the first grid, by its dimension, and into how many parts per axis cells that matter are divided.
+CELLS, PARTS = {1: 41, 2: 21}, {1: 3, 2: 2}
+#: Cells are divided so often at most, and while there are no more than that; with many bins fewer, as they cost more.
+ROUNDS, MOST_CELLS, LEAST_CELLS, MOST_VALUES = 12, {1: 180, 2: 6000}, 1500, 600_000
+#: Cells so far below the best (in log) do not matter, but the best few always do: the peak may lie between them.
+HOPELESS, BEST = 14.0, {1: 5, 2: 25}
+#: A bin is crowded at 0 or 1 if its mean confidence is that near, in widths of the bin.
+CROWDED = 0.1
+#: The share of noise in such a bin is Beta(1/2, 10), like the share of contrary outcomes in saturated bins.
+SHARE_AT_ENDS = (0.5, 10.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelNoise:
+    r"""Posterior of the share and the rate of noisy labels, on a grid; every bin lies on a straight line.
+
+    .. math:: \theta_b = (1 - \lambda) \bar c_b + \lambda \pi
+
+    Parameters
+    ----------
+    n, k, confidence : ndarray, shape (n_bins,)
+        (Effective) rows, positives and mean confidences.
+    free_rate : bool
+        Whether the rate pi of outcome 1 among noisy labels is uniform on (0, 1); otherwise it is 1/2.
+    """
+
+    n: Floats
+    k: Floats
+    confidence: Floats
+    free_rate: bool
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood, relative to exact calibration."""
+        return float(np.logaddexp.reduce(self._cells[2]))
+
+    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+        """Draw share and rate within the cells of the grid, and again in proportion to their density there."""
+        low, width, log_mass = self._cells
+        cell = rng.choice(len(log_mass), count, p=np.exp(log_mass - self.log_evidence))
+        u = low[cell] + width * rng.random((count, len(width)))
+        weight = np.exp(self._log_likelihood(u) + np.log(width).sum() - log_mass[cell])
+        share, rate = self._parameters(u[systematic(weight, count, rng)])
+        effective = float(weight.sum() ** 2 / (weight**2).sum())
+        accuracy = self.accuracy(share, rate)
+        return PartDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, effective)
+
+    @property
+    def off_probability(self) -> Floats:
+        """All bins lie on one line."""
+        return np.zeros(len(self.n))
+
+    def parameter_means(self) -> dict[str, float]:
+        """Posterior means of the share of noise and of the rate."""
+        share, rate, weight = self.nodes
+        return {"noise": float(weight @ share), "noise_rate": float(weight @ rate)}
+
+    @property
+    def nodes(self) -> tuple[Floats, Floats, Floats]:
+        """Shares of noise, rates, and posterior masses of the cells of the grid."""
+        low, width, log_mass = self._cells
+        return *self._parameters(low + width / 2), np.exp(log_mass - self.log_evidence)
+
+    def gap_sums(self, mass: Floats) -> GapSums:
+        """Moments of the sum over bins of `mass` times the absolute gap."""
+        share, rate, weight = self.nodes
+        gap = np.abs(self.accuracy(share, rate) - self.confidence)
+        total = gap @ mass
+        mean = float(weight @ total)
+        return GapSums(mean, float(weight @ (total - mean) ** 2), float(weight @ (gap**2 @ mass)))
+
+    def accuracy(self, share: Floats, rate: Floats) -> Floats:
+        """Accuracies of the bins, shape (n, n_bins); a share above 1 may lead beyond 0 and 1."""
+        return np.clip(self.confidence + share[:, None] * (rate[:, None] - self.confidence), 0.0, 1.0)
+
+    def _parameters(self, u: Floats) -> tuple[Floats, Floats]:
+        return LARGEST * u[:, 0] ** 2, u[:, 1] if self.free_rate else np.full(len(u), 0.5)
+
+    def _log_likelihood(self, u: Floats) -> Floats:
+        accuracy = np.clip(self.accuracy(*self._parameters(u)), VALUE_FLOOR, 1 - VALUE_FLOOR)
+        stated = np.clip(self.confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
+        exact = self.k @ np.log(stated) + (self.n - self.k) @ np.log1p(-stated)
+        return np.log(accuracy) @ self.k + np.log1p(-accuracy) @ (self.n - self.k) - exact
+
+    @cached_property
+    def _cells(self) -> Cells:
+        """Cells in (u, pi)."""
+        return _adaptive_cells(self._log_likelihood, 2 if self.free_rate else 1, len(self.n))
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseAtEnds:
+    r"""Posterior of the share of contrary outcomes among rows of the first and of the last bin; others are exact.
+
+    .. math:: \theta_1 = \bar c_1 + \lambda_1 (1 - \bar c_1), \quad \theta_M = \bar c_M - \lambda_M \bar c_M
+
+    with :math:`\lambda \sim \mathrm{Beta}(1/2, 10)` for each bin, on a grid of :math:`\sqrt\lambda`.
+
+    Parameters
+    ----------
+    n, k, confidence : ndarray, shape (n_bins,)
+        (Effective) rows, positives and mean confidences.
+    crowded : ndarray of bool, shape (n_bins,)
+        Which bins have noise; see `crowded_ends`.
+    """
+
+    n: Floats
+    k: Floats
+    confidence: Floats
+    crowded: NDArray[np.bool_]
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood, relative to exact calibration."""
+        return float(sum(np.logaddexp.reduce(log_mass) for _, _, log_mass in self._cells))
+
+    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+        """Draw the shares of the bins independently, within the cells of their grids."""
+        accuracy = np.tile(self.confidence, (count, 1))
+        for b, (low, width, log_mass) in zip(self._bins, self._cells, strict=True):
+            cell = rng.choice(len(log_mass), count, p=_normalised(log_mass))
+            share = (low[cell, 0] + width[0] * rng.random(count)) ** 2
+            accuracy[:, b] += share * (self._contrary_of(b) - self.confidence[b])
+        return PartDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
+
+    @property
+    def off_probability(self) -> Floats:
+        """No bin deviates from what the noise makes of it."""
+        return np.zeros(len(self.n))
+
+    def parameter_means(self) -> dict[str, float]:
+        """The shares differ by bin and are not among the parameters."""
+        return {}
+
+    def gap_sums(self, mass: Floats) -> GapSums:
+        """Moments of the sum over bins of `mass` times the absolute gap."""
+        sums = GapSums(0.0, 0.0, 0.0)
+        for b, (low, width, log_mass) in zip(self._bins, self._cells, strict=True):
+            weight, gap = _normalised(log_mass), (low[:, 0] + width[0] / 2) ** 2 * self._stated(b)[2]
+            mean, square = float(weight @ gap), float(weight @ gap**2)
+            sums = sums.beside(GapSums(mass[b] * mean, mass[b] ** 2 * (square - mean**2), mass[b] * square))
+        return sums
+
+    @property
+    def _bins(self) -> list[int]:
+        return np.flatnonzero(self.crowded).tolist()
+
+    def _contrary_of(self, b: int) -> float:
+        """The outcome that is contrary to what a bin states."""
+        return 0.0 if self.confidence[b] > 0.5 else 1.0
+
+    def _stated(self, b: int) -> tuple[float, float, float]:
+        """Contrary outcomes of a bin, their stated share, and the distance of that from 1."""
+        high = self.confidence[b] > 0.5
+        contrary = self.n[b] - self.k[b] if high else self.k[b]
+        stated = float(max(1 - self.confidence[b] if high else self.confidence[b], VALUE_FLOOR))
+        return float(contrary), stated, 1 - stated
+
+    @cached_property
+    def _cells(self) -> list[Cells]:
+        """Cells in the square root of the share, for each bin with noise."""
+        return [_adaptive_cells(partial(self._log_density, b), 1, 1) for b in self._bins]
+
+    def _log_density(self, b: int, u: Floats) -> Floats:
+        """Log of the prior density of the root of the share, times the likelihood ratio; `u` has shape (n, 1)."""
+        contrary, stated, rest = self._stated(b)
+        share, (first, second) = u[:, 0] ** 2, SHARE_AT_ENDS
+        prior = np.log(2) + (2 * first - 1) * np.log(u[:, 0]) + (second - 1) * np.log1p(-share) - betaln(first, second)
+        ratio = xlogy(contrary, 1 + share * rest / stated) + xlog1py(self.n[b] - contrary, -share)
+        return prior + ratio
+
+
+def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
+    """Find which of the first and the last bin are crowded: mean confidence within a tenth of the width of 0 or 1.
+
+    Parameters
+    ----------
+    edges : ndarray, shape (n_bins + 1,)
+        Edges of the bins.
+    confidence : ndarray, shape (n_bins,)
+        Mean confidences.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_bins,)
+        At most two are true.
+    """
+    crowded = np.zeros(len(confidence), bool)
+    crowded[0] = confidence[0] - edges[0] < CROWDED * (edges[1] - edges[0])
+    crowded[-1] |= edges[-1] - confidence[-1] < CROWDED * (edges[-1] - edges[-2])
+    return crowded
+
+
+def _adaptive_cells(log_density: Callable[[Floats], Floats], axes: int, n_bins: int) -> Cells:
+    """Divide the unit square or interval where the density matters.
+
+    Only cells that matter are divided, not the box around them: if noise has the rate of the stated outcomes, its
+    share is hardly limited, and the posterior is a narrow ridge. Log masses are not normalised.
+    """
+    most = max(min(MOST_CELLS[axes], MOST_VALUES // n_bins), min(LEAST_CELLS, MOST_CELLS[axes]))
+    starts, width = _lattice(CELLS[axes], axes) / CELLS[axes], np.full(axes, 1 / CELLS[axes])
+    inner = _lattice(PARTS[axes], axes) / PARTS[axes]
+    for _ in range(ROUNDS):
+        log_mass = log_density(starts + width / 2) + np.log(width).sum()
+        enough = np.partition(log_mass, -BEST[axes])[-BEST[axes]]
+        matters = starts[log_mass >= min(enough, log_mass.max() - HOPELESS)]
+        if len(matters) * len(inner) > most:
+            break
+        starts, width = (matters[:, None] + width * inner).reshape(-1, axes), width / PARTS[axes]
+    else:
+        log_mass = log_density(starts + width / 2) + np.log(width).sum()
+    return starts, width, log_mass
+
+
+def _normalised(log_mass: Floats) -> Floats:
+    mass: Floats = np.exp(log_mass - log_mass.max())
+    return mass / mass.sum()
+
+
+def _lattice(count: int, axes: int) -> Floats:
+    """Whole numbers below `count` along each axis, shape (count ** axes, axes)."""
+    return np.stack(np.meshgrid(*[np.arange(float(count))] * axes, indexing="ij"), axis=-1).reshape(-1, axes)

@@ -1,0 +1,185 @@
+"""Bins that are off by one amount in either direction."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from bayescal.posterior.shrinkage.gap_moments import GapSums
+from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR
+from bayescal.posterior.shrinkage.sub_model import PartDraws
+
+Floats = NDArray[np.float64]
+
+#: Cells of the grid of log amounts, and how often it is laid anew around what matters.
+CELLS, ROUNDS = 48, 4
+#: Cells so far below the best (in log) do not matter.
+HOPELESS = 18.0
+
+
+class OffsetPrior(NamedTuple):
+    """Constants of the prior of equal offsets.
+
+    Parameters
+    ----------
+    least, largest : float
+        Range of the amount, whose logarithm is uniform.
+    rho : tuple of float
+        Shares of bins that are off, equally probable.
+    """
+
+    least: float = 1e-4
+    largest: float = 0.7
+    rho: tuple[float, ...] = (0.25, 0.5, 1.0)
+
+
+OFFSET_PRIOR = OffsetPrior()
+
+
+@dataclass(frozen=True, eq=False)
+class EqualOffsets:
+    r"""Posterior of bins that are off by one amount, upwards or downwards with equal probability, on a grid of amounts.
+
+    Offsets are equal on the scale on which binomial noise is: a bin that is off has
+    :math:`\theta_b = \sin^2(\arcsin\sqrt{\bar c_b} \pm \delta)`, which differs from :math:`\bar c_b` by about
+    :math:`2 \delta \sqrt{\bar c_b (1 - \bar c_b)}`.
+
+    Parameters
+    ----------
+    n, k, confidence : ndarray, shape (n_bins,)
+        (Effective) rows, positives and mean confidences.
+    prior : OffsetPrior
+        Constants.
+    """
+
+    n: Floats
+    k: Floats
+    confidence: Floats
+    prior: OffsetPrior = OFFSET_PRIOR
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood, relative to exact calibration."""
+        return float(np.logaddexp.reduce(self._log_joint, axis=None))
+
+    @property
+    def share(self) -> Floats:
+        """Posterior probability of each pair of amount and rho, shape (n_amounts, n_rho)."""
+        return np.exp(self._log_joint - self.log_evidence)
+
+    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+        """Draw amount and rho on the grid, then the bins."""
+        node = rng.choice(self._log_joint.size, count, p=self.share.ravel())
+        i, j = np.unravel_index(node, self._log_joint.shape)
+        shape = (count, len(self.n))
+        off = rng.random(shape) < self._off(i, j)
+        up = rng.random(shape) < self.up_probability[i]
+        amount = self.amounts[i] * np.exp(self._step * (rng.random(count) - 0.5))
+        accuracy = np.where(off, self.shifted(np.where(up, amount[:, None], -amount[:, None])), self.confidence)
+        return PartDraws(accuracy, off, {"amount": amount, "rho": np.array(self.prior.rho)[j]}, count)
+
+    def parameter_means(self) -> dict[str, float]:
+        """Posterior means of the amount and of rho."""
+        amount = float(self.share.sum(axis=1) @ self.amounts)
+        return {"amount": amount, "rho": float(self.share.sum(axis=0) @ np.array(self.prior.rho))}
+
+    def gap_sums(self, mass: Floats) -> GapSums:
+        """Moments of the sum over bins of `mass` times the absolute gap."""
+        up, down = (np.abs(self.shifted(sign * self.amounts[:, None]) - self.confidence) for sign in (1, -1))
+        p = self.up_probability
+        one, two = p * up + (1 - p) * down, p * up**2 + (1 - p) * down**2
+        i, j = np.indices(self._log_joint.shape).reshape(2, -1)
+        off, weight = self._off(i, j), self.share.ravel()
+        first, second = off * one[i], off * two[i]
+        total = first @ mass
+        mean = float(weight @ total)
+        spread = weight @ ((second - first**2) @ mass**2 + (total - mean) ** 2)
+        return GapSums(mean, float(spread), float(weight @ (second @ mass)))
+
+    def shifted(self, amount: Floats) -> Floats:
+        """Accuracies of bins that are off by an amount with a sign; broadcasts over bins."""
+        angle = np.arcsin(np.sqrt(self.confidence))
+        return np.sin(np.clip(angle + amount, 0, np.pi / 2)) ** 2
+
+    @cached_property
+    def off_probability(self) -> Floats:
+        """Posterior probability that a bin is off, shape (n_bins,)."""
+        i, j = np.indices(self._log_joint.shape).reshape(2, -1)
+        return self.share.ravel() @ self._off(i, j)
+
+    @property
+    def up_probability(self) -> Floats:
+        """Posterior probability that a bin that is off lies above its mean confidence, (n_amounts, n_bins)."""
+        return expit(self._log_up - self._log_down)
+
+    @property
+    def amounts(self) -> Floats:
+        """Middles of the cells of the grid, shape (n_amounts,)."""
+        return self._middles(*self._range)
+
+    @staticmethod
+    def _middles(low: float, high: float) -> Floats:
+        return np.exp(low + (high - low) / CELLS * (np.arange(CELLS) + 0.5))
+
+    @property
+    def _step(self) -> float:
+        low, high = self._range
+        return (high - low) / CELLS
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        """Ends of the grid, in the logarithm of the amount."""
+        low, high = np.log(self.prior.least), np.log(self.prior.largest)
+        for _ in range(ROUNDS - 1):
+            amounts = self._middles(low, high)
+            each = self._log_by_rho(self._log_off_at(amounts)).max(axis=1)
+            matters = np.flatnonzero(each > each.max() - HOPELESS)
+            step = (high - low) / CELLS
+            first, last = max(matters[0] - 1, 0), min(matters[-1] + 2, CELLS)
+            low, high = low + step * first, low + step * last
+        return float(low), float(high)
+
+    @cached_property
+    def _log_up(self) -> Floats:
+        """Log likelihood ratio of each bin against none off, (n_amounts, n_bins)."""
+        return self._log_ratio(self.amounts[:, None])
+
+    @cached_property
+    def _log_down(self) -> Floats:
+        return self._log_ratio(-self.amounts[:, None])
+
+    def _log_ratio(self, amount: Floats) -> Floats:
+        accuracy = np.clip(self.shifted(amount), VALUE_FLOOR, 1 - VALUE_FLOOR)
+        stated = np.clip(self.confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
+        return self.k * np.log(accuracy / stated) + (self.n - self.k) * (np.log1p(-accuracy) - np.log1p(-stated))
+
+    @cached_property
+    def _log_off(self) -> Floats:
+        """Log likelihood ratio of each bin if it is off, over both directions, (n_amounts, n_bins)."""
+        return np.logaddexp(self._log_up, self._log_down) - np.log(2)
+
+    def _log_off_at(self, amounts: Floats) -> Floats:
+        up, down = (self._log_ratio(sign * amounts[:, None]) for sign in (1, -1))
+        return np.logaddexp(up, down) - np.log(2)
+
+    def _log_by_rho(self, log_off: Floats) -> Floats:
+        """Log likelihood ratio of all bins by rho, (n_amounts, n_rho)."""
+        with np.errstate(divide="ignore"):
+            each = [np.logaddexp(np.log(r) + log_off, np.log1p(-r)).sum(axis=1) for r in self.prior.rho]
+        return np.stack(each, axis=1)
+
+    @cached_property
+    def _log_joint(self) -> Floats:
+        """Log posterior mass of amount and rho, not normalised, (n_amounts, n_rho)."""
+        width = self._step / np.log(self.prior.largest / self.prior.least)
+        return self._log_by_rho(self._log_off) + np.log(width / len(self.prior.rho))
+
+    def _off(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
+        """Probability of each bin being off given the amounts i and rho j, (n, n_bins)."""
+        rho = np.array(self.prior.rho)[j]
+        with np.errstate(divide="ignore"):
+            prior_odds = np.log(rho) - np.log1p(-rho)
+        return expit(prior_odds[:, None] + self._log_off[i])

@@ -1,0 +1,71 @@
+"""Probabilities of sub-models: by their evidences, but for the families that form a pool with equal shares."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.posterior.shrinkage.prior import EXACT, POOL_WEIGHT, POOLED
+
+#: Prior weights of sub-models by family.
+Families = Mapping[str, Mapping[str, float]]
+
+
+def posterior_probabilities(families: Families, evidence: Mapping[str, float]) -> dict[str, float]:
+    """Compute the posterior probability of each sub-model.
+
+    Parameters
+    ----------
+    families : mapping of str to mapping of str to float
+        Prior weights > 0 of the sub-models, by family.
+    evidence : mapping of str to float
+        Log marginal likelihoods, up to a constant.
+
+    Returns
+    -------
+    dict of str to float
+        They add up to 1. The families of the pool have equal shares of it; the evidence of the pool is the average over
+        its families.
+
+    Examples
+    --------
+    >>> families = {"independent bins": {"a": 1.0, "b": 1.0}, "shared errors": {"c": 1.0}}
+    >>> found = posterior_probabilities(families, {"a": 0.0, "b": np.log(3.0), "c": -5.0})
+    >>> {name: round(p, 3) for name, p in found.items()}
+    {'a': 0.125, 'b': 0.375, 'c': 0.5}
+    """
+    inside, joint = {}, {}
+    for family, weights in families.items():
+        each = np.array([evidence[name] for name in weights]) + np.log(list(weights.values()))
+        total = np.logaddexp.reduce(each)
+        inside[family] = dict(zip(weights, np.exp(each - total).tolist(), strict=True))
+        joint[family] = total - np.log(sum(weights.values())) if family in POOLED else total
+    pool = [family for family in POOLED if family in joint]
+    if pool:
+        average = np.logaddexp.reduce([joint[family] for family in pool]) - np.log(len(pool))
+        joint |= dict.fromkeys(pool, np.log(POOL_WEIGHT) + average - np.log(len(pool)))
+    total = np.logaddexp.reduce(list(joint.values()))
+    return {name: float(np.exp(joint[family] - total)) * p for family, of in inside.items() for name, p in of.items()}
+
+
+def alternatives(families: Families) -> dict[str, float]:
+    """Compute the prior probabilities of all sub-models but exact calibration, given that it does not hold.
+
+    Parameters
+    ----------
+    families : mapping of str to mapping of str to float
+        Prior weights > 0 of the sub-models, by family.
+
+    Returns
+    -------
+    dict of str to float
+        They add up to 1; empty if there is no other sub-model.
+    """
+    others = {family: of for family, of in families.items() if family != EXACT}
+    return posterior_probabilities(others, {name: 0.0 for of in others.values() for name in of}) if others else {}
+
+
+def allot(probability: NDArray[np.float64], n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """A sub-model for each draw, in order, each as often as its probability says to within one draw."""
+    edges = np.cumsum(probability)
+    return np.searchsorted(edges / edges[-1], (np.arange(n_draws) + rng.random()) / n_draws, side="right")

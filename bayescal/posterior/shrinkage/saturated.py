@@ -1,0 +1,103 @@
+"""Bins whose confidences are 0 or 1: their share of contrary outcomes, each by itself."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, expit, xlog1py, xlogy
+
+from bayescal.posterior.beta_binomial import absolute_gap, squared_gap
+from bayescal.posterior.shrinkage.gap_moments import GapSums
+from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR
+
+Floats = NDArray[np.float64]
+
+#: Bins with a mean confidence this near to 0 or 1 are saturated: a drift cannot describe their logits.
+NEAR = 1e-4
+#: Relative rounding of that, so that 0.0001 and 0.9999 are treated alike.
+ROUNDING = 1e-9
+#: The share of contrary outcomes in a saturated bin is Beta(1/2, 10).
+SLAB = (0.5, 10.0)
+#: Odds that all saturated bins are exactly as stated, where no outcome is contrary. They are fixed and do not depend on
+#: the numbers of rows and bins.
+EXACT_ODDS = 0.05 / 0.95
+
+
+def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
+    """Which mean confidences are within 1e-4 of 0 or 1."""
+    return np.minimum(confidence, 1 - confidence) <= NEAR * (1 + ROUNDING)
+
+
+@dataclass(frozen=True, eq=False)
+class SaturatedBins:
+    r"""Posterior of saturated bins: independent Betas, or with a probability of at most 0.05 all as stated.
+
+    With r of n outcomes contrary to what is stated, their share is :math:`\mathrm{Beta}(1/2 + r, 10 + n - r)`. The odds
+    of all bins being exactly as stated are 0.05 / 0.95 times the likelihood ratio of the stated against the observed
+    shares.
+
+    Parameters
+    ----------
+    n, k, confidence : ndarray, shape (n_bins,)
+        (Effective) rows, positives and mean confidences.
+    """
+
+    n: Floats
+    k: Floats
+    confidence: Floats
+
+    def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
+        """Accuracies, and whether they differ from what is stated; (count, n_bins)."""
+        if not len(self.n):
+            return np.zeros((count, 0)), np.zeros((count, 0), bool)
+        a, b = self._parameters
+        contrary = rng.beta(a, b, (count, len(self.n)))
+        exact = rng.random(count) < self.exact_probability
+        accuracy = np.where(self._high, 1 - contrary, contrary)
+        accuracy[exact] = self.confidence
+        return accuracy, np.repeat(~exact[:, None], len(self.n), axis=1)
+
+    @property
+    def exact_probability(self) -> float:
+        """Posterior probability that all bins are exactly as stated."""
+        seen = np.divide(self._contrary, self.n, out=np.zeros_like(self.n), where=self.n > 0)
+        ratio = self._log_likelihood(self._stated) - self._log_likelihood(seen)
+        return float(expit(np.log(EXACT_ODDS) + ratio))
+
+    @property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood of the Betas."""
+        return float((betaln(*self._parameters) - betaln(*SLAB)).sum())
+
+    @property
+    def log_exact(self) -> float:
+        """Log likelihood of exact calibration."""
+        return self._log_likelihood(np.maximum(self._stated, VALUE_FLOOR))
+
+    def gap_sums(self, mass: Floats) -> GapSums:
+        """Moments of the sum over bins of `mass` times the absolute gap."""
+        a, b = self._parameters
+        first, second = absolute_gap(self._stated, a, b), squared_gap(self._stated, a, b)
+        off = 1 - self.exact_probability
+        mean, variance = float(mass @ first), float(mass**2 @ (second - first**2))
+        return GapSums(off * mean, off * variance + off * (1 - off) * mean**2, off * float(mass @ second))
+
+    @cached_property
+    def _high(self) -> NDArray[np.bool_]:
+        return self.confidence > 0.5
+
+    @property
+    def _stated(self) -> Floats:
+        return np.where(self._high, 1 - self.confidence, self.confidence)
+
+    @property
+    def _contrary(self) -> Floats:
+        return np.where(self._high, self.n - self.k, self.k)
+
+    @property
+    def _parameters(self) -> tuple[Floats, Floats]:
+        return SLAB[0] + self._contrary, SLAB[1] + self.n - self._contrary
+
+    def _log_likelihood(self, share: Floats) -> float:
+        return float((xlogy(self._contrary, share) + xlog1py(self.n - self._contrary, -share)).sum())

@@ -1,0 +1,336 @@
+"""Runs of neighbouring bins that are off together: shifts of the logit that are constant on segments."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, ndtr
+
+from bayescal.posterior.shrinkage.gap_moments import GapSums
+from bayescal.posterior.shrinkage.sub_model import PartDraws
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: Shifts of the logit beyond this are left out.
+LARGEST_SHIFT = 10.0
+#: Spacing of the grid: this many posterior standard deviations of a shift common to all bins that could have it, and no
+#: more than 0.06 near 0, beyond EVEN in proportion to the shift. Moments need a finer grid: a gap has a kink at 0.
+FINENESS, COARSEST, EVEN = 0.4, 0.06, 0.5
+FINE = 0.1
+#: Places at which the spacing is computed, on each side of 0.
+PLACES = 200
+#: A bin could have its observed shift and those within this many standard deviations.
+REACH = 9.0
+#: Quadrature points over the standard deviation of a shift.
+SCALES = 60
+#: Segments begin and end at most at so many places; with more bins several of them form one block.
+BLOCKS = 128
+#: A change between two bins is at most this probable.
+LARGEST_RATE = 0.9
+
+
+class SegmentPrior(NamedTuple):
+    """Constants of the prior of segments.
+
+    Parameters
+    ----------
+    changes : tuple of float
+        Expected numbers of changes of the shift over all bins, equally probable.
+    off : float
+        Prior probability that a segment is off.
+    shape : float
+        The shift of a segment that is off is Normal(0, tau^2), where tau has the density c tau^(c - 1), up to a factor.
+    largest_scale : float
+        Largest tau.
+    """
+
+    changes: tuple[float, ...] = (1.0, 4.0, 16.0)
+    off: float = 0.5
+    shape: float = 0.5
+    largest_scale: float = 2.5
+
+
+SEGMENT_PRIOR = SegmentPrior()
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    r"""Posterior of shifts that are constant on segments of neighbouring bins, and 0 on some of them.
+
+    The changes of segment form a Markov chain over bins. A forward pass over all segments gives the marginal
+    likelihood, and a backward pass gives independent draws; the only approximation is the grid of shifts.
+
+    Parameters
+    ----------
+    n, k : ndarray, shape (n_bins,)
+        (Effective) rows and positives.
+    logit, confidence : ndarray, shape (n_bins,)
+        Mean confidences and their logits, from which bins are shifted.
+    prior : SegmentPrior
+        Constants.
+    fineness : float
+        Spacing of the grid of shifts near 0, in posterior standard deviations of a shift of all bins.
+    """
+
+    n: Floats
+    k: Floats
+    logit: Floats
+    confidence: Floats
+    prior: SegmentPrior = SEGMENT_PRIOR
+    fineness: float = FINENESS
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """Log marginal likelihood, relative to exact calibration."""
+        return float(np.logaddexp.reduce(self._forward[:, -1])) - float(np.log(len(self._rates)))
+
+    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+        """Draw independently, by a backward pass."""
+        shift = self.shifts(count, rng)
+        off = shift != 0
+        return PartDraws(np.where(off, expit(self.logit + shift), self.confidence), off, {}, count)
+
+    def parameter_means(self) -> dict[str, float]:
+        """The segments have no parameters in common."""
+        return {}
+
+    def shifts(self, count: int, rng: np.random.Generator) -> Floats:
+        """Draw shifts of the bins, shape (count, n_bins); exactly 0 where a segment is not off."""
+        owner, start, end = self._draw_segments(count, rng)
+        off = rng.random(len(owner)) < self._off[end, start]
+        owner, start, end = owner[off], start[off], end[off]
+        value = self._draw_shifts(start, end, rng)
+        change = np.zeros((count, self._blocks + 1))
+        # no two segments of a draw share a start or an end
+        change[owner, start] += value
+        change[owner, end] -= value
+        shift = np.cumsum(change, axis=1)[:, :-1]
+        covered = np.zeros((count, self._blocks + 1), np.int8)
+        covered[owner, start] += 1
+        covered[owner, end] -= 1
+        shift[np.cumsum(covered, axis=1)[:, :-1] == 0] = 0.0
+        return np.repeat(shift, self._sizes, axis=1)
+
+    @cached_property
+    def off_probability(self) -> Floats:
+        """Posterior probability that a bin lies in a segment that is off, shape (n_bins,)."""
+        joint = self._segment_probability * self._off  # [end, start]
+        change = np.zeros(self._blocks + 1)
+        change += joint.sum(axis=0)
+        change -= joint.sum(axis=1)
+        return np.repeat(np.clip(np.cumsum(change)[:-1], 0, 1), self._sizes)
+
+    def gap_sums(self, mass: Floats) -> GapSums:
+        """Moments of the sum over bins of `mass` times the absolute gap, on a finer grid."""
+        return replace(self, fineness=FINE)._gap_sums(mass)
+
+    def _gap_sums(self, mass: Floats) -> GapSums:
+        shift = self._middles.copy()
+        shift[self._middle] += (
+            0.5 * np.diff(self._edges)[self._middle] / (1 + 1 / self.prior.shape)
+        )  # mean distance from 0
+        gap = np.abs(expit(self.logit[:, None] + shift) - self.confidence[:, None])
+        first, square = (self._cumulated(mass[:, None] * values) for values in (gap, gap**2))
+        # of each segment [end, start]: the sum, its square and the sum of squares
+        own = np.zeros((3, self._blocks + 1, self._blocks + 1))
+        for end in range(1, self._blocks + 1):
+            weight = np.exp(
+                self._shifted[end] - self._shifted[:end] + self._log_prior - self._log_slab[end, :end, None]
+            )
+            total = first[end] - first[:end]
+            own[0, end, :end] = (weight * total).sum(axis=1)
+            own[1, end, :end] = (weight * total**2).sum(axis=1)
+            own[2, end, :end] = (weight * (square[end] - square[:end])).sum(axis=1)
+        one, two, squares = own * self._off
+        # segments are independent given where they begin: moments of all bins before each end
+        mean, second = np.zeros((2, len(self._rates), self._blocks + 1))
+        for end in range(1, self._blocks + 1):
+            given = self._backward[:, end, :end]
+            mean[:, end] = (given * (mean[:, :end] + one[end, :end])).sum(axis=1)
+            each = second[:, :end] + 2 * mean[:, :end] * one[end, :end] + two[end, :end]
+            second[:, end] = (given * each).sum(axis=1)
+        average = float(self._rate_probability @ mean[:, -1])
+        spread = float(self._rate_probability @ second[:, -1]) - average**2
+        return GapSums(average, spread, float((self._segment_probability * squares).sum()))
+
+    def _cumulated(self, values: Floats) -> Floats:
+        """Sums over the blocks before each place, (n_blocks + 1, n_cells), of values by bin and cell."""
+        sums = np.cumsum(np.add.reduceat(values, self._starts), axis=0)
+        return np.concatenate([np.zeros((1, sums.shape[1])), sums])
+
+    @property
+    def _middles(self) -> Floats:
+        return 0.5 * (self._edges[1:] + self._edges[:-1])
+
+    @cached_property
+    def _starts(self) -> Ints:
+        """First bin of each block."""
+        each = -(-len(self.n) // BLOCKS)
+        return np.arange(0, len(self.n), each)
+
+    @property
+    def _blocks(self) -> int:
+        return len(self._starts)
+
+    @property
+    def _sizes(self) -> Ints:
+        return np.diff(np.append(self._starts, len(self.n)))
+
+    @cached_property
+    def _edges(self) -> Floats:
+        """Edges of the cells of the grid of shifts; one cell has its middle at 0."""
+        down, up = (self._edges_to(sign) for sign in (-1, 1))
+        return np.concatenate([-down[::-1], up])
+
+    def _edges_to(self, sign: int) -> Floats:
+        """Edges on one side of 0, as distances: from that of the middle cell on until they cover what any bin needs."""
+        nearest, farthest = sign * self._plausible[::sign]
+        first = 0.5 * self.fineness / np.sqrt(1 + self.n @ (expit(self.logit) * expit(-self.logit)))
+        first = min(first, 0.5 * self.fineness * COARSEST / FINENESS)
+        place = np.geomspace(first, np.clip(farthest.max(), 2 * first, LARGEST_SHIFT), PLACES)
+        # bins that could have a shift between the places before and after
+        could = (nearest[:, None] <= np.append(place[1:], np.inf)) & (farthest[:, None] >= np.append(0.0, place[:-1]))
+        eta = self.logit[:, None] + sign * place
+        information = (self.n[:, None] * could * expit(eta) * expit(-eta)).sum(axis=0)
+        least = FINENESS / (COARSEST * np.sqrt(1 + (place / EVEN) ** 2))
+        density = np.maximum(np.sqrt(1 + information), least) / self.fineness
+        count = np.append(0.0, np.cumsum(np.diff(place) * (density[1:] + density[:-1]) / 2))
+        return np.interp(np.linspace(0, count[-1], int(np.ceil(count[-1])) + 1), count, place)
+
+    @property
+    def _plausible(self) -> Floats:
+        """Smallest and largest shift that each bin could have, shape (2, n_bins)."""
+        observed = np.log(self.k + 0.5) - np.log(self.n - self.k + 0.5) - self.logit
+        reach = REACH * np.sqrt(1 / (self.k + 0.5) + 1 / (self.n - self.k + 0.5))
+        return np.stack([observed - reach, observed + reach])
+
+    @property
+    def _middle(self) -> int:
+        """The cell around 0."""
+        return int(np.searchsorted(self._edges, 0.0)) - 1
+
+    @cached_property
+    def _log_prior(self) -> Floats:
+        """Log prior mass of each cell, given that the segment is off."""
+        u = (np.arange(SCALES) + 0.5) / SCALES
+        tau = self.prior.largest_scale * u ** (1 / self.prior.shape)
+        # differences of the smaller tail do not cancel
+        z = self._edges / tau[:, None]
+        upper = z[:, :-1] > 0
+        mass = np.where(upper, ndtr(-z[:, :-1]) - ndtr(-z[:, 1:]), ndtr(z[:, 1:]) - ndtr(z[:, :-1]))
+        with np.errstate(divide="ignore"):
+            return np.log(mass.mean(axis=0))
+
+    @cached_property
+    def _shifted(self) -> Floats:
+        """Log likelihood ratio of each shift against none, summed over the blocks before, (n_blocks + 1, n_cells)."""
+        eta = self.logit[:, None] + self._middles
+        # log(1 - h) - log(1 - c) and log h - log c differ by the shift
+        log_ratio = log_expit(-eta) - log_expit(-self.logit)[:, None]
+        return self._cumulated(self.n[:, None] * log_ratio + self.k[:, None] * self._middles)
+
+    @cached_property
+    def _log_slab(self) -> Floats:
+        """Log likelihood ratio of each segment [start, end) if it is off, [end, start]; -inf where end <= start."""
+        result = np.full((self._blocks + 1, self._blocks + 1), -np.inf)
+        before = self._shifted - self._log_prior
+        for end in range(1, self._blocks + 1):
+            term = self._shifted[end] - before[:end]
+            top = term.max(axis=1)
+            term -= top[:, None]
+            result[end, :end] = top + np.log(np.exp(term, out=term).sum(axis=1))
+        return result
+
+    @cached_property
+    def _log_segment(self) -> Floats:
+        """The same for a segment that may or may not be off."""
+        return np.logaddexp(np.log(self.prior.off) + self._log_slab, np.log1p(-self.prior.off))
+
+    @cached_property
+    def _off(self) -> Floats:
+        """Posterior probability that a segment is off, [end, start]."""
+        return np.exp(np.log(self.prior.off) + self._log_slab - self._log_segment)
+
+    @cached_property
+    def _rates(self) -> Floats:
+        """Probability of a change between two neighbouring blocks, for each expected number of changes."""
+        return np.minimum(np.array(self.prior.changes) / max(self._blocks - 1, 1), LARGEST_RATE)
+
+    @cached_property
+    def _links(self) -> Floats:
+        """Log prior probability of a segment [start, end) given that one ends at start, times its likelihood ratio.
+
+        Shape (n_rates, n_blocks + 1, n_blocks + 1), by [rate, end, start].
+        """
+        end, start = np.arange(self._blocks + 1)[:, None], np.arange(self._blocks + 1)
+        stay, change = np.log1p(-self._rates)[:, None, None], np.log(self._rates)[:, None, None]
+        link = self._log_segment + stay * np.maximum(end - start - 1, 0) + np.where(end < self._blocks, change, 0.0)
+        return np.where(start < end, link, -np.inf)
+
+    @cached_property
+    def _forward(self) -> Floats:
+        """Log likelihood ratio of the blocks before each edge, where a segment ends; (n_rates, n_blocks + 1)."""
+        forward = np.full((len(self._rates), self._blocks + 1), -np.inf)
+        forward[:, 0] = 0.0
+        for end in range(1, self._blocks + 1):
+            forward[:, end] = np.logaddexp.reduce(forward[:, :end] + self._links[:, end, :end], axis=1)
+        return forward
+
+    @cached_property
+    def _backward(self) -> Floats:
+        """Posterior probability of the start of a segment given its end, by [rate, end, start]."""
+        with np.errstate(invalid="ignore"):
+            return np.exp(self._forward[:, None, :] + self._links - self._forward[:, :, None])
+
+    @cached_property
+    def _rate_probability(self) -> Floats:
+        return np.exp(self._forward[:, -1] - np.logaddexp.reduce(self._forward[:, -1]))
+
+    @cached_property
+    def _segment_probability(self) -> Floats:
+        """Posterior probability that [start, end) is a segment, [end, start]."""
+        ends = np.zeros((len(self._rates), self._blocks + 1))
+        ends[:, -1] = self._rate_probability
+        joint = np.zeros_like(self._backward)
+        for end in range(self._blocks, 0, -1):
+            joint[:, end] = ends[:, end, None] * self._backward[:, end]
+            ends[:, :end] += joint[:, end, :end]
+        return joint.sum(axis=0)
+
+    def _draw_segments(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
+        """Segments of all draws: index of the draw, first block, and end block (exclusive)."""
+        cumulative = np.cumsum(self._backward, axis=2)
+        # rows are put one after the other, each with an offset, so that one search serves all draws
+        table = (cumulative / np.maximum(cumulative[:, :, -1:], np.finfo(float).tiny)).reshape(-1, self._blocks + 1)
+        rows = (table + np.arange(len(table))[:, None]).ravel()
+        who = np.arange(count)
+        rate = np.searchsorted(np.cumsum(self._rate_probability)[:-1], rng.random(count))
+        at = np.full(count, self._blocks)
+        parts = []
+        while len(who):
+            row = rate * (self._blocks + 1) + at
+            place = np.searchsorted(rows, row + rng.random(len(who)), side="right")
+            start = np.clip(place - row * (self._blocks + 1), 0, at - 1)
+            parts.append((who, start, at))
+            more = start > 0
+            who, rate, at = who[more], rate[more], start[more]
+        owner, starts, ends = (np.concatenate(values) for values in zip(*parts, strict=True))
+        return owner, starts, ends
+
+    def _draw_shifts(self, start: Ints, end: Ints, rng: np.random.Generator) -> Floats:
+        """Shifts of segments that are off: a cell by its posterior mass, and a point within it."""
+        pairs, which = np.unique(start * (self._blocks + 1) + end, return_inverse=True)
+        first, last = pairs // (self._blocks + 1), pairs % (self._blocks + 1)
+        term = self._shifted[last] - self._shifted[first] + self._log_prior
+        mass = np.cumsum(np.exp(term - term.max(axis=1, keepdims=True)), axis=1)
+        rows = (mass / mass[:, -1:] + np.arange(len(pairs))[:, None]).ravel()
+        cells = len(self._edges) - 1
+        place = np.searchsorted(rows, which + rng.random(len(which)), side="right") - which * cells
+        cell = np.clip(place, 0, cells - 1)
+        # within a cell: uniform; around 0 as the density of the prior, which has a pole there
+        part = 2 * rng.random(len(cell)) - 1
+        part = np.where(cell == self._middle, np.sign(part) * np.abs(part) ** (1 / self.prior.shape), part)
+        return self._middles[cell] + 0.5 * part * np.diff(self._edges)[cell]

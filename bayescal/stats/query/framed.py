@@ -1,0 +1,88 @@
+"""The sums that an engine made of its rows -> the sums that counts consist of."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.data.columns import LARGEST_WEIGHT
+from bayescal.data.engines import names_of_columns
+from bayescal.data.predictions import TARGETS
+from bayescal.stats._kernel import Sums
+from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.losses import LossSums, total_loss
+from bayescal.stats.query.row_sums import RowSums, row_sums
+from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def bins_before_rows(bins: Any, binning: str) -> Bins:
+    """Bins that do not depend on the rows."""
+    if binning == "equal-mass":
+        raise ValueError(
+            "`binning='equal-mass'` needs all confidences in order, which no single query gives. Take the edges from a "
+            "sample, `bins=equal_mass_edges(sample, 15)`; or count on a fine grid, `bins=1000`, and `coarsen` it."
+        )
+    return make_bins(bins, binning=binning)
+
+
+def framed(
+    frame: Any, models: Sequence[dict[str, str]], weights: str | None, by: Any, bins: Bins, target: str
+) -> Iterator[tuple[Any, RowSums]]:
+    """Label and sums of each group of a frame's rows; a single None where there are no groups."""
+    _checks.one_of("target", target, TARGETS)
+    for label, rows in row_sums(frame, models, weights, names_of_columns("by", by), bins).split():
+        _require_weight(rows, "" if label is None else f" in group {label!r}")
+        yield label, rows
+
+
+def _require_weight(rows: RowSums, where: str) -> None:
+    if rows.largest_weight is None:
+        return
+    most, n = rows.largest_weight.max(), rows.n.sum()
+    if most == 0:
+        raise ValueError(f"`weights` are all zero{where} ({n} of {n}): nothing is left to count.")
+    if most <= 1 / LARGEST_WEIGHT:
+        raise ValueError(
+            f"`weights` must be above {1 / LARGEST_WEIGHT:g} at their largest{where}, so that squares can be summed "
+            f"over batches; it is {most:g}. Divide them all by one number."
+        )
+
+
+def sums_of(rows: RowSums, model: int, bins: Bins) -> Sums:
+    """Return the sums of one model on these bins."""
+    size = len(bins)
+    index = rows.index[model]
+    cell = index + size * rows.outcome[model]
+
+    def by_cell(values: Any) -> Floats:
+        return np.bincount(cell, values, 2 * size).reshape(2, size)
+
+    cells = row_counts("n", summed_by_key(cell, rows.n, 2 * size)).reshape(2, size)
+    if rows.weight is None or rows.weight_sq is None:
+        weight, weight_sq = unit_weights(cells)
+    else:
+        weight, weight_sq = by_cell(rows.weight), np.bincount(index, rows.weight_sq, size)
+    deviation, deviation_sq = by_cell(rows.deviation[model]), by_cell(rows.deviation_sq[model])
+    losses = LossSums(total_loss(bins.midpoints, weight, deviation, deviation_sq), by_cell(rows.loss_sq[model]))
+    return Sums(cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq, losses)
+
+
+def loss_difference_of(rows: RowSums) -> LossSums:
+    """Return the sums of the difference between the losses of two models, and of its square."""
+    total, squares = (np.sum(np.asarray(v)) for v in (rows.loss_difference, rows.loss_difference_sq))
+    return LossSums(np.asarray(total), np.asarray(squares))
+
+
+def joint_of(rows: RowSums, size: int) -> tuple[Ints, Ints, Floats, Floats]:
+    """Joint cells of two models that occur, in lexicographic order: their keys, rows, weights and squared weights."""
+    own, other = (2 * rows.index[i] + rows.outcome[i] for i in (0, 1))
+    keys, at = np.unique(own * (2 * size) + other, return_inverse=True)
+    count = row_counts("n", summed_by_key(at, rows.n, len(keys)))
+    if rows.weight is None or rows.weight_sq is None:
+        return keys, count, *unit_weights(count)
+    return keys, count, np.bincount(at, rows.weight, len(keys)), np.bincount(at, rows.weight_sq, len(keys))

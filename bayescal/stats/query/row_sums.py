@@ -1,0 +1,340 @@
+"""Rows of any engine -> sums by bin, outcome and group, in one query: only the sums leave the engine."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Protocol
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._checks import quoted
+from bayescal.data.engines import answers_of, dtypes_of, opened
+from bayescal.data.groups import Groups, is_missing
+from bayescal.stats.query import row_states
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Edges(Protocol):
+    """Bins, as the query needs them."""
+
+    @property
+    def kind(self) -> str:
+        """How the edges were chosen."""
+
+    @property
+    def midpoints(self) -> Floats:
+        """Middle of each bin, shape (n_bins,)."""
+
+    def edges_as(self, dtype: Any) -> NDArray[Any]:
+        """Edges that confidences of this type are compared with, shape (n_bins + 1,)."""
+
+    def __len__(self) -> int:
+        """Number of bins."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowSums:
+    """Sums over the rows of each combination of group, bins and outcomes that occurs; a combination may occur again.
+
+    Parameters
+    ----------
+    n : ndarray of int, shape (n_keys,)
+        Rows.
+    index, outcome : list of ndarray of int, shape (n_keys,)
+        Bin and outcome, for each model.
+    deviation, deviation_sq : list of ndarray, shape (n_keys,)
+        Sums of weight times (confidence - midpoint), and of its square, for each model.
+    loss_sq : list of ndarray, shape (n_keys,)
+        Sums of weight times (outcome - confidence)^4, the squared loss of the Brier score, for each model.
+    weight, weight_sq : ndarray, shape (n_keys,), or None
+        Sums of weights and squared weights, where there are weights.
+    largest_weight : ndarray, shape (n_keys,), or None
+        Largest weight.
+    groups : Groups or None
+        Which group each combination belongs to.
+    loss_difference, loss_difference_sq : ndarray, shape (n_keys,), or None
+        Of two models, sums of weight times the difference of their losses (outcome - confidence)^2, and of its square.
+    """
+
+    n: Ints
+    index: list[Ints]
+    outcome: list[Ints]
+    deviation: list[Floats]
+    deviation_sq: list[Floats]
+    loss_sq: list[Floats]
+    weight: Floats | None
+    weight_sq: Floats | None
+    largest_weight: Floats | None
+    groups: Groups | None
+    loss_difference: Floats | None = None
+    loss_difference_sq: Floats | None = None
+
+    def split(self) -> Iterator[tuple[Any, "RowSums"]]:
+        """Label and sums of each group, in the order of the groups; None and all of them where there are no groups."""
+        if self.groups is None:
+            yield None, self
+            return
+        order = np.argsort(self.groups.of_row, kind="stable")
+        ends = np.cumsum(np.bincount(self.groups.of_row, minlength=len(self.groups)))
+        for label, keys in zip(self.groups.labels, np.split(order, ends[:-1]), strict=True):
+            yield label, self._at(keys)
+
+    def _at(self, keys: Ints) -> "RowSums":
+        def part(values: Any) -> Any:
+            return [v[keys] for v in values] if isinstance(values, list) else None if values is None else values[keys]
+
+        return RowSums(**{f.name: part(getattr(self, f.name)) for f in fields(self) if f.name != "groups"}, groups=None)
+
+
+def row_sums(frame: Any, models: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Edges) -> RowSums:
+    """Count and sum the rows of a frame.
+
+    Parameters
+    ----------
+    frame : data frame
+        Of any engine.
+    models : sequence of dict of str to str
+        For each model (one or two) the two arguments that name its outcome and its confidence, in this order, and the
+        columns that they name.
+    weights : str or None
+        Column of weights.
+    by : list of str
+        Columns of labels of groups.
+    bins : Edges
+        The bins of all models.
+
+    Returns
+    -------
+    RowSums
+        The sums.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For columns that do not exist or hold other types; for bad rows, counted by kind; for a frame without rows.
+    """
+    seen = opened(frame)
+    columns = {argument: name for model in models for argument, name in model.items()}
+    columns |= {} if weights is None else {"weights": weights}
+    dtypes = dtypes_of(seen, columns | {f"by[{i}]" if len(by) > 1 else "by": name for i, name in enumerate(by)})
+    names = {argument: f"`{argument}` (column {quoted(name)})" for argument, name in columns.items()}
+    for argument, name in names.items():
+        row_states.refuse_types(name, argument.rpartition("_")[2].partition("[")[0], dtypes[argument])
+    query = _Query(models, weights, by, bins, [dtypes[list(model)[1]] for model in models])
+    answers = answers_of(seen, query.of, [*columns.values(), *by])
+    table = {name: [v for answer in answers for v in answer[name]] for name in (answers[0] if answers else {})}
+    _checks.not_empty("frame", sum(table.get("n", [])))
+    return _read(table, query, names, _categories(dtypes.get("by")))
+
+
+def _categories(dtype: Any) -> list[Any] | None:
+    """Categories of one ordered column of labels, in their order."""
+    return list(dtype.categories) if isinstance(dtype, nw.Enum) else None
+
+
+class _Query:
+    """The one pipeline: columns of the frame -> bins, deviations and one key a row -> sums by key."""
+
+    def __init__(
+        self,
+        models: Sequence[dict[str, str]],
+        weights: str | None,
+        by: list[str],
+        bins: Edges,
+        dtypes: list[Any],
+    ) -> None:
+        self.models, self.weights, self.by, self.bins, self.dtypes = models, weights, by, bins, dtypes
+        self.labels = [f"by{i}" for i in range(len(by))]
+        self.numbers = range(len(models))
+
+    def of(self, frame: Any) -> Any:
+        """The sums by key of a frame, not yet computed if the engine is lazy."""
+        eager = isinstance(frame, nw.DataFrame)
+        frame = self._states(self._columns(frame))
+        for i in self.numbers:
+            frame = self._binned(frame, i, eager)
+        return self._summed(self._key(frame))
+
+    def _columns(self, frame: Any) -> Any:
+        """Under our own names, so that none of the frame's can be in the way; numbers as float64."""
+        chosen = [nw.col(name).alias(label) for name, label in zip(self.by, self.labels, strict=True)]
+        for i, model in enumerate(self.models):
+            chosen += [
+                nw.col(name).cast(nw.Float64).alias(f"{c}{i}") for c, name in zip("zc", model.values(), strict=True)
+            ]
+        if self.weights is not None:
+            chosen.append(nw.col(self.weights).cast(nw.Float64).alias("w"))
+        return frame.select(*chosen)
+
+    def _states(self, frame: Any) -> Any:
+        """Add the state of each row, and replace invalid values, because an engine may evaluate every branch."""
+        states, safe = [], []
+        for i in self.numbers:
+            c, z = nw.col(f"c{i}"), nw.col(f"z{i}")
+            states += [row_states.outcome_state(z), row_states.confidence_state(c)]
+            clipped = nw.when((c > 1) & (c <= 1 + _checks.OVERSHOOT)).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+            safe.append(nw.when((c >= 0) & (c <= 1)).then(c).otherwise(clipped).alias(f"s{i}"))
+        if self.weights is not None:
+            w = nw.col("w")
+            states.append(row_states.weight_state(w))
+            usable = (w >= 0) & (w < row_states.LARGEST_WEIGHT)
+            safe.append(nw.when(usable).then(w).otherwise(nw.lit(0.0)).alias("v"))
+        return frame.with_columns(row_states.together(states).alias("state"), *safe)
+
+    def _binned(self, frame: Any, i: int, eager: bool) -> Any:
+        """Bin and deviation of each row for one model: columns b and d."""
+        c, b, d = nw.col(f"s{i}"), f"b{i}", f"d{i}"
+        edges = self.bins.edges_as(_numpy_dtype(self.dtypes[i]))
+        if self.bins.kind != "equal-width" or edges.dtype == np.float16:
+            at, mid = edges.astype(np.float64)[1:-1], self.bins.midpoints
+            index = np.arange(len(mid), dtype=np.float64)
+            frame = frame.with_columns(
+                _looked_up(c, at, index, eager).alias(b), _looked_up(c, at, mid, eager).alias("mid")
+            )
+            return frame.with_columns((c - nw.col("mid")).alias(d))
+        size = len(self.bins)
+        frame = frame.with_columns((c * float(size)).floor().cast(nw.Float64).alias(b))
+        low, high = (_edge(k, size, edges.dtype) for k in (nw.col(b), nw.col(b) + 1))
+        # the product is off by at most one, which the comparison repairs
+        frame = frame.with_columns((nw.col(b) - (c < low).cast(nw.Float64) + (c >= high).cast(nw.Float64)).alias(b))
+        last = float(size - 1)
+        frame = frame.with_columns(nw.when(nw.col(b) > last).then(nw.lit(last)).otherwise(nw.col(b)).alias(b))
+        low, high = (_edge(k, size, np.dtype(np.float64)) for k in (nw.col(b), nw.col(b) + 1))
+        return frame.with_columns((c - (low + high) / 2).alias(d))
+
+    def _key(self, frame: Any) -> Any:
+        """Bins and outcomes of all models in one number, 0 or more; of bad rows minus their state."""
+        key: Any = None
+        for i in self.numbers:
+            c, size = nw.col(f"c{i}"), len(self.bins)
+            # clipped rows have a place of their own, so that they are counted: below the first bin, above the last
+            place = nw.when(c < 0).then(nw.lit(-1.0)).when(c > 1).then(nw.lit(float(size))).otherwise(nw.col(f"b{i}"))
+            own = (place + 1) * 2 + nw.col(f"z{i}")
+            key = own if key is None else key * (2.0 * (size + 2)) + own
+        good = nw.col("state") == row_states.OK
+        frame = frame.with_columns(nw.when(good).then(key).otherwise(-nw.col("state").cast(nw.Float64)).alias("key"))
+        return frame.with_columns(nw.col("key").cast(nw.Int64))
+
+    def _summed(self, frame: Any) -> Any:
+        sums = [nw.len().alias("n")]
+        terms, losses = [], []
+        for i in self.numbers:
+            c, d, error = nw.col(f"c{i}"), nw.col(f"d{i}"), nw.col(f"z{i}") - nw.col(f"s{i}")
+            losses.append(error * error)
+            moment, loss_sq = self._weighted(d), self._weighted(losses[i] * losses[i])
+            terms += [moment.alias(f"m{i}"), (moment * d).alias(f"q{i}"), loss_sq.alias(f"l{i}")]
+            sums += [nw.col(f"{kind}{i}").sum() for kind in "mql"]
+            sums += [c.min().alias(f"low{i}"), c.max().alias(f"high{i}")]
+        if self.weights is not None:
+            terms.append((nw.col("v") * nw.col("v")).alias("vv"))
+            sums += [nw.col("v").sum(), nw.col("vv").sum(), nw.col("v").max().alias("most")]
+        if len(losses) == 2:
+            difference = losses[0] - losses[1]
+            moment = self._weighted(difference)
+            terms += [moment.alias("mm"), (moment * difference).alias("qq")]
+            sums += [nw.col("mm").sum(), nw.col("qq").sum()]
+        kept = [f"c{i}" for i in self.numbers] + ([] if self.weights is None else ["v"])
+        return frame.select(*self.labels, "key", *kept, *terms).group_by(*self.labels, "key").agg(*sums)
+
+    def _weighted(self, values: nw.Expr) -> nw.Expr:
+        return values if self.weights is None else nw.col("v") * values
+
+
+def _numpy_dtype(dtype: Any) -> Any:
+    """Floats are compared in their own type; integers and decimals as float64, as `from_arrays` does."""
+    return {nw.Float16: np.float16, nw.Float32: np.float32}.get(type(dtype), np.float64)
+
+
+def _edge(k: nw.Expr, size: int, dtype: Any) -> nw.Expr:
+    """Edge k / M, correctly rounded to the dtype."""
+    # polars divides by a constant as if it multiplied by 1 / M, which misses the edge; by a column it divides
+    edge = k / (k * 0 + float(size))
+    return edge.cast(nw.Float32).cast(nw.Float64) if dtype == np.float32 else edge
+
+
+def _looked_up(c: nw.Expr, at: Floats, values: Floats, eager: bool) -> nw.Expr:
+    """Value b of each row with at[b - 1] <= c < at[b]."""
+    if eager:  # every branch of a tree would run over every row
+        return c.map_batches(
+            lambda s: values[np.searchsorted(at, s.to_numpy(), side="right")], return_dtype=nw.Float64()
+        )
+    return _tree(c, at.tolist(), values.tolist())
+
+
+def _tree(c: nw.Expr, at: list[float], values: list[float]) -> nw.Expr:
+    """Balanced, so that a thousand edges are ten levels deep, and ten comparisons where an engine takes one branch."""
+    if len(values) == 1:
+        return nw.lit(values[0])
+    half = len(values) // 2
+    lower, upper = _tree(c, at[: half - 1], values[:half]), _tree(c, at[half:], values[half:])
+    return nw.when(c < at[half - 1]).then(lower).otherwise(upper)
+
+
+def _read(table: dict[str, list[Any]], query: _Query, names: dict[str, str], categories: list[Any] | None) -> RowSums:
+    """The answer as arrays, if no row was bad."""
+    n, key = (np.array(table[name], dtype=np.int64) for name in ("n", "key"))
+    floats = {k: _numbers(v) for k, v in table.items() if k not in ("n", "key", *query.labels)}
+    if (key < 0).any():
+        _refuse(np.where(key < 0, -key, 0), n, floats, query, names)
+    groups = _groups([table[label] for label in query.labels], n, query.by, categories) if query.by else None
+    size = len(query.bins)
+    index: list[Ints] = []
+    outcome: list[Ints] = []
+    for i in reversed(query.numbers):
+        key, own = np.divmod(key, 2 * (size + 2))
+        place = own // 2 - 1
+        _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, names[list(query.models[i])[1]])
+        index.insert(0, np.clip(place, 0, size - 1))
+        outcome.insert(0, own % 2)
+    deviation, deviation_sq, loss_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in "mql")
+    if not all(np.isfinite(sums).all() for sums in [*deviation, *deviation_sq, *loss_sq]):
+        raise ValueError("`frame` has NaN that its engine did not find when it was asked; remove or repair these rows.")
+    weight, weight_sq, largest, difference, difference_sq = map(floats.get, ("v", "vv", "most", "mm", "qq"))
+    of_rows = weight, weight_sq, largest, groups, difference, difference_sq
+    return RowSums(n, index, outcome, deviation, deviation_sq, loss_sq, *of_rows)
+
+
+def _numbers(values: list[Any]) -> Floats:
+    """Extremes of nothing but missing values are themselves missing, in each engine's own way."""
+    return np.array([np.nan if is_missing(v) else v for v in values], dtype=np.float64)
+
+
+def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: _Query, names: dict[str, str]) -> None:
+    told = row_states.Told(states, n)
+    arguments = [list(model) for model in query.models]
+    for i, (outcome, confidence) in enumerate(arguments):
+        told.refuse_missing(2 * i, names[outcome])
+        told.refuse_missing(2 * i + 1, names[confidence])
+        told.refuse_confidence(2 * i + 1, names[confidence], floats[f"low{i}"], floats[f"high{i}"])
+        told.refuse_outcome(2 * i, names[outcome])
+    if query.weights is not None:
+        told.refuse_missing(2 * len(arguments), names["weights"])
+        told.refuse_weights(2 * len(arguments), names["weights"])
+
+
+def _warn(place: Ints, n: Ints, low: Floats, high: Floats, size: int, name: str) -> None:
+    clipped = (place < 0) | (place == size)
+    if clipped.any():
+        excess = max(-float(low.min()), float(high.max()) - 1)
+        row_states.warn_of_clipping(name, int(n[clipped].sum()), int(n.sum()), excess)
+
+
+def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[Any] | None) -> Groups:
+    """Groups of the keys; missing labels are refused with their number of rows."""
+    for name, column in zip(by, columns, strict=True):
+        missing = np.fromiter(map(is_missing, column), bool, len(column))
+        if missing.any():
+            count = int(n[missing].sum())
+            raise ValueError(
+                f"`by` (column {quoted(name)}) must be complete; {count} of {int(n.sum())} values "
+                f"{'are' if count > 1 else 'is'} missing (NaN, null or None). Rows are never dropped for you: give "
+                "them a label of their own, or remove them."
+            )
+    labels = np.empty((len(n), len(by)), dtype=object)
+    for i, column in enumerate(columns):
+        labels[:, i] = np.fromiter(column, dtype=object, count=len(n))
+    return Groups.from_column(labels, len(n), categories=categories)

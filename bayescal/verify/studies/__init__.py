@@ -1,0 +1,1 @@
+"""Studies that measure intervals and models."""
