@@ -2,5 +2,9 @@
 
 import lazy_loader as _lazy
 
+from bayescal import _moved
+
+_moved.install()
+
 # names resolve when they are first used, so that `import bayescal` costs next to nothing; __init__.pyi lists them
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -138,12 +138,12 @@ def report(
     """
     with one_clear_message():
         from bayescal.cli.report import run
-        from bayescal.cli.request import Request, sub_models_asked
+        from bayescal.cli.request import ReportRequest, sub_models_asked
 
         asked = {"target": target, "bins": bins, "binning": binning, "model": model, "draws": draws, "logits": logits}
         chosen = {"sub_models": sub_models_asked(sub_models)}
         columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
-        run(Request(file, *columns, seed, asked | chosen), {"json": json, "plot": plot, "netcdf": netcdf})
+        run(ReportRequest(file, *columns, seed, asked | chosen), {"json": json, "plot": plot, "netcdf": netcdf})
 
 
 @app.command(cls=DefaultsOfCompare, no_args_is_help=True, epilog=COMPARE_EXAMPLES)
@@ -178,14 +178,14 @@ def compare(
     The models are columns of one file, or files of their own with a column that names each row (--key).
     """
     with one_clear_message():
-        from bayescal.cli.compare import Request, run
+        from bayescal.cli.compare import CompareRequest, run
         from bayescal.cli.request import sub_models_asked
 
         asked = {"target": target, "bins": bins, "binning": binning, "model": model, "draws": draws, "logits": logits}
         chosen = {"sub_models": sub_models_asked(sub_models)}
         columns = (key, label, prob or (), prob_prefix or (), correct or (), confidence or (), weights, classes)
         run(
-            Request(files, *columns, seed, estimand, {**asked, **chosen, "rope": rope}),
+            CompareRequest(files, *columns, seed, estimand, {**asked, **chosen, "rope": rope}),
             {"json": json, "plot": plot, "netcdf": netcdf},
         )
 
@@ -213,11 +213,11 @@ def count(
     """
     with one_clear_message():
         from bayescal.cli import counted
-        from bayescal.cli.request import Request
+        from bayescal.cli.request import ReportRequest
 
         asked = {"target": target, "bins": bins, "logits": logits}
         columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
-        counted.count([Request(file, *columns, 0, asked) for file in files], output)
+        counted.count([ReportRequest(file, *columns, 0, asked) for file in files], output)
 
 
 @app.command(no_args_is_help=True)
@@ -294,7 +294,7 @@ def verify(
                 raise ValueError("FILE and --coverage are two checks; ask for one at a time.")
             options.refuse("go with --coverage, not with FILE", of_study)
             from bayescal.cli import agreement
-            from bayescal.cli.request import Request, sub_models_asked
+            from bayescal.cli.request import ReportRequest, sub_models_asked
 
             columns = (label, prob, prob_prefix, correct, confidence, weights, classes)
             asked = {
@@ -305,7 +305,7 @@ def verify(
                 "logits": logits,
                 "sub_models": sub_models_asked(sub_models),
             }
-            raise typer.Exit(agreement.run(Request(file, *columns, seed, asked), draws, json))
+            raise typer.Exit(agreement.run(ReportRequest(file, *columns, seed, asked), draws, json))
         if not coverage:
             raise ValueError(
                 "say what is to be verified: FILE or --coverage. `bayescal verify --help` has the options."
@@ -313,7 +313,9 @@ def verify(
         options.refuse("go with FILE, not with --coverage", of_file)
         from bayescal.cli import coverage as study
 
-        study.run(study.Request(sizes, populations, curves, methods, bins, repeats or 100, draws or 2000, seed), json)
+        study.run(
+            study.CoverageRequest(sizes, populations, curves, methods, bins, repeats or 100, draws or 2000, seed), json
+        )
 
 
 def main() -> None:

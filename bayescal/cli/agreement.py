@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from bayescal import __version__
 from bayescal.cli import outputs
 from bayescal.cli.report import evaluate_file
-from bayescal.cli.request import Request
+from bayescal.cli.request import ReportRequest
 from bayescal.cli.words import console, say_saved
 from bayescal.results.evaluation import Evaluation
 from bayescal.verify.agreement import LARGEST_Z, Agreement, agreement
@@ -19,12 +19,12 @@ SCHEMA = "bayescal.agreement/1"
 DRAWS = 10_000
 
 
-def run(request: Request, draws: int | None, json: Path | None) -> int:
+def run(request: ReportRequest, draws: int | None, json: Path | None) -> int:
     """Evaluate a file, sample the same model with PyMC, save and show how they compare.
 
     Parameters
     ----------
-    request : Request
+    request : ReportRequest
         What was typed.
     draws : int or None
         Of PyMC.

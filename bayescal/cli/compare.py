@@ -32,7 +32,7 @@ PAIR = 24
 
 
 @dataclass(frozen=True)
-class Request:
+class CompareRequest:
     """Arguments of the command.
 
     Parameters
@@ -67,12 +67,12 @@ class Request:
     asked: Mapping[str, Any]
 
 
-def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
+def run(request: CompareRequest, wanted: Mapping[str, Path | None]) -> None:
     """Read, compare, save, show: in this order, so that a closed pipe or a narrow terminal loses no file.
 
     Parameters
     ----------
-    request : Request
+    request : CompareRequest
         What was typed.
     wanted : mapping of str to Path or None
         What is to be saved where.
@@ -97,7 +97,7 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     say_saved(screen, *(wanted[kind] for kind in to_save))
 
 
-def compare_files(request: Request) -> tuple[Comparison, dict[str, Any]]:
+def compare_files(request: CompareRequest) -> tuple[Comparison, dict[str, Any]]:
     """Read and compare; also what would have to be typed to get the same result."""
     asked = {**defaults_of(compare), **{k: v for k, v in request.asked.items() if v is not None}}
     asked |= {"bins": bins_asked(asked["bins"]), "rng": request.seed}
@@ -194,7 +194,7 @@ def show_table(screen: "Console", header: Sequence[str], rows: Sequence[Sequence
     screen.print(_render.table(_render.Sheet("", "", header, rows), screen.width), crop=False)
 
 
-def _models(request: Request) -> dict[str, ModelColumns]:
+def _models(request: CompareRequest) -> dict[str, ModelColumns]:
     """The models by name: of one file, as many as it has columns named; of several files, one each."""
     option, texts, labels = _columns(request)
     sources = _sources(request)
@@ -233,7 +233,7 @@ def _models(request: Request) -> dict[str, ModelColumns]:
     return models
 
 
-def _columns(request: Request) -> tuple[str, list[str], list[str]]:
+def _columns(request: CompareRequest) -> tuple[str, list[str], list[str]]:
     """Which of the three ways to name the columns was taken: the option, what was typed, and the columns of labels."""
     if request.correct or request.confidence:
         if not (request.correct and request.confidence):
@@ -252,7 +252,7 @@ def _columns(request: Request) -> tuple[str, list[str], list[str]]:
     return option, list(request.prob or request.prob_prefix), [request.label]
 
 
-def _sources(request: Request) -> list[Source]:
+def _sources(request: CompareRequest) -> list[Source]:
     """The files, opened; a key for several, none for one."""
     if len(request.files) == 1:
         if request.key is not None:
@@ -289,7 +289,7 @@ def _name_and_column(option: str, text: str, source: Source) -> tuple[str | None
 
 
 def _parameters(
-    request: Request,
+    request: CompareRequest,
     models: Mapping[str, ModelColumns],
     rows: Mapping[str, Rows],
     comparison: Comparison,

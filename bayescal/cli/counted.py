@@ -10,7 +10,7 @@ from bayescal._files import existing_file
 from bayescal.cli import outputs
 from bayescal.cli.counting import Question, count_stream
 from bayescal.cli.options import defaults_of
-from bayescal.cli.request import Request, bins_asked, columns_of
+from bayescal.cli.request import ReportRequest, bins_asked, columns_of
 from bayescal.cli.words import console, say, say_saved, warnings_as_notes
 from bayescal.data.files.records import BOM
 from bayescal.stats.binned import BinnedCounts
@@ -65,12 +65,12 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts:
         raise ValueError(f"{problem} '{path.name}' has {counts.bins}.") from problem
 
 
-def count(requests: Sequence[Request], output: Path) -> None:
+def count(requests: Sequence[ReportRequest], output: Path) -> None:
     """Count the rows of files, one after the other, save their sum, and say what was counted.
 
     Parameters
     ----------
-    requests : sequence of Request
+    requests : sequence of ReportRequest
         What was typed, for each file.
     output : Path
         The file of counts.
@@ -131,7 +131,7 @@ def _of(file: Path, files: Sequence[Path]) -> Iterator[None]:
         raise type(problem)(f"'{file.name}': {problem}") from problem
 
 
-def _count(request: Request) -> BinnedCounts:
+def _count(request: ReportRequest) -> BinnedCounts:
     columns = columns_of(request)
     asked = {**defaults_of(BinnedCounts.from_arrays), **{k: v for k, v in request.asked.items() if v is not None}}
     target = request.asked["target"] or columns.target

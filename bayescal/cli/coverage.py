@@ -22,7 +22,7 @@ MARKED = 3
 
 
 @dataclass(frozen=True)
-class Request:
+class CoverageRequest:
     """Arguments of the command; None stands for the default of `coverage_study`.
 
     Parameters
@@ -43,12 +43,12 @@ class Request:
     seed: int
 
 
-def run(request: Request, json: Path | None) -> None:
+def run(request: CoverageRequest, json: Path | None) -> None:
     """Run the coverage study, save it, show it.
 
     Parameters
     ----------
-    request : Request
+    request : CoverageRequest
         What was typed.
     json : Path or None
         Where to save all numbers.
@@ -79,7 +79,7 @@ def run(request: Request, json: Path | None) -> None:
         say_saved(screen, json)
 
 
-def document(study: CoverageStudy, request: Request) -> dict[str, Any]:
+def document(study: CoverageStudy, request: CoverageRequest) -> dict[str, Any]:
     """All numbers of a study and what was asked, for `outputs.save_json`."""
     return {
         "schema": SCHEMA,
@@ -137,7 +137,7 @@ def _table(header: Iterable[str], left: Iterable[str]) -> "Table":
     return table
 
 
-def _asked(request: Request) -> dict[str, Any]:
+def _asked(request: CoverageRequest) -> dict[str, Any]:
     """Keywords of `coverage_study`; every name is looked up before the first cell is run."""
     asked: dict[str, Any] = {"repeats": request.repeats, "draws": request.draws}
     if request.sizes is not None:

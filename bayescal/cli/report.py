@@ -10,7 +10,7 @@ from bayescal.cli import outputs
 from bayescal.cli.counted import holds_counts, read_counts
 from bayescal.cli.counting import Question, count_stream, count_stream_of_classes
 from bayescal.cli.options import defaults_of, refuse
-from bayescal.cli.request import Columns, Request, bins_asked, columns_of, sub_models_of
+from bayescal.cli.request import ColumnNames, ReportRequest, bins_asked, columns_of, sub_models_of
 from bayescal.cli.words import console, say_saved, warnings_as_notes
 from bayescal.data.files.predictions import RowStream
 from bayescal.evaluate import evaluate, evaluate_counts
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
+def run(request: ReportRequest, wanted: Mapping[str, Path | None]) -> None:
     """Read, evaluate, save, show: in this order, so that a closed pipe or a narrow terminal loses no file.
 
     Parameters
     ----------
-    request : Request
+    request : ReportRequest
         What was typed.
     wanted : mapping of str to Path or None
         What is to be saved where.
@@ -52,7 +52,7 @@ def run(request: Request, wanted: Mapping[str, Path | None]) -> None:
     say_saved(screen, *(wanted[kind] for kind in to_save))
 
 
-def evaluate_file(request: Request) -> tuple[Evaluation | ClasswiseEvaluation, dict[str, Any]]:
+def evaluate_file(request: ReportRequest) -> tuple[Evaluation | ClasswiseEvaluation, dict[str, Any]]:
     """Read and evaluate; also what would have to be typed to get the same result."""
     if holds_counts(request.file):
         return _evaluate_counted(request)
@@ -65,7 +65,7 @@ def evaluate_file(request: Request) -> tuple[Evaluation | ClasswiseEvaluation, d
     return evaluation, _parameters(request, columns, stream, evaluation, asked)
 
 
-def _evaluate_counted(request: Request) -> tuple[Evaluation, dict[str, Any]]:
+def _evaluate_counted(request: ReportRequest) -> tuple[Evaluation, dict[str, Any]]:
     """Evaluate counted rows."""
     of_rows = {**request.columns, **{k: request.asked.get(k) for k in ("target", "binning", "logits")}}
     refuse("go with rows, and this file holds counts of them", of_rows)
@@ -116,8 +116,8 @@ def show(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> Non
 
 
 def _parameters(
-    request: Request,
-    columns: Columns,
+    request: ReportRequest,
+    columns: ColumnNames,
     rows: RowStream,
     evaluation: Evaluation | ClasswiseEvaluation,
     asked: Mapping[str, Any],

@@ -12,7 +12,7 @@ from bayescal.data.files.predictions import RowStream, open_predictions
 
 
 @dataclass(frozen=True)
-class Columns:
+class ColumnNames:
     """Columns of a file that hold what `evaluate` takes, and the target if the options imply one."""
 
     label: str
@@ -20,7 +20,7 @@ class Columns:
     prob_prefix: str | None
     target: str | None
 
-    def open(self, file: Path, request: "Request") -> RowStream:
+    def open(self, file: Path, request: "ReportRequest") -> RowStream:
         """Open a file to read these columns of it."""
         return open_predictions(
             file,
@@ -37,7 +37,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Request:
+class ReportRequest:
     """Arguments of the command.
 
     Parameters
@@ -45,7 +45,7 @@ class Request:
     file : Path
         The file of predictions.
     label, prob, prob_prefix, correct, confidence, weights : str or None
-        Columns.
+        ColumnNames.
     classes : str or None
         Labels, separated by commas.
     seed : int
@@ -72,14 +72,14 @@ class Request:
         return {name.replace("_", "-"): getattr(self, name) for name in names}
 
 
-def columns_of(request: Request) -> Columns:
+def columns_of(request: ReportRequest) -> ColumnNames:
     """Which of the three ways to name the columns was taken."""
     if request.correct is not None or request.confidence is not None:
         if request.correct is None or request.confidence is None:
             raise ValueError("--correct and --confidence go together: was the prediction right, and how sure was it?")
         if any(c is not None for c in (request.label, request.prob, request.prob_prefix)):
             raise ValueError("--correct and --confidence take the place of --label, --prob and --prob-prefix.")
-        return Columns(request.correct, request.confidence, None, "confidence")
+        return ColumnNames(request.correct, request.confidence, None, "confidence")
     if (request.prob is None) == (request.prob_prefix is None):
         raise ValueError(
             "say where the probabilities are: --prob COLUMN (one column), --prob-prefix PREFIX (one column a "
@@ -87,7 +87,7 @@ def columns_of(request: Request) -> Columns:
         )
     if request.label is None:
         raise ValueError("say where the true labels are: --label COLUMN.")
-    return Columns(request.label, request.prob, request.prob_prefix, None)
+    return ColumnNames(request.label, request.prob, request.prob_prefix, None)
 
 
 def bins_asked(text: Any) -> Any:

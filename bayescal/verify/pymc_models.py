@@ -27,7 +27,7 @@ from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.posterior.shrinkage.prior import EXACT, NAMES, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
 from bayescal.stats.binned import BinnedCounts, require_counts
-from bayescal.verify.pymc_sub_models import DIM, Rows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
+from bayescal.verify.pymc_sub_models import DIM, BinRows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
 from bayescal.verify.studies.truncation import TRUNCATIONS
 
 Floats = NDArray[np.float64]
@@ -249,7 +249,7 @@ def _shrinkage(
         mass = pm.Deterministic("mass", rate / rate.sum(), dims="bin")
         _counted("rows", pm.Poisson, rows, rate)
 
-        of_used = Rows(n, k, confidence, crowded)
+        of_used = BinRows(n, k, confidence, crowded)
         beside = saturated_bins(of_used.of(apart))
         believed = sub_models(of_used.of(~apart), prior, log_weight)
         told = {

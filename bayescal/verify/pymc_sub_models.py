@@ -40,7 +40,7 @@ SATURATED_WITHIN, CONTRARY, STATED_ODDS = 1e-4, (0.5, 10.0), 0.05 / 0.95
 LOG_OF_NOTHING = -690.0
 
 
-class Rows(NamedTuple):
+class BinRows(NamedTuple):
     """(Effective) rows, positives and mean confidences of some bins, and which of them are crowded at 0 or 1."""
 
     n: Floats
@@ -48,9 +48,9 @@ class Rows(NamedTuple):
     confidence: Floats
     crowded: NDArray[np.bool_]
 
-    def of(self, which: NDArray[np.bool_]) -> "Rows":
+    def of(self, which: NDArray[np.bool_]) -> "BinRows":
         """Select bins by a mask."""
-        return Rows(self.n[which], self.k[which], self.confidence[which], self.crowded[which])
+        return BinRows(self.n[which], self.k[which], self.confidence[which], self.crowded[which])
 
     @property
     def inside(self) -> Floats:
@@ -78,12 +78,12 @@ class Centre(NamedTuple):
     accuracy: Tensor
 
 
-def sub_models(rows: Rows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, Believed]:
+def sub_models(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, Believed]:
     """Write sub-models in the model on the context stack.
 
     Parameters
     ----------
-    rows : Rows
+    rows : BinRows
         The bins that are not saturated.
     prior : ShrinkagePrior
         Constants.
@@ -120,7 +120,7 @@ def _uniform(name: str, dims: str | None = None) -> Tensor:
     return known[name] if name in known else pm.Uniform(name, dims=dims)
 
 
-def _exact(rows: Rows) -> Believed:
+def _exact(rows: BinRows) -> Believed:
     stated = pt.as_tensor(rows.confidence)
     return Believed(pt.sum(rows.log_likelihood(rows.inside)), stated, pt.zeros(len(rows.n)), {})
 
@@ -128,7 +128,7 @@ def _exact(rows: Rows) -> Believed:
 # --- independent bins
 
 
-def _independent(rows: Rows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, Believed]:
+def _independent(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, Believed]:
     if not names:
         return {}
     kinds = {name: SUB_MODELS[name] for name in names}
@@ -137,7 +137,7 @@ def _independent(rows: Rows, prior: ShrinkagePrior, names: Collection[str]) -> d
     return {name: residuals[residual](centres[drift]) for name, (drift, residual) in kinds.items()}
 
 
-def _centres(rows: Rows, prior: ShrinkagePrior, drifts: set[bool]) -> dict[bool, Centre]:
+def _centres(rows: BinRows, prior: ShrinkagePrior, drifts: set[bool]) -> dict[bool, Centre]:
     """The line that accuracies lie on, without drift and with it."""
     centres = {False: Centre(pt.as_tensor(rows.inside), pt.as_tensor(rows.confidence))}
     if True in drifts:
@@ -150,7 +150,7 @@ def _centres(rows: Rows, prior: ShrinkagePrior, drifts: set[bool]) -> dict[bool,
     return centres
 
 
-def _residuals(rows: Rows, prior: ShrinkagePrior, kinds: set[str]) -> dict[str, Any]:
+def _residuals(rows: BinRows, prior: ShrinkagePrior, kinds: set[str]) -> dict[str, Any]:
     """How bins deviate from their centres: functions of a `Centre`."""
     n, k = rows.n, rows.k
 
@@ -201,7 +201,7 @@ def _some_bins_off(on: Tensor, off: Tensor, rhos: Floats) -> tuple[Tensor, Tenso
 # --- shared errors
 
 
-def _runs(rows: Rows) -> Believed:
+def _runs(rows: BinRows) -> Believed:
     """Shifts that are constant on segments: the segment that begins at a bin, if one does, has that bin's shift."""
     count = len(rows.n)
     if count > MOST_BINS_IN_RUNS:
@@ -255,7 +255,7 @@ def _runs(rows: Rows) -> Believed:
     return Believed(log_likelihood, accuracy, pt.cast(which, "float64"), {})
 
 
-def _one_amount(rows: Rows) -> Believed:
+def _one_amount(rows: BinRows) -> Believed:
     """Some bins are off by one amount, up or down."""
     amount = pt.exp(pm.Uniform("log_amount", *np.log(AMOUNTS)))
     angle = np.arcsin(np.sqrt(rows.confidence))
@@ -271,7 +271,7 @@ def _one_amount(rows: Rows) -> Believed:
 # --- noisy labels
 
 
-def _noise(rows: Rows, free_rate: bool) -> Believed:
+def _noise(rows: BinRows, free_rate: bool) -> Believed:
     """Accuracies on a line through the rate of outcome 1 among noisy labels."""
     noise = LARGEST_NOISE * _uniform("u_noise") ** 2
     rate = _uniform("u_noise_rate") if free_rate else pt.as_tensor(0.5)
@@ -289,7 +289,7 @@ def is_crowded(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
     return at_0 | at_1
 
 
-def _noise_at_ends(rows: Rows) -> Believed:
+def _noise_at_ends(rows: BinRows) -> Believed:
     """A share of the outcomes of the crowded bins, each with its own, is contrary whatever the confidence."""
     accuracy = pt.as_tensor(rows.confidence)
     if rows.crowded.any():
@@ -316,7 +316,7 @@ def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
     return np.minimum(confidence, 1 - confidence) < SATURATED_WITHIN * (1 + 1e-9)  # 1 - 0.9999 is rounded
 
 
-def saturated_bins(rows: Rows) -> Saturated:
+def saturated_bins(rows: BinRows) -> Saturated:
     """Write the share of contrary outcomes of each saturated bin in the model on the context stack.
 
     That all of them are exactly as stated is not a hypothesis with a prior probability: the odds of it are a function
@@ -325,7 +325,7 @@ def saturated_bins(rows: Rows) -> Saturated:
 
     Parameters
     ----------
-    rows : Rows
+    rows : BinRows
         The saturated bins.
 
     Returns

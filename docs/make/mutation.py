@@ -115,8 +115,8 @@ def modules(paths: Iterable[str]) -> set[str]:
 
 def mirror(file: str) -> list[list[str]]:
     """Return the tests of a module in stages: its own and its doctests, those of its layer, those of the pipeline."""
-    layer, name = Path(file).parent.name, Path(file).stem.strip("_")
-    folder = "tests" if layer == "bayescal" else f"tests/{layer}"
+    path = Path(file).relative_to("bayescal")
+    name, folder = path.stem.strip("_"), f"tests/{path.parts[0]}" if len(path.parts) > 1 else "tests"
     own = [test for test in (f"{folder}/test_{name}.py", FURTHER.get(file, "")) if (ROOT / test).is_file()]
     stages = [[file, *own], [LEFT_OUT, folder], [*PIPELINE]]
     return [stage for stage in stages if "tests" not in stage]  # `_checks.py` belongs to no layer

@@ -621,9 +621,9 @@ def test_bins_can_be_permuted_and_outcomes_mirrored():
     bins, models = one._independent.coarse
     order = np.array([3, 0, 5, 1, 4, 2])
     drifting = replace(bins.drifting, n=n[order], k=k[order], confidence=c[order])
-    from bayescal.posterior.shrinkage.independent.integrated import Bins, integrate
+    from bayescal.posterior.shrinkage.independent.integrated import BinLikelihoods, integrate
 
-    permuted = integrate(Bins(drifting, bins.prior, bins.resolution))
+    permuted = integrate(BinLikelihoods(drifting, bins.prior, bins.resolution))
     for name in NAMES:
         assert permuted[name].log_evidence == pytest.approx(models[name].log_evidence, abs=1e-8)
 
@@ -768,9 +768,9 @@ def test_so_many_terms_can_be_left_out(spacing, tolerance, expected):
 def test_lattices_for_fewer_tau_give_the_same_evidence(monkeypatch):
     """200 bins of a calibrated model: half of the lattices or fewer."""
     counts = simulated(4000, bins=200)
-    found = ShrinkagePosterior(counts, ShrinkagePrior())._parts["smooth drift, many bins off"]
+    found = ShrinkagePosterior(counts, ShrinkagePrior())._sub_models["smooth drift, many bins off"]
     evidence, nodes = found.log_evidence, found.family.coarse[1][found.name].nodes
     monkeypatch.setattr(integrated, "SMOOTH_STEP", 0.0)
-    every = ShrinkagePosterior(counts, ShrinkagePrior())._parts["smooth drift, many bins off"]
+    every = ShrinkagePosterior(counts, ShrinkagePrior())._sub_models["smooth drift, many bins off"]
     assert evidence == pytest.approx(every.log_evidence, abs=1e-4)
     assert 2 * len(np.unique(nodes.kappa)) <= len(np.unique(every.family.coarse[1][every.name].nodes.kappa)) + 1

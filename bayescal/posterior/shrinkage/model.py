@@ -15,7 +15,7 @@ from bayescal.posterior.shrinkage import gap_moments
 from bayescal.posterior.shrinkage.bins_in_use import BinsInUse
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
 from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR, logit
-from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentPart
+from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentSubModel
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
 from bayescal.posterior.shrinkage.offsets import EqualOffsets
@@ -23,7 +23,7 @@ from bayescal.posterior.shrinkage.pool import allot, alternatives, posterior_pro
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, FAMILIES, SATURATED, SUB_MODELS, ShrinkagePrior, make_prior
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
 from bayescal.posterior.shrinkage.segments import Segments
-from bayescal.posterior.shrinkage.sub_model import PARAMETERS, Exact, Part
+from bayescal.posterior.shrinkage.sub_model import PARAMETERS, Exact, SubModel
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarning
 from bayescal.stats.binned import BinnedCounts
 
@@ -87,9 +87,9 @@ class ShrinkagePosterior:
     @cached_property
     def probabilities(self) -> dict[str, float]:
         """Posterior probability of each sub-model for the bins that are not saturated."""
-        evidence = {name: part.log_evidence for name, part in self._parts.items()}
+        evidence = {name: each.log_evidence for name, each in self._sub_models.items()}
         found = posterior_probabilities(self.taking_part.families, evidence)
-        return {name: found.get(name, 0.0) for name in self._parts}
+        return {name: found.get(name, 0.0) for name in self._sub_models}
 
     @property
     def families(self) -> dict[str, dict[str, float]]:
@@ -106,8 +106,8 @@ class ShrinkagePosterior:
         inside = np.clip(confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
         exact = float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
         saturated = self._saturated.log_evidence
-        each = {name: exact + part.log_evidence + saturated for name, part in self._parts.items()}
-        return each | {EXACT: exact + self._saturated.log_exact}
+        given = {name: exact + each.log_evidence + saturated for name, each in self._sub_models.items()}
+        return given | {EXACT: exact + self._saturated.log_exact}
 
     @property
     def log_bayes_factor(self) -> float:
@@ -184,7 +184,7 @@ class ShrinkagePosterior:
             rows = place[np.flatnonzero(chosen == i)]
             if not len(rows):
                 continue
-            drawn = self._parts[name].draw(len(rows), rng)
+            drawn = self._sub_models[name].draw(len(rows), rng)
             drawn.warn_if_poor(name, self.probabilities[name])
             accuracy[np.ix_(rows, described)], off[np.ix_(rows, described)] = drawn.accuracy, drawn.off
             for parameter, values in drawn.parameters.items():
@@ -228,13 +228,13 @@ class ShrinkagePosterior:
         share = self.probabilities if family is None else self._within(family)
         result = np.full(len(self.counts.bins), np.nan)
         result[self._bins.used] = 1 - self._saturated.exact_probability
-        off = sum(p * self._parts[n].off_probability for n, p in share.items() if p)
+        off = sum(p * self._sub_models[n].off_probability for n, p in share.items() if p)
         result[self._bins.described] = np.minimum(off, 1.0)  # but for rounding
         return result
 
     def parameter_means(self) -> dict[str, dict[str, float]]:
         """Posterior means of the parameters under each sub-model; NaN where it has no such parameter."""
-        return {name: PARAMETERS | part.parameter_means() for name, part in self._parts.items()}
+        return {name: PARAMETERS | each.parameter_means() for name, each in self._sub_models.items()}
 
     def effective_sample_size(self) -> dict[str, float]:
         """Kish's effective number of 1000 importance draws, the same every time, for each sub-model with drift."""
@@ -259,7 +259,7 @@ class ShrinkagePosterior:
     def _within(self, family: str) -> dict[str, float]:
         """Probabilities of the sub-models of one family, given that family."""
         only = {family: self.taking_part.families[family]}
-        return posterior_probabilities(only, {name: self._parts[name].log_evidence for name in only[family]})
+        return posterior_probabilities(only, {name: self._sub_models[name].log_evidence for name in only[family]})
 
     @cached_property
     def _bins(self) -> BinsInUse:
@@ -278,14 +278,14 @@ class ShrinkagePosterior:
         return IndependentBins(*self._rows, self.prior_options)
 
     @cached_property
-    def _parts(self) -> dict[str, Part]:
+    def _sub_models(self) -> dict[str, SubModel]:
         """The sub-models that take part, given the counts of the bins that are not saturated."""
         n, k, confidence = self._rows
         names = self.taking_part.names
         if not len(n):
             return {name: Exact(confidence) for name in names}
-        made: dict[str, Callable[[], Part]] = {
-            **{name: partial(IndependentPart, self._independent, name) for name in SUB_MODELS},
+        made: dict[str, Callable[[], SubModel]] = {
+            **{name: partial(IndependentSubModel, self._independent, name) for name in SUB_MODELS},
             "runs of bins off": lambda: Segments(n, k, logit(confidence), confidence),
             "bins off by one amount": lambda: EqualOffsets(n, k, confidence),
             "label noise": lambda: LabelNoise(n, k, confidence, free_rate=False),
@@ -299,12 +299,15 @@ class ShrinkagePosterior:
     def _ece_moments(self) -> tuple[float, float]:
         mass, matters = self.mass_parameters, {n: p for n, p in self.probabilities.items() if p >= LEAST_OF_MOMENTS}
         beside = self._saturated.gap_sums(mass[self._bins.saturated])
-        sums = [self._parts[name].gap_sums(mass[self._bins.described]).beside(beside) for name in matters]
+        sums = [self._sub_models[name].gap_sums(mass[self._bins.described]).beside(beside) for name in matters]
         return gap_moments.ece_moments(list(matters.values()), sums, float(mass.sum()))
 
     def _diagnostic_samples(self) -> dict[str, ImportanceSample]:
-        parts = {name: part for name, part in self._parts.items() if isinstance(part, IndependentPart)}
-        drawn = {name: part.importance(DIAGNOSTIC_DRAWS) for name, part in parts.items()}
+        drawn = {
+            name: each.importance(DIAGNOSTIC_DRAWS)
+            for name, each in self._sub_models.items()
+            if isinstance(each, IndependentSubModel)
+        }
         return {name: sample for name, sample in drawn.items() if sample is not None}
 
 

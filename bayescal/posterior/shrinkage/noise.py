@@ -11,7 +11,7 @@ from scipy.special import betaln, xlog1py, xlogy
 from bayescal.posterior.shrinkage.gap_moments import GapSums
 from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR
 from bayescal.posterior.shrinkage.independent.sampling import systematic
-from bayescal.posterior.shrinkage.sub_model import PartDraws
+from bayescal.posterior.shrinkage.sub_model import SubModelDraws
 
 Floats = NDArray[np.float64]
 #: Cells of a grid: their lower ends, shape (n_cells, n_axes), their common width, and log posterior masses.
@@ -56,7 +56,7 @@ class LabelNoise:
         """Log marginal likelihood, relative to exact calibration."""
         return float(np.logaddexp.reduce(self._cells[2]))
 
-    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         """Draw share and rate within the cells of the grid, and again in proportion to their density there."""
         low, width, log_mass = self._cells
         cell = rng.choice(len(log_mass), count, p=np.exp(log_mass - self.log_evidence))
@@ -65,7 +65,7 @@ class LabelNoise:
         share, rate = self._parameters(u[systematic(weight, count, rng)])
         effective = float(weight.sum() ** 2 / (weight**2).sum())
         accuracy = self.accuracy(share, rate)
-        return PartDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, effective)
+        return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, effective)
 
     @property
     def off_probability(self) -> Floats:
@@ -136,14 +136,14 @@ class NoiseAtEnds:
         """Log marginal likelihood, relative to exact calibration."""
         return float(sum(np.logaddexp.reduce(log_mass) for _, _, log_mass in self._cells))
 
-    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         """Draw the shares of the bins independently, within the cells of their grids."""
         accuracy = np.tile(self.confidence, (count, 1))
         for b, (low, width, log_mass) in zip(self._bins, self._cells, strict=True):
             cell = rng.choice(len(log_mass), count, p=_normalised(log_mass))
             share = (low[cell, 0] + width[0] * rng.random(count)) ** 2
             accuracy[:, b] += share * (self._contrary_of(b) - self.confidence[b])
-        return PartDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
+        return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
 
     @property
     def off_probability(self) -> Floats:

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from bayescal.posterior.shrinkage.gap_moments import GapSums
 from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR
-from bayescal.posterior.shrinkage.sub_model import PartDraws
+from bayescal.posterior.shrinkage.sub_model import SubModelDraws
 
 Floats = NDArray[np.float64]
 
@@ -70,7 +70,7 @@ class EqualOffsets:
         """Posterior probability of each pair of amount and rho, shape (n_amounts, n_rho)."""
         return np.exp(self._log_joint - self.log_evidence)
 
-    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         """Draw amount and rho on the grid, then the bins."""
         node = rng.choice(self._log_joint.size, count, p=self.share.ravel())
         i, j = np.unravel_index(node, self._log_joint.shape)
@@ -79,7 +79,7 @@ class EqualOffsets:
         up = rng.random(shape) < self.up_probability[i]
         amount = self.amounts[i] * np.exp(self._step * (rng.random(count) - 0.5))
         accuracy = np.where(off, self.shifted(np.where(up, amount[:, None], -amount[:, None])), self.confidence)
-        return PartDraws(accuracy, off, {"amount": amount, "rho": np.array(self.prior.rho)[j]}, count)
+        return SubModelDraws(accuracy, off, {"amount": amount, "rho": np.array(self.prior.rho)[j]}, count)
 
     def parameter_means(self) -> dict[str, float]:
         """Posterior means of the amount and of rho."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, log_expit, ndtr
 
 from bayescal.posterior.shrinkage.gap_moments import GapSums
-from bayescal.posterior.shrinkage.sub_model import PartDraws
+from bayescal.posterior.shrinkage.sub_model import SubModelDraws
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -87,11 +87,11 @@ class Segments:
         """Log marginal likelihood, relative to exact calibration."""
         return float(np.logaddexp.reduce(self._forward[:, -1])) - float(np.log(len(self._rates)))
 
-    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         """Draw independently, by a backward pass."""
         shift = self.shifts(count, rng)
         off = shift != 0
-        return PartDraws(np.where(off, expit(self.logit + shift), self.confidence), off, {}, count)
+        return SubModelDraws(np.where(off, expit(self.logit + shift), self.confidence), off, {}, count)
 
     def parameter_means(self) -> dict[str, float]:
         """The segments have no parameters in common."""

@@ -35,7 +35,7 @@ class SamplerWarning(UserWarning):
     """A sub-model that matters could not be integrated or sampled well."""
 
 
-class PartDraws(NamedTuple):
+class SubModelDraws(NamedTuple):
     """Draws of one sub-model.
 
     Parameters
@@ -69,14 +69,14 @@ class PartDraws(NamedTuple):
             )
 
 
-class Part(Protocol):
+class SubModel(Protocol):
     """One sub-model given the counts, integrated over its parameters."""
 
     @property
     def log_evidence(self) -> float:
         """Log marginal likelihood, relative to exact calibration."""
 
-    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         """Draw independently."""
 
     def gap_sums(self, mass: Floats) -> GapSums:
@@ -97,10 +97,10 @@ class Exact:
     confidence: Floats
     log_evidence: float = 0.0
 
-    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         """Every draw is the same."""
         accuracy = np.tile(self.confidence, (count, 1))
-        return PartDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
+        return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
 
     def gap_sums(self, mass: Floats) -> GapSums:
         """No gaps."""

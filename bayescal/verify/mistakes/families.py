@@ -11,10 +11,10 @@ from bayescal.posterior.shrinkage.model import ShrinkagePosterior
 from bayescal.posterior.shrinkage.offsets import EqualOffsets
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.posterior.shrinkage.segments import Segments
-from bayescal.posterior.shrinkage.sub_model import Part, PartDraws
+from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.noise import NOISE_MISTAKES, UNSPOILT_NOISE
-from bayescal.verify.mistakes.shrinkage import Making, another_part, control, most_probable, weighing
+from bayescal.verify.mistakes.shrinkage import Making, another_sub_model, control, most_probable, weighing
 from bayescal.verify.simulators import prior_probabilities
 
 Floats = NDArray[np.float64]
@@ -27,27 +27,27 @@ Ints = NDArray[np.intp]
 def _believing(**constants: object) -> Making:
     """Segments or offsets with other constants of the prior."""
 
-    def change(part: Part) -> Part:
-        assert isinstance(part, Segments | EqualOffsets)
-        return replace(part, prior=part.prior._replace(**constants))  # type: ignore[arg-type]  # either's own
+    def change(sub_model: SubModel) -> SubModel:
+        assert isinstance(sub_model, Segments | EqualOffsets)
+        return replace(sub_model, prior=sub_model.prior._replace(**constants))  # type: ignore[arg-type]  # either's own
 
-    return another_part(change)
+    return another_sub_model(change)
 
 
 def _segments(wrong: type[Segments]) -> Making:
-    def change(part: Part) -> Part:
-        assert isinstance(part, Segments)
-        return wrong(part.n, part.k, part.logit, part.confidence)
+    def change(sub_model: SubModel) -> SubModel:
+        assert isinstance(sub_model, Segments)
+        return wrong(sub_model.n, sub_model.k, sub_model.logit, sub_model.confidence)
 
-    return another_part(change)
+    return another_sub_model(change)
 
 
 def _offsets(wrong: type[EqualOffsets]) -> Making:
-    def change(part: Part) -> Part:
-        assert isinstance(part, EqualOffsets)
-        return wrong(part.n, part.k, part.confidence)
+    def change(sub_model: SubModel) -> SubModel:
+        assert isinstance(sub_model, EqualOffsets)
+        return wrong(sub_model.n, sub_model.k, sub_model.confidence)
 
-    return another_part(change)
+    return another_sub_model(change)
 
 
 # --- runs of bins off
@@ -137,7 +137,7 @@ class _UniformAmount(EqualOffsets):
 
 
 class _OtherAmount(EqualOffsets):
-    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         """Combine the bins that are off, and their directions, with the amount of another draw."""
         drawn = super().draw(count, rng)
         amount = rng.permutation(drawn.parameters["amount"])[:, None]
@@ -173,7 +173,7 @@ def _by_evidence(change: Callable[[dict[str, float]], dict[str, float]]) -> Maki
     def weigh(posterior: ShrinkagePosterior) -> Floats:
         names = posterior.taking_part.names
         weight = change(dict(zip(names, prior_probabilities(posterior.taking_part).tolist(), strict=True)))
-        log_evidence = np.array([posterior._parts[name].log_evidence for name in names])
+        log_evidence = np.array([posterior._sub_models[name].log_evidence for name in names])
         return np.array([weight[name] for name in names]) * np.exp(log_evidence - log_evidence.max())
 
     return weighing(weigh)

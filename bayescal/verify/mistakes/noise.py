@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from bayescal.posterior.shrinkage.model import ShrinkagePosterior
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
-from bayescal.posterior.shrinkage.sub_model import Part, PartDraws
+from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws
 from bayescal.verify.mistakes.control import Control
-from bayescal.verify.mistakes.shrinkage import Making, another_part, control, sampling
+from bayescal.verify.mistakes.shrinkage import Making, another_sub_model, control, sampling
 
 Floats = NDArray[np.float64]
 
@@ -20,19 +20,19 @@ Floats = NDArray[np.float64]
 
 
 def _noise(wrong: type[LabelNoise]) -> Making:
-    def change(part: Part) -> Part:
-        assert isinstance(part, LabelNoise)
-        return wrong(part.n, part.k, part.confidence, part.free_rate)
+    def change(sub_model: SubModel) -> SubModel:
+        assert isinstance(sub_model, LabelNoise)
+        return wrong(sub_model.n, sub_model.k, sub_model.confidence, sub_model.free_rate)
 
-    return another_part(change)
+    return another_sub_model(change)
 
 
 def _at_ends(wrong: type[NoiseAtEnds]) -> Making:
-    def change(part: Part) -> Part:
-        assert isinstance(part, NoiseAtEnds)
-        return wrong(part.n, part.k, part.confidence, part.crowded)
+    def change(sub_model: SubModel) -> SubModel:
+        assert isinstance(sub_model, NoiseAtEnds)
+        return wrong(sub_model.n, sub_model.k, sub_model.confidence, sub_model.crowded)
 
-    return another_part(change)
+    return another_sub_model(change)
 
 
 def _saturated(wrong: type[SaturatedBins]) -> Making:
@@ -52,11 +52,11 @@ def _saturated(wrong: type[SaturatedBins]) -> Making:
 class _Noise(LabelNoise):
     """Share and rate changed after they are drawn; here not at all."""
 
-    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         drawn = super().draw(count, rng).parameters
         share, rate = self.changed(drawn["noise"], drawn["noise_rate"], rng)
         accuracy = self.accuracy(share, rate).clip(0, 1)
-        return PartDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, count)
+        return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, count)
 
     def changed(self, share: Floats, rate: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
         """Share and rate that are used."""
@@ -145,7 +145,7 @@ class _OneEnd(NoiseAtEnds):
 
 
 class _SameShare(NoiseAtEnds):
-    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         """The share of the first bin for the last one too."""
         accuracy = super().draw(count, rng).accuracy
         bins = self._bins
@@ -154,7 +154,7 @@ class _SameShare(NoiseAtEnds):
         )
         for b in bins[1:]:
             accuracy[:, b] = self.confidence[b] + share * (self._contrary_of(b) - self.confidence[b])
-        return PartDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
+        return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
 
 
 class _AllContrary(NoiseAtEnds):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
 from bayescal.posterior.shrinkage.model import ShrinkagePosterior
-from bayescal.posterior.shrinkage.sub_model import Part
+from bayescal.posterior.shrinkage.sub_model import SubModel
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.joint_posterior import JointPosterior, joint_draws, sample_not_as_stated, take
 from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, told
@@ -46,14 +46,14 @@ def sampling(wrong: type[ShrinkagePosterior]) -> Making:
     return sampler
 
 
-def another_part(change: Callable[[Part], Part]) -> Making:
+def another_sub_model(change: Callable[[SubModel], SubModel]) -> Making:
     """The right posterior with another sub-model in the place of each."""
 
     class Wrong(ShrinkagePosterior):
         @cached_property
-        def _parts(self) -> dict[str, Part]:
+        def _sub_models(self) -> dict[str, SubModel]:
             right = ShrinkagePosterior(self.counts, self.prior_options)
-            return {name: change(part) for name, part in right._parts.items()}
+            return {name: change(sub_model) for name, sub_model in right._sub_models.items()}
 
     return sampling(Wrong)
 

@@ -9,10 +9,17 @@ from numpy.typing import NDArray
 from bayescal.posterior.shrinkage.gap_moments import GapSums
 from bayescal.posterior.shrinkage.independent import moments
 from bayescal.posterior.shrinkage.independent.drift import DriftingBins
-from bayescal.posterior.shrinkage.independent.integrated import COARSE, FINE, Bins, Resolution, SubModel, integrate
+from bayescal.posterior.shrinkage.independent.integrated import (
+    COARSE,
+    FINE,
+    BinLikelihoods,
+    IntegratedSubModel,
+    Resolution,
+    integrate,
+)
 from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample, draw, importance_sample
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
-from bayescal.posterior.shrinkage.sub_model import PartDraws
+from bayescal.posterior.shrinkage.sub_model import SubModelDraws
 
 Floats = NDArray[np.float64]
 
@@ -35,24 +42,24 @@ class IndependentBins:
     prior: ShrinkagePrior
 
     @cached_property
-    def coarse(self) -> tuple[Bins, dict[str, SubModel]]:
+    def coarse(self) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:
         """Likelihoods and sub-models at the resolution for evidence and draws."""
         return self._integrate(COARSE)
 
     @cached_property
-    def fine(self) -> tuple[Bins, dict[str, SubModel]]:
+    def fine(self) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:
         """The same at the resolution for moments."""
         return self._integrate(FINE)
 
-    def _integrate(self, resolution: Resolution) -> tuple[Bins, dict[str, SubModel]]:
+    def _integrate(self, resolution: Resolution) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:
         prior = self.prior
         drifting = DriftingBins(self.n, self.k, self.confidence, prior.intercept_sd, prior.log_slope_sd)
-        bins = Bins(drifting, prior, resolution)
+        bins = BinLikelihoods(drifting, prior, resolution)
         return bins, integrate(bins)
 
 
 @dataclass(frozen=True, eq=False)
-class IndependentPart:
+class IndependentSubModel:
     """One sub-model of the family.
 
     Parameters
@@ -72,14 +79,14 @@ class IndependentPart:
         bins, models = self.family.coarse
         return models[self.name].log_evidence - float(bins.drifting.log_likelihood(bins.drifting.logit))
 
-    def draw(self, count: int, rng: np.random.Generator) -> PartDraws:
+    def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         """Draw independently, by importance sampling over the drift."""
         bins, models = self.family.coarse
         model = models[self.name]
         state, effective = draw(bins, model, count, rng)
         slope = np.exp(state.log_slope)
         parameters = {"intercept": state.intercept, "slope": slope, "tau": state.tau, "rho": state.rho}
-        return PartDraws(state.accuracy, state.off, parameters, effective, model.unfinished)
+        return SubModelDraws(state.accuracy, state.off, parameters, effective, model.unfinished)
 
     def gap_sums(self, mass: Floats) -> GapSums:
         """Moments of the sum over bins of `mass` times the absolute gap, at the finer resolution."""

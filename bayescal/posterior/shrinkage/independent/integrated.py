@@ -65,7 +65,7 @@ FEW_BINS_STEP = 0.6
 
 
 @dataclass(frozen=True)
-class Bins:
+class BinLikelihoods:
     """Occupied bins under the shrinkage prior, at one resolution: likelihoods, and the rules of all sub-models."""
 
     drifting: DriftingBins
@@ -131,7 +131,7 @@ class Bins:
 
 
 @dataclass(frozen=True, eq=False)
-class SubModel:
+class IntegratedSubModel:
     """One sub-model: points over its parameters with their masses.
 
     Parameters
@@ -162,7 +162,7 @@ class SubModel:
         return np.exp(self.nodes.log_mass - self.log_evidence)
 
 
-def integrate(bins: Bins) -> dict[str, SubModel]:
+def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
     """All sub-models."""
     drifting, resolution, rule = bins.drifting, bins.resolution, bins.dense_rule
     still = drifting.logit[None]
@@ -170,10 +170,10 @@ def integrate(bins: Bins) -> dict[str, SubModel]:
     few = bins.log_likelihood(still, "sparse", None)
     frame, _ = find_modes(drifting, None)
     models = [
-        SubModel(True, "none", *_smooth_nodes(bins, frame)),
-        SubModel(False, "dense", _still(many, rule.kappa)),
-        SubModel(False, "sparse", _still(few)),
-        SubModel(True, "dense", *_dense_nodes(bins)),
+        IntegratedSubModel(True, "none", *_smooth_nodes(bins, frame)),
+        IntegratedSubModel(False, "dense", _still(many, rule.kappa)),
+        IntegratedSubModel(False, "sparse", _still(few)),
+        IntegratedSubModel(True, "dense", *_dense_nodes(bins)),
     ]
     nodes = adaptive_nodes(
         drifting,
@@ -183,7 +183,7 @@ def integrate(bins: Bins) -> dict[str, SubModel]:
         floor=max(model.log_evidence for model in models) - HOPELESS / 2,
         once_more=resolution.cells_once_more,
     )
-    return dict(zip(SUB_MODELS, [*models, SubModel(True, "sparse", *nodes)], strict=True))
+    return dict(zip(SUB_MODELS, [*models, IntegratedSubModel(True, "sparse", *nodes)], strict=True))
 
 
 def _still(log_likelihood: Floats, kappa: Floats | None = None) -> Nodes:
@@ -192,13 +192,13 @@ def _still(log_likelihood: Floats, kappa: Floats | None = None) -> Nodes:
     return Nodes(zero, zero, zero, zero, zero, zero, Frame(*[zero] * 5), log_likelihood, log_likelihood, kappa)
 
 
-def _smooth_nodes(bins: Bins, frame: Frame) -> tuple[Nodes, float]:
+def _smooth_nodes(bins: BinLikelihoods, frame: Frame) -> tuple[Nodes, float]:
     """One lattice."""
     step = bins.step * bins.resolution.drift
     return lattice(bins.drifting, frame, step=step, rim_share=1e-7, kappa=None, log_weight=np.zeros(1))
 
 
-def _dense_nodes(bins: Bins) -> tuple[Nodes, float]:
+def _dense_nodes(bins: BinLikelihoods) -> tuple[Nodes, float]:
     """One lattice for every tau that matters."""
     rule = bins.dense_rule
     frame, height = find_modes(bins.drifting, rule.kappa[:, None], len(rule.kappa))

@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from bayescal.posterior.beta_binomial import quick_absolute_gap, squared_gap
 from bayescal.posterior.shrinkage.gap_moments import GapSums
-from bayescal.posterior.shrinkage.independent.integrated import Bins, SubModel
+from bayescal.posterior.shrinkage.independent.integrated import BinLikelihoods, IntegratedSubModel
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ class _Gaps(NamedTuple):
     second: Floats
 
 
-def gap_sums(bins: Bins, model: SubModel, mass: Floats) -> GapSums:
+def gap_sums(bins: BinLikelihoods, model: IntegratedSubModel, mass: Floats) -> GapSums:
     """Moments of the sum over bins of `mass` times the absolute gap under one sub-model."""
     share, mean, variance, squares = [], [], [], []
     for gaps in _gaps(bins, model):
@@ -41,7 +41,7 @@ def gap_sums(bins: Bins, model: SubModel, mass: Floats) -> GapSums:
     return GapSums(centre, spread, float(shares @ seconds))
 
 
-def _gaps(bins: Bins, model: SubModel) -> Iterator[_Gaps]:
+def _gaps(bins: BinLikelihoods, model: IntegratedSubModel) -> Iterator[_Gaps]:
     heavy = model.share > NEGLIGIBLE
     nodes, share = model.nodes.take(heavy), model.share[heavy] / model.share[heavy].sum()
     tables = _off_tables(bins) if model.residual == "sparse" and model.drift else None
@@ -56,20 +56,20 @@ def _gaps(bins: Bins, model: SubModel) -> Iterator[_Gaps]:
             yield _Gaps(share[some], *_centre_gaps(bins, eta))
 
 
-def _centre_gaps(bins: Bins, eta: Floats) -> tuple[Floats, Floats]:
+def _centre_gaps(bins: BinLikelihoods, eta: Floats) -> tuple[Floats, Floats]:
     """Gaps of bins whose accuracy is their centre: exactly 0 without drift."""
     gap = np.where(eta == bins.drifting.logit, 0.0, expit(eta) - bins.drifting.confidence)
     return np.abs(gap), gap**2
 
 
-def _dense_gaps(bins: Bins, share: Floats, eta: Floats, kappa: Floats) -> _Gaps:
+def _dense_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, kappa: Floats) -> _Gaps:
     n, k = bins.drifting.n, bins.drifting.k
     alpha, beta = kappa * expit(eta) + k, kappa * expit(-eta) + (n - k)
     c = np.broadcast_to(bins.drifting.confidence, eta.shape)
     return _Gaps(share, quick_absolute_gap(c, alpha, beta), squared_gap(c, alpha, beta))
 
 
-def _sparse_gaps(bins: Bins, share: Floats, eta: Floats, tables: list[Floats] | None) -> Iterator[_Gaps]:
+def _sparse_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, tables: list[Floats] | None) -> Iterator[_Gaps]:
     on_first, on_second = _centre_gaps(bins, eta)
     if (
         tables is None
@@ -81,12 +81,12 @@ def _sparse_gaps(bins: Bins, share: Floats, eta: Floats, tables: list[Floats] | 
         yield _Gaps(each, (1 - off) * on_first + off * first, (1 - off) * on_second + off * (first**2 + variance))
 
 
-def _off_tables(bins: Bins) -> list[Floats]:
+def _off_tables(bins: BinLikelihoods) -> list[Floats]:
     """`_off_gaps` as polynomials in the logit of the centre."""
     return [bins.slab.polynomials(values) for values in _off_gaps(bins, bins.slab.eta, bins.slab.by_tau)]
 
 
-def _off_gaps(bins: Bins, eta: Floats, by_tau: Floats) -> list[Floats]:
+def _off_gaps(bins: BinLikelihoods, eta: Floats, by_tau: Floats) -> list[Floats]:
     """Mean and variance of the absolute gap of each bin if it is off, at logits (n_bins, n), given its likelihoods.
 
     The variance and not the square: it can be less than an interpolation error of that.
@@ -107,7 +107,7 @@ def _off_gaps(bins: Bins, eta: Floats, by_tau: Floats) -> list[Floats]:
     return [means[0], means[1] - means[0] ** 2]
 
 
-def _off_by_rho(bins: Bins, share: Floats, eta: Floats) -> Iterator[tuple[Floats, Floats]]:
+def _off_by_rho(bins: BinLikelihoods, share: Floats, eta: Floats) -> Iterator[tuple[Floats, Floats]]:
     """For each rho: the share of each point together with it, and the probability that a bin is off, given both."""
     by_rho, odds = bins.sparse(eta)
     by_rho = np.exp(by_rho - np.logaddexp.reduce(by_rho, axis=-1)[:, None])
@@ -115,7 +115,7 @@ def _off_by_rho(bins: Bins, share: Floats, eta: Floats) -> Iterator[tuple[Floats
         yield share * by_rho[:, j], expit(np.log(rho / (1 - rho)) + odds)
 
 
-def off_probability(bins: Bins, model: SubModel) -> Floats:
+def off_probability(bins: BinLikelihoods, model: IntegratedSubModel) -> Floats:
     """Probability of each bin being off under one sub-model, shape (n_bins,)."""
     if model.residual != "sparse":
         return np.full(len(bins.drifting.n), float(model.residual == "dense"))
@@ -123,7 +123,7 @@ def off_probability(bins: Bins, model: SubModel) -> Floats:
     return np.sum([share @ off for share, off in _off_by_rho(bins, model.share, eta)], axis=0)
 
 
-def parameter_means(bins: Bins, model: SubModel) -> dict[str, float]:
+def parameter_means(bins: BinLikelihoods, model: IntegratedSubModel) -> dict[str, float]:
     """Posterior means of intercept, slope, tau and rho under one sub-model; NaN if it lacks the parameter."""
     share, (a, s) = model.share, model.nodes.drift
     tau = rho = float("nan")

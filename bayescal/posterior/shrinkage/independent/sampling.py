@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from bayescal.posterior.shrinkage.independent.integrated import Bins, SubModel
+from bayescal.posterior.shrinkage.independent.integrated import BinLikelihoods, IntegratedSubModel
 
 Floats = NDArray[np.float64]
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 class ImportanceSample(NamedTuple):
     """Weighted draws of one sub-model's drift.
 
-    `kappa` is of the dense residual; `by_rho` and `odds` are of the sparse one, see `Bins.sparse`.
+    `kappa` is of the dense residual; `by_rho` and `odds` are of the sparse one, see `BinLikelihoods.sparse`.
     """
 
     a: Floats
@@ -52,7 +52,9 @@ class BinState(NamedTuple):
     rho: Floats
 
 
-def importance_sample(bins: Bins, model: SubModel, count: int, rng: np.random.Generator) -> ImportanceSample:
+def importance_sample(
+    bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
+) -> ImportanceSample:
     """Draw drifts uniformly from the rectangles of the points, which are drawn by their mass.
 
     The proposal's density is the posterior at the point, so the weight is the posterior at the draw divided by that:
@@ -71,7 +73,9 @@ def importance_sample(bins: Bins, model: SubModel, count: int, rng: np.random.Ge
     return ImportanceSample(a, s, eta, log_density - nodes.log_density, nodes.kappa)
 
 
-def _without_drift(bins: Bins, model: SubModel, count: int, rng: np.random.Generator) -> ImportanceSample:
+def _without_drift(
+    bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
+) -> ImportanceSample:
     """As `importance_sample`, with nothing to weigh: one point of drift, or one for each tau."""
     zero, eta = np.zeros(count), np.tile(bins.drifting.logit, (count, 1))
     if model.residual == "sparse":
@@ -81,7 +85,9 @@ def _without_drift(bins: Bins, model: SubModel, count: int, rng: np.random.Gener
     return ImportanceSample(zero, zero, eta, zero, model.nodes.kappa[systematic(model.share, count, rng)])
 
 
-def draw(bins: Bins, model: SubModel, count: int, rng: np.random.Generator) -> tuple[BinState, float]:
+def draw(
+    bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
+) -> tuple[BinState, float]:
     """Draw from one sub-model; also the effective size of the importance sample behind it."""
     if model.drift:
         proposed = importance_sample(bins, model, count, rng)
