@@ -112,7 +112,7 @@ def test_options_reach_evaluate(tmp_path):
 def test_chosen_sub_models_reach_evaluate(tmp_path):
     """Of one binary problem and of classes; a name that contains a comma stands in double quotes."""
     digits = datasets.load_digits()
-    names, out = ["smooth drift, many bins off", "noisy labels"], tmp_path / "x.json"
+    names, out = ["logistic_dense", "noise"], tmp_path / "x.json"
     arguments = ["--label", "label", "--prob-prefix", "random_forest_", "--draws", "200", "--json", out]
     for target in ("top-label", "classwise"):
         report(datasets.path("digits"), *arguments, "--target", target, "--sub-models", f'"{names[0]}", {names[1]}')
@@ -121,15 +121,15 @@ def test_chosen_sub_models_reach_evaluate(tmp_path):
         written = read_json(out)
         assert written["table"] == found.table()
         assert written["parameters"]["sub_models"] == names
-        assert "prior with sub_models=['noisy labels', 'smooth drift, many bins off']" in written["spec"]
+        assert "prior with sub_models=['noise', 'logistic_dense']" in written["spec"]
 
 
 @pytest.mark.parametrize(
     ("typed", "names"),
     [
-        ("smooth drift, many bins off", ["smooth drift, many bins off"]),  # one name, as it is printed
-        (" independent bins ,label noise", ["independent bins", "label noise"]),
-        ("shared errors", ["shared errors"]),
+        ("logistic_dense", ["logistic_dense"]),  # one name, as it is printed
+        (" independent bins ,label noise", ["independent", "label_noise"]),
+        ("shared", ["shared"]),
     ],
 )
 def test_names_of_sub_models_are_split_at_commas(typed, names):
@@ -406,10 +406,10 @@ def test_a_matrix_is_told_with_its_columns(tmp_path, rows, arguments, told):
         ([*TINY, "--target", "top-label"], "For probabilities of one event use --target event."),
         ([*TINY, "--target", "classwise"], "For probabilities of one event use --target event."),
         ([*TINY, "--model", "dirichelt"], "--model must be one of"),
-        ([*TINY, "--sub-models", ""], "--sub-models must hold at least one name, as in 'independent bins'."),
-        ([*TINY, "--sub-models", "noise"], "--sub-models must be one of ['independent bins', "),
+        ([*TINY, "--sub-models", ""], "--sub-models must hold at least one name, as in 'independent'."),
+        ([*TINY, "--sub-models", "noise"], "--sub-models must be one of ['independent', "),
         ([*TINY, "--sub-models", 'a"b,c\nd'], "--sub-models must be names separated by commas on one line"),
-        ([*TINY, "--sub-models", "label noise", "--model", "dirichlet"], "--model dirichlet takes no 'sub_models'"),
+        ([*TINY, "--sub-models", "label_noise", "--model", "dirichlet"], "--model dirichlet takes no 'sub_models'"),
         ([*TINY, "--binning", "equal"], "--binning must be one of ['equal-width', 'equal-mass']"),
         ([*TINY, "--draws", "1"], "--draws must be an integer >= 2, not 1."),
         ([*TINY, "--bins", "many"], "--bins must be a whole number, or edges like 0,0.25,0.5,1; not 'many'."),

@@ -70,7 +70,7 @@ POSTERIORS |= {
     "shrinkage": Claim(shrinkage_posterior, {"mass": EQUAL}, exact=(), pooled=True),
     # without drift every residual is centred on the mean confidence
     "shrinkage, no drift": Claim(
-        lambda c: shrinkage_posterior(c, sub_model_weights=[0, 1, 1, 0, 0], sub_models=["independent bins"]),
+        lambda c: shrinkage_posterior(c, sub_model_weights=[0, 1, 1, 0, 0], sub_models=["independent"]),
         {"mass": EQUAL, "accuracy": MIDPOINTS},
         exact=(),
         pooled=True,
@@ -256,8 +256,9 @@ def records():
     """Return every dataclass of the core layers."""
     for layer in ("posterior", "estimands", "stats"):
         folder = Path(bayescal.__file__).parent / layer
-        for file in sorted(folder.glob("*.py")):
-            module = importlib.import_module(f"bayescal.{layer}.{file.stem}")
+        for file in sorted(folder.rglob("*.py")):
+            path = file.relative_to(folder.parents[1]).with_suffix("")
+            module = importlib.import_module(".".join(path.parts).removesuffix(".__init__"))
             yield from (thing for thing in vars(module).values() if is_dataclass(thing) and isinstance(thing, type))
 
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import bayescal as bc
 from bayescal._moved import FOLDERS, MODULES
 
 
@@ -42,3 +43,23 @@ def test_a_class_is_the_same_by_either_path():
         "print(CalibrationMonitor is bayescal.CalibrationMonitor)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "True\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("smooth drift", "logistic"),
+        ("many bins off", "dense"),
+        ("a few bins off", "sparse"),
+        ("smooth drift, many bins off", "logistic_dense"),
+        ("smooth drift, a few bins off", "logistic_sparse"),
+    ],
+)
+def test_sub_models_are_found_by_the_words_of_release_0_1_0(old, new):
+    ev = bc.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], rng=1)
+    for values in (ev.sub_models, ev.posterior.log_evidence, ev.posterior.parameter_means()):
+        with pytest.warns(DeprecationWarning, match=f"`'{old}'` is now `'{new}'`"):
+            assert values[old] == pytest.approx(values[new], nan_ok=True)
+        assert old not in values
+    with pytest.raises(KeyError, match="no such"):
+        ev.sub_models["no such"]

@@ -243,8 +243,8 @@ SubModels = Annotated[
     _about(
         MODEL,
         "NAME,...",
-        "Only these families or sub-models of the shrinkage model: independent bins (the model of release 0.1.0), "
-        "shared errors, noisy labels, exact calibration, saturated bins, or names that the result lists. "
+        "Only these families or sub-models of the shrinkage model: independent (the model of release 0.1.0), shared, "
+        "noise, exact, saturated, or the keys of `Evaluation.sub_models`. "
         "[dim]\\[default: all][/]",
     ),
 ]

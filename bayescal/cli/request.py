@@ -106,15 +106,12 @@ def classes_asked(text: str | None) -> list[str] | None:
 
 
 def sub_models_asked(text: str | None) -> list[str] | None:
-    """Split names at commas, which are inside some names too."""
+    """Split keys of sub-models at commas."""
     if text is None:
         return None
-    from bayescal.posterior.shrinkage.prior import FAMILIES, SATURATED
-
-    known = {*FAMILIES, *(name for of in FAMILIES.values() for name in of), SATURATED}
-    asked = [text] if text in known else [name.strip() for name in _split("sub_models", text, skipinitialspace=True)]
+    asked = [name.strip() for name in text.split(",")]
     if not any(asked):
-        raise ValueError("`sub_models` must hold at least one name, as in 'independent bins'.")
+        raise ValueError("`sub_models` must hold at least one name, as in 'independent'.")
     return asked
 
 

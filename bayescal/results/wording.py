@@ -9,6 +9,7 @@ from bayescal import _render
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import EVENTS
 from bayescal.posterior.contract import HasHypotheses
+from bayescal.posterior.shrinkage.prior import WORDS
 from bayescal.stats.binned import BinnedCounts
 
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
@@ -144,8 +145,9 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
 
     Examples
     --------
-    >>> sub_models({"independent bins": {"smooth drift": 0.3, "many bins off": 0.1}, "shared errors": {"runs": 0.4}})
-    'If not: independent bins 0.50 (smooth drift 0.75; many bins off 0.25); shared errors 0.50 (runs > 0.99).'
+    >>> sub_models({"independent": {"logistic": 0.3, "dense": 0.1}, "shared": {"offset": 0.4}})
+    'If not: independent bins 0.50 (smooth drift 0.75; many bins off 0.25); shared errors 0.50 (bins off by one amount
+    > 0.99).'
     """
     totals = {family: sum(of.values()) for family, of in families.items()}
     whole = sum(totals.values())
@@ -154,8 +156,8 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
         if total < LEAST_TOLD * whole:
             continue
         inside = sorted(families[family].items(), key=lambda item: -item[1])
-        named = [f"{name} {_share(p / total)}" for name, p in inside if p >= LEAST_TOLD_WITHIN * total]
-        told.append(f"{family} {_share(total / whole)} ({'; '.join(named)})")
+        named = [f"{WORDS.get(name, name)} {_share(p / total)}" for name, p in inside if p >= LEAST_TOLD_WITHIN * total]
+        told.append(f"{WORDS.get(family, family)} {_share(total / whole)} ({'; '.join(named)})")
     return f"If not: {'; '.join(told)}."
 
 

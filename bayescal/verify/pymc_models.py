@@ -6,7 +6,7 @@ with the closed-form samplers but the counts (with weights: Kish's effective num
 Constants of a prior are arguments. To put another prior in the place of one, add the difference of their log densities
 to a model: here a Student t for the Normal intercept, for which there is no closed form::
 
-    with shrinkage_model(counts, "smooth drift") as model:
+    with shrinkage_model(counts, "logistic") as model:
         a = model["intercept"]
         heavy, normal = pm.StudentT.dist(nu=3, sigma=0.5), pm.Normal.dist(sigma=0.5)
         pm.Potential("heavier", pm.logp(heavy, a) - pm.logp(normal, a))
@@ -139,13 +139,13 @@ def shrinkage_model(
     counts : BinnedCounts
         Counts; empty counts give the prior.
     sub_model : str, optional
-        A name of `bayescal.ShrinkagePosterior.probabilities`, as in ``"a few bins off"``; by default all that take
+        A name of `bayescal.ShrinkagePosterior.probabilities`, as in ``"sparse"``; by default all that take
         part are averaged.
     with_calibrated : bool, default False
         Whether exact calibration takes part with its prior odds against all others, and not with its small weight in
         the average: then the mean of ``p_sub_model`` at ``exact calibration`` is ``p_calibrated``.
     log_ratio : float, default 0.0
-        Log marginal likelihood of the family "shared errors" less that of "independent bins"; see the notes.
+        Log marginal likelihood of the family "shared" less that of "independent"; see the notes.
     **prior
         Constants of the prior, as for `bayescal.shrinkage_posterior`.
 
@@ -162,7 +162,7 @@ def shrinkage_model(
     Raises
     ------
     ValueError, TypeError
-        If there is no such sub-model, or it is "runs of bins off" with more than 60 bins that have rows; or as
+        If there is no such sub-model, or it is "runs" with more than 60 bins that have rows; or as
         `bayescal.shrinkage_posterior`.
 
     Notes
@@ -188,7 +188,7 @@ def shrinkage_model(
     Examples
     --------
     >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
-    >>> model = shrinkage_model(counts, "smooth drift", intercept_sd=1.0)
+    >>> model = shrinkage_model(counts, "logistic", intercept_sd=1.0)
     >>> [v.name for v in model.free_RVs]
     ['rate', 'intercept', 'log_slope']
     """

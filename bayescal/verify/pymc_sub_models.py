@@ -98,10 +98,10 @@ def sub_models(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> 
     if not len(rows.n):
         return dict.fromkeys(names, Believed(pt.as_tensor(0.0), pt.zeros(0), pt.zeros(0), {}))
     others: dict[str, Callable[[], Believed]] = {
-        "runs of bins off": lambda: _runs(rows),
-        "bins off by one amount": lambda: _one_amount(rows),
-        "label noise": lambda: _noise(rows, free_rate=False),
-        "label noise of any rate": lambda: _noise(rows, free_rate=True),
+        "runs": lambda: _runs(rows),
+        "offset": lambda: _one_amount(rows),
+        "label_noise": lambda: _noise(rows, free_rate=False),
+        "label_noise_any_rate": lambda: _noise(rows, free_rate=True),
         ENDS: lambda: _noise_at_ends(rows),
         EXACT: lambda: _exact(rows),
     }
@@ -207,7 +207,7 @@ def _runs(rows: BinRows) -> Believed:
     if count > MOST_BINS_IN_RUNS:
         raise ValueError(
             f"`counts` has {count} bins with rows; runs of bins off are written for at most {MOST_BINS_IN_RUNS} in "
-            'PyMC. Use fewer bins, or leave them out, as in `sub_models=["independent bins"]`.'
+            'PyMC. Use fewer bins, or leave them out, as in `sub_models=["independent"]`.'
         )
     shift = LARGEST_SCALE * pm.Uniform("u_scale", dims=DIM) ** 2 * pm.Normal("z_shift", dims=DIM)
     u_end, u_segment, u_changes = (

@@ -26,8 +26,8 @@ CALIBRATED = "p_calibrated"
 DRIFTING = tuple(name for name, (drift, _) in SUB_MODELS.items() if drift)
 ON_OR_OFF = (
     *(name for name, (_, residual) in SUB_MODELS.items() if residual == "sparse"),
-    "runs of bins off",
-    "bins off by one amount",
+    "runs",
+    "offset",
 )
 RESIDUAL_PARAMETERS = {"none": (), "dense": ("tau",), "sparse": ("rho",)}
 PARAMETERS_OF: dict[str, tuple[str, ...]] = {
@@ -35,10 +35,10 @@ PARAMETERS_OF: dict[str, tuple[str, ...]] = {
         name: (("intercept", "slope") if drift else ()) + RESIDUAL_PARAMETERS[residual]
         for name, (drift, residual) in SUB_MODELS.items()
     },
-    "runs of bins off": (),
-    "bins off by one amount": ("amount", "rho"),
-    "label noise": ("noise",),
-    "label noise of any rate": ("noise", "noise_rate"),
+    "runs": (),
+    "offset": ("amount", "rho"),
+    "label_noise": ("noise",),
+    "label_noise_any_rate": ("noise", "noise_rate"),
     ENDS: (),
     EXACT: (),
 }

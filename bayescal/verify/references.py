@@ -177,7 +177,7 @@ def mirror(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Model"
 
 
 def log_ratio(posterior: ShrinkagePosterior) -> float:
-    """Log evidence of the family "shared errors" less that of "independent bins"; 0 if one of them takes no part.
+    """Log evidence of the family "shared" less that of "independent"; 0 if one of them takes no part.
 
     Parameters
     ----------

@@ -313,8 +313,8 @@ def shrinkage_simulator(
         Rows of each data set.
     mass_alpha : float, default 2.0
         Dirichlet parameter of each bin's mass. The package's own default, 2 / M, leaves most bins without rows.
-    sub_models : sequence of str, default ("independent bins",)
-        As for `shrinkage_posterior`. The families "independent bins" and "shared errors" cannot both take part: their
+    sub_models : sequence of str, default ("independent",)
+        As for `shrinkage_posterior`. The families "independent" and "shared" cannot both take part: their
         linear pool is no posterior of any prior.
     crowded : bool, default False
         Whether mean confidences of the first and the last bin lie within a tenth of its width of 0 and 1, as label

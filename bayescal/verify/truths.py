@@ -78,10 +78,10 @@ def truth_of(
         The other bins are not off; their accuracies mean nothing.
     """
     others: dict[str, Callable[[], Truth]] = {
-        "runs of bins off": lambda: _runs(confidence, described, rng),
-        "bins off by one amount": lambda: _one_amount(confidence, described, rng),
-        "label noise": lambda: _noise(confidence, np.full(len(confidence), 0.5), rng),
-        "label noise of any rate": lambda: _noise(confidence, rng.random(len(confidence)), rng),
+        "runs": lambda: _runs(confidence, described, rng),
+        "offset": lambda: _one_amount(confidence, described, rng),
+        "label_noise": lambda: _noise(confidence, np.full(len(confidence), 0.5), rng),
+        "label_noise_any_rate": lambda: _noise(confidence, rng.random(len(confidence)), rng),
         ENDS: lambda: _noise_at_ends(confidence, crowded, rng),
         EXACT: lambda: Truth(confidence, np.zeros_like(described), np.ones_like(described)),
     }

@@ -23,7 +23,7 @@ SEED, PROB = 5, 0.95
 COLUMNS = ("list", "name", "n_rows", "bins", "cause", "truth", "method", "coverage", "above", "width", "repeats")
 METHODS: dict[str, Callable[[bc.BinnedCounts], Posterior]] = {
     "shrinkage": bc.shrinkage_posterior,
-    "release 0.1.0": lambda counts: bc.shrinkage_posterior(counts, sub_models=["independent bins"]),
+    "release 0.1.0": lambda counts: bc.shrinkage_posterior(counts, sub_models=["independent"]),
     "dirichlet": bc.dirichlet_posterior,
 }
 TITLES = {

@@ -60,7 +60,7 @@ def test_the_mean_over_calibrated_classes_can_be_zero():
     for mean in (ev.ece, ev.marginal_error):
         low, high = mean.interval(0.95)
         assert low == 0 < high < 0.03
-    earlier = bc.evaluate(y, p, target="classwise", rng=1, sub_models=["independent bins"])
+    earlier = bc.evaluate(y, p, target="classwise", rng=1, sub_models=["independent"])
     assert earlier.ece.interval(0.95)[0] > 0.0005
     assert not earlier.exact.any()
     assert not bc.evaluate(y, p, target="classwise", rng=1, model="dirichlet").exact.any()

@@ -28,11 +28,11 @@ from bayescal.posterior.shrinkage.pool import posterior_probabilities
 from bayescal.posterior.shrinkage.prior import INDEPENDENT, SUB_MODELS, ShrinkagePrior
 
 NAMES = (
-    "smooth drift",
-    "many bins off",
-    "a few bins off",
-    "smooth drift, many bins off",
-    "smooth drift, a few bins off",
+    "logistic",
+    "dense",
+    "sparse",
+    "logistic_dense",
+    "logistic_sparse",
 )
 shrinkage_posterior = partial(shrinkage.shrinkage_posterior, sub_models=[INDEPENDENT])
 DRIFTING = {name: name.startswith("smooth") for name in NAMES}
@@ -206,7 +206,7 @@ def test_smooth_drift_by_another_integrator():
 
     value, _ = integrate.dblquad(density, -4, 4, -4, 4, epsabs=0, epsrel=1e-9)
     posterior = shrinkage_posterior(counts_of(n, k, c))
-    assert posterior.log_evidence["smooth drift"] == pytest.approx(np.log(value), abs=1e-7)
+    assert posterior.log_evidence["logistic"] == pytest.approx(np.log(value), abs=1e-7)
 
 
 def test_posterior_of_tau_by_another_integrator():
@@ -224,7 +224,7 @@ def test_posterior_of_tau_by_another_integrator():
     with mp.workdps(30):
         total, first = (mp.quad(lambda t, p=p: t**p * density(t), [mp.mpf("1e-6"), 0.1, 0.5, 1]) for p in (0, 1))
     means = shrinkage_posterior(counts_of(*SMALL["one bin"])).parameter_means()
-    assert means["many bins off"]["tau"] == pytest.approx(float(first / total), rel=1e-5)
+    assert means["dense"]["tau"] == pytest.approx(float(first / total), rel=1e-5)
 
 
 def test_evidence_far_from_where_the_search_begins():
@@ -246,7 +246,7 @@ def test_evidence_far_from_where_the_search_begins():
     total = sum(integrate.quad(density, *ends, epsrel=1e-6)[0] for ends in ((1e-3, 0.05), (0.05, 0.3), (0.3, 1)))
     total /= integrate.quad(lambda tau: np.exp(-0.5 * (tau / 0.2) ** 2), 0, 1)[0]
     posterior = shrinkage_posterior(counts_of([n], [0], [c]))
-    assert posterior.log_evidence["smooth drift, many bins off"] == pytest.approx(np.log(total), abs=1e-4)
+    assert posterior.log_evidence["logistic_dense"] == pytest.approx(np.log(total), abs=1e-4)
 
 
 def test_sub_models_are_what_they_are_called():
@@ -278,7 +278,7 @@ def test_moments_of_the_ece_by_another_integrator(n_bins):
         return np.exp(-0.5 * (tau / 0.2) ** 2) * np.array([1.0, first.mean(), (products * both).sum()])
 
     (total, mean, square), _ = integrate.quad_vec(at, 1e-6, 1 - 1e-9, epsrel=1e-9)
-    posterior = only(BinnedCounts.empty(n_bins), "many bins off")
+    posterior = only(BinnedCounts.empty(n_bins), "dense")
     assert posterior.ece_mean() == pytest.approx(mean / total, rel=2e-4)
     assert posterior.ece_sd() == pytest.approx(np.sqrt(square / total - (mean / total) ** 2), rel=2e-4)
 
@@ -295,11 +295,9 @@ def test_exact_calibration_and_the_bayes_factor():
     n, k, c = (np.array(v) for v in SMALL["three bins"])
     posterior = shrinkage_posterior(counts_of(n, k, c))
     evidence = posterior.log_evidence
-    assert evidence["exact calibration"] == pytest.approx(
-        float((k * np.log(c) + (n - k) * np.log(1 - c)).sum()), abs=1e-9
-    )
+    assert evidence["exact"] == pytest.approx(float((k * np.log(c) + (n - k) * np.log(1 - c)).sum()), abs=1e-9)
     average = np.log(np.mean([np.exp(evidence[name]) for name in NAMES]))
-    assert posterior.log_bayes_factor == pytest.approx(evidence["exact calibration"] - average, abs=1e-9)
+    assert posterior.log_bayes_factor == pytest.approx(evidence["exact"] - average, abs=1e-9)
     assert posterior.bayes_factor == pytest.approx(np.exp(posterior.log_bayes_factor))
     assert posterior.p_calibrated == pytest.approx(posterior.bayes_factor / (1 + posterior.bayes_factor))
     expected = {name: np.exp(evidence[name] - average) / 5 for name in NAMES}
@@ -350,7 +348,7 @@ def test_draws_against_moments(n_rows, name, close_to, mcse):
 def test_points_of_no_weight_are_left_out(n_rows):
     """Points below exp(-25) of the largest weight would cost time and memory without changing a displayed digit."""
     posterior = shrinkage_posterior(simulated(n_rows) if n_rows else BinnedCounts.empty(15))
-    for name in ("smooth drift", NAMES[3], NAMES[4]):
+    for name in ("logistic", NAMES[3], NAMES[4]):
         log_mass = posterior._independent.coarse[1][name].nodes.log_mass
         assert np.ptp(log_mass) < 28  # 1e-12 in a lattice, exp(-25) in cells
         assert len(log_mass) > 50
@@ -364,7 +362,7 @@ def test_drawn_bins_that_are_off(close_to):
     close_to(draws.off.mean(axis=0), expected, np.sqrt(expected * (1 - expected) / 20_000) + 1e-5)
     assert expected[12] > 0.999
     assert np.all(np.delete(expected, 12) < 0.2)
-    assert posterior.probabilities["a few bins off"] > 0.9
+    assert posterior.probabilities["sparse"] > 0.9
 
 
 def test_two_sharp_modes():
@@ -395,9 +393,7 @@ def test_importance_samples_are_good():
 def test_what_cannot_be_sampled_well_is_told(monkeypatch):
     """An importance sample below the share that is asked for; and an integration that is stopped before its end."""
     monkeypatch.setattr(sub_model, "POOR_SHARE", 0.9)
-    with pytest.warns(
-        SamplerWarning, match=r"'smooth drift, many bins off' \(probability 1\) .* effective size \d+ of 4000"
-    ):
+    with pytest.warns(SamplerWarning, match=r"'logistic_dense' \(probability 1\) .* effective size \d+ of 4000"):
         only(simulated(2000), NAMES[3]).sample(4000, rng=1)
     monkeypatch.undo()
     monkeypatch.setattr(cells, "MOST_CELLS", 20)
@@ -407,9 +403,7 @@ def test_what_cannot_be_sampled_well_is_told(monkeypatch):
         lambda: stopped.sample_all(10, rng=1),
         lambda: evaluate_counts(stopped.counts, draws=10, rng=1, sub_model_weights=(0, 0, 0, 0, 1)),
     ):
-        with pytest.warns(
-            SamplerWarning, match=r"'smooth drift, a few bins off' .* of its mass not resolved"
-        ) as caught:
+        with pytest.warns(SamplerWarning, match=r"'logistic_sparse' .* of its mass not resolved") as caught:
             draw()
         assert [warning.filename for warning in caught] == [__file__]  # the line that asked for draws
 
@@ -614,7 +608,7 @@ def test_bins_can_be_permuted_and_outcomes_mirrored():
     c = np.array([0.08, 0.2, 0.41, 0.6, 0.81, 0.93])
     one, mirrored = (shrinkage_posterior(counts_of(*data)) for data in ((n, k, c), (n, n - k, 1 - c)))
     assert one.log_evidence == pytest.approx(mirrored.log_evidence, abs=1e-5)
-    means, other = one.parameter_means()["smooth drift"], mirrored.parameter_means()["smooth drift"]
+    means, other = one.parameter_means()["logistic"], mirrored.parameter_means()["logistic"]
     assert means["intercept"] == pytest.approx(-other["intercept"], abs=1e-7)
     assert means["slope"] == pytest.approx(other["slope"], abs=1e-7)
     np.testing.assert_allclose(one.off_probability(), mirrored.off_probability()[::-1], atol=1e-5)
@@ -675,9 +669,9 @@ def test_the_prior_in_words():
     assert shrinkage.shrinkage_posterior(empty).prior == ""
     changed = shrinkage.shrinkage_posterior(empty, dense_scale=0.3, rho=0.2)
     assert changed.prior == "prior with dense_scale=0.3, rho=(0.2,)"
-    assert shrinkage_posterior(empty).prior == "prior with sub_models=['independent bins']"
-    some = shrinkage.shrinkage_posterior(empty, sub_models=["noisy labels", "smooth drift"])
-    assert some.prior == "prior with sub_models=['noisy labels', 'smooth drift']"
+    assert shrinkage_posterior(empty).prior == "prior with sub_models=['independent']"
+    some = shrinkage.shrinkage_posterior(empty, sub_models=["noise", "logistic"])
+    assert some.prior == "prior with sub_models=['noise', 'logistic']"
 
 
 @pytest.mark.parametrize(
@@ -768,9 +762,9 @@ def test_so_many_terms_can_be_left_out(spacing, tolerance, expected):
 def test_lattices_for_fewer_tau_give_the_same_evidence(monkeypatch):
     """200 bins of a calibrated model: half of the lattices or fewer."""
     counts = simulated(4000, bins=200)
-    found = ShrinkagePosterior(counts, ShrinkagePrior())._sub_models["smooth drift, many bins off"]
+    found = ShrinkagePosterior(counts, ShrinkagePrior())._sub_models["logistic_dense"]
     evidence, nodes = found.log_evidence, found.family.coarse[1][found.name].nodes
     monkeypatch.setattr(integrated, "SMOOTH_STEP", 0.0)
-    every = ShrinkagePosterior(counts, ShrinkagePrior())._sub_models["smooth drift, many bins off"]
+    every = ShrinkagePosterior(counts, ShrinkagePrior())._sub_models["logistic_dense"]
     assert evidence == pytest.approx(every.log_evidence, abs=1e-4)
     assert 2 * len(np.unique(nodes.kappa)) <= len(np.unique(every.family.coarse[1][every.name].nodes.kappa)) + 1

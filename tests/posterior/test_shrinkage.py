@@ -8,7 +8,7 @@ from bayescal import BinnedCounts, ece, evaluate, shrinkage_posterior
 from bayescal.posterior.shrinkage.pool import alternatives, posterior_probabilities
 from bayescal.posterior.shrinkage.prior import ENDS, FAMILIES
 
-FIVE = list(FAMILIES["independent bins"])
+FIVE = list(FAMILIES["independent"])
 #: Mean ECE and first three draws from release 0.1.0, by `shrinkage_posterior(counts).sample(4000, rng=1)`.
 RELEASE_0_1_0 = (0.03415694579652982, 0.04010283236610007, 0.03872234212298589, 0.04506792547369496)
 #: The sub-models by family, where no bin at an end is crowded and where one is; the names of the former.
@@ -27,28 +27,28 @@ def counted(n_rows, curve=lambda p: p, bins=15, seed=1):
 
 
 def test_families_of_the_pool_have_equal_shares():
-    evidence = dict.fromkeys(ALL, -50.0) | {"smooth drift": 0.0, "runs of bins off": -20.0, "label noise": 1.0}
+    evidence = dict.fromkeys(ALL, -50.0) | {"logistic": 0.0, "runs": -20.0, "label_noise": 1.0}
     found = posterior_probabilities(FAMILIES, evidence)
     assert sum(found.values()) == pytest.approx(1)
     # average evidence of the pool: (1/5 + e^-20 2/3) / 2, with weight 10; noise has weight 0.5
     pool, noise = 10 * (1 / 5 + np.exp(-20) / 1.5) / 2, 0.5 * np.e
-    assert found["label noise"] == pytest.approx(noise / (pool + noise), rel=1e-9)
-    assert found["smooth drift"] == pytest.approx(pool / 2 / (pool + noise), rel=1e-9)
-    assert found["runs of bins off"] == pytest.approx(pool / 2 / (pool + noise), rel=1e-9)
+    assert found["label_noise"] == pytest.approx(noise / (pool + noise), rel=1e-9)
+    assert found["logistic"] == pytest.approx(pool / 2 / (pool + noise), rel=1e-9)
+    assert found["runs"] == pytest.approx(pool / 2 / (pool + noise), rel=1e-9)
 
 
 def test_one_family_of_the_pool_alone_has_all_of_it():
-    families = {"independent bins": {"a": 1.0, "b": 3.0}}
+    families = {"independent": {"a": 1.0, "b": 3.0}}
     assert posterior_probabilities(families, {"a": 0.0, "b": 0.0}) == pytest.approx({"a": 0.25, "b": 0.75})
 
 
 def test_alternatives_are_all_but_exact_calibration():
     found = alternatives(FAMILIES)
-    assert "exact calibration" not in found
-    assert found["smooth drift"] == pytest.approx(5 / 5 / 11)
-    assert found["runs of bins off"] == pytest.approx(5 / 1.5 / 11)
-    assert found["label noise"] == pytest.approx(0.5 / 11)
-    assert alternatives({"exact calibration": {"exact calibration": 0.25}}) == {}
+    assert "exact" not in found
+    assert found["logistic"] == pytest.approx(5 / 5 / 11)
+    assert found["runs"] == pytest.approx(5 / 1.5 / 11)
+    assert found["label_noise"] == pytest.approx(0.5 / 11)
+    assert alternatives({"exact": {"exact": 0.25}}) == {}
 
 
 def test_probabilities_follow_from_the_evidences_of_each_alone():
@@ -61,7 +61,7 @@ def test_probabilities_follow_from_the_evidences_of_each_alone():
     assert list(posterior.probabilities) == ALL
     assert {f: list(of) for f, of in posterior.families.items()} == {f: list(of) for f, of in FAMILIES.items()}
     average = np.logaddexp.reduce([alone[n] + np.log(w) for n, w in alternatives(FAMILIES).items()])
-    assert posterior.log_bayes_factor == pytest.approx(alone["exact calibration"] - average, abs=1e-9)
+    assert posterior.log_bayes_factor == pytest.approx(alone["exact"] - average, abs=1e-9)
 
 
 def crowded(n_rows=5000, seed=1, wrong=0.02):
@@ -85,9 +85,7 @@ def test_noise_at_the_ends_takes_part_where_an_end_is_crowded():
 
 
 def test_noise_at_the_ends_alone_needs_a_crowded_end():
-    with pytest.raises(
-        ValueError, match="`sub_models` leaves only 'label noise at the ends', which takes part only if"
-    ):
+    with pytest.raises(ValueError, match="`sub_models` leaves only 'label_noise_ends', which takes part only if"):
         shrinkage_posterior(counted(300), sub_models=[ENDS])
     assert shrinkage_posterior(BinnedCounts.empty(5), sub_models=[ENDS]).probabilities == {ENDS: 1.0}
 
@@ -100,7 +98,7 @@ def test_draws_of_crowded_ends_agree_with_moments(close_to):
 
 
 def test_exact_calibration_alone():
-    posterior = shrinkage_posterior(counted(100), sub_models=["exact calibration"])
+    posterior = shrinkage_posterior(counted(100), sub_models=["exact"])
     assert posterior.bayes_factor == 1
     assert posterior.ece_mean() == 0
     assert not ece(posterior.sample(10, rng=1)).values.any()
@@ -126,19 +124,19 @@ def test_parameters_are_there_where_a_sub_model_has_them():
     drawn = shrinkage_posterior(counted(300)).sample_all(4000, rng=3)
     names = np.array(ALL)[drawn.sub_model]
     has = {
-        "amount": names == "bins off by one amount",
-        "noise": np.char.startswith(names, "label noise"),
-        "noise_rate": np.char.startswith(names, "label noise"),
+        "amount": names == "offset",
+        "noise": np.char.startswith(names, "label_noise"),
+        "noise_rate": np.char.startswith(names, "label_noise"),
     }
     for name, where in has.items():
         assert where.any()
         np.testing.assert_array_equal(np.isfinite(getattr(drawn, name)), where, err_msg=name)
-    assert np.all(drawn.noise_rate[names == "label noise"] == 0.5)
-    drifting = np.char.startswith(names, "smooth drift")
+    assert np.all(drawn.noise_rate[names == "label_noise"] == 0.5)
+    drifting = np.char.startswith(names, "logistic")
     assert np.all(drawn.intercept[drifting] != 0)
     assert np.all(drawn.intercept[~drifting] == 0)
     assert np.all(drawn.slope[~drifting] == 1)
-    assert not drawn.off[np.isin(names, ["exact calibration", "label noise"])].any()
+    assert not drawn.off[np.isin(names, ["exact", "label_noise"])].any()
     counts = np.bincount(drawn.sub_model, minlength=len(ALL))
     p = np.array(list(shrinkage_posterior(counted(300)).probabilities.values()))
     assert np.all(np.abs(counts - 4000 * p) <= 1)
@@ -147,9 +145,9 @@ def test_parameters_are_there_where_a_sub_model_has_them():
 def test_off_probabilities_say_which_family_they_come_from():
     """Two neighbouring bins of 15 that are off together, which runs of bins see at once."""
     posterior = shrinkage_posterior(counted(3000, lambda p: np.where((p > 0.4) & (p < 0.533), p - 0.2, p)))
-    shared, independent = (posterior.off_probability(f) for f in ("shared errors", "independent bins"))
+    shared, independent = (posterior.off_probability(f) for f in ("shared", "independent"))
     assert shared[6:8].min() > 0.9
-    assert posterior.off_probability("noisy labels").max() == 0
+    assert posterior.off_probability("noise").max() == 0
     weights = {f: sum(of.values()) for f, of in posterior.families.items()}
     total = sum(w * posterior.off_probability(f) for f, w in weights.items())
     np.testing.assert_allclose(posterior.off_probability(), total, atol=1e-12)
@@ -190,7 +188,7 @@ def test_saturated_bins_have_their_own_posterior(close_to):
 def test_only_saturated_bins():
     counts = BinnedCounts.from_arrays([0] * 500 + [1] * 500, [0.0] * 500 + [1.0] * 500)
     posterior = shrinkage_posterior(counts)
-    assert posterior.families["independent bins"] == pytest.approx(dict.fromkeys(FIVE, 5 / 5 / 11.25))
+    assert posterior.families["independent"] == pytest.approx(dict.fromkeys(FIVE, 5 / 5 / 11.25))
     values = ece(posterior.sample(40_000, rng=6)).values
     assert (values == 0).mean() == pytest.approx(0.05, abs=0.006)
     # each share is Beta(1/2, 510), each mass close to 1/2
@@ -203,19 +201,19 @@ def test_off_probabilities_of_an_impossible_family_are_its_own():
     rng = np.random.default_rng(3)
     p = rng.random(1_000_000)
     counts = BinnedCounts.from_arrays(rng.random(1_000_000) < 0.8 * p + 0.1, p)
-    names = ["independent bins", "noisy labels"]
+    names = ["independent", "noise"]
     posterior = shrinkage_posterior(counts, sub_models=names, sub_model_weights=[1, 0, 0, 0, 0])
-    assert posterior.off_probability("independent bins").max() == 0
-    alone = shrinkage_posterior(counts, sub_models=["independent bins"])
+    assert posterior.off_probability("independent").max() == 0
+    alone = shrinkage_posterior(counts, sub_models=["independent"])
     np.testing.assert_allclose(
-        shrinkage_posterior(counts, sub_models=names).off_probability("independent bins"), alone.off_probability()
+        shrinkage_posterior(counts, sub_models=names).off_probability("independent"), alone.off_probability()
     )
 
 
 def test_saturated_bins_alone_are_the_alternative_to_exact_calibration():
     """Beta-binomial against what is stated, of 1e-9."""
     counts = BinnedCounts.from_arrays([1] * 2 + [0] * 98, np.zeros(100))
-    posterior = shrinkage_posterior(counts, sub_models=["exact calibration", "saturated bins"])
+    posterior = shrinkage_posterior(counts, sub_models=["exact", "saturated"])
     expected = 2 * np.log(1e-9) + 98 * np.log1p(-1e-9) - betaln(2.5, 108) + betaln(0.5, 10)
     assert posterior.log_bayes_factor == pytest.approx(expected, rel=1e-9)
 
@@ -228,7 +226,7 @@ def test_independent_bins_are_release_0_1_0():
     rng = np.random.default_rng(1)
     p = rng.random(2000)
     counts = BinnedCounts.from_arrays(rng.random(2000) < p**1.2, p)
-    posterior = shrinkage_posterior(counts, sub_models=["independent bins"])
+    posterior = shrinkage_posterior(counts, sub_models=["independent"])
     assert list(posterior.probabilities) == FIVE
     assert posterior.ece_mean() == pytest.approx(0.034087088853072996, rel=1e-5)
     assert posterior.ece_sd() == pytest.approx(0.010194692262842317, rel=1e-4)
@@ -240,19 +238,19 @@ def test_independent_bins_are_release_0_1_0():
 
 def test_sub_models_by_name_and_by_family():
     counts = counted(100)
-    some = shrinkage_posterior(counts, sub_models=["noisy labels", "smooth drift"])
-    assert list(some.probabilities) == ["smooth drift", "label noise", "label noise of any rate"]
-    assert shrinkage_posterior(counts, sub_models="shared errors").families.keys() == {"shared errors"}
-    assert evaluate([0, 1, 1], [0.2, 0.7, 0.9], rng=1, sub_models=["label noise"]).sub_models == {"label noise": 1}
+    some = shrinkage_posterior(counts, sub_models=["noise", "logistic"])
+    assert list(some.probabilities) == ["logistic", "label_noise", "label_noise_any_rate"]
+    assert shrinkage_posterior(counts, sub_models="shared").families.keys() == {"shared"}
+    assert evaluate([0, 1, 1], [0.2, 0.7, 0.9], rng=1, sub_models=["label_noise"]).sub_models == {"label_noise": 1}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sub_models": ["drift"]}, "`sub_models` must be one of .'independent bins', .* not 'drift'"),
+        ({"sub_models": ["drift"]}, "`sub_models` must be one of .'independent', .* not 'drift'"),
         ({"sub_models": []}, "must leave at least one sub-model"),
-        ({"sub_models": ["saturated bins"]}, "must leave at least one sub-model .*; 'saturated bins' is none"),
-        ({"sub_models": ["smooth drift"], "sub_model_weights": [0, 1, 1, 1, 1]}, "must leave at least one"),
+        ({"sub_models": ["saturated"]}, "must leave at least one sub-model .*; 'saturated' is none"),
+        ({"sub_models": ["logistic"], "sub_model_weights": [0, 1, 1, 1, 1]}, "must leave at least one"),
     ],
 )
 def test_sub_models_that_cannot_be(options, message):

@@ -255,7 +255,7 @@ def test_nothing_is_told_of_sub_models_that_describe_nothing():
     saturated = str(bc.evaluate(y, p, rng=1))
     assert "Exactly calibrated: probability" in saturated
     assert "If not:" not in saturated
-    alone = str(bc.evaluate(y, np.repeat([0.2, 0.7], 50), rng=1, sub_models=["exact calibration"]))
+    alone = str(bc.evaluate(y, np.repeat([0.2, 0.7], 50), rng=1, sub_models=["exact"]))
     assert "Exactly calibrated:" not in alone
     assert "If not:" not in alone
 
@@ -264,12 +264,12 @@ def test_sub_models_of_an_evaluation_leave_exact_calibration_out(ev):
     rng = np.random.default_rng(1)
     p = rng.random(300)
     made = bc.evaluate(rng.random(300) < p, p, rng=1)
-    assert "exact calibration" in made.sub_models
+    assert "exact" in made.sub_models
     (line,) = [line for line in made.sheet().remarks if line.startswith("If not")]
     assert "exact" not in line
     assert "independent bins 0." in line
     assert "shared errors 0." in line
-    only = bc.evaluate([0, 1], [0.2, 0.7], rng=1, sub_models=["exact calibration"])
+    only = bc.evaluate([0, 1], [0.2, 0.7], rng=1, sub_models=["exact"])
     assert not [line for line in only.sheet().remarks if line.startswith("If not")]
 
 

@@ -228,7 +228,7 @@ def test_the_original_weights_are_taken_from_the_cells(counts):
 
 
 def test_only_the_average_can_take_in_exact_calibration(counts):
-    for posterior in (dirichlet_posterior(counts), shrinkage_posterior(counts, sub_models=["smooth drift"])):
+    for posterior in (dirichlet_posterior(counts), shrinkage_posterior(counts, sub_models=["logistic"])):
         with pytest.raises(ValueError, match="`with_calibrated` is for the average"):
             mirror(posterior, with_calibrated=True)
 
@@ -283,11 +283,11 @@ def test_the_mirror_of_the_pool_divides_weights_by_the_evidences(counts):
     posterior = shrinkage_posterior(counts)
     evidence = {name: np.exp(value) for name, value in posterior.log_evidence.items()}
     five = np.mean([evidence[name] for name in list(evidence)[:5]])
-    two = (evidence["runs of bins off"] + 0.5 * evidence["bins off by one amount"]) / 1.5
+    two = (evidence["runs"] + 0.5 * evidence["offset"]) / 1.5
     assert references.log_ratio(posterior) == pytest.approx(np.log(two / five))
-    assert references.log_ratio(shrinkage_posterior(counts, sub_models=["shared errors"])) == 0.0
+    assert references.log_ratio(shrinkage_posterior(counts, sub_models=["shared"])) == 0.0
     # the mirror has these weights: at each point the shares of the families differ by that ratio
-    few = ["smooth drift", "bins off by one amount"]
+    few = ["logistic", "offset"]
     posterior = shrinkage_posterior(counts, sub_models=few)
     ratio = references.log_ratio(posterior)
     for with_calibrated, expected in ((False, ratio), (True, 0.0)):
@@ -307,7 +307,7 @@ def test_a_wrong_evidence_of_a_family_would_show(counts, monkeypatch):
     found, posterior = load(next(path for path in STORED if path.stem == "digits_logistic_default"))
     right = posterior()
     shares = right.probabilities
-    independent, shared = (sum(right.families[name].values()) for name in ("independent bins", "shared errors"))
+    independent, shared = (sum(right.families[name].values()) for name in ("independent", "shared"))
     assert independent == pytest.approx(shared)
     names = list(shares)
     moved = shares | {n: shares[n] * 1.2 for n in names[:5]} | {n: shares[n] * 0.8 for n in names[5:7]}
@@ -321,7 +321,7 @@ def test_all_bins_saturated_leave_nothing_to_the_sub_models():
     counts = BinnedCounts.from_arrays([0, 1, 0, 1, 1], [0.0, 1.0, 0.0, 1.0, 1.0], bins=2)
     model = mirror(shrinkage_posterior(counts))
     assert [v.name for v in model.free_RVs] == ["rate", "contrary", "u_stated"]
-    assert list(model.coords["hypothesis"]) == ["exact calibration"]
+    assert list(model.coords["hypothesis"]) == ["exact"]
 
 
 def test_only_what_has_a_mirror_is_compared(counts):
@@ -337,16 +337,16 @@ def test_only_what_has_a_mirror_is_compared(counts):
 def test_the_mirror_is_of_what_the_posterior_believes(counts):
     """The free variables name the model; its constants are the posterior's, so densities are those of its options."""
     for options in ({"dense_scale": 0.4}, {"mass_alpha": 3.0}, {"sub_model_weights": (1, 2, 3, 4, 5)}):
-        options |= {"sub_models": ["independent bins"]}
+        options |= {"sub_models": ["independent"]}
         posterior = shrinkage_posterior(counts, **options)
-        model, plain = mirror(posterior), shrinkage_model(counts, sub_models=["independent bins"])
+        model, plain = mirror(posterior), shrinkage_model(counts, sub_models=["independent"])
         at = model.initial_point()
         density = [m.compile_logp(mode="FAST_COMPILE")(at) for m in (model, shrinkage_model(counts, **options), plain)]
         assert density[0] == density[1] != density[2]
-    only = shrinkage_posterior(counts, sub_models=["a few bins off"])
+    only = shrinkage_posterior(counts, sub_models=["sparse"])
     assert [v.name for v in mirror(only).free_RVs] == ["rate", "u_accuracy", "tau_of_bin", "u_off", "u_rho"]
     with_all = mirror(shrinkage_posterior(counts), with_calibrated=True)
     assert len(with_all.coords["hypothesis"]) == 10
-    five = mirror(shrinkage_posterior(counts, sub_models=["independent bins"]), with_calibrated=True)
+    five = mirror(shrinkage_posterior(counts, sub_models=["independent"]), with_calibrated=True)
     assert len(five.coords["hypothesis"]) == 6
     assert [v.name for v in mirror(dirichlet_posterior(counts)).free_RVs] == ["rate", "mu"]

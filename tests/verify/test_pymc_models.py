@@ -17,11 +17,11 @@ from bayescal.verify.pymc_models import calibrated_model, dirichlet_model, shrin
 
 RHO = np.array([0.05, 0.15, 0.3, 0.5])
 OTHERS = [
-    "runs of bins off",
-    "bins off by one amount",
-    "label noise",
-    "label noise of any rate",
-    "exact calibration",
+    "runs",
+    "offset",
+    "label_noise",
+    "label_noise_any_rate",
+    "exact",
 ]
 #: Prior weights of all sub-models as the documentation of the model has them: 10 for the pool in equal shares.
 WEIGHTS = dict(zip(SUB_MODELS, [1.0] * 5, strict=True)) | dict(
@@ -227,8 +227,8 @@ def likelihood_of(name, at, n, k, confidence):
     if name in SUB_MODELS:
         return sub_model(SUB_MODELS[name], at, n, k, confidence)[0]
     if name.startswith("label"):
-        return noise(at, n, k, confidence, 0.5 if name == "label noise" else at["u_noise_rate"])[0]
-    if name == "exact calibration":
+        return noise(at, n, k, confidence, 0.5 if name == "label_noise" else at["u_noise_rate"])[0]
+    if name == "exact":
         return log_binomial(k, n, confidence).sum()
     return (runs if name.startswith("runs") else one_amount)(at, n, k, confidence)[0]
 
@@ -270,7 +270,7 @@ def test_each_sub_model_is_its_definition(counts, name):
 def test_runs_of_bins_off_are_their_definition(counts):
     """Every segmentation of three bins, off or not: the recursion sums over all, and draws one of them."""
     n, k, confidence = counts.n[1:], counts.k[1:], counts.mean_confidence[1:]
-    model = shrinkage_model(counts, "runs of bins off")
+    model = shrinkage_model(counts, "runs")
     drawn = []
     for density, at in scattered(model, 40):
         likelihood, states = runs(at, n, k, confidence)
@@ -285,7 +285,7 @@ def test_runs_of_bins_off_are_their_definition(counts):
 def test_segments_are_drawn_as_often_as_they_are_probable(counts):
     """At one point of the shifts, over many Uniforms: off probabilities by enumeration."""
     n, k, confidence = counts.n[1:], counts.k[1:], counts.mean_confidence[1:]
-    model = shrinkage_model(counts, "runs of bins off")
+    model = shrinkage_model(counts, "runs")
     discrete = [model[name] for name in ("u_end", "u_segment", "u_changes")]
     compiled = model.compile_fn(
         model.replace_rvs_by_values([model["off"], model["u_scale"], model["z_shift"], model.logp(jacobian=False)]),
@@ -318,7 +318,7 @@ def test_segments_are_drawn_as_often_as_they_are_probable(counts):
 
 def test_bins_off_by_one_amount_are_their_definition(counts):
     n, k, confidence = counts.n[1:], counts.k[1:], counts.mean_confidence[1:]
-    model = shrinkage_model(counts, "bins off by one amount")
+    model = shrinkage_model(counts, "offset")
     for density, at in scattered(model):
         likelihood, accuracy, off, rho = one_amount(at, n, k, confidence)
         rows = stats.poisson.logpmf(n, at["rate"]).sum()
@@ -328,12 +328,12 @@ def test_bins_off_by_one_amount_are_their_definition(counts):
         assert (at["rho"], at["amount"]) == (rho, pytest.approx(np.exp(at["log_amount"])))
 
 
-@pytest.mark.parametrize("name", ["label noise", "label noise of any rate"])
+@pytest.mark.parametrize("name", ["label_noise", "label_noise_any_rate"])
 def test_label_noise_is_its_definition(counts, name):
     n, k, confidence = counts.n[1:], counts.k[1:], counts.mean_confidence[1:]
     model = shrinkage_model(counts, name)
     for density, at in scattered(model):
-        rate = 0.5 if name == "label noise" else at["noise_rate"]
+        rate = 0.5 if name == "label_noise" else at["noise_rate"]
         likelihood, accuracy = noise(at, n, k, confidence, rate)
         rows = stats.poisson.logpmf(n, at["rate"]).sum()
         assert density == pytest.approx(likelihood + rows + prior_density(model, at, 2 / 4), rel=1e-9)
@@ -349,7 +349,7 @@ def test_noise_at_the_ends_is_its_definition():
         np.repeat([0.0, 0.02, 0.4, 0.4, 0.99, 0.99], [40, 2, 3, 5, 1, 20]),
     )
     counts = BinnedCounts.from_arrays(y, p, bins=3)
-    model = shrinkage_model(counts, "label noise at the ends")
+    model = shrinkage_model(counts, "label_noise_ends")
     assert list(model.coords["crowded_bin"]) == [0, 2]
     confidence = np.array([0.04 / 42, 0.4, 0.99])
     for density, at in scattered(model, 10):
@@ -365,10 +365,10 @@ def test_noise_at_the_ends_is_its_definition():
 def test_noise_at_the_ends_takes_part_where_an_end_is_crowded(counts):
     """And then has the weight of the other sub-models of noise."""
     y, p = np.repeat([0, 1, 0, 1], [40, 2, 3, 5]), np.repeat([0.0, 0.02, 0.4, 0.4], [40, 2, 3, 5])
-    families = ["noisy labels", "exact calibration"]
+    families = ["noise", "exact"]
     of_crowded = shrinkage_model(BinnedCounts.from_arrays(y, p, bins=3), sub_models=families)
     assert list(of_crowded.coords["hypothesis"]) == [
-        "label noise", "label noise of any rate", "label noise at the ends", "exact calibration"
+        "label_noise", "label_noise_any_rate", "label_noise_ends", "exact"
     ]  # fmt: skip
     n, k, confidence = np.array([42, 8]), np.array([2, 5]), np.array([0.04 / 42, 0.4])
     for _, at in scattered(of_crowded, 5):
@@ -378,7 +378,7 @@ def test_noise_at_the_ends_takes_part_where_an_end_is_crowded(counts):
         each += [log_binomial(k, n, confidence).sum()]
         np.testing.assert_allclose(at["p_sub_model"], softmax(np.log([0.5, 0.5, 0.5, 0.25]) + each), rtol=1e-7)
     assert list(shrinkage_model(counts, sub_models=families).coords["hypothesis"]) == [
-        "label noise", "label noise of any rate", "exact calibration"
+        "label_noise", "label_noise_any_rate", "exact"
     ]  # fmt: skip
 
 
@@ -390,7 +390,7 @@ def test_saturated_bins_are_beta_binomial_or_as_stated():
             np.repeat([0.0, 0.0, 0.4, 1.0], [40 - contrary, contrary, 3, 20]),
         )
         counts = BinnedCounts.from_arrays(y, p, bins=3)
-        model = shrinkage_model(counts, "label noise", sub_models=["label noise", "saturated bins"])
+        model = shrinkage_model(counts, "label_noise", sub_models=["label_noise", "saturated"])
         assert list(model.coords["saturated_bin"]) == [0, 2]
         for density, at in scattered(model, 10):
             share = at["contrary"]
@@ -408,7 +408,7 @@ def test_exact_calibration_of_saturated_bins_is_likelihood_of_what_is_stated():
     """With its prior odds, it has the Binomial at 1e-9; the others the Betas."""
     y, p = np.repeat([0, 1, 0, 1], [40, 1, 3, 5]), np.repeat([0.0, 0.0, 0.4, 0.4], [40, 1, 3, 5])
     counts = BinnedCounts.from_arrays(y, p, bins=3)
-    names = ["label noise", "exact calibration", "saturated bins"]
+    names = ["label_noise", "exact", "saturated"]
     model = shrinkage_model(counts, with_calibrated=True, sub_models=names, prior_odds=3.0)
     for _, at in scattered(model, 5):
         other = noise(at, np.array([8]), np.array([5]), np.array([0.4]), 0.5)[0] + stats.binom.logpmf(
@@ -439,7 +439,7 @@ def test_the_average_of_all_sub_models_has_the_stated_weights(counts):
 
 def test_runs_of_many_bins_are_refused():
     with pytest.raises(ValueError, match="runs of bins off are written for at most 60 in PyMC"):
-        shrinkage_model(BinnedCounts.empty(61), "runs of bins off")
+        shrinkage_model(BinnedCounts.empty(61), "runs")
 
 
 @pytest.mark.parametrize("with_calibrated", [False, True])
@@ -449,7 +449,7 @@ def test_the_average_is_the_mixture_of_the_sub_models(counts, with_calibrated):
     model = shrinkage_model(
         counts,
         with_calibrated=with_calibrated,
-        sub_models=["independent bins"],
+        sub_models=["independent"],
         sub_model_weights=weights,
         prior_odds=0.25,
         mass_alpha=1.5,
@@ -474,7 +474,7 @@ def test_the_average_is_the_mixture_of_the_sub_models(counts, with_calibrated):
 def test_under_exact_calibration_nothing_is_off(counts):
     """And its likelihood is the evidence that the closed form states, which leaves out the binomial coefficients."""
     model = calibrated_model(counts)
-    evidence = shrinkage_posterior(counts).log_evidence["exact calibration"]
+    evidence = shrinkage_posterior(counts).log_evidence["exact"]
     n, k = counts.n, counts.k
     orders = (gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)).sum()
     for density, at in scattered(model, 3):
@@ -487,7 +487,7 @@ def test_under_exact_calibration_nothing_is_off(counts):
 def test_effective_numbers_of_rows_enter_by_the_same_formula(weighted):
     n, k = weighted.effective_n, weighted.effective_k
     confidence = weighted.mean_confidence
-    for _, at in scattered(shrinkage_model(weighted, sub_models=["independent bins"]), 5):
+    for _, at in scattered(shrinkage_model(weighted, sub_models=["independent"]), 5):
         joint = [sub_model(kind, at, n, k, confidence)[0] for kind in SUB_MODELS.values()]
         np.testing.assert_allclose(at["p_sub_model"], softmax(joint), rtol=1e-8)
 
@@ -496,7 +496,7 @@ def test_the_leverage_of_the_slope_is_limited():
     """Beyond 1e-4 from 0 and 1 a confidence has its own logit, and the slope moves it as it would one at 1e-4."""
     counts = BinnedCounts.from_arrays([0, 1, 1, 1], [0.3, 0.99999, 0.99999, 0.99999], bins=2)
     confidence = counts.mean_confidence
-    for _, at in scattered(shrinkage_model(counts, "smooth drift", sub_models=["independent bins"]), 5):
+    for _, at in scattered(shrinkage_model(counts, "logistic", sub_models=["independent"]), 5):
         moved = np.expm1(at["log_slope"]) * logit(np.clip(confidence, 1e-4, 1 - 1e-4))
         np.testing.assert_allclose(at["accuracy"], expit(logit(confidence) + at["intercept"] + moved), rtol=1e-9)
 
@@ -504,7 +504,7 @@ def test_the_leverage_of_the_slope_is_limited():
 def test_confidences_of_0_and_1_are_kept_inside():
     """A bin at exactly 1 with a contrary outcome: 1e-9 of probability for it, and gaps that are exactly 0."""
     counts = BinnedCounts.from_arrays([1, 1, 0], [1.0, 1.0, 1.0], bins=2)
-    only = {"sub_models": ["independent bins"]}
+    only = {"sub_models": ["independent"]}
     for options in ({}, only):
         for _, at in scattered(shrinkage_model(counts, with_calibrated=True, **options), 5):
             assert np.isfinite(at["p_sub_model"]).all()
@@ -524,7 +524,7 @@ def test_predicted_rows_are_as_many_as_there_are(counts):
     """Prior and posterior predictive counts of rows: on their scale, not that of the prior's pseudo-rows."""
     import pymc as pm
 
-    for model in (dirichlet_model(counts), shrinkage_model(counts, "smooth drift")):
+    for model in (dirichlet_model(counts), shrinkage_model(counts, "logistic")):
         rows = pm.draw(model["rows"], 4000, random_seed=1).sum(axis=-1)
         # Gamma-Poisson: mean 60, variance 60 + 60^2 / alpha, alpha about 2; five standard errors
         assert abs(rows.mean() - 60) < 5 * np.sqrt((60 + 60**2 / 1.5) / 4000)
@@ -554,9 +554,9 @@ def test_dims_are_named_and_a_prior_can_be_changed(counts):
     [
         (lambda c: dirichlet_model(c, truncation="bins"), "`truncation` must be one of"),
         (lambda c: dirichlet_model(c, "flat"), "`alpha` must be one of"),
-        (lambda c: shrinkage_model(c, "few bins off"), "Did you mean 'a few bins off'"),
+        (lambda c: shrinkage_model(c, "few bins off"), "Did you mean 'sparse'"),
         (lambda c: shrinkage_model(c, dense_scale=-1), "`dense_scale`"),
-        (lambda c: shrinkage_model(c, "smooth drift", with_calibrated=True), "`with_calibrated` is for the average"),
+        (lambda c: shrinkage_model(c, "logistic", with_calibrated=True), "`with_calibrated` is for the average"),
     ],
 )
 def test_what_is_wrong_is_said(counts, call, message):

@@ -56,7 +56,7 @@ def test_rows_of_weight_zero_are_there_and_count_nothing():
 
 # --- the shrinkage prior
 
-SUB_MODELS = ["smooth drift", "dense", "sparse", "drift and dense", "drift and sparse"]
+SUB_MODELS = ["logistic", "dense", "sparse", "drift and dense", "drift and sparse"]
 
 
 def simulated(n_sets, rng, **options):
@@ -94,7 +94,7 @@ def test_what_each_sub_model_has():
 
 def test_the_drift_is_that_of_its_parameters(close_to, mcse):
     """Logit h = logit c + a + (exp(s) - 1) logit c, with a and s Normal; no other bin is off."""
-    truth, counts = simulated(20_000, 3, bins=4, rows=40, sub_model_weights=weights("smooth drift"), intercept_sd=0.7)
+    truth, counts = simulated(20_000, 3, bins=4, rows=40, sub_model_weights=weights("logistic"), intercept_sd=0.7)
     a, slope, x = truth["intercept"], truth["slope"], special.logit(truth["confidence"])
     inside = (counts.n > 0) & (truth["confidence"] > 1e-3) & (truth["confidence"] < 1 - 1e-3)
     expected = special.expit(a[:, None] + slope[:, None] * x)
@@ -181,7 +181,7 @@ def test_runs_are_segments_of_one_shift(close_to, mcse):
     So two neighbours that are off have one shift if they share a segment, and a bin is off with probability 1/2; the
     variance of a shift is E tau^2 = 2.5^2 / 5.
     """
-    truth, counts = simulated(20_000, 10, bins=5, rows=4000, mass_alpha=30.0, sub_models=["runs of bins off"])
+    truth, counts = simulated(20_000, 10, bins=5, rows=4000, mass_alpha=30.0, sub_models=["runs"])
     assert counts.n.min() > 0
     shift = special.logit(truth["accuracy"]) - special.logit(truth["confidence"])
     off = truth["accuracy"] != truth["confidence"]
@@ -196,7 +196,7 @@ def test_runs_are_segments_of_one_shift(close_to, mcse):
 
 def test_segments_leave_out_bins_without_rows():
     """Neighbours are those with rows: the changes are those of the bins in use."""
-    truth, counts = simulated(2000, 11, bins=9, rows=5, sub_models=["runs of bins off"], mass_alpha=0.3)
+    truth, counts = simulated(2000, 11, bins=9, rows=5, sub_models=["runs"], mass_alpha=0.3)
     empty = counts.n == 0
     assert 0.3 < empty.mean() < 0.9
     np.testing.assert_array_equal(truth["accuracy"][empty], truth["confidence"][empty])
@@ -205,7 +205,7 @@ def test_segments_leave_out_bins_without_rows():
 
 def test_one_amount_on_the_scale_of_the_arcsine(close_to, mcse):
     """All bins that are off are off by the amount, up or down; its logarithm is uniform; rho of them are off."""
-    truth, counts = simulated(20_000, 12, bins=4, rows=4000, sub_models=["bins off by one amount"])
+    truth, counts = simulated(20_000, 12, bins=4, rows=4000, sub_models=["offset"])
     angle = np.arcsin(np.sqrt(truth["accuracy"])) - np.arcsin(np.sqrt(truth["confidence"]))
     off = (truth["accuracy"] != truth["confidence"]) & (counts.n > 0)
     inside = off & (truth["accuracy"] > 0) & (truth["accuracy"] < 1)
@@ -221,7 +221,7 @@ def test_one_amount_on_the_scale_of_the_arcsine(close_to, mcse):
     close_to(up.mean(), 0.5, 4 * mcse.mean(up), "up")  # bins near 0 and 1 move in one direction only
 
 
-@pytest.mark.parametrize("name", ["label noise", "label noise of any rate"])
+@pytest.mark.parametrize("name", ["label_noise", "label_noise_any_rate"])
 def test_noise_replaces_outcomes(name, close_to, mcse):
     truth, _ = simulated(20_000, 13, bins=4, rows=4000, mass_alpha=30.0, sub_models=[name])
     rate = truth.get("noise_rate", np.full(20_000, 0.5))[:, None]
@@ -229,13 +229,13 @@ def test_noise_replaces_outcomes(name, close_to, mcse):
     np.testing.assert_allclose(truth["accuracy"], np.clip((1 - noise) * c + noise * rate, 0, 1), rtol=1e-12)
     # 1.25 u^2 has mean 1.25 / 3; the rate is 1/2, or uniform
     close_to(noise.mean(), 1.25 / 3, mcse.mean(noise[:, 0]), "noise")
-    if name != "label noise":
+    if name != "label_noise":
         close_to(rate.std(ddof=1), np.sqrt(1 / 12), mcse.sd(rate[:, 0]), "rate")
     assert not truth["bins_off"].any()
 
 
 def test_noise_at_the_ends_has_a_beta_of_contrary_outcomes(close_to, mcse):
-    options = {"bins": 4, "rows": 4000, "mass_alpha": 30.0, "sub_models": ["label noise at the ends"], "crowded": True}
+    options = {"bins": 4, "rows": 4000, "mass_alpha": 30.0, "sub_models": ["label_noise_ends"], "crowded": True}
     truth, counts = simulated(20_000, 18, **options)
     assert counts.n.min() > 0
     stated = truth["confidence"][:, [0, 3]] * [1, -1] + [0, 1]
@@ -249,7 +249,7 @@ def test_noise_at_the_ends_has_a_beta_of_contrary_outcomes(close_to, mcse):
 
 def test_noise_at_the_ends_needs_rows_there(close_to, mcse):
     """With few rows: exact calibration has the prior probability 0.25 / 1.25 where no end has any, else 0.25 / 1.75."""
-    families = ["noisy labels", "exact calibration"]
+    families = ["noise", "exact"]
     truth, counts = simulated(20_000, 19, bins=6, rows=3, sub_models=families, crowded=True)
     ends = counts.n[:, [0, 5]].any(axis=1)
     assert 0.2 < ends.mean() < 0.8
@@ -260,7 +260,7 @@ def test_noise_at_the_ends_needs_rows_there(close_to, mcse):
 
 def test_saturated_bins_have_a_beta_of_contrary_outcomes(close_to, mcse):
     edges = [0, 1e-4, 0.5, 1 - 1e-4, 1]
-    options = {"bins": edges, "rows": 4000, "sub_models": ["exact calibration", "saturated bins"]}
+    options = {"bins": edges, "rows": 4000, "sub_models": ["exact", "saturated"]}
     truth, counts = simulated(20_000, 14, **options)
     contrary = np.stack([truth["accuracy"][:, 0], 1 - truth["accuracy"][:, 3]], axis=1)[counts.n.min(axis=1) > 0]
     close_to(contrary.mean(axis=0), 0.5 / 10.5, mcse.mean(contrary), "Beta(1/2, 10)")
@@ -269,7 +269,7 @@ def test_saturated_bins_have_a_beta_of_contrary_outcomes(close_to, mcse):
 
 
 def test_draws_leave_out_that_all_saturated_bins_are_as_stated():
-    simulator = shrinkage_simulator(bins=[0, 4e-5, 0.5, 1], rows=30, sub_models=["label noise", "saturated bins"])
+    simulator = shrinkage_simulator(bins=[0, 4e-5, 0.5, 1], rows=30, sub_models=["label_noise", "saturated"])
     _, counts = simulator.simulate(30, np.random.default_rng(15))
     drawn = simulator.sample(counts, 99, np.random.default_rng(16))
     seen = counts.n[:, 0] > 0
@@ -278,7 +278,7 @@ def test_draws_leave_out_that_all_saturated_bins_are_as_stated():
 
 def test_families_are_as_frequent_as_their_weights(close_to, mcse):
     """One family of the pool has its weight of 10; label noise has 1/2 each, exact calibration 1/4."""
-    families = ["shared errors", "noisy labels", "exact calibration"]
+    families = ["shared", "noise", "exact"]
     truth, _ = simulated(40_000, 17, bins=3, rows=5, sub_models=families)
     found = truth["sub_model"][:, None] == np.arange(5)
     close_to(found.mean(axis=0), np.array([20 / 3, 10 / 3, 0.5, 0.5, 0.25]) / 11.25, mcse.mean(found), "sub-models")
@@ -288,7 +288,7 @@ def test_families_are_as_frequent_as_their_weights(close_to, mcse):
 
 def test_the_pool_of_two_families_has_no_truths():
     with pytest.raises(ValueError, match=r"`sub_models` must leave out one of .* the posterior of no prior"):
-        shrinkage_simulator(sub_models=["independent bins", "shared errors"])
+        shrinkage_simulator(sub_models=["independent", "shared"])
 
 
 @pytest.mark.parametrize(

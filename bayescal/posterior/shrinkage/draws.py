@@ -28,7 +28,7 @@ class ShrinkageDraws:
     rho : ndarray, shape (n_draws,)
         Prior share of bins that are off; NaN where that is not a parameter.
     amount : ndarray, shape (n_draws,)
-        Common offset of the bins under "bins off by one amount", on the scale of arcsin(sqrt(accuracy)); NaN elsewhere.
+        Common offset of the bins under "offset", on the scale of arcsin(sqrt(accuracy)); NaN elsewhere.
     noise, noise_rate : ndarray, shape (n_draws,)
         Share of noisy labels, and the rate of outcome 1 among them; NaN elsewhere.
     off : ndarray of bool, shape (n_draws, n_bins)

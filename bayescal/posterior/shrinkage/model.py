@@ -20,7 +20,16 @@ from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
 from bayescal.posterior.shrinkage.offsets import EqualOffsets
 from bayescal.posterior.shrinkage.pool import allot, alternatives, posterior_probabilities
-from bayescal.posterior.shrinkage.prior import ENDS, EXACT, FAMILIES, SATURATED, SUB_MODELS, ShrinkagePrior, make_prior
+from bayescal.posterior.shrinkage.prior import (
+    ENDS,
+    EXACT,
+    FAMILIES,
+    SATURATED,
+    SUB_MODELS,
+    BySubModel,
+    ShrinkagePrior,
+    make_prior,
+)
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
 from bayescal.posterior.shrinkage.segments import Segments
 from bayescal.posterior.shrinkage.sub_model import PARAMETERS, Exact, SubModel
@@ -89,7 +98,7 @@ class ShrinkagePosterior:
         """Posterior probability of each sub-model for the bins that are not saturated."""
         evidence = {name: each.log_evidence for name, each in self._sub_models.items()}
         found = posterior_probabilities(self.taking_part.families, evidence)
-        return {name: found.get(name, 0.0) for name in self._sub_models}
+        return BySubModel({name: found.get(name, 0.0) for name in self._sub_models})
 
     @property
     def families(self) -> dict[str, dict[str, float]]:
@@ -101,13 +110,13 @@ class ShrinkagePosterior:
 
     @cached_property
     def log_evidence(self) -> dict[str, float]:
-        """Log marginal likelihood of the outcomes under each sub-model and under ``"exact calibration"``."""
+        """Log marginal likelihood of the outcomes under each sub-model and under ``"exact"``."""
         n, k, confidence = self._rows
         inside = np.clip(confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
         exact = float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
         saturated = self._saturated.log_evidence
         given = {name: exact + each.log_evidence + saturated for name, each in self._sub_models.items()}
-        return given | {EXACT: exact + self._saturated.log_exact}
+        return BySubModel(given | {EXACT: exact + self._saturated.log_exact})
 
     @property
     def log_bayes_factor(self) -> float:
@@ -234,11 +243,11 @@ class ShrinkagePosterior:
 
     def parameter_means(self) -> dict[str, dict[str, float]]:
         """Posterior means of the parameters under each sub-model; NaN where it has no such parameter."""
-        return {name: PARAMETERS | each.parameter_means() for name, each in self._sub_models.items()}
+        return BySubModel({name: PARAMETERS | each.parameter_means() for name, each in self._sub_models.items()})
 
     def effective_sample_size(self) -> dict[str, float]:
         """Kish's effective number of 1000 importance draws, the same every time, for each sub-model with drift."""
-        return {name: sample.effective_size for name, sample in self._diagnostic_samples().items()}
+        return BySubModel({name: sample.effective_size for name, sample in self._diagnostic_samples().items()})
 
     def pareto_k(self) -> dict[str, float]:
         """Pareto shape of the importance weights of each sub-model with drift, by ArviZ; below 0.7 is good.
@@ -248,7 +257,8 @@ class ShrinkagePosterior:
         from arviz_stats.base import array_stats
 
         # it takes log-likelihoods, which are minus log weights
-        return {name: float(array_stats.psislw(-s.log_weights)[1]) for name, s in self._diagnostic_samples().items()}
+        shapes = {name: array_stats.psislw(-s.log_weights)[1] for name, s in self._diagnostic_samples().items()}
+        return BySubModel({name: float(k) for name, k in shapes.items()})
 
     @property
     def _families(self) -> dict[str, list[str]]:
@@ -286,10 +296,10 @@ class ShrinkagePosterior:
             return {name: Exact(confidence) for name in names}
         made: dict[str, Callable[[], SubModel]] = {
             **{name: partial(IndependentSubModel, self._independent, name) for name in SUB_MODELS},
-            "runs of bins off": lambda: Segments(n, k, logit(confidence), confidence),
-            "bins off by one amount": lambda: EqualOffsets(n, k, confidence),
-            "label noise": lambda: LabelNoise(n, k, confidence, free_rate=False),
-            "label noise of any rate": lambda: LabelNoise(n, k, confidence, free_rate=True),
+            "runs": lambda: Segments(n, k, logit(confidence), confidence),
+            "offset": lambda: EqualOffsets(n, k, confidence),
+            "label_noise": lambda: LabelNoise(n, k, confidence, free_rate=False),
+            "label_noise_any_rate": lambda: LabelNoise(n, k, confidence, free_rate=True),
             ENDS: lambda: NoiseAtEnds(n, k, confidence, self.crowded[self._bins.described]),
             EXACT: lambda: Exact(confidence),
         }
@@ -346,14 +356,14 @@ def shrinkage_posterior(
         Shares of bins that are off when a few are, equally probable. The mean ECE of that sub-model is 0.027, and is
         exactly 0 with the mean of (1 - rho)^M, 0.14 for 15 bins.
     sub_model_weights : sequence of five float, default equal
-        Prior weights of the sub-models of the family "independent bins", relative to each other.
+        Prior weights of the sub-models of the family "independent", relative to each other.
     prior_odds : float, default 1.0
         Prior odds of exact calibration against all other sub-models. It matters for `p_calibrated` only.
     mass_alpha : float, optional
         Dirichlet parameter of each bin's mass; default 2 / M, as in the reference model.
     sub_models : sequence of str, optional
-        Names of the sub-models or families that take part, by default all; see the notes. ``["independent bins"]`` is
-        the model of release 0.1.0. Without ``"saturated bins"`` among them, such bins are treated as all others.
+        Names of the sub-models or families that take part, by default all; see the notes. ``["independent"]`` is
+        the model of release 0.1.0. Without ``"saturated"`` among them, such bins are treated as all others.
 
     Returns
     -------
@@ -372,36 +382,37 @@ def shrinkage_posterior(
     :math:`k_b \sim \mathrm{Binomial}(n_b, \theta_b)`. The sub-models differ in what they say of the accuracies
     :math:`\theta_b`.
 
-    *Independent bins.* Five sub-models, weighted by their marginal likelihoods, combine a drift of the logits with
-    residuals that are independent given the drift:
+    *Independent bins* ("independent"). Five sub-models, weighted by their marginal likelihoods, combine a drift of the
+    logits with residuals that are independent given the drift:
 
     .. math::
         \mathrm{logit}\, h_b = \mathrm{logit}\, \bar c_b + a + (e^s - 1)\, x_b, \quad x_b = \mathrm{logit}\, \bar c_b
 
-    * drift off: :math:`a = s = 0`; on ("smooth drift"): :math:`a, s` Normal;
-    * residual none: :math:`\theta_b = h_b`; dense ("many bins off"):
+    * drift off: :math:`a = s = 0`; on ("logistic", "logistic_dense", "logistic_sparse"): :math:`a, s` Normal;
+    * residual none: :math:`\theta_b = h_b`; dense ("dense", "logistic_dense"):
       :math:`\theta_b \sim \mathrm{Beta}(\kappa h_b, \kappa (1 - h_b))` with :math:`\kappa = 1/\tau^2 - 1` and one
-      half-Normal :math:`\tau` on (0, 1); sparse ("a few bins off"): with probability :math:`\rho` that Beta with a
-      :math:`\tau_b` of its own, else :math:`\theta_b = h_b`.
+      half-Normal :math:`\tau` on (0, 1); sparse ("sparse", "logistic_sparse"): with probability :math:`\rho` that
+      Beta with a :math:`\tau_b` of its own, else :math:`\theta_b = h_b`.
 
-    *Shared errors.* Two sub-models in which bins have something in common:
+    *Shared errors* ("shared"). Two sub-models in which bins have something in common:
 
-    * "runs of bins off": :math:`\mathrm{logit}\, \theta_b = \mathrm{logit}\, \bar c_b + \delta_{g(b)}` with one shift
+    * "runs": :math:`\mathrm{logit}\, \theta_b = \mathrm{logit}\, \bar c_b + \delta_{g(b)}` with one shift
       for each segment g of neighbouring bins. Segments change at each inner edge with probability :math:`\lambda / (M
       - 1)`, :math:`\lambda \in \{1, 4, 16\}`; a segment is exact (:math:`\delta = 0`) with probability 1/2, else
       :math:`\delta \sim \mathrm{Normal}(0, \tau^2)` with a density of :math:`\tau` proportional to
       :math:`\tau^{-1/2}` on (0, 2.5). With more than 128 bins several neighbours form one block that is not divided.
-    * "bins off by one amount": :math:`\theta_b = \sin^2(\arcsin \sqrt{\bar c_b} \pm \delta)` with one amount, uniform
+    * "offset": :math:`\theta_b = \sin^2(\arcsin \sqrt{\bar c_b} \pm \delta)` with one amount, uniform
       in its logarithm on (0.0001, 0.7), for each bin that is off; a share of 0.25, 0.5 or 1 of the bins is off.
 
-    *Noisy labels*: :math:`\theta_b = (1 - \lambda) \bar c_b + \lambda \pi` with :math:`\lambda = 1.25 u^2`, :math:`u
-    \sim \mathrm{U}(0, 1)`, and :math:`\pi = 1/2` ("label noise") or :math:`\pi \sim \mathrm{U}(0, 1)` ("label noise
-    of any rate"). "Label noise at the ends" takes part if the mean confidence of the first or the last bin is within a
-    tenth of its width of 0 or 1: in such a bin an additional share :math:`\lambda_b \sim \mathrm{Beta}(1/2, 10)` of the
-    outcomes is contrary to the confidence, :math:`\theta_b = \bar c_b + \lambda_b (1 - \bar c_b)` near 0 and
-    :math:`\bar c_b - \lambda_b \bar c_b` near 1; all other bins are exact.
+    *Noisy labels* ("noise"): :math:`\theta_b = (1 - \lambda) \bar c_b + \lambda \pi` with
+    :math:`\lambda = 1.25 u^2`, :math:`u \sim \mathrm{U}(0, 1)`, and :math:`\pi = 1/2` ("label_noise") or
+    :math:`\pi \sim \mathrm{U}(0, 1)` ("label_noise_any_rate"). Label noise at the ends ("label_noise_ends") takes
+    part if the mean confidence of the first or the last bin is within a tenth of its width of 0 or 1: in such a bin
+    an additional share :math:`\lambda_b \sim \mathrm{Beta}(1/2, 10)` of the outcomes is contrary to the confidence,
+    :math:`\theta_b = \bar c_b + \lambda_b (1 - \bar c_b)` near 0 and :math:`\bar c_b - \lambda_b \bar c_b` near 1;
+    all other bins are exact.
 
-    *Exact calibration*: :math:`\theta_b = \bar c_b`.
+    *Exact calibration* ("exact"): :math:`\theta_b = \bar c_b`.
 
     The first two families form a linear pool: each contributes half of the draws of the pool, whatever their
     evidences are, because each is blind to errors that the other describes, and an average by evidence chooses too
@@ -409,9 +420,9 @@ def shrinkage_posterior(
     by their marginal likelihoods with prior weights 10, 0.5 for each of noise, and 0.25; the evidence of the pool is
     the average over its families.
 
-    *Saturated bins*, whose mean confidence is within 1e-4 of 0 or 1, are described apart from all others: the share
-    of contrary outcomes of each is :math:`\mathrm{Beta}(1/2, 10)` before the outcomes are known. Without contrary
-    outcomes 5 % of the draws have all of them exactly as stated.
+    *Saturated bins* ("saturated"), whose mean confidence is within 1e-4 of 0 or 1, are described apart from all
+    others: the share of contrary outcomes of each is :math:`\mathrm{Beta}(1/2, 10)` before the outcomes are known.
+    Without contrary outcomes 5 % of the draws have all of them exactly as stated.
 
     Given the drift everything is closed form, or a sum over a small grid; drifts are drawn by importance sampling.
     Draws are independent.

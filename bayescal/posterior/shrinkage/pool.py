@@ -29,7 +29,7 @@ def posterior_probabilities(families: Families, evidence: Mapping[str, float]) -
 
     Examples
     --------
-    >>> families = {"independent bins": {"a": 1.0, "b": 1.0}, "shared errors": {"c": 1.0}}
+    >>> families = {"independent": {"a": 1.0, "b": 1.0}, "shared": {"c": 1.0}}
     >>> found = posterior_probabilities(families, {"a": 0.0, "b": np.log(3.0), "c": -5.0})
     >>> {name: round(p, 3) for name, p in found.items()}
     {'a': 0.125, 'b': 0.375, 'c': 0.5}

@@ -1,4 +1,4 @@
-"""Constants of the shrinkage prior, and the names of its sub-models."""
+"""Constants of the shrinkage prior; keys and words of its sub-models."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -6,34 +6,67 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _moved
 
 Floats = NDArray[np.float64]
 
-#: Name of each sub-model: whether intercept and slope are free, and how bins deviate from that drift.
+#: Sub-models of independent bins: whether intercept and slope are free, and how bins deviate from that drift.
 SUB_MODELS = {
-    "smooth drift": (True, "none"),
-    "many bins off": (False, "dense"),
-    "a few bins off": (False, "sparse"),
-    "smooth drift, many bins off": (True, "dense"),
-    "smooth drift, a few bins off": (True, "sparse"),
+    "logistic": (True, "none"),
+    "dense": (False, "dense"),
+    "sparse": (False, "sparse"),
+    "logistic_dense": (True, "dense"),
+    "logistic_sparse": (True, "sparse"),
 }
-#: Families of sub-models, each with the prior weights of its sub-models; those of independent bins are an option.
-INDEPENDENT, SHARED, NOISE, EXACT = "independent bins", "shared errors", "noisy labels", "exact calibration"
+#: Keys of the families of sub-models.
+INDEPENDENT, SHARED, NOISE, EXACT = "independent", "shared", "noise", "exact"
 #: This sub-model takes part only if the first or the last bin is crowded at 0 or 1.
-ENDS = "label noise at the ends"
+ENDS = "label_noise_ends"
+#: Prior weights of the sub-models by family; those of independent bins are an option.
 FAMILIES: dict[str, dict[str, float]] = {
     INDEPENDENT: dict.fromkeys(SUB_MODELS, 1.0),
-    SHARED: {"runs of bins off": 1.0, "bins off by one amount": 0.5},
-    NOISE: {"label noise": 0.5, "label noise of any rate": 0.5, ENDS: 0.5},
+    SHARED: {"runs": 1.0, "offset": 0.5},
+    NOISE: {"label_noise": 0.5, "label_noise_any_rate": 0.5, ENDS: 0.5},
     EXACT: {EXACT: 0.25},
 }
 #: These families form a pool: each has an equal share of its draws, whatever the evidences are. The pool has this prior
 #: weight.
 POOLED, POOL_WEIGHT = (INDEPENDENT, SHARED), 10.0
 #: Bins of confidences 0 and 1 are described apart from all others if this is among the sub-models.
-SATURATED = "saturated bins"
+SATURATED = "saturated"
 NAMES = tuple(name for family in FAMILIES.values() for name in family)
+#: Words of families and sub-models, for sentences.
+WORDS = {
+    "logistic": "smooth drift",
+    "dense": "many bins off",
+    "sparse": "a few bins off",
+    "logistic_dense": "smooth drift, many bins off",
+    "logistic_sparse": "smooth drift, a few bins off",
+    "runs": "runs of bins off",
+    "offset": "bins off by one amount",
+    "label_noise": "label noise",
+    "label_noise_any_rate": "label noise of any rate",
+    "label_noise_ends": "label noise at the ends",
+    "independent": "independent bins",
+    "shared": "shared errors",
+    "noise": "noisy labels",
+    "exact": "exact calibration",
+    "saturated": "saturated bins",
+}
+#: Keys of release 0.1.0, which were words.
+FORMER = {words: key for key, words in WORDS.items() if key in SUB_MODELS}
+
+
+class BySubModel[T](dict[str, T]):
+    """Values by key of a sub-model; the keys of release 0.1.0 work for one release, with a `DeprecationWarning`."""
+
+    def __missing__(self, key: str) -> T:
+        if FORMER.get(key) not in self:
+            raise KeyError(key)
+        _moved.warn(repr(key), repr(FORMER[key]))
+        return self[FORMER[key]]
+
+
 #: Below this, tau^(c-1) piles up where a bin that is off cannot be told from one that is not.
 LEAST_SHAPE = 0.05
 

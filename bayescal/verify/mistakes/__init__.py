@@ -34,15 +34,13 @@ def problems() -> dict[str, Simulator]:
         "many rows": shrinkage_simulator(bins=9, rows=30_000),
         # one sub-model is the truth, so that an error in it is not hidden by four others
         "drift": shrinkage_simulator(bins=HIGH_CONFIDENCES, rows=60, sub_model_weights=(1, 0, 0, 0, 0)),
-        "many bins off": shrinkage_simulator(bins=9, rows=60, sub_model_weights=(0, 1, 0, 0, 0)),
-        "a few bins off": shrinkage_simulator(bins=9, rows=600, sub_model_weights=(0, 0, 1, 0, 0)),
-        "runs of bins off": shrinkage_simulator(bins=9, rows=300, sub_models=["runs of bins off"]),
-        "bins off by one amount": shrinkage_simulator(bins=9, rows=900, sub_models=["bins off by one amount"]),
-        "label noise": shrinkage_simulator(bins=9, rows=150, sub_models=["label noise of any rate"]),
+        "dense": shrinkage_simulator(bins=9, rows=60, sub_model_weights=(0, 1, 0, 0, 0)),
+        "sparse": shrinkage_simulator(bins=9, rows=600, sub_model_weights=(0, 0, 1, 0, 0)),
+        "runs": shrinkage_simulator(bins=9, rows=300, sub_models=["runs"]),
+        "offset": shrinkage_simulator(bins=9, rows=900, sub_models=["offset"]),
+        "label_noise": shrinkage_simulator(bins=9, rows=150, sub_models=["label_noise_any_rate"]),
         ENDS: shrinkage_simulator(bins=9, rows=150, sub_models=[ENDS], crowded=True),
-        "saturated bins": shrinkage_simulator(
-            bins=SATURATED_ENDS, rows=150, sub_models=["label noise", "saturated bins"]
-        ),
+        "saturated": shrinkage_simulator(bins=SATURATED_ENDS, rows=150, sub_models=["label_noise", "saturated"]),
         # one family of the pool, and all outside it
         "shared errors and others": shrinkage_simulator(bins=9, rows=3000, sub_models=[SHARED, NOISE, EXACT]),
     }

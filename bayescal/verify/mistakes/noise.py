@@ -210,33 +210,33 @@ class _Swapped(SaturatedBins):
 
 #: The steps that some mistakes below go wrong in, taken right: none of these may be caught.
 UNSPOILT_NOISE = (
-    control("label noise", "noise: share and rate drawn before, rightly", _noise(_Noise), 1000),
-    control("label noise at the ends", "ends: another class, rightly", _at_ends(_NoiseAtEnds), 1000),
+    control("label_noise", "noise: share and rate drawn before, rightly", _noise(_Noise), 1000),
+    control("label_noise_ends", "ends: another class, rightly", _at_ends(_NoiseAtEnds), 1000),
 )
 
 NOISE_MISTAKES: tuple[Control, ...] = (
     # noise
-    control("label noise", "noise: rate 1/2 where it is unknown", _noise(_FixedRate), 100),
-    control("label noise", "noise: share of the prior", _noise(_ShareByPrior), 100),
-    control("label noise", "noise: rate of the prior", _noise(_RateByPrior), 400),
-    control("label noise", "noise: rate of the other outcome", _noise(_Mirrored), 100),
-    control("label noise", "noise: share and rate independent", _noise(_Apart), 2500),
-    control("label noise", "noise: u for u^2", _noise(_Unsquared), 2500),
-    control("label noise", "noise: at most 1 for 1.25", _noise(_AtMostOne), 1000),
-    control("label noise", "noise: added, in the place of nothing", _noise(_Added), 100),
+    control("label_noise", "noise: rate 1/2 where it is unknown", _noise(_FixedRate), 100),
+    control("label_noise", "noise: share of the prior", _noise(_ShareByPrior), 100),
+    control("label_noise", "noise: rate of the prior", _noise(_RateByPrior), 400),
+    control("label_noise", "noise: rate of the other outcome", _noise(_Mirrored), 100),
+    control("label_noise", "noise: share and rate independent", _noise(_Apart), 2500),
+    control("label_noise", "noise: u for u^2", _noise(_Unsquared), 2500),
+    control("label_noise", "noise: at most 1 for 1.25", _noise(_AtMostOne), 1000),
+    control("label_noise", "noise: added, in the place of nothing", _noise(_Added), 100),
     # noise at the ends
-    control("label noise at the ends", "ends: share of the prior", _at_ends(_EndsByPrior), 400),
-    control("label noise at the ends", "ends: density of the root for that of the share", _at_ends(_RootForShare), 400),
-    control("label noise at the ends", "ends: Beta(1/2, 1/2) for Beta(1/2, 10)", _at_ends(_SymmetricPrior), 2500),
-    control("label noise at the ends", "ends: rows counted twice", _at_ends(_RowsTwice), 1500),
-    control("label noise at the ends", "ends: the first bin alone", _at_ends(_OneEnd), 100),
-    control("label noise at the ends", "ends: one share for both", _at_ends(_SameShare), 100),
-    control("label noise at the ends", "ends: contrary and other outcomes swapped", _at_ends(_AllContrary), 100),
+    control("label_noise_ends", "ends: share of the prior", _at_ends(_EndsByPrior), 400),
+    control("label_noise_ends", "ends: density of the root for that of the share", _at_ends(_RootForShare), 400),
+    control("label_noise_ends", "ends: Beta(1/2, 1/2) for Beta(1/2, 10)", _at_ends(_SymmetricPrior), 2500),
+    control("label_noise_ends", "ends: rows counted twice", _at_ends(_RowsTwice), 1500),
+    control("label_noise_ends", "ends: the first bin alone", _at_ends(_OneEnd), 100),
+    control("label_noise_ends", "ends: one share for both", _at_ends(_SameShare), 100),
+    control("label_noise_ends", "ends: contrary and other outcomes swapped", _at_ends(_AllContrary), 100),
     # saturated bins
-    control("saturated bins", "saturated: Beta(1, 1)", _saturated(_FlatBeta), 100),
-    control("saturated bins", "saturated: Beta(1/2, 1/2)", _saturated(_Jeffreys), 1000),
-    control("saturated bins", "saturated: contrary outcomes forgotten", _saturated(_NoneContrary), 100),
-    control("saturated bins", "saturated: Beta of the prior, without the counts", _saturated(_WithoutRows), 100),
-    control("saturated bins", "saturated: one share for all bins", _saturated(_OneShare), 100),
-    control("saturated bins", "saturated: contrary and other outcomes swapped", _saturated(_Swapped), 100),
+    control("saturated", "saturated: Beta(1, 1)", _saturated(_FlatBeta), 100),
+    control("saturated", "saturated: Beta(1/2, 1/2)", _saturated(_Jeffreys), 1000),
+    control("saturated", "saturated: contrary outcomes forgotten", _saturated(_NoneContrary), 100),
+    control("saturated", "saturated: Beta of the prior, without the counts", _saturated(_WithoutRows), 100),
+    control("saturated", "saturated: one share for all bins", _saturated(_OneShare), 100),
+    control("saturated", "saturated: contrary and other outcomes swapped", _saturated(_Swapped), 100),
 )

@@ -263,7 +263,7 @@ def control(problem: str, name: str, sampler: Making, runs: int) -> Control:
 
 #: The steps that some mistakes below go wrong in, taken right: none of these may be caught.
 UNSPOILT = (
-    control("a few bins off", "bins that are off drawn anew, rightly", _drawn(_Residual()), 1000),
+    control("sparse", "bins that are off drawn anew, rightly", _drawn(_Residual()), 1000),
     control("drift", "drift that stays what it is", _drawn(_drifting(lambda a, slope, _: (a, slope))), 1000),
     control("shrinkage", "sub-models by their probabilities", weighing(_probabilities), 1000),
 )
@@ -276,11 +276,11 @@ SHRINKAGE_MISTAKES = (
     control("shrinkage", "last bin's rows dropped", told(last_bin_empty), 100),
     control("shrinkage", "correct and incorrect rows swapped", told(outcomes_flipped), 100),
     # its prior
-    control("many bins off", "dense scale doubled", _believing(dense_scale=0.4), 800),
+    control("dense", "dense scale doubled", _believing(dense_scale=0.4), 800),
     control(
         "drift", "variance for standard deviation of the drift", _believing(intercept_sd=0.25, log_slope_sd=0.25), 200
     ),
-    control("a few bins off", "tau uniform for tau^(-1/2)", _believing(sparse_shape=1.0), 2500),
+    control("sparse", "tau uniform for tau^(-1/2)", _believing(sparse_shape=1.0), 2500),
     control("shrinkage", "one rho, the mean of the four", _believing(rho=(0.25,)), 200),
     # its sub-models
     control("many rows", "sub-models by prior weight: evidence forgotten", weighing(_prior_weights), 1000),
@@ -306,26 +306,26 @@ SHRINKAGE_MISTAKES = (
     ),
     control("many rows", "log slope for slope", _drawn(lambda p, d, rng: replace(d, slope=1 + np.log(d.slope))), 200),
     # its bins that are off
-    control("a few bins off", "slab's predictive probability omitted", _drawn(_off_by_prior), 500),
-    control("a few bins off", "never a bin off when a few may be", _drawn(_never_off), 100),
-    control("many bins off", "Beta of the prior, without the counts", _drawn(_Residual(rows=0.0)), 200),
-    control("many bins off", "counts twice in the Beta", _drawn(_Residual(rows=2.0)), 800),
-    control("many bins off", "h and 1 - h swapped in the Beta", _drawn(_Residual(swapped=True)), 100),
-    control("many bins off", "kappa = 1 / tau for 1 / tau^2 - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau)), 200),
-    control("a few bins off", "kappa = 1 / tau^2, without - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau**2)), 2500),
-    control("a few bins off", "tau of a bin from its prior", _drawn(_Residual(tau_known=False)), 1000),
-    control("a few bins off", "one tau for the bins of a draw", _drawn(_Residual(shared=True)), 2500),
-    control("many bins off", "Normal for Beta", _drawn(_Residual(normal=True)), 800),
+    control("sparse", "slab's predictive probability omitted", _drawn(_off_by_prior), 500),
+    control("sparse", "never a bin off when a few may be", _drawn(_never_off), 100),
+    control("dense", "Beta of the prior, without the counts", _drawn(_Residual(rows=0.0)), 200),
+    control("dense", "counts twice in the Beta", _drawn(_Residual(rows=2.0)), 800),
+    control("dense", "h and 1 - h swapped in the Beta", _drawn(_Residual(swapped=True)), 100),
+    control("dense", "kappa = 1 / tau for 1 / tau^2 - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau)), 200),
+    control("sparse", "kappa = 1 / tau^2, without - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau**2)), 2500),
+    control("sparse", "tau of a bin from its prior", _drawn(_Residual(tau_known=False)), 1000),
+    control("sparse", "one tau for the bins of a draw", _drawn(_Residual(shared=True)), 2500),
+    control("dense", "Normal for Beta", _drawn(_Residual(normal=True)), 800),
     # the draws as a whole
     control("shrinkage", "masses = observed shares", _drawn(_observed_shares), 100),
     control(
-        "many bins off",
+        "dense",
         "accuracies of other draws",
         _drawn(lambda p, d, rng: _with_accuracy(d, rng.permuted(d.bins.accuracy, axis=0))),
         200,
     ),
     control(
-        "a few bins off",
+        "sparse",
         "float32",
         _drawn(lambda p, d, rng: _with_accuracy(d, d.bins.accuracy.astype(np.float32).astype(float))),
         200,
