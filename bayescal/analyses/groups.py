@@ -8,11 +8,11 @@ from bayescal.analyses.one import MOST_DRAWN, count_rows, evaluate_one
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Predictions
 from bayescal.results.grouped import GroupedEvaluation
-from bayescal.stats.binned import BinnedCounts, require_counts
 from bayescal.stats.bins import make_bins
+from bayescal.stats.contract import Counts, require_counts
 
 
-def evaluate_count_groups(counts: Mapping[Any, BinnedCounts], **known: Any) -> GroupedEvaluation:
+def evaluate_count_groups(counts: Mapping[Any, Counts], **known: Any) -> GroupedEvaluation:
     """Posteriors of groups from a mapping of label to counts; see `bayescal.evaluate_counts`."""
     for label, of_group in counts.items():
         require_counts(of_group, f"counts[{label!r}]")
@@ -35,8 +35,8 @@ def evaluate_row_groups(
 
 def evaluate_groups(
     labels: Sequence[Any],
-    counts: Iterable[BinnedCounts],
-    overall: BinnedCounts,
+    counts: Iterable[Counts],
+    overall: Counts,
     *,
     name: str,
     rng: Any = None,

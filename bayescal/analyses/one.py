@@ -12,7 +12,8 @@ from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.results.evaluation import Evaluation
-from bayescal.stats.binned import BinnedCounts, require_counts
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts, require_counts
 
 #: Every model by its name; a model's options are keywords of its function.
 MODELS: dict[str, Callable[..., Posterior]] = {
@@ -34,7 +35,7 @@ def count_rows(rows: Columns | TopLabels | Predictions, bins: Any, binning: str)
 
 
 def evaluate_one(
-    counts: BinnedCounts,
+    counts: Counts,
     *,
     model: str = DEFAULT_MODEL,
     draws: int = 4000,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.draws import BinDraws, Draws
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
 
 Floats = NDArray[np.float64]
 Better = Literal["smaller", "larger", "nearest zero"]
@@ -133,7 +133,7 @@ class Estimand:
     coordinate: tuple[str, tuple[float, ...]] | None = None
     needs: frozenset[str] = frozenset()
     reported: bool = True
-    plug_in: Callable[[BinnedCounts], float] | None = None
+    plug_in: Callable[[Counts], float] | None = None
     joint: Callable[..., Floats | None] | None = None
     reference: str = ""
 
@@ -151,7 +151,7 @@ class Estimand:
         if not self.title:
             object.__setattr__(self, "title", self.symbol)
 
-    def draw(self, bins: BinDraws, counts: BinnedCounts, *, rng: Any = None) -> Draws:
+    def draw(self, bins: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
         """Draw the quantity from the bins of one evaluation.
 
         Parameters
@@ -279,7 +279,7 @@ class Estimand:
             str(self.better), f"{words} nearest to 0"
         )
 
-    def available(self, counts: BinnedCounts) -> bool:
+    def available(self, counts: Counts) -> bool:
         """Whether the counts hold what the estimand needs."""
         return "losses" not in self.needs or counts.losses is not None
 

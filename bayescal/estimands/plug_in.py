@@ -6,10 +6,10 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal.draws import BinDraws
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
 
 
-def observed_bins(counts: BinnedCounts) -> BinDraws:
+def observed_bins(counts: Counts) -> BinDraws:
     """Take the observed shares, accuracies and mean confidences for the truth: one "draw", which any estimand takes.
 
     Parameters
@@ -38,7 +38,7 @@ def observed_bins(counts: BinnedCounts) -> BinDraws:
     )
 
 
-def null_bins(counts: BinnedCounts, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
+def null_bins(counts: Counts, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
     r"""Draw observed bins as they would be if the model were exactly calibrated.
 
     Parameters
@@ -70,7 +70,7 @@ def null_bins(counts: BinnedCounts, n_draws: int = 4000, *, rng: Any = None) -> 
     return BinDraws(share, k / n, confidence[None], np.ones(len(n), bool), share)
 
 
-def _some_rows(counts: BinnedCounts) -> np.ndarray:
+def _some_rows(counts: Counts) -> np.ndarray:
     if not counts.occupied.any():
         raise ValueError("`counts` has no rows: there is no plug-in value and no null reference.")
     return counts.occupied

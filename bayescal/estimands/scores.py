@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, _add
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
 from bayescal.stats.losses import LossSums
 from bayescal.stats.paired import PairedCounts
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 LEAST_ROWS = 3
 
 
-def brier_score(bins: BinDraws, counts: BinnedCounts, *, rng: Any = None) -> Draws:
+def brier_score(bins: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     r"""Draws of the Brier score, the mean of (outcome - confidence) squared.
 
     Parameters
@@ -83,7 +83,7 @@ def brier_score(bins: BinDraws, counts: BinnedCounts, *, rng: Any = None) -> Dra
     return Draws(score, "brier_score")
 
 
-def mean_losses(counts: BinnedCounts) -> tuple[Floats, Floats, Floats, Floats]:
+def mean_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
     """Mean and standard deviation of the mean squared error of each outcome and bin, and the bounds of the bin.
 
     Parameters
@@ -106,7 +106,7 @@ def mean_losses(counts: BinnedCounts) -> tuple[Floats, Floats, Floats, Floats]:
     return mean, np.sqrt(np.maximum(square - mean**2, 0) / (rows + 2)), least, most
 
 
-def _losses(counts: BinnedCounts) -> LossSums:
+def _losses(counts: Counts) -> LossSums:
     if counts.losses is None:
         raise ValueError(
             "the Brier score needs the sums of losses, which these counts lack: a file of release 0.1.0 is part of "
@@ -116,7 +116,7 @@ def _losses(counts: BinnedCounts) -> LossSums:
 
 
 def joint_brier_scores(
-    counts: Sequence[BinnedCounts], pairs: Mapping[tuple[int, int], PairedCounts], n_draws: int, *, rng: Any = None
+    counts: Sequence[Counts], pairs: Mapping[tuple[int, int], PairedCounts], n_draws: int, *, rng: Any = None
 ) -> Floats | None:
     r"""Joint draws of the Brier scores of several classifiers on the same rows.
 
@@ -165,7 +165,7 @@ def joint_brier_scores(
 
 
 def _covariance(
-    counts: Sequence[BinnedCounts], mean: Floats, pairs: Mapping[tuple[int, int], PairedCounts]
+    counts: Sequence[Counts], mean: Floats, pairs: Mapping[tuple[int, int], PairedCounts]
 ) -> tuple[Floats, list[int]]:
     """Covariance of losses over rows; and for each classifier the first one with exactly the same losses."""
     variance = [
@@ -192,7 +192,7 @@ def _difference(pair: PairedCounts) -> LossSums:
     return pair.loss_difference
 
 
-def _observed(counts: BinnedCounts) -> float:
+def _observed(counts: Counts) -> float:
     return float(_losses(counts).total.sum() / counts.weight.sum())
 
 

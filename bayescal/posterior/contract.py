@@ -4,14 +4,14 @@ from typing import Any, Protocol, runtime_checkable
 
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
 
 
 class Posterior(Protocol):
     """A posterior of the bins given counts: a small record of the counts and the prior, that can be sampled."""
 
     @property
-    def counts(self) -> BinnedCounts:
+    def counts(self) -> Counts:
         """The counts."""
 
     @property

@@ -14,7 +14,7 @@ from bayescal.posterior.truncated_normal import (
     truncated_normal_moments,
     truncated_normal_rule,
 )
-from bayescal.stats.binned import BinnedCounts, require_counts
+from bayescal.stats.contract import Counts, require_counts
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class DirichletPosterior:
         Prior standard deviation of a bin's mean confidence, and that of a confidence around it, in bin widths.
     """
 
-    counts: BinnedCounts
+    counts: Counts
     alpha: Floats
     prior: str
     formula: str
@@ -222,7 +222,7 @@ def _original_weight(mass: Floats, accuracy: Floats) -> Floats:
 
 
 def dirichlet_posterior(
-    counts: BinnedCounts,
+    counts: Counts,
     *,
     alpha: str | ArrayLike | None = None,
     formula: str = "corrected",

@@ -20,7 +20,7 @@ from bayescal.results.comparable import values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations, Floats
 from bayescal.results.remarks import of_several, remarks_of
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +62,7 @@ class ClasswiseEvaluation(Evaluations):
     """
 
     classes: tuple[Any, ...]
-    counts: tuple[BinnedCounts, ...]
+    counts: tuple[Counts, ...]
     by_class: Draws
     null_by_class: Draws
     model: str

@@ -17,7 +17,7 @@ from bayescal.posterior.shrinkage.draws import ShrinkageDraws
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.results import wording
 from bayescal.results.remarks import remarks_of
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +51,7 @@ class Evaluation(_render.Presented):
         Seed of `reference`.
     """
 
-    counts: BinnedCounts
+    counts: Counts
     posterior: Posterior
     bins: BinDraws
     null_bins: BinDraws | None

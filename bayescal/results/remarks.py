@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
 
 #: Share of rows in bins of mean confidence near 0 or 1, and how near; effective rows per bin, and effective rows: from
 #: which an interval rests mostly on the prior.
@@ -15,7 +15,7 @@ ROUNDING = 1e-9
 NAMED = 3
 
 
-def remarks_of(counts: BinnedCounts, model: str) -> tuple[str, ...]:
+def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
     """Collect the remarks on one result.
 
     Parameters
@@ -73,7 +73,7 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + more
 
 
-def _saturated(counts: BinnedCounts) -> str | None:
+def _saturated(counts: Counts) -> str | None:
     occupied = counts.occupied
     mean = counts.mean_confidence[occupied]
     near = np.minimum(mean, 1 - mean) < NEAR
@@ -85,7 +85,7 @@ def _saturated(counts: BinnedCounts) -> str | None:
     )
 
 
-def _many_bins(counts: BinnedCounts) -> str | None:
+def _many_bins(counts: Counts) -> str | None:
     bins = int(counts.occupied.sum())
     if counts.effective_rows >= ROWS_PER_BIN * bins or bins < 2:
         return None
@@ -95,7 +95,7 @@ def _many_bins(counts: BinnedCounts) -> str | None:
     )
 
 
-def _few_rows(counts: BinnedCounts) -> str | None:
+def _few_rows(counts: Counts) -> str | None:
     if counts.effective_rows >= ROWS:
         return None
     return f"With fewer than {ROWS} effective rows the interval depends mostly on the prior."

@@ -10,7 +10,7 @@ from bayescal.draws import Draws
 from bayescal.estimands.estimand import EVENTS
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.posterior.shrinkage.prior import WORDS
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
 
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
 #: P(ECE < this) closes every specification.
@@ -70,7 +70,7 @@ def specification(question: str, ece: Draws, null: Draws | None) -> str:
     return f"{question}: {with_interval(ece, d)}, {chance}P(< {SMALL_ECE:g}) {small}"
 
 
-def question(asked: str, counts: Sequence[BinnedCounts], model: str, prior: str) -> str:
+def question(asked: str, counts: Sequence[Counts], model: str, prior: str) -> str:
     """Describe the evaluation: target, bins, rows and model; of several problems on the same rows."""
     first = counts[0]
     weighted = f" (weighted, worth {first.effective_rows:.0f})" if first.weighted else ""
@@ -78,7 +78,7 @@ def question(asked: str, counts: Sequence[BinnedCounts], model: str, prior: str)
     return f"{asked}, {_bins(counts)}, N = {first.n_rows}{weighted}, {said}"
 
 
-def _bins(counts: Sequence[BinnedCounts]) -> str:
+def _bins(counts: Sequence[Counts]) -> str:
     """The bins of all problems; where they differ, how many there are at least and at most."""
     first = counts[0].bins
     if all(c.bins == first for c in counts):

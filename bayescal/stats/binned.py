@@ -432,15 +432,6 @@ class BinnedCounts:
         return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target, losses)
 
 
-def require_counts(counts: Any, name: str = "counts") -> None:
-    """Refuse what is not `BinnedCounts`, with a hint at how to make them."""
-    if not isinstance(counts, BinnedCounts):
-        raise TypeError(
-            f"`{name}` must be BinnedCounts, not {type(counts).__name__}; "
-            "make them with `BinnedCounts.from_arrays(outcome, confidence)`, or use `evaluate`."
-        )
-
-
 def _ratio(top: Floats, bottom: Floats) -> Floats:
     """Divide, with NaN where there is nothing to divide by."""
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)

@@ -12,8 +12,9 @@ from bayescal.data import times
 from bayescal.data.groups import Groups
 from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, Window
-from bayescal.stats.binned import BinnedCounts, require_counts
+from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.contract import require_counts
 from bayescal.stats.stored import LOSSES, bins_document, bins_from_document, sums_document, sums_from_document
 
 Ints = NDArray[np.int64]

@@ -26,7 +26,7 @@ from bayescal import _checks
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.posterior.shrinkage.prior import EXACT, NAMES, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
-from bayescal.stats.binned import BinnedCounts, require_counts
+from bayescal.stats.contract import Counts, require_counts
 from bayescal.verify.pymc_sub_models import DIM, BinRows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
 from bayescal.verify.studies.truncation import TRUNCATIONS
 
@@ -39,7 +39,7 @@ SMALLEST_LOG = -690.0
 
 
 def dirichlet_model(
-    counts: BinnedCounts,
+    counts: Counts,
     alpha: str | ArrayLike | None = None,
     *,
     truncation: str = "mean",
@@ -50,7 +50,7 @@ def dirichlet_model(
 
     Parameters
     ----------
-    counts : BinnedCounts
+    counts : Counts
         Counts; empty counts give the prior.
     alpha, formula, bin_variance
         As for `bayescal.dirichlet_posterior`.
@@ -125,7 +125,7 @@ def dirichlet_model(
 
 
 def shrinkage_model(
-    counts: BinnedCounts,
+    counts: Counts,
     sub_model: str | None = None,
     *,
     with_calibrated: bool = False,
@@ -136,7 +136,7 @@ def shrinkage_model(
 
     Parameters
     ----------
-    counts : BinnedCounts
+    counts : Counts
         Counts; empty counts give the prior.
     sub_model : str, optional
         A name of `bayescal.ShrinkagePosterior.probabilities`, as in ``"sparse"``; by default all that take
@@ -197,12 +197,12 @@ def shrinkage_model(
     return _shrinkage(counts, sub_model, with_calibrated, log_ratio, prior)
 
 
-def calibrated_model(counts: BinnedCounts, **prior: Any) -> pm.Model:
+def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
     """Write exact calibration in PyMC: every accuracy is the mean confidence, and only the masses are unknown.
 
     Parameters
     ----------
-    counts : BinnedCounts
+    counts : Counts
         Counts.
     **prior
         Constants of the prior, as for `bayescal.shrinkage_posterior`.
@@ -222,7 +222,7 @@ def calibrated_model(counts: BinnedCounts, **prior: Any) -> pm.Model:
 
 
 def _shrinkage(
-    counts: BinnedCounts, sub_model: str | None, with_calibrated: bool, log_ratio: float, options: Mapping[str, Any]
+    counts: Counts, sub_model: str | None, with_calibrated: bool, log_ratio: float, options: Mapping[str, Any]
 ) -> pm.Model:
     require_counts(counts)
     _checks.known_keywords("`shrinkage_model`", options, shrinkage_posterior)
@@ -299,7 +299,7 @@ def _log_weights(prior: ShrinkagePrior, with_calibrated: bool, log_ratio: float)
     return {name: float(w) for name, w in weight.items()}
 
 
-def _effective(counts: BinnedCounts) -> tuple[Floats, Floats, Floats]:
+def _effective(counts: Counts) -> tuple[Floats, Floats, Floats]:
     """Rows and positives of each bin, and the rows that masses rest on: effective numbers, where there are weights."""
     n = counts.effective_n
     return n, np.minimum(counts.effective_k, n), counts.effective_rows * counts.share

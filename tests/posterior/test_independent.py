@@ -20,7 +20,7 @@ from bayescal.posterior.beta_binomial import absolute_gap
 from bayescal.posterior.shrinkage import model as shrinkage
 from bayescal.posterior.shrinkage import sub_model
 from bayescal.posterior.shrinkage.gap_moments import ece_moments
-from bayescal.posterior.shrinkage.independent import cells, integrated
+from bayescal.posterior.shrinkage.independent import cells, integrated, moments
 from bayescal.posterior.shrinkage.independent.drift import DriftingBins
 from bayescal.posterior.shrinkage.independent.integrated import COARSE, FINE, _sparsest
 from bayescal.posterior.shrinkage.model import SamplerWarning, ShrinkagePosterior
@@ -317,19 +317,19 @@ def test_exact_calibration_and_the_bayes_factor():
 def test_halving_every_step_moves_nothing(n_rows, temperature):
     """By more than a tenth of the Monte Carlo error of 4000 draws."""
     posterior = shrinkage_posterior(simulated(n_rows, temperature=temperature, seed=n_rows))
-    moments, probabilities, off = [], [], []
+    of_ece, probabilities, off = [], [], []
     for resolution in (COARSE, FINE):
         bins, models = posterior._independent._integrate(resolution)
         evidence = {name: model.log_evidence for name, model in models.items()}
         p = posterior_probabilities(posterior.prior_options.families, evidence)
         mass = posterior.mass_parameters[posterior.counts.occupied]
         sums = [moments.gap_sums(bins, model, mass) for model in models.values()]
-        moments.append(ece_moments(list(p.values()), sums, mass.sum()))
+        of_ece.append(ece_moments(list(p.values()), sums, mass.sum()))
         probabilities.append(np.array(list(p.values())))
         off.append(sum(p[name] * moments.off_probability(bins, model) for name, model in models.items()))
     for one, two in (probabilities, off):
         assert np.all(np.abs(one - two) < 0.1 * np.sqrt(two * (1 - two) / 4000) + 1e-7)
-    (mean, sd), (fine_mean, fine_sd) = moments
+    (mean, sd), (fine_mean, fine_sd) = of_ece
     assert abs(mean - fine_mean) < 0.1 * fine_sd / np.sqrt(4000)
     assert abs(sd - fine_sd) < 0.1 * fine_sd / np.sqrt(2 * 4000)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal.posterior.shrinkage.noise import crowded_ends
 from bayescal.posterior.shrinkage.saturated import is_saturated
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -26,7 +26,7 @@ class BinsInUse:
         Whether saturated bins have a model of their own.
     """
 
-    counts: BinnedCounts
+    counts: Counts
     apart: bool
 
     @cached_property

@@ -34,7 +34,7 @@ from bayescal.posterior.shrinkage.saturated import SaturatedBins
 from bayescal.posterior.shrinkage.segments import Segments
 from bayescal.posterior.shrinkage.sub_model import PARAMETERS, Exact, SubModel
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarning
-from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.contract import Counts
 
 Floats = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ class ShrinkagePosterior:
         Constants of the prior.
     """
 
-    counts: BinnedCounts
+    counts: Counts
     prior_options: ShrinkagePrior
 
     @property
@@ -322,7 +322,7 @@ class ShrinkagePosterior:
 
 
 def shrinkage_posterior(
-    counts: BinnedCounts,
+    counts: Counts,
     *,
     intercept_sd: float = 0.5,
     log_slope_sd: float = 0.5,

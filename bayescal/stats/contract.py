@@ -1,0 +1,104 @@
+"""The protocol of counts: everything that posteriors, estimands and results ask for."""
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.stats.bins import Bins
+from bayescal.stats.losses import LossSums
+
+Floats = NDArray[np.float64]
+
+
+@runtime_checkable
+class Counts(Protocol):
+    """Counts of one binary problem by bin: a frozen record, whose sum with another is the counts of all their rows.
+
+    `BinnedCounts` is the one that the package makes from rows. Other records, such as counts of clustered or censored
+    rows, need these members; arrays have shape (n_bins,).
+    """
+
+    @property
+    def bins(self) -> Bins:
+        """Edges of the bins."""
+
+    @property
+    def target(self) -> str:
+        """Question: ``"event"``, ``"top-label"`` or ``"confidence"``."""
+
+    @property
+    def n(self) -> NDArray[Any]:
+        """Rows per bin."""
+
+    @property
+    def k(self) -> NDArray[Any]:
+        """Rows with outcome 1 per bin."""
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all bins."""
+
+    @property
+    def weight(self) -> NDArray[Any]:
+        """Total weight of the rows per bin: their number, if rows have no weights."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights other than 1."""
+
+    @property
+    def occupied(self) -> NDArray[np.bool_]:
+        """Bins with positive weight."""
+
+    @property
+    def accuracy(self) -> Floats:
+        """Observed share of outcome 1 per bin; NaN in empty bins."""
+
+    @property
+    def mean_confidence(self) -> Floats:
+        """Mean confidence per bin; NaN in empty bins."""
+
+    @property
+    def share(self) -> Floats:
+        """Share of all rows, or of all weight, per bin."""
+
+    @property
+    def effective_n(self) -> Floats:
+        """Effective number of rows per bin: the evidence that posteriors use."""
+
+    @property
+    def effective_k(self) -> Floats:
+        """Effective number of rows with outcome 1 per bin."""
+
+    @property
+    def effective_rows(self) -> float:
+        """Effective number of rows of all bins."""
+
+    @property
+    def losses(self) -> LossSums | None:
+        """Sums of squared errors, which the Brier score needs; None if they were not counted."""
+
+    def __add__(self, other: Any, /) -> "Counts":
+        """Return the counts of the rows of both."""
+
+
+def require_counts(counts: Any, name: str = "counts") -> None:
+    """Refuse a value that does not satisfy `Counts`.
+
+    Raises
+    ------
+    TypeError
+        With a hint at how to make `BinnedCounts`, or, for a record that satisfies most of `Counts`, with the members
+        that it lacks.
+    """
+    if isinstance(counts, Counts):
+        return
+    needed = sorted(member for member in Counts.__protocol_attrs__ if not member.startswith("_"))  # type: ignore[attr-defined]
+    missing = [member for member in needed if not hasattr(type(counts), member) and not hasattr(counts, member)]
+    if len(missing) < len(needed) / 2:
+        raise TypeError(f"`{name}` is a {type(counts).__name__}, which lacks {', '.join(missing)}; see `Counts`.")
+    raise TypeError(
+        f"`{name}` must be BinnedCounts, not {type(counts).__name__}; "
+        "make them with `BinnedCounts.from_arrays(outcome, confidence)`, or use `evaluate`."
+    )
