@@ -2,6 +2,8 @@
 
 import ast
 import functools
+import itertools
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -121,6 +123,30 @@ def test_every_file_has_a_layer():
     layers = {layer_of(Path(p).parts[0].removesuffix(".py")) for p in FILES if p != "__init__.py"}
     assert layers == set(MAY_IMPORT) == set(AT_MODULE_TOP)
     assert {p.removesuffix(".py") for p in FILES if p.startswith("_") and not p.startswith("__")} < SUPPORT
+
+
+def test_the_page_names_every_file():
+    """docs/architecture.md shows the tree; files of datasets are data, and each folder has an `__init__.py`."""
+    page = (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+    tree = page.split("```")[1]
+    missing = [p for p in FILES if Path(p).name != "__init__.py" and not _named(tree, Path(p))]
+    assert missing == []
+
+
+def _named(tree, path):
+    """Whether a file stands in the tree below its folder; folders of wrong samplers are named as a whole."""
+    if path.parts[:2] == ("verify", "mistakes"):
+        return True
+    lines = tree.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.strip().startswith("bayescal/"))
+    indent = 0
+    for folder in path.parts[:-1]:
+        indent += 2
+        start = next(i for i in range(start, len(lines)) if lines[i].startswith(" " * indent + f"{folder}/"))
+    inside = [
+        line for line in itertools.takewhile(lambda line: line.startswith(" " * (indent + 2)), lines[start + 1 :])
+    ]
+    return any(re.search(rf"(^| ){re.escape(path.name)}\b", line) for line in inside)
 
 
 def test_the_house_has_few_floors():

@@ -19,7 +19,12 @@ class Posterior(Protocol):
         """The prior in words, for printing; empty where the model's name says it all."""
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
-        """Independent draws of the bins, on axis 0."""
+        """Independent draws of all bins, on axis 0; empty bins have mass 0."""
+
+
+@runtime_checkable
+class HasMoments(Protocol):
+    """A posterior whose moments of the ECE are computed without random numbers."""
 
     def ece_mean(self) -> float:
         """Posterior mean of the ECE, without random numbers."""

@@ -106,4 +106,5 @@ def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
         "accuracy_low": ends[0],
         "accuracy_high": ends[1],
     }
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
