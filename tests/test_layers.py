@@ -143,9 +143,7 @@ def _named(tree, path):
     for folder in path.parts[:-1]:
         indent += 2
         start = next(i for i in range(start, len(lines)) if lines[i].startswith(" " * indent + f"{folder}/"))
-    inside = [
-        line for line in itertools.takewhile(lambda line: line.startswith(" " * (indent + 2)), lines[start + 1 :])
-    ]
+    inside = list(itertools.takewhile(lambda line: line.startswith(" " * (indent + 2)), lines[start + 1 :]))
     return any(re.search(rf"(^| ){re.escape(path.name)}\b", line) for line in inside)
 
 
