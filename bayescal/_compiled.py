@@ -3,14 +3,9 @@
 Every sum is taken in the order in which the numpy loops take it, so that both give the same bits.
 """
 
-from collections.abc import Callable
-from contextlib import suppress
-from hashlib import sha256
-from pathlib import Path
-from typing import Any
-
-import numba
 import numpy as np
+
+from bayescal._jit import compiled
 
 #: Rows whose bins are found (by vector instructions) before they are added.
 BLOCK = 2048
@@ -20,60 +15,7 @@ TILE = 256
 FIELDS = 6
 
 
-def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Compile at the first call, and keep the result on disk where that is possible."""
-
-    def compiled(function: Callable[..., Any]) -> Any:
-        known = {"error_model": "numpy", "nogil": True, **options}
-        try:
-            made = numba.njit(cache=True, **known)(function)
-            _seal(made._cache._cache_file)
-            _forgive(made._cache)
-        # no folder for the cache can be written to; or there is none, as where numba is switched off
-        except (RuntimeError, AttributeError):
-            return numba.njit(**known)(function)
-        return made
-
-    return compiled
-
-
-def _seal(files: Any) -> None:
-    """Append a digest to cache files and verify it on loading: damaged machine code could return wrong numbers."""
-    dump, load = files._dump, files._load_data
-
-    def dump_with_digest(content: Any) -> bytes:
-        data: bytes = dump(content)
-        return data + sha256(data).digest()  # unpickling ignores trailing bytes
-
-    def load_if_whole(name: str) -> Any:
-        data = Path(files._data_path(name)).read_bytes()
-        if sha256(data[:-32]).digest() != data[-32:]:
-            raise ValueError(f"'{name}' is damaged.")
-        return load(name)
-
-    files._dump, files._load_data = dump_with_digest, load_if_whole
-
-
-def _forgive(cache: Any) -> None:
-    """Recompile if cache files are damaged or unreadable; continue without a cache if the disk is full."""
-    load, save = cache.load_overload, cache.save_overload
-
-    def load_or_begin_anew(*arguments: Any) -> Any:
-        try:
-            return load(*arguments)
-        except Exception:  # a damaged pickle can raise almost any exception
-            with suppress(OSError):
-                cache.flush()
-            return None
-
-    def save_if_possible(*arguments: Any) -> None:
-        with suppress(Exception):  # a full disk, or an index that can be neither read nor replaced
-            save(*arguments)
-
-    cache.load_overload, cache.save_overload = load_or_begin_anew, save_if_possible
-
-
-@_compiled()
+@compiled()
 def _in_range(confidence):
     """NaN fails both comparisons. No early return: that would stop vector instructions."""
     bad = False
@@ -82,7 +24,7 @@ def _in_range(confidence):
     return not bad
 
 
-@_compiled()
+@compiled()
 def _by_product(confidence, index, deviation, scale, sure):
     """floor(c M), which is the bin but for rounding, and how far c M is from its middle.
 
@@ -98,7 +40,7 @@ def _by_product(confidence, index, deviation, scale, sure):
     return not unsure
 
 
-@_compiled()
+@compiled()
 def _by_product_at_the_ends(confidence, index, deviation, scale, sure):
     """The same with care for 0 and 1, where confidences pile up: these edges have a bin on one side only."""
     last = np.int32(scale) - np.int32(1)
@@ -112,7 +54,7 @@ def _by_product_at_the_ends(confidence, index, deviation, scale, sure):
     return not unsure
 
 
-@_compiled()
+@compiled()
 def _by_comparison(confidence, index, deviation, edges, scale):
     """The same, compared with the nearest edge."""
     last = np.int64(scale) - 1
@@ -124,7 +66,7 @@ def _by_comparison(confidence, index, deviation, edges, scale):
         index[j], deviation[j] = i, scaled - i - 0.5
 
 
-@_compiled()
+@compiled()
 def _by_table(confidence, index, deviation, edges, middle, table):
     """Edges of any kind: a grid of 2^g cells says between which bins to search; c 2^g is exact."""
     cells = np.float64(len(table) - 2)
@@ -141,7 +83,7 @@ def _by_table(confidence, index, deviation, edges, middle, table):
         index[j], deviation[j] = low, np.float64(c) - middle[low]
 
 
-@_compiled()
+@compiled()
 def _place(confidence, index, deviation, edges, middle, scale, sure, table):
     """Bin of each confidence and its distance from the middle; False if a confidence is not in [0, 1]."""
     if scale > 0:
@@ -158,7 +100,7 @@ def _place(confidence, index, deviation, edges, middle, scale, sure, table):
     return True
 
 
-@_compiled()
+@compiled()
 def _add(cell, deviation, confidence, outcome, sums):
     """Add a block of unweighted rows to `sums`."""
     for j in range(len(deviation)):
@@ -172,7 +114,7 @@ def _add(cell, deviation, confidence, outcome, sums):
         sums[k + np.uint64(3)] += loss * loss
 
 
-@_compiled()
+@compiled()
 def _add_weighted(cell, deviation, confidence, outcome, weight, sums):
     """Add a block of weighted rows to `sums`; the largest weight, or NaN if one is not allowed."""
     heaviest = 0.0
@@ -195,7 +137,7 @@ def _add_weighted(cell, deviation, confidence, outcome, weight, sums):
     return heaviest
 
 
-@_compiled()
+@compiled()
 def _cells(outcome, index, lane, size, fields):
     """Find the place of each row in the sums; return False if an outcome is neither 0 nor 1."""
     bad = False
@@ -205,7 +147,7 @@ def _cells(outcome, index, lane, size, fields):
     return not bad
 
 
-@_compiled()
+@compiled()
 def _collect(sums, total, lanes, fields):
     """Add the lanes to one another, and to the total."""
     for cell in range(len(total)):
@@ -216,7 +158,7 @@ def _collect(sums, total, lanes, fields):
             total[cell, field] += part
 
 
-@_compiled()
+@compiled()
 def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lanes, chunk):
     """Sums over rows, shape (2 M, 6): rows, w d, w d^2, w l^2, w, w^2 by outcome and bin; and the largest weight.
 
@@ -252,7 +194,7 @@ def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lan
     return total, heaviest
 
 
-@_compiled(fastmath={"reassoc", "nsz"})
+@compiled(fastmath={"reassoc", "nsz"})
 def top_label(matrix, label, confidence, correct, columns, tolerance):
     """Largest entry of each row, and whether the first such column is the label; False if a value is not allowed.
 
@@ -297,7 +239,7 @@ def top_label(matrix, label, confidence, correct, columns, tolerance):
     return True
 
 
-@_compiled(fastmath={"reassoc", "nsz"})
+@compiled(fastmath={"reassoc", "nsz"})
 def top_of_many(matrix, bits, label, confidence, correct, one, tolerance):
     """The same for many columns, in vector instructions along a row.
 
@@ -324,7 +266,7 @@ def top_of_many(matrix, bits, label, confidence, correct, one, tolerance):
     return True
 
 
-@_compiled(fastmath={"reassoc", "nsz"})
+@compiled(fastmath={"reassoc", "nsz"})
 def _sum(values):
     total = 0.0
     for j in range(len(values)):
@@ -332,7 +274,7 @@ def _sum(values):
     return total
 
 
-@_compiled()
+@compiled()
 def _add_to_classes(confidence, label, weight, index, deviation, sums):
     """Add a block of rows to `sums`, shape (K, 2, M, 6); the largest weight, or NaN if something is not allowed."""
     classes, _, size, _ = sums.shape
@@ -361,7 +303,7 @@ def _add_to_classes(confidence, label, weight, index, deviation, sums):
     return heaviest
 
 
-@_compiled()
+@compiled()
 def add_classes(matrix, label, weight, edges, middle, scale, sure, table, chunk, tolerance):
     """Sums over rows for every column of a matrix in C order, shape (K, 2 M, 6); the second value as in `add_rows`."""
     rows, classes = matrix.shape

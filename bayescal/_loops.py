@@ -48,9 +48,7 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
     With "auto" a loop is compiled once numpy has spent `WORTH` seconds on it in this process, this call included: who
     counts a thousand rows never waits for a compiler, and who counts a stream does so once.
     """
-    choice = os.environ.get("BAYESCAL_COMPILE", "auto")
-    if choice not in CHOICES:
-        raise ValueError(f"the environment variable BAYESCAL_COMPILE must be one of {CHOICES}, not {choice!r}.")
+    choice = _choice()
     given = [column for column in columns if column is not None]
     if choice == "never" or not all(map(_known_to_numba, given)):
         return None
@@ -60,7 +58,41 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
         return None
     loops = _load()
     # a debugger's switch: what is not compiled then would be a Python loop over rows
-    return None if loops is None or getattr(loops.numba.config, "DISABLE_JIT", False) else loops
+    return None if loops is None or _switched_off() else loops
+
+
+def compiles(possible: bool, pays: bool) -> bool:
+    """Return whether other loops than those over rows are compiled.
+
+    Parameters
+    ----------
+    possible : bool
+        Whether they are compiled if BAYESCAL_COMPILE is ``"always"``.
+    pays : bool
+        The same for ``"auto"``.
+
+    Returns
+    -------
+    bool
+        False if it is ``"never"`` or numba cannot be imported.
+    """
+    choice = _choice()
+    wanted = {"auto": pays, "always": possible, "never": False}[choice]
+    return wanted and _load() is not None and not _switched_off()
+
+
+def _choice() -> str:
+    choice = os.environ.get("BAYESCAL_COMPILE", "auto")
+    if choice not in CHOICES:
+        raise ValueError(f"the environment variable BAYESCAL_COMPILE must be one of {CHOICES}, not {choice!r}.")
+    return choice
+
+
+def _switched_off() -> bool:
+    """Whether numba compiles nothing, as its option for debugging asks."""
+    import numba
+
+    return bool(getattr(numba.config, "DISABLE_JIT", False))
 
 
 @cache

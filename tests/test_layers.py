@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "bayescal"
 HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas")
 
 SUPPORT = {
-    "_checks", "draws", "_arviz", "_render", "_files", "_locks", "_loops", "_compiled", "_version", "_moved",
+    "_checks", "draws", "_arviz", "_render", "_files", "_locks", "_loops", "_compiled", "_version", "_moved", "_jit",
 }  # fmt: skip
 CORE = ["data", "stats", "posterior", "estimands", "results", "analyses", "evaluate"]
 #: Layer -> layers it may import (itself included).
@@ -52,7 +52,7 @@ ONLY_HERE = {
     "verify/pymc_models.py": {"pymc", "pytensor"},
     "verify/pymc_sub_models.py": {"pymc", "pytensor"},
     "__init__.py": {"lazy_loader"},
-    "_compiled.py": {"numba"},
+    "_jit.py": {"numba"},
 }
 #: Floors of the house: the longest chain of layers in which each may import the one before.
 MOST_FLOORS = 11

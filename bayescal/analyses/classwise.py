@@ -13,6 +13,7 @@ from bayescal.draws import Draws
 from bayescal.estimands.classwise import jointly_exact
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.posterior.copula import reorder, with_common_cause
+from bayescal.posterior.many import compiled_form_pays
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
@@ -57,6 +58,7 @@ def evaluate_class_counts(
     ClasswiseEvaluation
         All classes.
     """
+    known = {**known, "compiled": compiled_form_pays(len(counts))}
     *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=len(counts) + 2))
     # a thousand classes would not fit into memory with all their bins: only the ECE of each is kept
     evaluations = (evaluate_one(c, rng=seed, **known) for c, seed in zip(counts, seeds, strict=True))
@@ -100,4 +102,4 @@ def _evaluate_class(
 
 
 def _options(known: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in known.items() if name not in ("model", "draws")}
+    return {name: value for name, value in known.items() if name not in ("model", "draws", "compiled")}

@@ -7,6 +7,7 @@ from bayescal import _checks
 from bayescal.analyses.one import MOST_DRAWN, count_rows, evaluate_one
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Predictions
+from bayescal.posterior.many import compiled_form_pays
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.bins import make_bins
 from bayescal.stats.contract import Counts, require_counts
@@ -79,10 +80,11 @@ def evaluate_groups(
     known = {"draws": draws, **known}
     # first, and with the same generator: what all rows give without groups
     whole = evaluate_one(overall, rng=rng, **known)
+    compiled = compiled_form_pays(len(labels))
     order, *seeds = (int(s) for s in rng.integers(2**63, size=len(labels) + 1))
     return GroupedEvaluation(
         groups={
-            label: evaluate_one(of_label, rng=seed, **known)
+            label: evaluate_one(of_label, rng=seed, compiled=compiled, **known)
             for label, of_label, seed in zip(labels, counts, seeds, strict=True)
         },
         overall=whole,

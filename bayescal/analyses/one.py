@@ -10,6 +10,7 @@ from bayescal.data.predictions import Columns, Predictions, TopLabels
 from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
+from bayescal.posterior.many import compiled_form
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
@@ -40,9 +41,10 @@ def evaluate_one(
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
+    compiled: bool = False,
     **options: Any,
 ) -> Evaluation:
-    """Posterior of one problem from its counts; see `bayescal.evaluate_counts`."""
+    """Posterior of one problem from its counts; see `bayescal.evaluate_counts`. `compiled`: one of many problems."""
     require_counts(counts)
     _checks.one_of("model", model, MODELS)
     _checks.known_keywords(f"`model={model!r}`", options, MODELS[model])
@@ -54,7 +56,7 @@ def evaluate_one(
         )
     # streams of their own: the null reference does not change when the model draws more or fewer numbers
     seed, for_null, for_reference = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
-    posterior = MODELS[model](counts, **options)
+    posterior = compiled_form(MODELS[model](counts, **options)) if compiled else MODELS[model](counts, **options)
     bins = posterior.sample(draws, rng=seed)
     if not all(np.isfinite(values).all() for values in (bins.mass, bins.accuracy, bins.confidence)):
         raise ArithmeticError(
@@ -64,7 +66,7 @@ def evaluate_one(
         counts=counts,
         posterior=posterior,
         bins=bins,
-        null_bins=null_bins(counts, draws, rng=for_null) if counts.occupied.any() else None,
+        null_bins=null_bins(counts, draws, rng=for_null, compiled=compiled) if counts.occupied.any() else None,
         model=model,
         bins_seed=seed,
         reference_seed=for_reference,

@@ -348,13 +348,13 @@ def test_where_numba_is_told_not_to_compile_numpy_counts(monkeypatch):
 def test_a_full_disk_is_no_reason_not_to_count(monkeypatch):
     from numba.core import caching
 
-    from bayescal import _compiled
+    from bayescal import _jit
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(caching.IndexDataCacheFile, "save", full)
-    assert _compiled._compiled()(lambda x: x + 1)(1) == 2
+    assert _jit.compiled()(lambda x: x + 1)(1) == 2
 
 
 def triple(x):
@@ -365,12 +365,12 @@ def triple(x):
 def cached(tmp_path, monkeypatch):
     """Compile a function as in a new process, with a cache on disk."""
     numba = pytest.importorskip("numba")
-    from bayescal import _compiled
+    from bayescal import _jit
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 
     def compile_and_call():
-        made = _compiled._compiled()(triple)
+        made = _jit.compiled()(triple)
         assert made(14) == 42
         return sum(made.stats.cache_hits.values())
 
@@ -411,23 +411,25 @@ def test_a_cache_that_can_be_neither_read_nor_repaired(suffix, cached, tmp_path)
 def test_no_folder_for_the_cache(tmp_path, monkeypatch):
     from numba.core import caching
 
-    from bayescal import _compiled
+    from bayescal import _jit
 
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
     for locator in caching.CompileResultCacheImpl._locator_classes:
         monkeypatch.setattr(locator, "ensure_cache_path", refuse)
-    assert _compiled._compiled()(triple)(14) == 42
+    assert _jit.compiled()(triple)(14) == 42
 
 
 def test_a_damaged_cache_of_the_package_in_a_new_process(tmp_path, monkeypatch):
     """Use a real process without a home folder."""
     numba = pytest.importorskip("numba")
-    from bayescal import _compiled
+    from bayescal import _jit
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    assert _compiled._compiled()(_compiled._in_range.py_func)(np.array([0, 1, 0]))
+    from bayescal import _compiled
+
+    assert _jit.compiled()(_compiled._in_range.py_func)(np.array([0, 1, 0]))
     code = "import numpy as np; from bayescal import _compiled; print(_compiled._in_range(np.array([0, 1, 0])))"
     environment = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_CACHE_HOME")}
     environment |= {"NUMBA_CACHE_DIR": str(tmp_path), "BAYESCAL_COMPILE": "always"}

@@ -32,7 +32,7 @@ from bayescal.posterior.shrinkage.prior import (
 )
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
 from bayescal.posterior.shrinkage.segments import Segments
-from bayescal.posterior.shrinkage.sub_model import PARAMETERS, Exact, SubModel
+from bayescal.posterior.shrinkage.sub_model import PARAMETERS, Exact, SubModel, SubModelDraws
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarning
 from bayescal.stats.contract import Counts
 
@@ -96,9 +96,8 @@ class ShrinkagePosterior:
     @cached_property
     def probabilities(self) -> dict[str, float]:
         """Posterior probability of each sub-model for the bins that are not saturated."""
-        evidence = {name: each.log_evidence for name, each in self._sub_models.items()}
-        found = posterior_probabilities(self.taking_part.families, evidence)
-        return BySubModel({name: found.get(name, 0.0) for name in self._sub_models})
+        found = posterior_probabilities(self.taking_part.families, self._evidence)
+        return BySubModel({name: found.get(name, 0.0) for name in self._evidence})
 
     @property
     def families(self) -> dict[str, dict[str, float]]:
@@ -115,7 +114,7 @@ class ShrinkagePosterior:
         inside = np.clip(confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
         exact = float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
         saturated = self._saturated.log_evidence
-        given = {name: exact + each.log_evidence + saturated for name, each in self._sub_models.items()}
+        given = {name: exact + relative + saturated for name, relative in self._evidence.items()}
         return BySubModel(given | {EXACT: exact + self._saturated.log_exact})
 
     @property
@@ -182,26 +181,34 @@ class ShrinkagePosterior:
         rng = _checks.generator(rng)
         chosen = allot(np.array(list(self.probabilities.values())), n_draws, rng)
         order = rng.permutation(n_draws)
+        rows = np.empty(n_draws, np.intp)
+        rows[order] = np.arange(n_draws)
+        drawn = self._draw_described(chosen, rows, rng)
         used, described, saturated = self._bins.used, self._bins.described, self._bins.saturated
-        shape = (n_draws, len(used))
-        confidence = self.confidence[None]
-        accuracy, mass, off = np.tile(confidence, (n_draws, 1)), np.zeros(shape), np.zeros(shape, bool)
-        parameters = {name: np.full(n_draws, value) for name, value in PARAMETERS.items()}
-        place = np.empty(n_draws, np.intp)
-        place[order] = np.arange(n_draws)
+        mass = _spread(rng.dirichlet(self.mass_parameters[used], n_draws), used, 0.0)
+        accuracy, off = _spread(drawn.accuracy, described, self.confidence), _spread(drawn.off, described, False)
+        if saturated.any():
+            accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
+        bins = BinDraws(mass, accuracy, self.confidence[None], used, mass)
+        return ShrinkageDraws(bins=bins, sub_model=chosen[order], off=off, **drawn.parameters)
+
+    def _draw_described(
+        self, chosen: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
+    ) -> SubModelDraws:
+        """Draw the bins that the sub-models describe: from sub-model ``chosen[i]`` into row ``rows[i]``."""
+        shape = (len(rows), len(self._rows[0]))
+        accuracy, off = np.empty(shape), np.zeros(shape, bool)
+        parameters = {name: np.full(len(rows), value) for name, value in PARAMETERS.items()}
         for i, name in enumerate(self.probabilities):
-            rows = place[np.flatnonzero(chosen == i)]
-            if not len(rows):
+            of_sub_model = rows[np.flatnonzero(chosen == i)]
+            if not len(of_sub_model):
                 continue
-            drawn = self._sub_models[name].draw(len(rows), rng)
+            drawn = self._sub_models[name].draw(len(of_sub_model), rng)
             drawn.warn_if_poor(name, self.probabilities[name])
-            accuracy[np.ix_(rows, described)], off[np.ix_(rows, described)] = drawn.accuracy, drawn.off
+            accuracy[of_sub_model], off[of_sub_model] = drawn.accuracy, drawn.off
             for parameter, values in drawn.parameters.items():
-                parameters[parameter][rows] = values
-        mass[:, used] = rng.dirichlet(self.mass_parameters[used], n_draws)
-        accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
-        bins = BinDraws(mass, accuracy, confidence, used, mass)
-        return ShrinkageDraws(bins=bins, sub_model=chosen[order], off=off, **parameters)
+                parameters[parameter][of_sub_model] = values
+        return SubModelDraws(accuracy, off, parameters, len(rows))
 
     def ece_mean(self) -> float:
         """Posterior mean of the ECE, by quadrature (about four digits), without random numbers."""
@@ -260,6 +267,11 @@ class ShrinkagePosterior:
         shapes = {name: array_stats.psislw(-s.log_weights)[1] for name, s in self._diagnostic_samples().items()}
         return BySubModel({name: float(k) for name, k in shapes.items()})
 
+    @cached_property
+    def _evidence(self) -> dict[str, float]:
+        """Log marginal likelihoods of the sub-models that take part, relative to exact calibration."""
+        return {name: each.log_evidence for name, each in self._sub_models.items()}
+
     @property
     def _families(self) -> dict[str, list[str]]:
         """The sub-models that take part, by family."""
@@ -269,7 +281,7 @@ class ShrinkagePosterior:
     def _within(self, family: str) -> dict[str, float]:
         """Probabilities of the sub-models of one family, given that family."""
         only = {family: self.taking_part.families[family]}
-        return posterior_probabilities(only, {name: self._sub_models[name].log_evidence for name in only[family]})
+        return posterior_probabilities(only, self._evidence)
 
     @cached_property
     def _bins(self) -> BinsInUse:
@@ -319,6 +331,16 @@ class ShrinkagePosterior:
             if isinstance(each, IndependentSubModel)
         }
         return {name: sample for name, sample in drawn.items() if sample is not None}
+
+
+def _spread(values: NDArray[Any], bins: NDArray[np.bool_], fill: Any) -> NDArray[Any]:
+    """Put values of some bins, (n_draws, n), into the columns of all; `fill` holds those of the others."""
+    if bins.all():
+        return values
+    result = np.empty((len(values), len(bins)), values.dtype)
+    result[:] = fill
+    result[:, bins] = values
+    return result
 
 
 def shrinkage_posterior(

@@ -1,0 +1,85 @@
+"""Compilation of loops by numba, with a cache on disk that is verified when it is loaded."""
+
+import inspect
+from collections.abc import Callable
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numba
+
+
+def compiled(*, folder: bool = False, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a function at its first call, and keep the result on disk where that is possible.
+
+    Parameters
+    ----------
+    folder : bool, default False
+        Whether the function calls compiled functions of other files of its folder. Then a change of any of these files
+        makes the cache invalid; numba itself looks at the file of the function only.
+    **options
+        Options of `numba.njit`.
+
+    Returns
+    -------
+    callable
+        A decorator.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        options_of_all = {"error_model": "numpy", "nogil": True, **options}
+        try:
+            made = numba.njit(cache=True, **options_of_all)(function)
+            _seal(made._cache._cache_file)
+            _forgive(made._cache)
+            if folder:
+                made._cache._cache_file._source_stamp = _stamp(Path(inspect.getfile(function)).parent)
+        # no folder for the cache can be written to; or there is none, as where numba is switched off
+        except (RuntimeError, AttributeError):
+            return numba.njit(**options_of_all)(function)
+        return made
+
+    return decorate
+
+
+def _stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
+    """Names, times and sizes of the files of a folder."""
+    files = ((file.name, file.stat()) for file in sorted(folder.glob("*.py")))
+    return tuple((name, about.st_mtime, about.st_size) for name, about in files)
+
+
+def _seal(files: Any) -> None:
+    """Append a digest to cache files and verify it on loading: damaged machine code could return wrong numbers."""
+    dump, load = files._dump, files._load_data
+
+    def dump_with_digest(content: Any) -> bytes:
+        data: bytes = dump(content)
+        return data + sha256(data).digest()  # unpickling ignores trailing bytes
+
+    def load_if_whole(name: str) -> Any:
+        data = Path(files._data_path(name)).read_bytes()
+        if sha256(data[:-32]).digest() != data[-32:]:
+            raise ValueError(f"'{name}' is damaged.")
+        return load(name)
+
+    files._dump, files._load_data = dump_with_digest, load_if_whole
+
+
+def _forgive(cache: Any) -> None:
+    """Recompile if cache files are damaged or unreadable; continue without a cache if the disk is full."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_or_begin_anew(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # a damaged pickle can raise almost any exception
+            with suppress(OSError):
+                cache.flush()
+            return None
+
+    def save_if_possible(*arguments: Any) -> None:
+        with suppress(Exception):  # a full disk, or an index that can be neither read nor replaced
+            save(*arguments)
+
+    cache.load_overload, cache.save_overload = load_or_begin_anew, save_if_possible

@@ -1,0 +1,221 @@
+"""Intercept and slope: modes, lattices, and draws of the sub-models with a smooth or a dense residual."""
+
+from math import exp, expm1, hypot, log, log1p, pi, sqrt
+
+from bayescal.posterior.shrinkage.compiled.functions import (
+    FARTHEST,
+    effective_size,
+    expit,
+    inner,
+    log_beta_binomial,
+    rise,
+    softplus,
+    systematic,
+    weights_of,
+)
+
+#: First radius of a lattice, in standard deviations, and the largest.
+RADIUS, LARGEST_RADIUS = 4.6, 20.0
+#: exp of a log slope beyond this overflows.
+LARGEST_LOG_SLOPE = 30.0
+
+
+@inner
+def centre(logit, x, a, slope):
+    """Logit of the centre of a bin; `slope` is exp(s) - 1."""
+    return min(max(logit + a + slope * x, -FARTHEST), FARTHEST)
+
+
+@inner
+def intercept(t, s, frame):
+    """The intercept in the coordinates of a frame (t0, s0, lever, sd_t, sd_s)."""
+    return t - expm1(min(max(s - frame[1], -LARGEST_LOG_SLOPE), LARGEST_LOG_SLOPE)) * frame[2]
+
+
+@inner
+def log_prior(a, s, sds):
+    """Log density of the drift."""
+    return -0.5 * ((a / sds[0]) ** 2 + (s / sds[1]) ** 2) - log(2 * pi * sds[0] * sds[1])
+
+
+@inner
+def log_smooth(p, a, s):
+    """Binomial log-likelihood of all bins, each relative to that at k / n."""
+    n, k, logit, x, best = p.n, p.k, p.logit, p.x, p.best
+    slope, total = expm1(min(s, LARGEST_LOG_SLOPE)), 0.0
+    for b in range(len(n)):
+        eta = centre(logit[b], x[b], a, slope)
+        total += k[b] * eta - n[b] * softplus(eta) - best[b]
+    return total
+
+
+@inner
+def log_dense(p, a, s, kappa, rise_n):
+    """Beta-binomial log-likelihood of all bins."""
+    n, k, logit, x, best = p.n, p.k, p.logit, p.x, p.best
+    slope, total = expm1(min(s, LARGEST_LOG_SLOPE)), 0.0
+    for b in range(len(n)):
+        eta = centre(logit[b], x[b], a, slope)
+        total += log_beta_binomial(n[b], k[b], eta, kappa, rise_n[b], best[b])
+    return total
+
+
+@inner
+def _expand(p, a, s, sds, kappa):
+    """Log posterior, gradient and information; of a quasi-likelihood where kappa > 0."""
+    precise_a, precise_s = sds[0] ** -2, sds[1] ** -2
+    n, k, logit, by = p.n, p.k, p.logit, p.x
+    slope = expm1(min(s, LARGEST_LOG_SLOPE))
+    value = -0.5 * (a * a * precise_a + s * s * precise_s)
+    by_a, by_s, aa, ab, bb = -precise_a * a, -precise_s * s, precise_a, 0.0, precise_s
+    for b in range(len(n)):
+        eta = centre(logit[b], by[b], a, slope)
+        e = exp(-abs(eta))
+        h = 1.0 / (1.0 + e) if eta >= 0 else e / (1.0 + e)
+        w = (kappa + 1.0) / (kappa + n[b]) if kappa > 0 and n[b] > 1.0 else 1.0
+        value += w * (k[b] * eta - n[b] * (max(eta, 0.0) + log1p(e)))
+        residual, info, x = w * (k[b] - n[b] * h), w * n[b] * h * (1 - h), (slope + 1.0) * by[b]
+        by_a += residual
+        by_s += residual * x
+        aa += info
+        ab += info * x
+        bb += info * x * x
+    return value, by_a, by_s, aa, ab / aa, max(bb - ab * ab / aa, precise_s * 1e-3)
+
+
+@inner
+def find_mode(p, sds, kappa, a, s):
+    """Mode of the drift by damped Fisher scoring from a guess: a frame (t0, s0, lever, sd_t, sd_s)."""
+    now = _expand(p, a, s, sds, kappa)
+    damping = 0.0
+    for _ in range(30):
+        _, by_a, by_s, info_t, lever, info_s = now
+        step_s, step_t = (by_s - lever * by_a) / (info_s * (1 + damping)), by_a / (info_t * (1 + damping))
+        settled = max(abs(step_s) * sqrt(info_s), abs(step_t) * sqrt(info_t)) < 0.1
+        if (settled and damping < 1.0) or damping > 1e12:
+            break
+        step_s, step_t = min(max(step_s, -0.7), 0.7), min(max(step_t, -1.5), 1.5)
+        step_a = step_t - expm1(step_s) * lever
+        trial = _expand(p, a + step_a, s + step_s, sds, kappa)
+        if trial[0] >= now[0] - 1e-9 * (1 + abs(now[0])):
+            a, s, now, damping = a + step_a, s + step_s, trial, damping / 4
+        else:
+            damping = max(4 * damping, 1.0)
+    return a, s, now[4], now[3] ** -0.5, now[5] ** -0.5
+
+
+@inner
+def lattice(p, sds, kappa, rise_n, frame, step, rim_share, nodes, first):
+    """Fill rows t, s, log density, radius on a disc that grows until its rim is empty; return their end, or -1."""
+    inside, radius, end, top = -1.0, RADIUS, first, -1e300
+    while True:
+        m = int(radius / step)
+        for i in range(-m, m + 1):
+            for j in range(-m, m + 1):
+                r = hypot(i * step, j * step)
+                if r <= inside or r > radius:
+                    continue
+                if end >= len(nodes):
+                    return -1
+                t, s = frame[0] + frame[3] * i * step, frame[1] + frame[4] * j * step
+                a = intercept(t, s, frame)
+                density = log_smooth(p, a, s) if kappa < 0 else log_dense(p, a, s, kappa, rise_n)
+                density += log_prior(a, s, sds)
+                nodes[end, 0], nodes[end, 1], nodes[end, 2], nodes[end, 3] = t, s, density, r
+                top = max(top, density)
+                end += 1
+        if _rim(nodes, first, end, top, radius - 0.6) < rim_share or radius > LARGEST_RADIUS:
+            return end
+        inside, radius = radius, 1.25 * radius
+
+
+@inner
+def _rim(nodes, first, end, top, radius):
+    total = rim = 0.0
+    for q in range(first, end):
+        mass = exp(nodes[q, 2] - top)
+        total += mass
+        if nodes[q, 3] > radius:
+            rim += mass
+    return rim / total
+
+
+@inner
+def draw_smooth(rng, count, rows, out, p, sds, frame, step, nodes, end, v):
+    """Draw accuracies of a smooth drift; return the effective number of draws."""
+    weight, index, intercepts, slopes = v.weight, v.index, v.one, v.two
+    accuracy, logit, x = out.accuracy, p.logit, p.x
+    weights_of(nodes, end, 2, weight)
+    systematic(rng, weight, end, count, index)
+    for q in range(count):
+        i = index[q]
+        t = nodes[i, 0] + step * frame[3] * (rng.random() - 0.5)
+        s = nodes[i, 1] + step * frame[4] * (rng.random() - 0.5)
+        a = intercept(t, s, frame)
+        intercepts[q], slopes[q] = a, s
+        weight[q] = exp(log_smooth(p, a, s) + log_prior(a, s, sds) - nodes[i, 2])
+    effective = effective_size(weight, count)
+    systematic(rng, weight, count, count, index)
+    for q in range(count):
+        a, s, r = intercepts[index[q]], slopes[index[q]], rows[q]
+        out.intercept[r], out.log_slope[r] = a, s
+        slope = expm1(min(s, LARGEST_LOG_SLOPE))
+        for b in range(len(logit)):
+            accuracy[r, b] = expit(centre(logit[b], x[b], a, slope))
+    return effective
+
+
+@inner
+def draw_dense(rng, count, rows, out, p, taus, by_tau, v):
+    """Draw accuracies with a dense residual around the confidences."""
+    weights_of(by_tau, len(taus), 0, v.weight)
+    systematic(rng, v.weight, len(taus), count, v.index)
+    for q in range(count):
+        _scatter(rng, rows[q], out, p, 0.0, 0.0, taus[v.index[q]])
+
+
+@inner
+def _scatter(rng, r, out, p, a, s, kappa):
+    """Accuracies of all bins around their centres: Beta, by conjugacy."""
+    out.intercept[r], out.log_slope[r], out.tau[r] = a, s, 1 / sqrt(1 + kappa)
+    n, k, logit, x, accuracy, off = p.n, p.k, p.logit, p.x, out.accuracy, out.off
+    slope = expm1(min(s, LARGEST_LOG_SLOPE))
+    for b in range(len(n)):
+        eta = centre(logit[b], x[b], a, slope)
+        accuracy[r, b] = beta(rng, kappa * expit(eta) + k[b], kappa * expit(-eta) + n[b] - k[b])
+        off[r, b] = True
+
+
+@inner
+def beta(rng, a, b):
+    """Draw from a Beta whose parameters may underflow."""
+    return rng.beta(max(a, 2.3e-308), max(b, 2.3e-308))
+
+
+@inner
+def draw_drifting_dense(rng, count, rows, out, p, sds, step, taus, by_tau, nodes, end, v):
+    """Draw accuracies with a dense residual around a drift; return the effective number of draws."""
+    weight, index, intercepts, slopes, kappas = v.weight, v.index, v.one, v.two, v.three
+    n, rise_n = p.n, v.of_bins
+    weights_of(nodes, end, 4, weight)
+    systematic(rng, weight, end, count, index)
+    last = -1
+    for q in range(count):
+        i = index[q]
+        j = int(nodes[i, 5])
+        if j != last:
+            for b in range(len(n)):
+                rise_n[b] = rise(taus[j], n[b])
+            last = j
+        frame = (by_tau[j, 1], by_tau[j, 2], by_tau[j, 3], by_tau[j, 4], by_tau[j, 5])
+        t = nodes[i, 0] + step * frame[3] * (rng.random() - 0.5)
+        s = nodes[i, 1] + step * frame[4] * (rng.random() - 0.5)
+        a = intercept(t, s, frame)
+        intercepts[q], slopes[q], kappas[q] = a, s, taus[j]
+        weight[q] = exp(log_dense(p, a, s, taus[j], rise_n) + log_prior(a, s, sds) - nodes[i, 2])
+    effective = effective_size(weight, count)
+    systematic(rng, weight, count, count, index)
+    for q in range(count):
+        i = index[q]
+        _scatter(rng, rows[q], out, p, intercepts[i], slopes[i], kappas[i])
+    return effective

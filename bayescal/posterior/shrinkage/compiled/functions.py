@@ -1,0 +1,153 @@
+"""Special functions, sums of exponentials and searches; and the records that the loops pass on."""
+
+from math import exp, log, log1p
+from typing import NamedTuple
+
+import numpy as np
+
+from bayescal._jit import compiled
+
+#: Logits are kept inside this, and accuracies this far away from 0 and 1.
+FARTHEST, FLOOR = 300.0, 1e-9
+#: For functions that only compiled functions call.
+inner = compiled(folder=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+#: For functions that Python calls.
+outer = compiled(folder=True, no_cfunc_wrapper=True)
+
+
+class Problem(NamedTuple):
+    """One problem: arrays of shape (n_bins,), as in `DriftingBins`.
+
+    `best` is the binomial log-likelihood at k / n, and `best_logit` the logit of k / n.
+    """
+
+    n: np.ndarray
+    k: np.ndarray
+    confidence: np.ndarray
+    logit: np.ndarray
+    x: np.ndarray
+    best: np.ndarray
+    best_logit: np.ndarray
+    crowded: np.ndarray
+
+
+@inner
+def softplus(x):
+    """log(1 + exp(x))."""
+    return max(x, 0.0) + log1p(exp(-abs(x)))
+
+
+@inner
+def expit(x):
+    """1 / (1 + exp(-x))."""
+    if x >= 0:
+        return 1.0 / (1.0 + exp(-x))
+    e = exp(x)
+    return e / (1.0 + e)
+
+
+@inner
+def add_exp(a, b):
+    """log(exp(a) + exp(b))."""
+    top = max(a, b)
+    if top == -np.inf:
+        return top
+    return top + log1p(exp(-abs(a - b)))
+
+
+@inner
+def stirling(z):
+    """Log Gamma(z) minus ((z - 1/2) log z - z + log(2 pi) / 2), for z >= 8."""
+    y = 1.0 / z
+    y2 = y * y
+    return y * (1 / 12 - y2 * (1 / 360 - y2 * (1 / 1260 - y2 / 1680)))
+
+
+@inner
+def eight_factors(x):
+    """X (x + 1) ... (x + 7)."""
+    q = x * (x + 7)
+    return q * (q + 6) * (q + 10) * (q + 12)
+
+
+@inner
+def rise(x, k):
+    """Log Gamma(x + k) - log Gamma(x), for x > 0; small arguments are moved up by 8."""
+    if k <= 0.0:
+        return 0.0
+    y = x + k
+    if x >= 8.0:
+        return (x - 0.5) * log1p(k / x) + k * log(y) - k + stirling(y) - stirling(x)
+    factors = eight_factors(x)
+    x += 8.0
+    if y < 8.0:
+        factors /= eight_factors(y)
+        y += 8.0
+    return (y - 0.5) * log(y) - (x - 0.5) * log(x) - (y - x) + stirling(y) - stirling(x) + log(factors)
+
+
+@inner
+def log_beta_binomial(n, k, eta, kappa, rise_n, best):
+    """Log-likelihood of k of n under a Beta with mean expit(eta), relative to the binomial at k / n."""
+    return rise(kappa * expit(eta), k) + rise(kappa * expit(-eta), n - k) - rise_n - best
+
+
+@inner
+def search(cumulative, low, high, value):
+    """First index in [low, high) whose cumulative weight exceeds the value; high - 1 at most."""
+    while low < high - 1:
+        middle = (low + high - 1) // 2
+        if cumulative[middle] > value:
+            high = middle + 1
+        else:
+            low = middle + 1
+    return low
+
+
+@inner
+def systematic(rng, weight, m, count, index):
+    """Indices of m weights, drawn with as little scatter as possible, in order."""
+    total = 0.0
+    for i in range(m):
+        total += weight[i]
+    u = rng.random()
+    reached, i = weight[0], 0
+    for q in range(count):
+        value = (q + u) / count * total
+        while reached < value and i < m - 1:
+            i += 1
+            reached += weight[i]
+        index[q] = i
+
+
+@inner
+def weights_of(logs, m, column, weight):
+    """Weights from a column of logs, relative to the largest."""
+    top = -np.inf
+    for i in range(m):
+        top = max(top, logs[i, column])
+    for i in range(m):
+        weight[i] = exp(logs[i, column] - top)
+
+
+@inner
+def effective_size(weight, count):
+    """Kish's effective number of weighted draws."""
+    one = two = 0.0
+    for i in range(count):
+        one += weight[i]
+        two += weight[i] * weight[i]
+    return one * one / two if two > 0 else 0.0
+
+
+@inner
+def sum_of_logs(logs, m, column):
+    """Log of the sum of the exponentials of a column."""
+    top, total = -np.inf, 0.0
+    for i in range(m):
+        top = max(top, logs[i, column])
+    if top == -np.inf:
+        return top
+    for i in range(m):
+        total += exp(logs[i, column] - top)
+    return top + log(total)

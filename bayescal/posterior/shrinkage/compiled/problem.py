@@ -1,0 +1,250 @@
+"""All sub-models of one problem: evidences, then draws."""
+
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+
+from bayescal.posterior.shrinkage.compiled import noise, offsets, segments
+from bayescal.posterior.shrinkage.compiled.drift import (
+    draw_dense,
+    draw_drifting_dense,
+    draw_smooth,
+    find_mode,
+    lattice,
+    log_dense,
+    log_prior,
+)
+from bayescal.posterior.shrinkage.compiled.functions import inner as _inner
+from bayescal.posterior.shrinkage.compiled.functions import (
+    log_beta_binomial,
+    outer,
+    rise,
+    softplus,
+    sum_of_logs,
+)
+from bayescal.posterior.shrinkage.compiled.noise import ANY, END, HALF
+from bayescal.posterior.shrinkage.compiled.sparse import (
+    adaptive,
+    draw_drifting_sparse,
+    draw_sparse,
+    log_sparse,
+)
+
+#: The sub-models in the order of evidences and draws; exact calibration comes last.
+ORDER = (
+    "logistic", "dense", "sparse", "logistic_dense", "logistic_sparse", "runs", "offset", "label_noise",
+    "label_noise_any_rate", "label_noise_ends", "exact",
+)  # fmt: skip
+#: Steps of the lattices in standard deviations; a tau whose mass is this small (minus its log) has no lattice.
+SMOOTH_STEP, DENSE_STEP, NEGLIGIBLE = 0.5, 1.25, 9.0
+#: Shares of the mass at the rims of the lattices; tolerance of the adaptive integration.
+SMOOTH_RIM, DENSE_RIM, TOLERANCE, HOPELESS = 1e-4, 2e-3, 1e-3, 12.5
+#: Cells of the grids of noise.
+MOST_HALF, MOST_ANY = 180, 1500
+
+
+class Drift(NamedTuple):
+    """Rules and tables of the family of independent bins.
+
+    `by_tau` has a row per tau of a dense residual: log mass without drift, frame of the drift.
+    """
+
+    sds: tuple
+    kappa: np.ndarray
+    log_weight: np.ndarray
+    rise_n: np.ndarray
+    by_tau: np.ndarray
+    smooth: np.ndarray
+    dense: np.ndarray
+    sparse: np.ndarray
+    rule: tuple
+
+
+class Noise(NamedTuple):
+    """Grids of the sub-models of noise."""
+
+    half: np.ndarray
+    any_rate: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    spare: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """Room for one entry per draw or node, and per bin."""
+
+    weight: np.ndarray
+    index: np.ndarray
+    one: np.ndarray
+    two: np.ndarray
+    three: np.ndarray
+    of_bins: np.ndarray
+
+
+class Found(NamedTuple):
+    """Results of the integration that draws need: ends of nodes, cells and widths of grids."""
+
+    frame: tuple
+    smooth: int
+    dense: int
+    sparse: int
+    unfinished: float
+    cells: int
+    middle: int
+    low: float
+    high: float
+    half: tuple
+    any_rate: tuple
+    ends: tuple
+
+
+class Out(NamedTuple):
+    """Draws, by row."""
+
+    accuracy: np.ndarray
+    off: np.ndarray
+    intercept: np.ndarray
+    log_slope: np.ndarray
+    tau: np.ndarray
+    rho: np.ndarray
+    amount: np.ndarray
+    noise: np.ndarray
+    noise_rate: np.ndarray
+
+
+@_inner
+def _still(p, drift, slab, log_evidence):
+    """Evidences without drift."""
+    for q in range(len(drift.kappa)):
+        total = drift.log_weight[q]
+        for b in range(len(p.n)):
+            kappa, rise_n = drift.kappa[q], drift.rise_n[q, b]
+            total += log_beta_binomial(p.n[b], p.k[b], p.logit[b], kappa, rise_n, p.best[b])
+        drift.by_tau[q, 0] = total
+    log_evidence[1] = sum_of_logs(drift.by_tau, len(drift.kappa), 0)
+    log_evidence[2] = log_sparse(p, 0.0, 0.0, slab)
+
+
+@_inner
+def _dense(p, drift, frame):
+    """Fill the lattices of a dense residual with drift; return the end of the nodes, or -1."""
+    a, s, end, top = frame[0], frame[1], 0, -np.inf
+    count = len(drift.kappa)
+    guess = np.empty(count)
+    for q in range(count):
+        frame = find_mode(p, drift.sds, drift.kappa[q], a, s)
+        a, s = frame[0], frame[1]
+        drift.by_tau[q, 1:] = frame
+        height = log_dense(p, a, s, drift.kappa[q], drift.rise_n[q]) + log_prior(a, s, drift.sds)
+        guess[q] = height + drift.log_weight[q] + log(frame[3] * frame[4])
+        top = max(top, guess[q])
+    for q in range(count):
+        if guess[q] < top - NEGLIGIBLE:
+            continue
+        row = drift.by_tau[q]
+        frame = (row[1], row[2], row[3], row[4], row[5])
+        kappa, rise_n, begin = drift.kappa[q], drift.rise_n[q], end
+        end = lattice(p, drift.sds, kappa, rise_n, frame, DENSE_STEP, DENSE_RIM, drift.dense, begin)
+        if end < 0:
+            return -1
+        area = log(DENSE_STEP**2 * frame[3] * frame[4])
+        for i in range(begin, end):
+            drift.dense[i, 4], drift.dense[i, 5] = drift.dense[i, 2] + drift.log_weight[q] + area, q
+    return end
+
+
+@outer
+def integrate(p, drift, slab, runs, amounts, grids):
+    """Log evidences relative to exact calibration, in `ORDER`, and what draws need; ends are -1 if room is short."""
+    log_evidence = np.zeros(len(ORDER))
+    exact = 0.0
+    for b in range(len(p.n)):
+        exact += p.k[b] * p.logit[b] - p.n[b] * softplus(p.logit[b]) - p.best[b]
+        for q in range(len(slab.kappa)):
+            slab.rise_n[b, q] = rise(slab.kappa[q], p.n[b])
+        for q in range(len(drift.kappa)):
+            drift.rise_n[q, b] = rise(drift.kappa[q], p.n[b])
+    slab.log_slab[:] = np.nan
+    frame = find_mode(p, drift.sds, -1.0, 0.0, 0.0)
+    smooth = lattice(p, drift.sds, -1.0, drift.rise_n[0], frame, SMOOTH_STEP, SMOOTH_RIM, drift.smooth, 0)
+    log_evidence[0] = sum_of_logs(drift.smooth, smooth, 2) + log(SMOOTH_STEP**2 * frame[3] * frame[4])
+    _still(p, drift, slab, log_evidence)
+    dense = _dense(p, drift, frame)
+    log_evidence[3] = sum_of_logs(drift.dense, dense, 4)
+    floor = log_evidence[:4].max() - HOPELESS
+    sparse, unfinished = adaptive(p, drift.sds, frame, slab, drift.rule, TOLERANCE, floor, drift.sparse)
+    log_evidence[4] = sum_of_logs(drift.sparse, sparse, 7)
+    log_evidence[:5] -= exact
+    log_evidence[5], cells, middle = segments.evidence(p, runs)
+    log_evidence[6], low, high = offsets.evidence(p, amounts)
+    log_evidence[7], m, width = noise.evidence(HALF, p, 0, grids.half, grids.spare, MOST_HALF)
+    log_evidence[8], m_any, width_any = noise.evidence(ANY, p, 0, grids.any_rate, grids.spare, MOST_ANY)
+    first = (0.0, 0, 1.0)
+    last = (0.0, 0, 1.0)
+    end = len(p.n) - 1
+    if p.crowded[0]:
+        first = noise.evidence(END, p, 0, grids.first, grids.spare, MOST_HALF)
+    if end > 0 and p.crowded[end]:
+        last = noise.evidence(END, p, end, grids.last, grids.spare, MOST_HALF)
+    log_evidence[9] = first[0] + last[0]
+    ends = (first[1], first[2], last[1], last[2])
+    found = Found(
+        frame, smooth, dense, sparse, unfinished, cells, middle, low, high, (m, width), (m_any, width_any), ends
+    )
+    return log_evidence, found
+
+
+@outer
+def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, found, v, out):
+    """Fill the draws of each sub-model, `counts` in number, into the rows of `order`; return effective numbers."""
+    effective, at = counts.astype(np.float64), 0
+    for z in range(len(counts)):
+        count = counts[z]
+        rows = order[at : at + count]
+        at += count
+        if count == 0:
+            continue
+        if z == 0:
+            effective[z] = draw_smooth(
+                rng, count, rows, out, p, drift.sds, found.frame, SMOOTH_STEP, drift.smooth, found.smooth, v
+            )
+        elif z == 1:
+            draw_dense(rng, count, rows, out, p, drift.kappa, drift.by_tau, v)
+        elif z == 2:
+            for q in range(count):
+                draw_sparse(rng, rows[q], 0.0, 0.0, False, out, p, slab)
+        elif z == 3:
+            effective[z] = draw_drifting_dense(
+                rng, count, rows, out, p, drift.sds, DENSE_STEP, drift.kappa, drift.by_tau, drift.dense, found.dense, v
+            )
+        elif z == 4:
+            effective[z] = draw_drifting_sparse(
+                rng, count, rows, out, p, drift.sds, found.frame, slab, drift.sparse, found.sparse, v
+            )
+        else:
+            effective[z] = _draw_others(rng, z, count, rows, p, runs, amounts, grids, found, v, out)
+    return effective
+
+
+@_inner
+def _draw_others(rng, z, count, rows, p, runs, amounts, grids, found, v, out):
+    """Draw from a sub-model of another family."""
+    if z == 5:
+        segments.draw(rng, count, rows, out, p, found.cells, found.middle, runs)
+    elif z == 6:
+        offsets.draw(rng, count, rows, out, p, amounts, found.low, found.high)
+    elif z == 7:
+        return noise.draw(rng, count, rows, out, HALF, p, grids.half, found.half[0], found.half[1], v)
+    elif z == 8:
+        return noise.draw(rng, count, rows, out, ANY, p, grids.any_rate, found.any_rate[0], found.any_rate[1], v)
+    else:
+        for q in range(count):
+            out.accuracy[rows[q]] = p.confidence
+        if z == 9:
+            end = len(p.n) - 1
+            if found.ends[0] > 0:
+                noise.draw_end(rng, count, rows, out, p, 0, grids.first, found.ends[0], found.ends[1], v)
+            if found.ends[2] > 0:
+                noise.draw_end(rng, count, rows, out, p, end, grids.last, found.ends[2], found.ends[3], v)
+    return float(count)

@@ -1,0 +1,335 @@
+"""A few bins off: likelihoods of bins that are off, from a table filled on demand; adaptive integration; draws."""
+
+from math import asinh, ceil, exp, expm1, log, log2, sinh, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE, beta, centre, intercept, log_prior
+from bayescal.posterior.shrinkage.compiled.functions import (
+    FARTHEST,
+    add_exp,
+    effective_size,
+    expit,
+    inner,
+    log_beta_binomial,
+    search,
+    softplus,
+    systematic,
+    weights_of,
+)
+
+#: As in `cells`: first cells end at so many standard deviations; reach of the prior; bounds that may hide a mode.
+FIRST_CELL, REACH, HIDDEN, BY_CHANCE = 3.0, 6.0, 14.0, 2.0
+MOST_ROUNDS, MOST_CELLS = 80, 3000
+
+
+class Slab(NamedTuple):
+    """Likelihoods of bins that are off, at nodes equidistant in asinh(distance from the peak / scale).
+
+    `log_slab` is NaN where it has not been needed yet; `by_tau` holds cumulative weights of tau there. `product` has an
+    entry per rho, `eta` and `odds` one per bin.
+    """
+
+    rho: np.ndarray
+    kappa: np.ndarray
+    log_weight: np.ndarray
+    rise_n: np.ndarray
+    peak: np.ndarray
+    scale: np.ndarray
+    step: float
+    half: int
+    log_slab: np.ndarray
+    by_tau: np.ndarray
+    product: np.ndarray
+    eta: np.ndarray
+    odds: np.ndarray
+
+
+@inner
+def _fill(b, i, p, slab):
+    """Integrate over tau at one node."""
+    eta = slab.peak[b] + slab.scale[b] * sinh(slab.step * (i - slab.half))
+    eta = min(max(eta, -FARTHEST), FARTHEST)
+    weights, top, total = slab.by_tau[b, i], -np.inf, 0.0
+    n, k, best, kappa, log_weight, rise_n = p.n[b], p.k[b], p.best[b], slab.kappa, slab.log_weight, slab.rise_n[b]
+    for q in range(len(kappa)):
+        weights[q] = log_weight[q] + log_beta_binomial(n, k, eta, kappa[q], rise_n[q], best)
+        top = max(top, weights[q])
+    for q in range(len(kappa)):
+        total += exp(weights[q] - top)
+        weights[q] = total
+    for q in range(len(kappa)):
+        weights[q] /= total
+    slab.log_slab[b, i] = top + log(total)
+
+
+@inner
+def _place(eta, peak, scale, slab):
+    place = asinh((eta - peak) / scale) / slab.step + slab.half
+    return min(max(place, 1.0), 2.0 * slab.half - 2.001)
+
+
+@inner
+def _cubic(f, c, x):
+    """The cubic through the values at c - 1, ..., c + 2, at c + x."""
+    outside = (x + 1) * (x - 2)
+    return (
+        -x * (x - 1) * (x - 2) / 6 * f[c - 1]
+        + outside * (x - 1) / 2 * f[c]
+        - outside * x / 2 * f[c + 1]
+        + (x + 1) * x * (x - 1) / 6 * f[c + 2]
+    )
+
+
+@inner
+def _product(p, slab):
+    """Log-likelihood of all bins at the logits of the record, rho integrated out; leaves odds and products there."""
+    n, k, best, rho = p.n, p.k, p.best, slab.rho
+    peak, scale, table, product, etas, odds = slab.peak, slab.scale, slab.log_slab, slab.product, slab.eta, slab.odds
+    product[:] = 1.0
+    top = 0.0
+    for b in range(len(n)):
+        eta = etas[b]
+        place = _place(eta, peak[b], scale[b], slab)
+        c = int(place)
+        off = _cubic(table[b], c, place - c)
+        if np.isnan(off):  # a node has not been needed yet
+            for i in range(c - 1, c + 3):
+                if np.isnan(table[b, i]):
+                    _fill(b, i, p, slab)
+            off = _cubic(table[b], c, place - c)
+        on = k[b] * eta - n[b] * softplus(eta) - best[b]
+        odds[b] = off - on
+        r = exp(-abs(off - on))
+        for j in range(len(rho)):
+            product[j] *= (1 - rho[j]) * r + rho[j] if off > on else (1 - rho[j]) + rho[j] * r
+        top += max(on, off)
+    return top + _average(product)
+
+
+@inner
+def _average(product):
+    """Log of the average of the products over rho."""
+    total = -np.inf
+    for j in range(len(product)):
+        if product[j] > 0:
+            total = add_exp(total, log(product[j]))
+    return total - log(len(product))
+
+
+@inner
+def log_sparse(p, a, s, slab):
+    """Log-likelihood of all bins given the drift; leaves products, logits and odds in the record."""
+    logit, x, eta = p.logit, p.x, slab.eta
+    slope = expm1(min(s, LARGEST_LOG_SLOPE))
+    for b in range(len(logit)):
+        eta[b] = centre(logit[b], x[b], a, slope)
+    return _product(p, slab)
+
+
+@inner
+def _bound(p, sds, frame, cell, slab):
+    """Upper bound of the log mass of a cell: every bin, and the prior, at its own best point."""
+    low_t, high_t, low_s, high_s = cell
+    logit, x, best_logit, eta = p.logit, p.x, p.best_logit, slab.eta
+    first, second = expm1(min(low_s, LARGEST_LOG_SLOPE)), expm1(min(high_s, LARGEST_LOG_SLOPE))
+    one, two = intercept(0.0, low_s, frame), intercept(0.0, high_s, frame)
+    for b in range(len(logit)):
+        e, f = centre(logit[b], x[b], one, first), centre(logit[b], x[b], two, second)
+        best = min(max(best_logit[b], min(e, f) + low_t), max(e, f) + high_t)
+        eta[b] = min(max(best, -FARTHEST), FARTHEST)
+    a, s = min(max(0.0, low_t + min(one, two)), high_t + max(one, two)), min(max(0.0, low_s), high_s)
+    return _product(p, slab) + log_prior(a, s, sds) + log((high_t - low_t) * (high_s - low_s))
+
+
+@inner
+def _graded(middle, sd, low, high, edges):
+    """Edges of cells that grow with their distance from the middle; return their number."""
+    edges[0] = low
+    m, most = 1, ceil(log2((high - low) / sd))
+    for i in range(2 * most + 1):
+        away = 0.0 if i == most else 2.0 ** (most - 1 - i if i < most else i - most - 1)
+        edge = middle + FIRST_CELL * sd * (away if i > most else -away)
+        if low < edge < high:
+            edges[m] = edge
+            m += 1
+    edges[m] = high
+    return m + 1
+
+
+@inner
+def _first_cells(sds, frame, cells):
+    """Cover the prior; return the number of cells."""
+    reach_t, reach_s = REACH * sds[0], REACH * sds[1]
+    one, two, three = intercept(0.0, -reach_s, frame), intercept(0.0, 0.0, frame), intercept(0.0, reach_s, frame)
+    t, s = np.empty(200), np.empty(200)
+    low, high = -max(one, two, three) - reach_t, -min(one, two, three) + reach_t
+    many, count = _graded(frame[0], frame[3], low, high, t), 0
+    for j in range(_graded(frame[1], frame[4], -reach_s, reach_s, s) - 1):
+        for i in range(many - 1):
+            cells[count] = (t[i], t[i + 1], s[j], s[j + 1])
+            count += 1
+    return count
+
+
+@inner
+def _integrate(p, sds, frame, cell, slab, rule, values):
+    """Log mass of a cell, and the relative errors of the rule along t and s; fills the log density at the nodes."""
+    places, weights, last = rule
+    low_t, high_t, low_s, high_s = cell
+    order, top = len(places), -np.inf
+    for j in range(order):
+        s = low_s + (high_s - low_s) / 2 * (1 + places[j])
+        for i in range(order):
+            a = intercept(low_t + (high_t - low_t) / 2 * (1 + places[i]), s, frame)
+            values[i, j] = log_sparse(p, a, s, slab) + log_prior(a, s, sds)
+            top = max(top, values[i, j])
+    mean = rough_t = rough_s = rougher_t = rougher_s = 0.0
+    for i in range(order):
+        along_t = along_s = 0.0
+        for j in range(order):
+            along_t += exp(values[i, j] - top) * weights[j] / 2
+            along_s += exp(values[j, i] - top) * weights[j] / 2
+        mean += along_t * weights[i] / 2
+        rough_t += along_t * weights[i] * last[i, 0]
+        rougher_t += along_t * weights[i] * last[i, 1]
+        rough_s += along_s * weights[i] * last[i, 0]
+        rougher_s += along_s * weights[i] * last[i, 1]
+    error_t = 0.01 * min((abs(rough_t) + abs(rougher_t)) / mean, 10.0) ** 2
+    error_s = 0.01 * min((abs(rough_s) + abs(rougher_s)) / mean, 10.0) ** 2
+    return log(mean) + top + log((high_t - low_t) * (high_s - low_s)), error_t, error_s
+
+
+@inner
+def _keep(cell, rule, values, nodes, end):
+    """Append the nodes of a cell: t, s, low t, low s, widths, log density, log mass; return their end, or -1."""
+    places, weights, _ = rule
+    low_t, high_t, low_s, high_s = cell
+    half_t, half_s = (high_t - low_t) / 2, (high_s - low_s) / 2
+    if end + len(places) ** 2 > len(nodes):
+        return -1
+    at_s = low_s
+    for j in range(len(places)):
+        at_t = low_t
+        for i in range(len(places)):
+            width_t, width_s = half_t * weights[i], half_s * weights[j]
+            t, s = low_t + half_t * (1 + places[i]), low_s + half_s * (1 + places[j])
+            density = values[i, j]
+            nodes[end] = (t, s, at_t, at_s, width_t, width_s, density, density + log(width_t * width_s))
+            at_t += width_t
+            end += 1
+        at_s += half_s * weights[j]
+    return end
+
+
+@inner
+def _halve(cell, along_t, cells, m):
+    low_t, high_t, low_s, high_s = cell
+    middle_t, middle_s = (low_t + high_t) / 2, (low_s + high_s) / 2
+    cells[m] = (low_t, middle_t, low_s, high_s) if along_t else (low_t, high_t, low_s, middle_s)
+    cells[m + 1] = (middle_t, high_t, low_s, high_s) if along_t else (low_t, high_t, middle_s, high_s)
+
+
+@inner
+def _relevant(p, sds, frame, cells, count, slab, bounds, least, excess):
+    """Keep the cells whose bounds are high enough; return their number."""
+    top = -np.inf
+    for c in range(count):
+        bounds[c] = _bound(p, sds, frame, (cells[c, 0], cells[c, 1], cells[c, 2], cells[c, 3]), slab)
+        top = max(top, bounds[c])
+    least, m = min(least, top - excess) if excess > 0 else least, 0
+    for c in range(count):
+        if bounds[c] > least:
+            cells[m], bounds[m] = cells[c], bounds[c]
+            m += 1
+    return m
+
+
+@inner
+def adaptive(p, sds, frame, slab, rule, tolerance, floor, nodes):
+    """Integrate over the drift as `cells.adaptive_nodes`; return the end of nodes or -1, and the unresolved share."""
+    order, room = len(rule[0]), 2 * MOST_CELLS + 4000
+    cells, halves, bounds = np.empty((room, 4)), np.empty((room, 4)), np.empty(room)
+    log_mass, error_t, error_s = np.empty(room), np.empty(room), np.empty(room)
+    values = np.empty((room, order, order))
+    count, excess = _first_cells(sds, frame, cells), max(HIDDEN, BY_CHANCE * sqrt(len(p.n)))
+    total = log_sparse(p, frame[0], frame[1], slab) + log_prior(frame[0], frame[1], sds) + log(frame[3] * frame[4])
+    total, end, seen, unfinished = max(floor, total), 0, 0, 0.0
+    for _ in range(MOST_ROUNDS):
+        least = total + log(tolerance)
+        count = _relevant(p, sds, frame, cells, count, slab, bounds, least, excess if end == 0 else 0.0)
+        if count == 0:
+            break
+        for c in range(count):
+            cell = (cells[c, 0], cells[c, 1], cells[c, 2], cells[c, 3])
+            log_mass[c], error_t[c], error_s[c] = _integrate(p, sds, frame, cell, slab, rule, values[c])
+        total, seen, m = max(total, _log_sum(log_mass, count)), seen + count, 0
+        for c in range(count):
+            cell = (cells[c, 0], cells[c, 1], cells[c, 2], cells[c, 3])
+            hidden, share = bounds[c] - log_mass[c] > excess, exp(log_mass[c] - total)
+            split = hidden or share * max(error_t[c], error_s[c]) > tolerance
+            if split and seen > MOST_CELLS:
+                unfinished, split = unfinished + share, False
+            if split:
+                wide_t = (cell[1] - cell[0]) / frame[3] > (cell[3] - cell[2]) / frame[4]
+                _halve(cell, wide_t if hidden else error_t[c] > error_s[c], halves, m)
+                m += 2
+            else:
+                end = _keep(cell, rule, values[c], nodes, end)
+                if end < 0:
+                    return -1, 1.0
+        count = m
+        cells[:count] = halves[:count]
+    return end, unfinished
+
+
+@inner
+def _log_sum(values, count):
+    total = -np.inf
+    for c in range(count):
+        total = add_exp(total, values[c])
+    return total
+
+
+@inner
+def draw_sparse(rng, r, a, s, drifting, out, p, slab):
+    """Draw rho, the bins that are off, their tau and their accuracies, given the drift."""
+    log_sparse(p, a, s, slab)
+    n, k, confidence, accuracy, off = p.n, p.k, p.confidence, out.accuracy, out.off
+    rhos, product, etas, odds, kappas = slab.rho, slab.product, slab.eta, slab.odds, slab.kappa
+    value, j, reached = rng.random() * product.sum(), 0, product[0]
+    while reached <= value and j < len(rhos) - 1:
+        j += 1
+        reached += product[j]
+    out.intercept[r], out.log_slope[r], out.rho[r] = a, s, rhos[j]
+    prior = log(rhos[j] / (1 - rhos[j]))
+    for b in range(len(n)):
+        eta = etas[b]
+        if rng.random() < expit(prior + odds[b]):
+            place = _place(eta, slab.peak[b], slab.scale[b], slab)
+            c = int(place) + (rng.random() < place - int(place))  # between two nodes, either by its distance
+            kappa = kappas[search(slab.by_tau[b, c], 0, len(kappas), rng.random())]
+            accuracy[r, b] = beta(rng, kappa * expit(eta) + k[b], kappa * expit(-eta) + n[b] - k[b])
+            off[r, b] = True
+        else:
+            accuracy[r, b] = expit(eta) if drifting else confidence[b]
+
+
+@inner
+def draw_drifting_sparse(rng, count, rows, out, p, sds, frame, slab, nodes, end, v):
+    """Draw accuracies when a few bins are off a drift; return the effective number of draws."""
+    weight, index, intercepts, slopes = v.weight, v.index, v.one, v.two
+    weights_of(nodes, end, 7, weight)
+    systematic(rng, weight, end, count, index)
+    for q in range(count):
+        i = index[q]
+        t, s = nodes[i, 2] + nodes[i, 4] * rng.random(), nodes[i, 3] + nodes[i, 5] * rng.random()
+        a = intercept(t, s, frame)
+        intercepts[q], slopes[q] = a, s
+        weight[q] = exp(log_sparse(p, a, s, slab) + log_prior(a, s, sds) - nodes[i, 6])
+    effective = effective_size(weight, count)
+    systematic(rng, weight, count, count, index)
+    for q in range(count):
+        draw_sparse(rng, rows[q], intercepts[index[q]], slopes[index[q]], True, out, p, slab)
+    return effective

@@ -1,0 +1,241 @@
+"""The shrinkage posterior in compiled form, for many problems: some milliseconds per problem."""
+
+import threading
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erf
+
+from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE
+from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem
+from bayescal.posterior.shrinkage.compiled.offsets import Offsets
+from bayescal.posterior.shrinkage.compiled.problem import ORDER, Drift, Found, Noise, Out, Scratch, draw, integrate
+from bayescal.posterior.shrinkage.compiled.segments import Runs
+from bayescal.posterior.shrinkage.compiled.sparse import Slab
+from bayescal.posterior.shrinkage.independent.drift import PRIOR_REACH, DriftingBins
+from bayescal.posterior.shrinkage.independent.slab import tau_rule
+from bayescal.posterior.shrinkage.model import ShrinkagePosterior
+from bayescal.posterior.shrinkage.offsets import OFFSET_PRIOR
+from bayescal.posterior.shrinkage.prior import ShrinkagePrior
+from bayescal.posterior.shrinkage.segments import SEGMENT_PRIOR
+from bayescal.posterior.shrinkage.sub_model import PARAMETERS, SubModelDraws
+
+Floats = NDArray[np.float64]
+
+#: With more bins than this the tables of the compiled form would need too much memory.
+MOST_BINS = 40
+#: Steps in log tau of a dense residual and of bins that are off; step between nodes of the table of bins that are off.
+DENSE_TAU, SPARSE_TAU, TABLE = 0.4, 0.6, 0.35
+#: Nodes along each side of a cell.
+RULE = 5
+#: Nodes of the table on each side; room for nodes, cells and grids.
+HALF, SMOOTH, DENSE, SPARSE, CELLS, PLACES, AMOUNTS, ROUNDS, GRID = 60, 4000, 20_000, 60_000, 3000, 60, 32, 4, 7000
+
+
+class NoRoomError(Exception):
+    """A problem needs more room than the compiled form has; it must be solved in the other form."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledShrinkagePosterior(ShrinkagePosterior):
+    """The shrinkage posterior, with evidences and draws from compiled loops.
+
+    They agree with those of `ShrinkagePosterior` to the Monte Carlo error of thousands of draws. Moments and
+    probabilities of bins being off are those of `ShrinkagePosterior`, given the probabilities of the sub-models.
+    """
+
+    @cached_property
+    def _compiled(self) -> "CompiledProblem | None":
+        """The integrated problem; None if it does not fit, or the sub-models describe no bin with rows."""
+        n, k, confidence = (np.ascontiguousarray(values) for values in self._rows)
+        if not len(n) or not n.any() or len(n) > MOST_BINS:
+            return None
+        try:
+            return CompiledProblem(n, k, confidence, self.crowded[self._bins.described], self.prior_options)
+        except NoRoomError:
+            return None
+
+    @cached_property
+    def _evidence(self) -> dict[str, float]:
+        if self._compiled is None:
+            return super()._evidence
+        return {name: self._compiled.log_evidence[name] for name in self.taking_part.names}
+
+    def _draw_described(
+        self, chosen: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
+    ) -> SubModelDraws:
+        if self._compiled is None:
+            return super()._draw_described(chosen, rows, rng)
+        names = list(self.probabilities)
+        number = np.bincount(chosen, minlength=len(names))
+        # the loops take the sub-models in their own order
+        places = sorted(range(len(names)), key=lambda i: ORDER.index(names[i]))
+        order = rows[np.concatenate([np.flatnonzero(chosen == i) for i in places])]
+        drawn, effective = self._compiled.draw(dict(zip(names, number.tolist(), strict=True)), order, rng)
+        for i, name in enumerate(names):
+            unfinished = self._compiled.found.unfinished if name == "logistic_sparse" else 0.0
+            of_sub_model = SubModelDraws(drawn.accuracy[: number[i]], drawn.off[:0], {}, effective[name], unfinished)
+            if number[i]:
+                of_sub_model.warn_if_poor(name, self.probabilities[name])
+        return drawn
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
+
+
+class CompiledProblem:
+    """One problem, integrated: evidences of all sub-models, and draws.
+
+    Parameters
+    ----------
+    n, k, confidence : ndarray, shape (n_bins,)
+        (Effective) rows, positives and mean confidences of the bins that the sub-models describe.
+    crowded : ndarray of bool, shape (n_bins,)
+        Bins with label noise at the ends.
+    prior : ShrinkagePrior
+        Constants.
+
+    Raises
+    ------
+    NoRoomError
+        If a table or a list of nodes does not fit.
+    """
+
+    def __init__(
+        self, n: Floats, k: Floats, confidence: Floats, crowded: NDArray[np.bool_], prior: ShrinkagePrior
+    ) -> None:
+        if len(n) > MOST_BINS:
+            raise NoRoomError
+        self.prior = prior
+        bins = DriftingBins(n, k, confidence, prior.intercept_sd, prior.log_slope_sd)
+        share = np.divide(k, n, out=np.zeros_like(n), where=n > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.nan_to_num(k * np.log(share)) + np.nan_to_num((n - k) * np.log1p(-share))
+        self.problem = Problem(n, k, confidence, bins.logit, bins.x, best, bins.best_logit, crowded)
+        self.bucket = int(np.ceil(2 * np.log2(max(float(n.max()), 4.0))))
+        log_evidence, self.found = self._integrate(_room(len(n)))
+        self.log_evidence: dict[str, float] = dict(zip(ORDER, log_evidence.tolist(), strict=True))
+
+    def _integrate(self, room: "_Room") -> tuple[Floats, Found]:
+        """Fill the tables."""
+        room.owner = None
+        tables = room.tables(self.problem, self.prior, self.bucket)
+        log_evidence, found = integrate(self.problem, *tables)
+        if min(found.smooth, found.dense, found.sparse, found.cells) < 0:
+            raise NoRoomError
+        room.owner = self
+        return log_evidence, found
+
+    def draw(
+        self, number: dict[str, int], rows: NDArray[np.intp], rng: np.random.Generator
+    ) -> tuple[SubModelDraws, dict[str, float]]:
+        """Draw from each sub-model as often as `number` says, into `rows`, and return effective numbers of draws."""
+        room = _room(len(self.problem.n))
+        if room.owner is not self:  # another problem has used the tables since
+            self._integrate(room)
+        shape = (len(rows), len(self.problem.n))
+        parameters = {name: np.full(len(rows), value) for name, value in PARAMETERS.items()}
+        arrays = {name: values for name, values in parameters.items() if name != "slope"}
+        out = Out(np.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
+        each = np.array([number.get(name, 0) for name in ORDER])
+        tables = room.tables(self.problem, self.prior, self.bucket)
+        effective = draw(rng, each, rows, self.problem, *tables, self.found, room.scratch(len(rows)), out)
+        parameters["slope"] = np.exp(out.log_slope)
+        drawn = SubModelDraws(out.accuracy, out.off, parameters, float(effective.sum()))
+        return drawn, dict(zip(ORDER, effective.tolist(), strict=True))
+
+
+@lru_cache(maxsize=256)
+def _tau_rules(bucket: int, scale: float, shape: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Kappa and log weight of a dense residual and of bins that are off; the largest bin has 2^(bucket / 2) rows."""
+    largest = 2.0 ** (bucket / 2)
+    sparse, dense = tau_rule(largest, SPARSE_TAU, shape), tau_rule(max(largest, scale**-2), DENSE_TAU)
+    with np.errstate(divide="ignore"):
+        density = -0.5 * (dense.tau / scale) ** 2 - np.log(scale * np.sqrt(np.pi / 2) * erf(1 / (scale * np.sqrt(2))))
+        log_weight = dense.log_weight + density
+    keep = log_weight > log_weight.max() - 60
+    return dense.kappa[keep], log_weight[keep], sparse.kappa, sparse.log_weight
+
+
+@lru_cache(maxsize=1)
+def _cell_rule() -> tuple[Floats, Floats, Floats]:
+    """Gauss-Legendre nodes and weights, and what gives the last two Legendre coefficients."""
+    places, weights = np.polynomial.legendre.leggauss(RULE)
+    last = np.polynomial.legendre.legvander(places, RULE - 1)[:, -2:] * (np.arange(RULE)[-2:] + 0.5)
+    return places, weights, np.ascontiguousarray(last)
+
+
+class _Room:
+    """Tables for problems with one number of bins, used again by one problem after another in a thread."""
+
+    def __init__(self, bins: int) -> None:
+        self.owner: CompiledProblem | None = None
+        self.bins = bins
+        self.smooth, self.dense, self.sparse = np.empty((SMOOTH, 4)), np.empty((DENSE, 6)), np.empty((SPARSE, 8))
+        ends, changes, amounts = bins + 1, len(SEGMENT_PRIOR.changes), (AMOUNTS, bins)
+        ratios = len(OFFSET_PRIOR.rho)
+        self.runs = Runs(
+            np.array(SEGMENT_PRIOR.changes), SEGMENT_PRIOR.off, SEGMENT_PRIOR.shape, SEGMENT_PRIOR.largest_scale,
+            np.empty(PLACES), np.empty(PLACES), np.empty(CELLS), np.empty(CELLS), np.empty(CELLS),
+            np.empty((ends, CELLS)), np.empty((ends, ends)), np.empty((changes, ends, ends)),
+            np.empty((changes, ends)), np.empty((changes, ends, ends)), np.empty((ends, ends, CELLS)),
+            np.empty((ends, ends), bool),
+        )  # fmt: skip
+        self.amounts = Offsets(
+            OFFSET_PRIOR.least, OFFSET_PRIOR.largest, np.array(OFFSET_PRIOR.rho), ROUNDS, np.empty(amounts),
+            np.empty(amounts), np.empty((AMOUNTS, ratios)), np.empty(AMOUNTS * ratios),
+        )  # fmt: skip
+        grids = [np.empty((GRID, 3)) for _ in range(4)]
+        self.noise = Noise(grids[0], grids[1], grids[2], grids[3], np.empty((GRID, 2)))
+        self.by_bin = np.empty((3, bins))
+        self.of_slab: dict[int, tuple[Floats, ...]] = {}
+
+    def tables(self, p: Problem, prior: ShrinkagePrior, bucket: int) -> tuple[Any, ...]:
+        """Tables for one problem; their contents stay until the next problem."""
+        kappa, log_weight, off_kappa, off_weight = _tau_rules(bucket, prior.dense_scale, prior.sparse_shape)
+        bins, taus = self.bins, len(off_kappa)
+        if taus not in self.of_slab:
+            nodes = 2 * HALF + 1
+            self.of_slab[taus] = np.empty((bins, taus)), np.empty((bins, nodes)), np.empty((bins, nodes, taus))
+        rise_n, log_slab, by_tau = self.of_slab[taus]
+        share = (p.k + 0.5) / (p.n + 1)
+        peak, scale = np.log(share) - np.log1p(-share), 1 / np.sqrt(p.n * share * (1 - share) + 0.25)
+        reach = np.expm1(min(PRIOR_REACH * prior.log_slope_sd, LARGEST_LOG_SLOPE)) * np.abs(p.x)
+        farthest = float(np.max(np.abs(p.logit) + reach) + PRIOR_REACH * prior.intercept_sd)
+        half = int(np.arcsinh(np.max((min(farthest, FARTHEST) + np.abs(peak)) / scale)) / TABLE) + 4
+        if half > HALF:
+            raise NoRoomError
+        key = -1 - len(kappa)
+        if key not in self.of_slab:
+            self.of_slab[key] = np.empty((len(kappa), bins)), np.empty((len(kappa), 6))
+        dense_rise, dense_rows = self.of_slab[key]
+        drift = Drift(
+            (prior.intercept_sd, prior.log_slope_sd), kappa, log_weight, dense_rise, dense_rows, self.smooth,
+            self.dense, self.sparse, _cell_rule(),
+        )  # fmt: skip
+        slab = Slab(
+            np.array(prior.rho), off_kappa, off_weight, rise_n, peak, scale, TABLE, half, log_slab, by_tau,
+            np.empty(len(prior.rho)), *self.by_bin[:2],
+        )  # fmt: skip
+        return drift, slab, self.runs, self.amounts, self.noise
+
+    def scratch(self, count: int) -> Scratch:
+        """Room for draws."""
+        room = max(count, SPARSE)
+        one, two, three = np.empty((3, count))
+        return Scratch(np.empty(room), np.empty(count, np.intp), one, two, three, self.by_bin[2])
+
+
+_rooms = threading.local()
+
+
+def _room(bins: int) -> _Room:
+    if not hasattr(_rooms, "by_bins"):
+        _rooms.by_bins = {}
+    if bins not in _rooms.by_bins:
+        _rooms.by_bins[bins] = _Room(bins)
+    room: _Room = _rooms.by_bins[bins]
+    return room
