@@ -1,0 +1,252 @@
+"""The compiled form of the shrinkage posterior against the other form, quadrature and exact distributions.
+
+Statistical tests have fixed seeds; each bound is exceeded by chance with a probability below 1e-4.
+"""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bayescal import BinnedCounts, evaluate, evaluate_counts, shrinkage_posterior
+from bayescal.analyses.classwise import evaluate_class_counts
+from bayescal.analyses.one import evaluate_one
+from bayescal.estimands.errors import ece
+from bayescal.estimands.plug_in import null_bins
+from bayescal.posterior import many
+from bayescal.posterior.many import compiled_form, compiled_form_pays
+from bayescal.posterior.shrinkage import many as module
+from bayescal.posterior.shrinkage.sub_model import SamplerWarning
+
+pytest.importorskip("numba")
+DRAWS = 20_000
+
+
+def counts_of(kind, n_rows, bins=15, seed=1):
+    """Counts of one kind of data."""
+    rng = np.random.default_rng([seed, n_rows])
+    p = {
+        "flat": lambda: rng.random(n_rows),
+        "crowded": lambda: rng.beta(0.05, 1.5, n_rows),
+        "top": lambda: 0.5 + 0.5 * rng.beta(4.0, 1.0, n_rows),
+        "saturated": lambda: np.where(rng.random(n_rows) < 0.4, np.round(rng.random(n_rows)), rng.random(n_rows)),
+    }[kind]()
+    logit = np.log(np.clip(p, 1e-12, 1)) - np.log1p(-np.clip(p, 0, 1 - 1e-12))
+    truth = 1 / (1 + np.exp(-(logit * rng.uniform(0.7, 1.2) + 0.2 * rng.normal())))
+    return BinnedCounts.from_arrays((rng.random(n_rows) < truth).astype(int), p, bins=bins)
+
+
+def both(counts, **options):
+    posterior = shrinkage_posterior(counts, **options)
+    return posterior, compiled_form(posterior)
+
+
+KINDS = ("flat", "crowded", "top", "saturated")
+
+
+@pytest.mark.parametrize("n_rows", [1, 20, 300, 5000, 100_000, 3_000_000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_probabilities_of_sub_models_agree(kind, n_rows):
+    """To a fifth of the Monte Carlo error of 4000 draws of a probability of 1/2."""
+    one, other = both(counts_of(kind, n_rows))
+    assert (other._compiled is None) == one.all_saturated
+    assert list(other.probabilities) == list(one.probabilities)
+    for name, probability in one.probabilities.items():
+        assert other.probabilities[name] == pytest.approx(probability, abs=0.0016), name
+    assert other.log_bayes_factor == pytest.approx(one.log_bayes_factor, abs=0.01)
+    assert other.p_calibrated == pytest.approx(one.p_calibrated, abs=0.0016)
+
+
+@pytest.mark.parametrize("bins", [1, 2, 5, 40])
+def test_probabilities_agree_with_any_number_of_bins(bins):
+    one, other = both(counts_of("flat", 800, bins))
+    for name, probability in one.probabilities.items():
+        assert other.probabilities[name] == pytest.approx(probability, abs=0.0016), name
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"intercept_sd": 2.0, "log_slope_sd": 0.1},
+        {"dense_scale": 0.7, "sparse_shape": 1.0},
+        {"rho": 0.2, "sub_model_weights": (1, 0, 2, 1, 1)},
+        {"sub_models": ["shared", "label_noise"]},
+        {"sub_models": ["logistic_sparse"]},
+    ],
+)
+def test_probabilities_agree_under_other_priors(options):
+    one, other = both(counts_of("flat", 500), **options)
+    assert other.probabilities == pytest.approx(one.probabilities, abs=0.002)
+
+
+@pytest.mark.parametrize("name", ["logistic", "dense", "sparse", "logistic_dense", "logistic_sparse", "runs", "offset",
+                                  "label_noise", "label_noise_any_rate", "label_noise_ends", "exact"])  # fmt: skip
+def test_draws_of_each_sub_model_have_the_same_distribution(name):
+    """Accuracies bin by bin and parameters, by two-sample tests; moments of the ECE by quadrature."""
+    counts = counts_of("crowded", 400, bins=6)
+    one, other = both(counts, sub_models=[name])
+    assert one.crowded.any()
+    first, second = one.sample_all(DRAWS, rng=1), other.sample_all(DRAWS, rng=2)
+    tests = [
+        stats.ks_2samp(first.bins.accuracy[:, b], second.bins.accuracy[:, b]).pvalue
+        for b in np.flatnonzero(counts.occupied)
+    ]
+    for parameter in ("intercept", "slope", "rho", "amount", "noise", "noise_rate"):
+        values = [getattr(drawn, parameter) for drawn in (first, second)]
+        assert np.array_equal(*(np.isnan(v) for v in values)), parameter
+        if not np.isnan(values[0]).any():
+            tests.append(stats.ks_2samp(*values).pvalue)
+    assert min(tests) * len(tests) > 1e-5, (name, tests)
+    off = [drawn.off.mean(axis=0) for drawn in (first, second)]
+    assert np.all(np.abs(off[0] - off[1]) < 4.5 * np.sqrt(0.5 / DRAWS) + 0.002)
+    errors = ece(second.bins).values
+    assert errors.mean() == pytest.approx(one.ece_mean(), abs=4.5 * errors.std() / np.sqrt(DRAWS) + 1e-6)
+    assert errors.std() == pytest.approx(one.ece_sd(), rel=0.04, abs=1e-9)
+
+
+@pytest.mark.parametrize("n_rows", [3, 60, 2000, 100_000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_draws_have_the_moments_of_quadrature(kind, n_rows):
+    one, other = both(counts_of(kind, n_rows, seed=2))
+    errors = ece(other.sample(DRAWS, rng=3)).values
+    assert errors.mean() == pytest.approx(one.ece_mean(), abs=4.5 * errors.std() / np.sqrt(DRAWS) + 2e-3 * one.ece_sd())
+    assert errors.std() == pytest.approx(one.ece_sd(), rel=0.05)
+
+
+def test_a_problem_has_the_same_draws_whatever_was_solved_before():
+    """Also in another thread, and after pickling."""
+    first, second = (compiled_form(shrinkage_posterior(counts_of("flat", n))) for n in (300, 500))
+    alone = first.sample(50, rng=1).accuracy
+    second.sample(50, rng=1)
+    np.testing.assert_array_equal(first.sample(50, rng=1).accuracy, alone)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(first)).sample(50, rng=1).accuracy, alone)
+    with ThreadPoolExecutor(4) as pool:
+        for drawn in pool.map(lambda i: (first if i % 2 else second).sample(50, rng=1).accuracy, range(40)):
+            assert np.array_equal(drawn, alone) or not np.isclose(drawn, alone).all()
+        odd = list(pool.map(lambda i: (first if i % 2 else second).sample(50, rng=1).accuracy, range(40)))[1::2]
+    for drawn in odd:
+        np.testing.assert_array_equal(drawn, alone)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        BinnedCounts.empty(15),
+        counts_of("flat", 300, bins=41),
+        BinnedCounts.from_arrays([0, 1, 1], [0.0, 1.0, 1.0]),
+    ],
+    ids=["no rows", "many bins", "saturated bins only"],
+)
+def test_problems_that_have_no_compiled_form_are_solved_in_the_other(counts):
+    one, other = both(counts)
+    assert other.probabilities == one.probabilities
+    np.testing.assert_array_equal(other.sample(50, rng=1).accuracy, one.sample(50, rng=1).accuracy)
+
+
+@pytest.mark.parametrize("size", ["SMOOTH", "DENSE", "SPARSE", "CELLS", "HALF"])
+def test_a_problem_that_needs_more_room_is_solved_in_the_other_form(size, monkeypatch):
+    monkeypatch.setattr(module, size, 4)
+    monkeypatch.setattr(module, "_rooms", type("Rooms", (), {})())
+    one, other = both(counts_of("flat", 300))
+    assert other._compiled is None
+    assert other.probabilities == one.probabilities
+
+
+def test_poor_draws_are_reported(monkeypatch):
+    monkeypatch.setattr("bayescal.posterior.shrinkage.sub_model.POOR_SHARE", 1.0)
+    posterior = compiled_form(shrinkage_posterior(counts_of("flat", 300), sub_models=["logistic"]))
+    with pytest.warns(SamplerWarning, match=r"'logistic' \(probability 1\) is approximate"):
+        posterior.sample(200, rng=1)
+
+
+def test_the_dirichlet_model_has_no_other_form():
+    posterior = evaluate_counts(counts_of("flat", 100), model="dirichlet").posterior
+    assert compiled_form(posterior) is posterior
+
+
+def test_many_problems_take_the_compiled_form(monkeypatch):
+    monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
+    assert [compiled_form_pays(n) for n in (1, many.MANY - 1, many.MANY)] == [False, False, True]
+    monkeypatch.setenv("BAYESCAL_COMPILE", "never")
+    assert not compiled_form_pays(many.MANY)
+    monkeypatch.setenv("BAYESCAL_COMPILE", "always")
+    assert [compiled_form_pays(n) for n in (1, 2)] == [False, True]
+
+
+def test_classes_in_compiled_form(monkeypatch):
+    """A class in full has the draws that the mean over classes contains."""
+    monkeypatch.setattr(many, "MANY", 3)
+    monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
+    counts = tuple(counts_of("flat", n) for n in (100, 200, 300))
+    unrelated = np.eye(3), np.eye(3)
+    result = evaluate_class_counts(counts, unrelated, ("a", "b", "c"), rng=1, model="shrinkage", draws=400)
+    for i, label in enumerate("abc"):
+        full = result[label]
+        assert type(full.posterior).__name__ == "CompiledShrinkagePosterior"
+        np.testing.assert_array_equal(np.sort(full.ece.values), np.sort(result.by_class.values[:, i]))
+        assert full.parameters.bins.accuracy == pytest.approx(full.bins.accuracy)
+    monkeypatch.setattr(many, "MANY", 4)
+    other = evaluate_class_counts(counts, unrelated, ("a", "b", "c"), rng=1, model="shrinkage", draws=400)
+    assert result.ece.mean() == pytest.approx(other.ece.mean(), abs=4 * other.ece.sd() / np.sqrt(200))
+
+
+def test_groups_in_compiled_form(monkeypatch):
+    monkeypatch.setattr(many, "MANY", 2)
+    rng = np.random.default_rng(1)
+    p = rng.random(600)
+    y, group = rng.random(600) < p, np.arange(600) % 3
+    result = evaluate(y, p, by=group, rng=1)
+    assert {type(each.posterior).__name__ for each in result.values()} == {"CompiledShrinkagePosterior"}
+    assert type(result.overall.posterior).__name__ == "ShrinkagePosterior"
+    np.testing.assert_array_equal(result.overall.ece.values, evaluate(y, p, rng=1).ece.values)
+
+
+def test_the_null_distribution_is_binomial():
+    """Chi-squared tests of the compiled inversion, bin by bin; a bin of confidence 0 is constant."""
+    n = [1, 7, 40, 3000]
+    p = np.concatenate([np.full(size, at) for size, at in zip(n, (0.05, 0.45, 0.7, 0.99), strict=True)])
+    counts = BinnedCounts.from_arrays(np.zeros(len(p)), p, bins=[0, 0.1, 0.5, 0.9, 1.0])
+    drawn = null_bins(counts, 50_000, rng=1, compiled=True).accuracy
+    for b, (size, at) in enumerate(zip(n, (0.05, 0.45, 0.7, 0.99), strict=True)):
+        successes = np.rint(drawn[:, b] * size).astype(int)
+        expected = stats.binom(size, at).pmf(np.arange(size + 1)) * len(drawn)
+        observed, often = np.bincount(successes, minlength=size + 1), expected > 5
+        groups = [np.append(each[often], each[~often].sum() + 1e-9) for each in (observed, expected)]
+        assert stats.chisquare(*groups, sum_check=False).pvalue > 1e-4
+    certain = BinnedCounts.from_arrays([0, 0], [0.0, 0.0], bins=2)
+    assert np.all(null_bins(certain, 100, rng=1, compiled=True).accuracy == 0)
+
+
+def test_large_bins_have_the_other_null_distribution(monkeypatch):
+    monkeypatch.setattr("bayescal.estimands.plug_in.MOST_TABULATED", 10)
+    counts = counts_of("flat", 500)
+    np.testing.assert_array_equal(
+        null_bins(counts, 50, rng=1, compiled=True).accuracy, null_bins(counts, 50, rng=1).accuracy
+    )
+
+
+def test_calibration_of_the_compiled_form():
+    """Simulation-based: ranks of truths from the prior among draws are uniform."""
+    rng = np.random.default_rng(5)
+    ranks = []
+    for _ in range(600):
+        a, s = rng.normal(0, 0.5, 2)
+        p = rng.random(120)
+        logit = np.log(p) - np.log1p(-p)
+        y = rng.random(120) < 1 / (1 + np.exp(-(logit + a + np.expm1(s) * logit)))
+        counts = BinnedCounts.from_arrays(y, p, bins=8)
+        drawn = compiled_form(shrinkage_posterior(counts, sub_models=["logistic"])).sample_all(99, rng=rng)
+        ranks.append([(drawn.intercept < a).sum(), (drawn.slope < np.exp(s)).sum()])
+    for column in np.array(ranks).T:
+        assert stats.kstest((column + rng.random(len(column))) / 100, "uniform").pvalue > 1e-4
+
+
+def test_one_of_many_has_the_result_of_one():
+    counts = counts_of("flat", 1000)
+    alone, of_many = evaluate_one(counts, rng=1), evaluate_one(counts, rng=1, compiled=True)
+    error = alone.ece.sd() / np.sqrt(len(alone.bins))
+    assert of_many.ece.mean() == pytest.approx(alone.ece.mean(), abs=6 * error)
+    np.testing.assert_allclose(of_many.ece.interval(), alone.ece.interval(), atol=12 * error)
+    np.testing.assert_allclose(of_many.null.interval(), alone.null.interval(), rtol=0.06)
