@@ -1,17 +1,20 @@
 """``bayescal verify FILE``: is the posterior of ``bayescal report FILE`` that of the same model in PyMC?"""
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import __version__
-from bayescal.cli import outputs
-from bayescal.cli.report import evaluate_file
-from bayescal.cli.request import ReportRequest
-from bayescal.cli.words import console, say_saved
+from bayescal.cli.command import Result
+from bayescal.cli.evaluation import evaluate_file
+from bayescal.cli.options import AgreementOptions, ColumnOptions, VerifyOptions
+from bayescal.cli.words import console
 from bayescal.results.evaluation import Evaluation
 from bayescal.verify.agreement import LARGEST_Z, Agreement, agreement
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
 #: Changes when a reader of the file would have to change.
@@ -19,49 +22,80 @@ SCHEMA = "bayescal.agreement/1"
 DRAWS = 10_000
 
 
-def run(request: ReportRequest, draws: int | None, json: Path | None) -> int:
-    """Evaluate a file, sample the same model with PyMC, save and show how they compare.
+@dataclass(frozen=True)
+class CheckedPosterior(Result):
+    """The comparison of a posterior with PyMC.
 
     Parameters
     ----------
-    request : ReportRequest
-        What was typed.
-    draws : int or None
-        Of PyMC.
-    json : Path or None
-        Where to save all numbers.
+    agreement : Agreement
+        The comparison.
+    evaluation : Evaluation
+        The evaluation with this posterior.
+    parameters : dict
+        Values of the options that give the same result again.
+    """
+
+    agreement: Agreement
+    evaluation: Evaluation
+    parameters: dict[str, Any]
+
+    @property
+    def exit_code(self) -> int:
+        """0 if closed form and PyMC agree, else 1."""
+        return 0 if self.agreement.agrees else 1
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Make the JSON document."""
+        return {"json": lambda: document(self.agreement, self.evaluation, self.parameters)}
+
+    def show(self, screen: "Console") -> None:
+        """Print a row per quantity, the meaning of the columns, and the verdict."""
+        screen.print(f"\n{self.evaluation.question}: closed form against PyMC\n")
+        screen.print(table(self.agreement))
+        screen.print(
+            "z: difference in Monte Carlo standard errors. sd: posterior standard deviation. R-hat, ESS: of the "
+            "chains.\n"
+        )
+        screen.print(self.agreement.verdict + "\n", soft_wrap=True)
+
+
+def check_posterior(
+    file: Path, columns: ColumnOptions, posterior: AgreementOptions, options: VerifyOptions
+) -> CheckedPosterior:
+    """Evaluate a file, sample the same model with PyMC, and compare the two.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    columns : ColumnOptions
+        Columns of the file.
+    posterior : AgreementOptions
+        Target, binning and model.
+    options : VerifyOptions
+        Bins and seed, and the number of draws of PyMC.
 
     Returns
     -------
-    int
-        Exit code: 0 if they agree, else 1.
+    CheckedPosterior
+        The comparison.
 
     Raises
     ------
     ValueError, TypeError, OSError
-        For anything that is wrong with the options or the file, before time is spent on sampling.
+        If an option or the file is invalid, before PyMC samples.
     """
-    to_save = outputs.check({"json": json}, besides=request.file)
-    evaluation, parameters = evaluate_file(request)
+    evaluated = evaluate_file(file, columns, posterior, replace(options, draws=None))
+    evaluation = evaluated.evaluation
     if not isinstance(evaluation, Evaluation):
         raise ValueError(
             "`target='classwise'` is as many posteriors as classes; verify one of them at a time, as an event: "
             "--prob with the column of its probability, and a column of 0 and 1 for --label."
         )
     console(stderr=True).print("The same model in PyMC: compiling takes some tens of seconds, then it is sampled.")
-    found = agreement(evaluation.posterior, draws=draws or DRAWS, rng=request.seed, progress=True)
-    outputs.save(to_save, json=lambda: document(found, evaluation, {**parameters, "draws": found.reference.draws}))
-    screen = console()
-    screen.print(f"\n{evaluation.question}: closed form against PyMC\n")
-    screen.print(table(found))
-    screen.print(
-        "z: difference in Monte Carlo standard errors. sd: posterior standard deviation. R-hat, ESS: of the chains.\n"
-    )
-    screen.print(found.verdict, soft_wrap=True)
-    if to_save:
-        screen.print()
-        say_saved(screen, json)
-    return 0 if found.agrees else 1
+    compared = agreement(evaluation.posterior, draws=options.draws or DRAWS, rng=options.seed, progress=True)
+    return CheckedPosterior(compared, evaluation, {**evaluated.parameters, "draws": compared.reference.draws})
 
 
 def document(found: Agreement, evaluation: Evaluation, parameters: dict[str, Any]) -> dict[str, Any]:

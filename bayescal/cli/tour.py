@@ -2,28 +2,26 @@
 
 import shlex
 import textwrap
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from bayescal import _render
-from bayescal._files import replacing
 from bayescal.analyses.compare import compare
-from bayescal.cli import outputs
-from bayescal.cli.compare import show_differences
-from bayescal.cli.report import show
-from bayescal.cli.words import console
+from bayescal.cli.command import Result
+from bayescal.cli.comparison import show_differences
+from bayescal.cli.evaluation import show_evaluation
 from bayescal.datasets import load_digits, path
 from bayescal.estimands.estimand import registered
 from bayescal.evaluate import evaluate
 from bayescal.report.document import PROB
 from bayescal.report.figure import picture
+from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 SEED = 1
-PICTURE = "bayescal-demo.png"
 #: Model in the data set, and what it is called.
 SHOWN = {"naive_bayes": "Naive Bayes", "random_forest": "Random forest"}
 YOUR_OWN_PYTHON = """\
@@ -39,43 +37,55 @@ bayescal compare FILE --label COLUMN --prob COLUMN --prob COLUMN
 """
 
 
-def run() -> None:
-    """Evaluate and compare two models of the digits, print what was found, save a picture in the current folder.
+@dataclass(frozen=True)
+class Tour(Result):
+    """Evaluations of two classifiers, and their comparison.
 
-    Raises
-    ------
-    OSError
-        If the current folder cannot be written to.
+    Parameters
+    ----------
+    evaluations : dict of str to Evaluation
+        Evaluations by name of the classifier.
+    comparison : Comparison
+        Their comparison.
     """
-    target = outputs.check({"plot": Path.cwd() / PICTURE})["plot"]
+
+    evaluations: dict[str, Evaluation]
+    comparison: Comparison
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Make the picture."""
+        return {"plot": lambda: picture(self.evaluations)}
+
+    def show(self, screen: "Console") -> None:
+        """Print the evaluations, the comparison, and how to get the same for one's own predictions."""
+        n_rows = next(iter(self.evaluations.values())).counts.n_rows
+        screen.print()
+        screen.print(
+            f"Two classifiers have named the digit in {n_rows} handwritten images and said how sure they are. "
+            "Does 90 % sure mean right 90 times out of 100? The Expected Calibration Error (ECE) is how far off that "
+            "is on average."
+        )
+        for name, evaluation in self.evaluations.items():
+            screen.print()
+            screen.rule(name, align="left")
+            show_evaluation(screen, evaluation)
+        screen.rule("Which is better calibrated?", align="left")
+        screen.print("\n" + in_plain_words(self.evaluations) + "\n")
+        screen.print(self.comparison.sentence(PROB))
+        show_differences(screen, self.comparison, registered()["ece"])
+        _your_own(screen)
+
+
+def show_digits() -> Tour:
+    """Evaluate and compare two classifiers of handwritten digits."""
     digits = load_digits()
     evaluations = {}
     for model, name in SHOWN.items():
-        found = evaluate(digits.y_true, digits.y_prob[model], rng=SEED)
-        assert isinstance(found, Evaluation)
-        evaluations[name] = found
+        evaluation = evaluate(digits.y_true, digits.y_prob[model], rng=SEED)
+        assert isinstance(evaluation, Evaluation)
+        evaluations[name] = evaluation
     probabilities = {name: digits.y_prob[model] for model, name in SHOWN.items()}
-    comparison = compare(digits.y_true, probabilities, rng=SEED)
-    with replacing([target]) as (draft,):
-        outputs.save_figure(draft, picture(evaluations))
-
-    screen = console()
-    screen.print()
-    screen.print(
-        f"Two classifiers have named the digit in {len(digits.y_true)} handwritten images and said how sure they are. "
-        "Does 90 % sure mean right 90 times out of 100? The Expected Calibration Error (ECE) is how far off that is "
-        "on average."
-    )
-    for name, evaluation in evaluations.items():
-        screen.print()
-        screen.rule(name, align="left")
-        show(screen, evaluation)
-    screen.rule("Which is better calibrated?", align="left")
-    screen.print("\n" + in_plain_words(evaluations) + "\n")
-    screen.print(comparison.sentence(PROB))
-    show_differences(screen, comparison, registered()["ece"])
-    screen.print(f"Picture saved: {_render.visible(target)}\n", soft_wrap=True)
-    _your_own(screen)
+    return Tour(evaluations, compare(digits.y_true, probabilities, rng=SEED))
 
 
 def in_plain_words(evaluations: dict[str, Evaluation]) -> str:

@@ -1,0 +1,96 @@
+"""Columns of a file that hold labels, probabilities and weights, from the options that name them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bayescal.cli.keywords import parse_classes
+from bayescal.cli.options import ColumnOptions, ColumnOptionsPerClassifier
+from bayescal.cli.words import called_columns
+from bayescal.data.files.predictions import RowStream, open_predictions
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """Columns with the predictions of one classifier.
+
+    Parameters
+    ----------
+    label : str
+        Column of labels.
+    prob, prob_prefix : str or None
+        Column of probabilities, or the beginning of the names of several; one of the two.
+    target : str or None
+        Target, if the options imply one.
+    options : ColumnOptions
+        The options that were given.
+    """
+
+    label: str
+    prob: str | None
+    prob_prefix: str | None
+    target: str | None
+    options: ColumnOptions
+
+    def open(self, file: Path) -> RowStream:
+        """Open a file to read these columns of it."""
+        classes = self.options.classes
+        return open_predictions(
+            file,
+            label=self.label,
+            prob=self.prob,
+            prob_prefix=self.prob_prefix,
+            weights=self.options.weights,
+            classes=None if classes is None else parse_classes(classes),
+        )
+
+    @property
+    def called(self) -> dict[str, str]:
+        """Names of the arguments of `evaluate` that hold rows, for messages."""
+        return called_columns(self.label, self.prob, self.prob_prefix, self.options.weights)
+
+
+def columns_of(options: ColumnOptions) -> ColumnNames:
+    """Return the columns that the options name; a `ValueError` says which option is missing or too much."""
+    named = option_of_probabilities(options, "the probabilities are", "one column")
+    if named == "confidence":
+        assert options.correct is not None
+        return ColumnNames(options.correct, options.confidence, None, "confidence", options)
+    assert options.label is not None
+    return ColumnNames(options.label, options.prob, options.prob_prefix, None, options)
+
+
+def option_of_probabilities(options: ColumnOptions | ColumnOptionsPerClassifier, whose: str, column: str) -> str:
+    """Return which option names the probabilities: "prob", "prob_prefix" or "confidence".
+
+    Parameters
+    ----------
+    options : ColumnOptions or ColumnOptionsPerClassifier
+        The options that were given.
+    whose, column : str
+        How a message refers to the probabilities, and to a column of them.
+
+    Returns
+    -------
+    str
+        Name of a field of `options`.
+
+    Raises
+    ------
+    ValueError
+        If none of the three was given or several were, or the option that names the labels is missing.
+    """
+    given = options.given()
+    if "correct" in given or "confidence" in given:
+        if not ("correct" in given and "confidence" in given):
+            raise ValueError("--correct and --confidence go together: was the prediction right, and how sure was it?")
+        if given.keys() & {"label", "prob", "prob_prefix"}:
+            raise ValueError("--correct and --confidence take the place of --label, --prob and --prob-prefix.")
+        return "confidence"
+    if ("prob" in given) == ("prob_prefix" in given):
+        raise ValueError(
+            f"say where {whose}: --prob COLUMN ({column}), --prob-prefix PREFIX (one column a class), or --confidence "
+            "COLUMN with --correct COLUMN" + ("; not both." if "prob" in given else ".")
+        )
+    if "label" not in given:
+        raise ValueError("say where the true labels are: --label COLUMN.")
+    return "prob" if "prob" in given else "prob_prefix"
