@@ -399,7 +399,10 @@ def test_a_matrix_is_told_with_its_columns(tmp_path, rows, arguments, told):
         ([*TINY, "--weights", "w"], "no column 'w'"),
         (["--prob", "p"], "say where the true labels are: --label COLUMN."),
         (["--label", "label"], "say where the probabilities are: --prob COLUMN"),
-        ([*TINY, "--prob-prefix", "p"], "not both."),
+        (
+            [*TINY, "--prob-prefix", "p"],
+            "--prob (one column) and --prob-prefix (one column per class) cannot be used together.",
+        ),
         (["--correct", "label"], "--correct and --confidence go together"),
         ([*TINY, "--correct", "label", "--confidence", "p"], "take the place of --label, --prob and --prob-prefix"),
         ([*TINY, "--target", "evnt"], "--target must be one of ['event', 'top-label', 'classwise', 'confidence']"),
@@ -603,4 +606,4 @@ def test_plain_words_say_how_far_and_which_way():
     worse = bayescal.evaluate(y, np.full(len(y), 0.01), rng=1)
     said = in_plain_words({"One": near, "Two": worse})
     assert f"One: off by {near.ece.mean():.3f} on average" in said
-    assert f"Two: off by {worse.ece.mean():.3f} on average, nearly always not sure enough" in said  # 63 % are benign
+    assert f"Two: off by {worse.ece.mean():.3f} on average, nearly always underconfident" in said  # 63 % are benign

@@ -9,7 +9,7 @@ from bayescal.cli.commands import compare, count, demo, merge, report, verify
 from bayescal.cli.help import Commands, HelpOfCompare, HelpOfEvaluate
 from bayescal.cli.words import prepare_terminal
 
-EPILOG = "Start with [bold]bayescal demo[/]; then [bold]bayescal report --help[/] for a file of your own."
+EPILOG = "Start with [bold]bayescal demo[/]. For a file of your own, see [bold]bayescal report --help[/]."
 
 app = typer.Typer(
     cls=Commands,
@@ -21,8 +21,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(show: bool) -> None:
+    if show:
         from bayescal import __version__
 
         typer.echo(f"bayescal {__version__}")
@@ -35,9 +35,9 @@ def _bayescal(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """How far are the probabilities of a classifier from the truth, and how sure can one be of that?
+    """How well are the probabilities of a classifier calibrated, and how certain is the answer?
 
-    The posterior of the Expected Calibration Error (ECE), and what a perfect model would show by chance.
+    Estimates the Expected Calibration Error (ECE), and shows the ECE that perfect calibration would give by chance.
     """
 
 

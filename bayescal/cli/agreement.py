@@ -1,4 +1,4 @@
-"""``bayescal verify FILE``: is the posterior of ``bayescal report FILE`` that of the same model in PyMC?"""
+"""The posterior of a file against the same model in PyMC, as ``bayescal verify FILE`` shows it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import __version__
+from bayescal.cli.columns import ONE_CLASS
 from bayescal.cli.command import Result
 from bayescal.cli.evaluation import evaluate_file
 from bayescal.cli.options import AgreementOptions, ColumnOptions, VerifyOptions
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-#: Changes when a reader of the file would have to change.
+#: Format of the document; it changes if programs that read the document must change.
 SCHEMA = "bayescal.agreement/1"
+#: Number of draws of PyMC.
 DRAWS = 10_000
 
 
@@ -89,27 +91,26 @@ def check_posterior(
     evaluated = evaluate_file(file, columns, posterior, replace(options, draws=None))
     evaluation = evaluated.evaluation
     if not isinstance(evaluation, Evaluation):
-        raise ValueError(
-            "`target='classwise'` is as many posteriors as classes; verify one of them at a time, as an event: "
-            "--prob with the column of its probability, and a column of 0 and 1 for --label."
-        )
-    console(stderr=True).print("The same model in PyMC: compiling takes some tens of seconds, then it is sampled.")
+        raise ValueError(f"`target='classwise'` gives one posterior per class. Verify one class at a time {ONE_CLASS}")
+    console(stderr=True).print(
+        "The same model in PyMC: compilation takes some tens of seconds, and then it is sampled."
+    )
     compared = agreement(evaluation.posterior, draws=options.draws or DRAWS, rng=options.seed, progress=True)
     return CheckedPosterior(compared, evaluation, {**evaluated.parameters, "draws": compared.reference.draws})
 
 
-def document(found: Agreement, evaluation: Evaluation, parameters: dict[str, Any]) -> dict[str, Any]:
-    """All numbers and what was asked, for `outputs.save_json`."""
-    reference = found.reference
+def document(agreement: Agreement, evaluation: Evaluation, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the comparison as data for JSON."""
+    reference = agreement.reference
     return {
         "schema": SCHEMA,
         "bayescal": __version__,
         "question": evaluation.question,
         "spec": evaluation.spec,
         "parameters": parameters,
-        "agrees": found.agrees,
-        "verdict": found.verdict,
-        "quantities": found.rows,
+        "agrees": agreement.agrees,
+        "verdict": agreement.verdict,
+        "quantities": agreement.rows,
         "chains": {
             "draws": reference.draws,
             "divergences": reference.divergences,
@@ -120,25 +121,25 @@ def document(found: Agreement, evaluation: Evaluation, parameters: dict[str, Any
     }
 
 
-def table(found: Agreement) -> "Table":
-    """One line a quantity; what is too far apart is marked."""
+def table(agreement: Agreement) -> "Table":
+    """Return a table with one row per quantity; a ! marks differences that are too large."""
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    made.add_column("quantity", no_wrap=False)
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    shown.add_column("quantity", no_wrap=False)
     for name in ("closed\nform", "\nPyMC", "\nz", "sd, closed\nform", "sd,\nPyMC", "\nz", "\nR-hat", "\nESS"):
-        made.add_column(name, justify="right", no_wrap=True)
-    for row in found.rows:
+        shown.add_column(name, justify="right", no_wrap=True)
+    for row in agreement.rows:
         closed, pymc = (_number(row[name]) for name in ("closed", "pymc"))
         sds = [_number(row[name]) for name in ("closed_sd", "pymc_sd")]
         mixing = (f"{row['r_hat']:.3f}", f"{row['ess']:.0f}")
-        made.add_row(row["quantity"], closed, pymc, _z(row["z"]), *sds, _z(row["z_sd"]), *mixing)
-    return made
+        shown.add_row(row["quantity"], closed, pymc, _z(row["z"]), *sds, _z(row["z_sd"]), *mixing)
+    return shown
 
 
 def _number(value: float) -> str:
-    """Four decimals, or as many digits as a small number has to say."""
+    """Return a number with four decimals, or with two digits if it is small."""
     if value != value:
         return ""
     return f"{value:.4f}" if abs(value) >= 0.001 or value == 0 else f"{value:.1e}"

@@ -28,22 +28,13 @@ def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) 
     Raises
     ------
     ValueError, OSError
-        If an option is missing or too much, two classifiers have one name, or a file is invalid.
+        If an option is missing or superfluous, two classifiers have the same name, or a file is invalid.
     """
-    option = option_of_probabilities(options, "each model's probabilities are", "one column a model")
-    texts, labels = list(getattr(options, option)), options.correct or [str(options.label)]
+    option = option_of_probabilities(options, "each model's probabilities are", "one column per model")
+    texts, labels = getattr(options, option), options.correct or [str(options.label)]
     option = option.replace("_", "-")
     sources = _sources(files, options.key)
-    if len(sources) > 1 and len(texts) not in (1, len(sources)):
-        raise ValueError(
-            f"several files hold one model each: one --{option} for all of them, or one for each, in the order of the "
-            f"files; there are {len(sources)} files and {len(texts)} --{option}."
-        )
-    n_models = max(len(sources), len(texts))
-    if len(labels) not in (1, n_models):
-        raise ValueError(
-            f"--correct is given once for all models or once for each; there are {len(labels)} for {n_models}."
-        )
+    n_models = _n_models(option, len(sources), len(texts), len(labels))
     names = _file_names(files) if len(files) > 1 else [""] * n_models
     models: dict[str, ModelColumns] = {}
     for source, text, label, file_name in zip(
@@ -54,20 +45,35 @@ def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) 
         if name in models:
             raise ValueError(
                 f"models must have different names; {name!r} names two of them. "
-                f"Say what to call each: --{option} NAME={column}."
+                f"Give each a name, as in --{option} NAME={column}."
             )
         where = {"prob_prefix": column} if option == "prob-prefix" else {"prob": column}
         models[name] = ModelColumns(source, label, **where)
-    if len(models) < 2:
-        raise ValueError(
-            f"a comparison needs at least two models: give --{option} once for each, or two files and --key. "
-            "One model by itself is `bayescal report`."
-        )
     return models
 
 
+def _n_models(option: str, n_files: int, n_columns: int, n_labels: int) -> int:
+    """Return the number of classifiers; a `ValueError` says which number does not match."""
+    if n_files > 1 and n_columns not in (1, n_files):
+        raise ValueError(
+            f"several files hold one model each: give --{option} once, or once per file in the order of the files; "
+            f"there are {n_files} files and {n_columns} --{option}."
+        )
+    n_models = max(n_files, n_columns)
+    if n_labels not in (1, n_models):
+        raise ValueError(
+            f"--correct must be given once, or once per model; there are {n_models} models and {n_labels} --correct."
+        )
+    if n_models < 2:
+        raise ValueError(
+            f"a comparison needs at least two models: give --{option} once for each, or two files and --key. "
+            "`bayescal report` evaluates a single model."
+        )
+    return n_models
+
+
 def _repeated[T](values: list[T], times: int) -> list[T]:
-    """Return a single value as often as asked, and several values as they are."""
+    """Repeat a single value; return several values unchanged."""
     return values * times if len(values) == 1 else values
 
 
@@ -75,14 +81,14 @@ def _sources(files: Sequence[Path], key: str | None) -> list[Source]:
     """Open the files; several files need a key, and one file takes none."""
     if len(files) == 1:
         if key is not None:
-            raise ValueError("--key says which rows of several files are the same; there is one FILE.")
+            raise ValueError("--key matches the rows of several files; there is only one FILE.")
     elif key is None:
         raise ValueError(
-            "several files need --key COLUMN, the column that says which rows are the same. Different test sets are "
-            "compared in Python: `bayescal.compare_independent`."
+            "several files need --key COLUMN, a column that identifies the rows. Models on different test sets are "
+            "compared in Python by `bayescal.compare_independent`."
         )
     elif len({file.resolve() for file in files}) < len(files):
-        raise ValueError("one FILE is named twice; models in one file are told apart by --prob or --prob-prefix.")
+        raise ValueError("a FILE is given twice; for several models in one file, repeat --prob or --prob-prefix.")
     return [open_source(file) for file in files]
 
 

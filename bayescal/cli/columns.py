@@ -1,4 +1,4 @@
-"""Columns of a file that hold labels, probabilities and weights, from the options that name them."""
+"""Columns of a file that hold labels, probabilities and weights, as options name them."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,8 +49,12 @@ class ColumnNames:
         return called_columns(self.label, self.prob, self.prob_prefix, self.options.weights)
 
 
+#: End of messages that refuse all classes at once.
+ONE_CLASS = "as an event: --prob with the column of its probability, and --label with a column of 0 and 1."
+
+
 def columns_of(options: ColumnOptions) -> ColumnNames:
-    """Return the columns that the options name; a `ValueError` says which option is missing or too much."""
+    """Return the columns that the options name; a `ValueError` says which option is missing or superfluous."""
     named = option_of_probabilities(options, "the probabilities are", "one column")
     if named == "confidence":
         assert options.correct is not None
@@ -67,7 +71,7 @@ def option_of_probabilities(options: ColumnOptions | ColumnOptionsPerClassifier,
     options : ColumnOptions or ColumnOptionsPerClassifier
         The options that were given.
     whose, column : str
-        How a message refers to the probabilities, and to a column of them.
+        Words for the probabilities and for a column of them, for messages.
 
     Returns
     -------
@@ -77,19 +81,23 @@ def option_of_probabilities(options: ColumnOptions | ColumnOptionsPerClassifier,
     Raises
     ------
     ValueError
-        If none of the three was given or several were, or the option that names the labels is missing.
+        If none of the three was given or several were, or if the option that names the labels is missing.
     """
     given = options.given()
     if "correct" in given or "confidence" in given:
         if not ("correct" in given and "confidence" in given):
-            raise ValueError("--correct and --confidence go together: was the prediction right, and how sure was it?")
+            raise ValueError(
+                "--correct and --confidence go together: whether the prediction was right, and how confident it was."
+            )
         if given.keys() & {"label", "prob", "prob_prefix"}:
             raise ValueError("--correct and --confidence take the place of --label, --prob and --prob-prefix.")
         return "confidence"
-    if ("prob" in given) == ("prob_prefix" in given):
+    if "prob" in given and "prob_prefix" in given:
+        raise ValueError(f"--prob ({column}) and --prob-prefix (one column per class) cannot be used together.")
+    if not given.keys() & {"prob", "prob_prefix"}:
         raise ValueError(
-            f"say where {whose}: --prob COLUMN ({column}), --prob-prefix PREFIX (one column a class), or --confidence "
-            "COLUMN with --correct COLUMN" + ("; not both." if "prob" in given else ".")
+            f"say where {whose}: --prob COLUMN ({column}), --prob-prefix PREFIX (one column per class), or "
+            "--confidence COLUMN with --correct COLUMN."
         )
     if "label" not in given:
         raise ValueError("say where the true labels are: --label COLUMN.")

@@ -11,6 +11,7 @@ import numpy as np
 from bayescal import _render
 from bayescal.analyses.compare import compare
 from bayescal.cli.classifiers import columns_by_name
+from bayescal.cli.columns import ONE_CLASS
 from bayescal.cli.command import Result
 from bayescal.cli.keywords import keywords_of, parse_classes, settings
 from bayescal.cli.options import ColumnOptionsPerClassifier, CompareQuestionOptions, ModelOptions
@@ -26,7 +27,7 @@ from bayescal.results.comparison import Comparison
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: From this length on, a pair of names stands on two lines: the columns of numbers leave so much of 80.
+#: Longer pairs of names are printed on two lines: the columns of numbers leave this much of 80.
 PAIR = 24
 
 
@@ -57,13 +58,13 @@ class ComparedFiles(Result):
         }
 
     def show(self, screen: "Console") -> None:
-        """Print the sentence, the differences, what their columns mean, each model by itself, and the specification."""
+        """Print the sentence, the differences, the models, the meaning of the columns, and the specification."""
         comparison, estimand = self.comparison, self.estimand
         screen.print()
         screen.print(comparison.sentence(PROB, estimand=estimand))
         show_differences(screen, comparison, estimand)
         show_table(screen, *_by_itself(comparison, estimand))
-        screen.print(f"P(best): it has the {estimand.best(_target(comparison))} of all, by however little.\n")
+        screen.print(f"P(best): the model has the {estimand.best(_target(comparison))} of all, by any margin.\n")
         screen.print(comparison.spec + "\n", soft_wrap=True)  # one line, which can be copied
 
 
@@ -101,8 +102,8 @@ def compare_files(
     estimand.badness(np.zeros(1))  # raises if its values cannot be ranked, before files are read
     if keywords["target"] == "classwise":
         raise ValueError(
-            "`target='classwise'` is one question for each class, and a comparison needs one: `target='top-label'`, or "
-            "a class at a time, --prob with its column for each model and a column of 0 and 1 for --label."
+            "`target='classwise'` asks one question per class, and a comparison needs a single one. Use "
+            f"`target='top-label'`, or compare one class at a time {ONE_CLASS}"
         )
     if columns.confidence:
         keywords["target"] = keywords["target"] or "confidence"
@@ -119,7 +120,7 @@ def compare_files(
     _check_rows(rows, models, columns.weights, keywords)
     y_true = {name: r.y_true for name, r in rows.items()} if columns.confidence else first.y_true
     with warnings_as_notes(first, {}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "`y_prob`:")  # said above, with the name of the column
+        warnings.filterwarnings("ignore", "`y_prob`:")  # shown above, with the name of the column
         comparison = compare(y_true, {name: r.y_prob for name, r in rows.items()}, **keywords)
     parameters = {"files": [file.name for file in files], **_parameters(columns, models, rows, comparison, keywords)}
     return ComparedFiles(comparison, estimand, {**parameters, "estimand": estimand.name})
@@ -129,21 +130,21 @@ def _check_rows(
     rows: Mapping[str, Rows], models: Mapping[str, ModelColumns], weights: str | None, keywords: Mapping[str, Any]
 ) -> None:
     """Check the rows of each classifier by itself, so that messages name its columns and lines of its file."""
-    known = {key: keywords[key] for key in ("target", "classes", "weights", "logits")}
+    arguments = {key: keywords[key] for key in ("target", "classes", "weights", "logits")}
     for name, of_model in rows.items():
         called = called_columns(models[name].label, models[name].prob, models[name].prob_prefix, weights)
         with warnings_as_notes(of_model, called):
-            Predictions.from_labels(of_model.y_true, of_model.y_prob, **known)
+            Predictions.from_labels(of_model.y_true, of_model.y_prob, **arguments)
 
 
 def show_differences(screen: "Console", comparison: Comparison, estimand: Estimand) -> None:
-    """Print the table of differences and what its columns mean."""
+    """Print the table of differences and the meaning of its columns."""
     show_table(screen, *_differences(comparison, estimand))
     name, rope = estimand.words(_target(comparison)), f"{comparison.rope:g}"
     below = "of the signed values" if estimand.better == "nearest zero" else f"below 0, the 1st has the smaller {name}"
     screen.print(
         f"1st - 2nd: {below}. P(1st), P(2nd): that model is better, its {name} {estimand.comparative} by more than "
-        f"{rope}. P(equal): they are no more than {rope} apart (--rope).\n"
+        f"{rope}. P(equal): they differ by at most {rope} (--rope).\n"
     )
 
 
@@ -186,7 +187,7 @@ def _share(probability: float) -> str:
 
 
 def show_table(screen: "Console", header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table. In a narrow terminal the names are wrapped; numbers are never cut."""
+    """Print a table. A narrow terminal wraps names, and never cuts numbers."""
     screen.print(_render.table(_render.Sheet("", "", header, rows), screen.width), crop=False)
 
 

@@ -1,4 +1,4 @@
-"""``bayescal count`` and ``bayescal merge``: files of rows -> a file of counts; files of counts -> one."""
+"""Files of rows or of counts -> their counts, as ``bayescal count`` and ``bayescal merge`` save them."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal._files import existing_file
-from bayescal.cli.columns import ColumnNames, columns_of
+from bayescal.cli.columns import ONE_CLASS, ColumnNames, columns_of
 from bayescal.cli.command import Result
 from bayescal.cli.counting import Question, count_stream
 from bayescal.cli.keywords import keywords_of
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 type Counts = BinnedCounts | PairedCounts
 
-#: What a document of this package says it is, however JSON is laid out, and how far to look for it.
+#: Marks a document of this package, in any layout of JSON; and the number of bytes in which it is searched.
 MARK, HEAD_BYTES = re.compile(rb'"schema"\s*:\s*"bayescal\.'), 2**20
 
 
 def holds_counts(path: Path) -> bool:
-    """Whether a file is a document that this package wrote, and not rows."""
+    """Return whether a file is a document of this package, and not rows."""
     with existing_file(path).open("rb") as file:
         head = file.read(HEAD_BYTES).removeprefix(BOM)
     return head.lstrip().startswith(b"{") and MARK.search(head) is not None
 
 
 def read_counts(path: Path, bins: Any = None) -> BinnedCounts:
-    """Read a file of counts, perhaps on fewer bins.
+    """Read a file of counts, and merge its bins if fewer are asked for.
 
     Parameters
     ----------
@@ -54,13 +54,13 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts:
     Raises
     ------
     ValueError
-        If the file is broken, holds counts of two models, or `bins` are not among its own.
+        If the file is invalid, holds counts of two models, or lacks an edge of `bins`.
     """
     counts = load_counts(path)
     if not isinstance(counts, BinnedCounts):
         raise ValueError(
-            f"'{path.name}' holds counts of two models on the same rows, which `bayescal.compare_counts` compares; "
-            "a report is of one."
+            f"'{path.name}' holds counts of two models on the same rows, and a report evaluates one model. "
+            "`bayescal.compare_counts` compares the two in Python."
         )
     if bins is None:
         return counts
@@ -127,8 +127,7 @@ def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQu
     target = question.target or columns.target
     if target == "classwise":
         raise ValueError(
-            "`target='classwise'` is one set of counts for each class; count one class at a time, as an event: --prob "
-            "with the column of its probability, and a column of 0 and 1 for --label."
+            f"`target='classwise'` needs one set of counts per class. Count one class at a time {ONE_CLASS}"
         )
     bins = keywords_of(BinnedCounts.from_arrays, question)["bins"]
     return _summed(
@@ -170,7 +169,7 @@ def _summed(files: Sequence[Path], parts: Sequence[Counts]) -> CountedFiles:
     for file, counts in zip(files[1:], parts[1:], strict=True):
         with _named(file, files):
             if type(counts) is not type(total):
-                raise ValueError("counts of one model and of two cannot be added.")
+                raise ValueError("counts of one model and counts of two models cannot be added.")
             total = total + counts
     return CountedFiles(files, parts, total)
 
@@ -179,7 +178,7 @@ def _require_different(files: Sequence[Path]) -> None:
     seen: set[Path] = set()
     for file in files:
         if file.resolve() in seen:
-            raise ValueError(f"FILE '{file}' is named twice: the same rows counted again would look like new ones.")
+            raise ValueError(f"FILE '{file}' is given twice, and its rows would be counted twice.")
         seen.add(file.resolve())
 
 
@@ -195,12 +194,12 @@ def _named(file: Path, files: Sequence[Path]) -> Iterator[None]:
 
 
 def _note_copies(parts: Sequence[Counts], files: Sequence[Path]) -> None:
-    """Another name is no other file: where sums are equal to the last digit, rows are likely the same."""
+    """Show a note if two files have equal sums to the last digit: they probably hold the same rows."""
     seen: dict[bytes, Path] = {}
     for counts, file in zip(parts, files, strict=True):
         one = counts if isinstance(counts, BinnedCounts) else counts.first
         sums = one.deviation.tobytes() + one.cells.tobytes()
         if counts.n_rows and sums in seen:
-            told = f"'{file.name}' has the sums of '{seen[sums].name}' to the last digit: are its rows counted twice?"
-            say("Note", "yellow", told)
+            both = f"'{seen[sums].name}' and '{file.name}'"
+            say("Note", "yellow", f"{both} have equal sums to the last digit. Are the same rows counted twice?")
         seen.setdefault(sums, file)

@@ -1,4 +1,4 @@
-"""``bayescal verify --coverage``: does what the package claims hold on somebody's own bins, sizes and curves?"""
+"""The coverage study with the user's bins, sizes and curves, as ``bayescal verify --coverage`` shows it."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-#: Changes when a reader of the file would have to change.
+#: Format of the document; it changes if programs that read the document must change.
 SCHEMA = "bayescal.coverage/1"
-#: Shares this many standard errors below what was asked for are marked.
+#: Shares more than this many standard errors below the probability of the intervals are marked.
 MARKED = 3
 
 
@@ -56,13 +56,13 @@ class CoverageResult(Result):
         """Print a table of cells, a table of methods, and the meaning of their columns."""
         prob, repeats = self.study.prob, self.parameters["repeats"]
         screen.print()
-        screen.print(f"Share of {100 * prob:g} % intervals that contain the true ECE, {repeats} data sets a cell:")
+        screen.print(f"Share of {100 * prob:g} % intervals that contain the true ECE, {repeats} data sets per cell:")
         screen.print(cell_table(self.study, repeats))
         screen.print(overall_table(self.study))
         screen.print(
             f"The standard error of a share near {prob:g} is {standard_error(prob, repeats):.3f}; * marks shares more "
-            f"than {MARKED} of them below. RMSE is that of the point estimate (posterior mean, plug-in, plug-in less "
-            "its bootstrapped bias).\n"
+            f"than {MARKED} standard errors below {prob:g}. RMSE: root mean squared error of the point estimate "
+            "(posterior mean, plug-in, or plug-in minus its bootstrapped bias).\n"
         )
 
 
@@ -98,12 +98,12 @@ def run_study(study: StudyOptions, options: VerifyOptions) -> CoverageResult:
 
 
 def standard_error(prob: float, repeats: int) -> float:
-    """Standard error of a share of `repeats` intervals if each contains the truth with probability `prob`."""
+    """Return the standard error of a share of `repeats` intervals that contain the truth with probability `prob`."""
     return float((prob * (1 - prob) / repeats) ** 0.5)
 
 
 def cell_table(study: CoverageStudy, repeats: int) -> "Table":
-    """One line a cell, the coverage of one method a column; shares that are too low are marked."""
+    """Return a table with one row per cell and one column per method; a * marks shares that are too low."""
     methods = list(dict.fromkeys(row["method"] for row in study.rows))
     low = study.prob - MARKED * standard_error(study.prob, repeats)
     cells: dict[tuple[str, ...], dict[str, str]] = {}
@@ -118,16 +118,16 @@ def cell_table(study: CoverageStudy, repeats: int) -> "Table":
 
 
 def overall_table(study: CoverageStudy) -> "Table":
-    """One line a method: its worst cell, and means over cells."""
+    """Return a table with one row per method: its worst cell, and means over cells."""
     table = _table(("method", "worst", "mean\ncoverage", "rmse", "width", "worst cell"), left=("method", "worst cell"))
-    for found in study.overall():
+    for row in study.overall():
         table.add_row(
-            found["method"],
-            f"{found['worst_coverage']:.2f}",
-            f"{found['mean_coverage']:.3f}",
-            f"{found['mean_rmse']:.4f}",
-            f"{found['mean_width']:.4f}",
-            found["worst_cell"],
+            row["method"],
+            f"{row['worst_coverage']:.2f}",
+            f"{row['mean_coverage']:.3f}",
+            f"{row['mean_rmse']:.4f}",
+            f"{row['mean_width']:.4f}",
+            row["worst_cell"],
         )
     return table
 
@@ -155,7 +155,7 @@ def _keywords(study: StudyOptions, options: VerifyOptions) -> dict[str, Any]:
 def _words(option: str, text: str) -> list[str]:
     words = [word.strip() for word in text.split(",")]
     if not all(words):
-        raise ValueError(f"`{option}` must be a list separated by commas, without gaps; not {text!r}.")
+        raise ValueError(f"`{option}` must be a list separated by commas, without empty entries; not {text!r}.")
     if len(set(words)) < len(words):
         twice = next(word for i, word in enumerate(words) if word in words[:i])
         raise ValueError(f"`{option}` names {twice!r} twice.")
@@ -169,16 +169,16 @@ def _size(word: str) -> int:
         raise ValueError(f"`sizes` must be whole numbers, as in 300,2000; not {word!r}.") from None
 
 
-def _known(option: str, known: Iterable[str], word: str) -> str:
+def _name(option: str, names: Iterable[str], word: str) -> str:
     """Return a name; a hyphen may stand for a space, so that a shell needs no quotes."""
     name = word.replace("-", " ")
-    _checks.one_of(option, name, known)
+    _checks.one_of(option, name, names)
     return name
 
 
 def _curve(word: str) -> tuple[str, float | None]:
     name, colon, strength = word.partition(":")
-    name = _known("curves", CURVES, name)
+    name = _name("curves", CURVES, name)
     if not colon:
         return name, None
     try:
@@ -190,7 +190,7 @@ def _curve(word: str) -> tuple[str, float | None]:
 #: Options that hold lists separated by commas, and the function that parses one entry.
 LISTS: dict[str, Callable[[str], Any]] = {
     "sizes": _size,
-    "populations": partial(_known, "populations", POPULATIONS),
+    "populations": partial(_name, "populations", POPULATIONS),
     "curves": _curve,
-    "methods": partial(_known, "methods", METHODS),
+    "methods": partial(_name, "methods", METHODS),
 }

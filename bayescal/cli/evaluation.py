@@ -103,7 +103,7 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
 def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:
     given = {name: value for record in records for name, value in record.given().items()}
     of_rows = {name: given[name] for name in ("target", "binning") if name in given}
-    refuse("go with rows, and this file holds counts of them", options.given() | of_rows)
+    refuse(options.given() | of_rows, "with a file of counts, only with rows")
     keywords = keywords_of(evaluate_counts, *records)
     counts = read_counts(file, keywords.pop("bins", None))
     evaluation = evaluate_counts(counts, **keywords)
@@ -113,17 +113,17 @@ def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> 
 
 def _evaluate(stream: RowStream, keywords: Mapping[str, Any]) -> Evaluation | ClasswiseEvaluation:
     """Evaluate all rows, as `bayescal.evaluate` does."""
-    known = model_keywords(keywords)
+    model = model_keywords(keywords)
     _checks.one_of("binning", keywords["binning"], BINNINGS)
     question = Question(*(keywords[name] for name in ("target", "bins", "binning", "logits")))
     if keywords["target"] != "classwise":
-        return evaluate_counts(count_stream(stream, question), **known)
+        return evaluate_counts(count_stream(stream, question), **model)
     if stream.one_column or keywords["binning"] != "equal-width":  # edges for every class need all rows at once
         rows = stream.read()
         return evaluate(rows.y_true, rows.y_prob, **{**keywords, "classes": rows.classes, "weights": rows.weights})
     counts, correlations = count_stream_of_classes(stream, question)
     classes = tuple(range(len(counts))) if stream.classes is None else stream.classes
-    return evaluate_class_counts(counts, correlations, classes, **known)
+    return evaluate_class_counts(counts, correlations, classes, **model)
 
 
 def _parameters(

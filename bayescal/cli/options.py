@@ -9,8 +9,8 @@ import typer
 
 #: Panels of the help pages.
 COLUMNS, QUESTION, MODEL, OUTPUT = "Columns of FILE", "Question", "Model", "Output"
-STUDY = "With --coverage: every size with every population and every curve"
-EITHER = "With both"
+STUDY = "With --coverage: all combinations of size, population and curve"
+EITHER = "With FILE or --coverage"
 
 
 @dataclass(frozen=True)
@@ -23,24 +23,30 @@ class Options:
         return {name: v for name, v in values.items() if v is not None and v is not False and v != []}
 
 
-def refuse(rule: str, given: Mapping[str, Any]) -> None:
+def refuse(given: Mapping[str, Any], rule: str) -> None:
     """Refuse options that cannot be used together with the others.
 
     Parameters
     ----------
-    rule : str
-        Rule that they break, for several options, as in "go with FILE".
     given : mapping
         The options that were given, by name.
+    rule : str
+        End of the message: the circumstances under which they cannot be used.
 
     Raises
     ------
     ValueError
         If there are any.
+
+    Examples
+    --------
+    >>> refuse({"prob_prefix": "p_"}, "with --coverage, only with FILE")
+    Traceback (most recent call last):
+    ValueError: --prob-prefix cannot be used with --coverage, only with FILE.
     """
     if given:
         names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise ValueError(f"{names} {'goes' if len(given) == 1 else 'go'}{rule[2:]}.")
+        raise ValueError(f"{names} cannot be used {rule}.")
 
 
 def _option(panel: str, metavar: str, help_text: str, *names: str, **rules: Any) -> Any:
@@ -57,23 +63,31 @@ def _argument(help_text: str, metavar: str = "FILE") -> Any:
 
 # arguments
 
-_FILE = "Predictions, one row each: Parquet, CSV, TSV or JSON lines, whatever its name; text may be gzipped."
-FileOrCounts = Annotated[Path, _argument(f"{_FILE} Or what `bayescal count` saved.")]
-RowFiles = Annotated[list[Path], _argument(f"{_FILE} Several files are parts of one set of rows.")]
-CountFiles = Annotated[list[Path], _argument("What `bayescal count` saved.", metavar="COUNTS.json")]
+_FILE = "Predictions, one per row, as Parquet, CSV, TSV or JSON lines (recognised by content); text may be gzipped."
+FileOrCounts = Annotated[Path, _argument(f"{_FILE} Or counts that `bayescal count` saved.")]
+RowFiles = Annotated[list[Path], _argument(f"{_FILE} The rows of several files are counted together.")]
+CountFiles = Annotated[list[Path], _argument("Counts that `bayescal count` saved.", metavar="COUNTS.json")]
 OptionalFile = Annotated[Path | None, _argument(_FILE)]
-ComparedFiles = Annotated[list[Path], _argument(f"{_FILE} Several files hold a model each and are matched by --key.")]
+ComparedFiles = Annotated[
+    list[Path], _argument(f"{_FILE} Several files hold one model each; --key matches their rows.")
+]
 
 # columns
 
 _MODEL_COLUMN = "COLUMN or NAME=COLUMN"
-Label = Annotated[str | None, _column("True labels: 0/1, true/false, class numbers.")]
+_PER_MODEL = "Repeat the option for each model in a file."
+Label = Annotated[str | None, _column("True labels: 0/1, true/false, or class numbers.")]
 Weights = Annotated[str | None, _column("Importance weights, >= 0.")]
 Classes = Annotated[
     str | None,
-    _column("Labels in words: with --prob that of 0 and that of 1, with --prob-prefix one for each column.", "A,B,..."),
+    _column(
+        "Labels, if they are words. With --prob: the words for 0 and 1. With --prob-prefix: one word per column.",
+        "A,B,...",
+    ),
 ]
-Logits = Annotated[bool, typer.Option("--logits", rich_help_panel=COLUMNS, help="The probabilities are logits.")]
+Logits = Annotated[
+    bool, typer.Option("--logits", rich_help_panel=COLUMNS, help="The columns hold logits in place of probabilities.")
+]
 
 
 @dataclass(frozen=True)
@@ -81,18 +95,18 @@ class ColumnOptions(Options):
     """Columns of a file with the predictions of one classifier."""
 
     label: Label = None
-    prob: Annotated[str | None, _column("Probability that the label is 1.")] = None
+    prob: Annotated[str | None, _column("Predicted probability that the label is 1.")] = None
     prob_prefix: Annotated[
         str | None,
         _column(
-            "Beginning of the names of the columns of class probabilities; the rest of each name is its class.",
+            "Prefix of the columns of class probabilities; the rest of each column name is the class.",
             "PREFIX",
         ),
     ] = None
     correct: Annotated[
-        str | None, _column("Whether the prediction was right, with --confidence, in place of --label.")
+        str | None, _column("Whether the prediction was right; with --confidence, in place of --label.")
     ] = None
-    confidence: Annotated[str | None, _column("How sure of it the model was, with --correct.")] = None
+    confidence: Annotated[str | None, _column("Confidence of the model in its prediction; with --correct.")] = None
     weights: Weights = None
     classes: Classes = None
     logits: Logits = False
@@ -105,27 +119,26 @@ class ColumnOptionsPerClassifier(Options):
     label: Label = None
     prob: Annotated[
         list[str] | None,
-        _column("Probability that the label is 1; once for each model of a file.", _MODEL_COLUMN),
+        _column(f"Predicted probability that the label is 1. {_PER_MODEL}", _MODEL_COLUMN),
     ] = None
     prob_prefix: Annotated[
         list[str] | None,
         _column(
-            "Beginning of the names of a model's columns of class probabilities; once for each model of a file.",
+            f"Prefix of the columns of class probabilities. {_PER_MODEL}",
             "PREFIX or NAME=PREFIX",
         ),
     ] = None
     correct: Annotated[
         list[str] | None,
-        _column(
-            "Whether a model's prediction was right, with --confidence, in place of --label; for all models or each."
-        ),
+        _column("Whether the prediction was right; with --confidence, in place of --label. Once, or once per model."),
     ] = None
     confidence: Annotated[
-        list[str] | None, _column("How sure of it the model was; once for each model of a file.", _MODEL_COLUMN)
+        list[str] | None,
+        _column(f"Confidence of the model in its prediction; with --correct. {_PER_MODEL}", _MODEL_COLUMN),
     ] = None
     key: Annotated[
         str | None,
-        _column("With several files: what says which of their rows are the same. Every key once in each file."),
+        _column("With several files: column that identifies a row. Each key must occur exactly once in each file."),
     ] = None
     weights: Weights = None
     classes: Classes = None
@@ -134,15 +147,19 @@ class ColumnOptionsPerClassifier(Options):
 
 # question
 
-_EVENT = "[bold]event[/]: is 1 as frequent as stated (what --prob asks)."
-_TOP_LABEL = "[bold]top-label[/]: is the most probable class right as often as stated (what --prob-prefix asks)."
-_CLASSWISE = "[bold]classwise[/]: is every class as frequent as stated."
-_CONFIDENCE = "[bold]confidence[/]: what --confidence asks."
-_BINS = "How many bins, or their edges: 0,0.5,0.9,1. The ECE depends on them."
+_EVENT = "Kind of calibration. [bold]event[/]: label 1 is as frequent as predicted (default with --prob)."
+_TOP_LABEL = "[bold]top-label[/]: the most probable class is right as often as predicted (default with --prob-prefix)."
+_CLASSWISE = "[bold]classwise[/]: each class is as frequent as predicted."
+_CONFIDENCE = (
+    "[bold]confidence[/]: predictions are right as often as their confidence says (default with --confidence)."
+)
+_BINS = "Number of bins, or their edges as in 0,0.5,0.9,1. The ECE depends on the bins."
 _BINS_VALUES = "NUMBER or EDGES"
 Target = Annotated[str | None, _option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CLASSWISE} {_CONFIDENCE}")]
 Bins = Annotated[str | None, _option(QUESTION, _BINS_VALUES, _BINS)]
-Binning = Annotated[str | None, _option(QUESTION, "NAME", "How a number becomes edges: equal-width or equal-mass.")]
+Binning = Annotated[
+    str | None, _option(QUESTION, "NAME", "How a number of bins becomes edges: equal-width or equal-mass.")
+]
 
 
 @dataclass(frozen=True)
@@ -164,8 +181,8 @@ class CompareQuestionOptions(Options):
         _option(
             QUESTION,
             "NUMBER",
-            "Region of practical equivalence: models that differ by no more count as equal, in units of what is "
-            "compared.",
+            "Region of practical equivalence, in units of the estimand: models that differ by at most this much count "
+            "as equal.",
         ),
     ] = None
     target: Annotated[str | None, _option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CONFIDENCE}")] = None
@@ -183,7 +200,7 @@ class CountQuestionOptions(Options):
         _option(
             QUESTION,
             _BINS_VALUES,
-            "How many bins, or their edges; 100 can become 10 or 20 later. [dim]\\[default: 15][/]",
+            "Number of bins, or their edges. Bins can be merged later, as 100 into 20 or 10. [dim]\\[default: 15][/]",
         ),
     ] = None
 
@@ -195,29 +212,28 @@ SubModels = Annotated[
     _option(
         MODEL,
         "NAME,...",
-        "Only these families or sub-models of the shrinkage model: independent (the model of release 0.1.0), shared, "
-        "noise, exact, saturated, or the keys of `Evaluation.sub_models`. "
-        "[dim]\\[default: all][/]",
+        "Families or sub-models of the shrinkage model to use: independent (the model of release 0.1.0), shared, "
+        "noise, exact, saturated, or keys of `Evaluation.sub_models`. [dim]\\[default: all][/]",
     ),
 ]
-Seed = Annotated[int, _option(MODEL, "NUMBER", "Of all random numbers; the same seed gives the same numbers.", min=0)]
+_SEED = "Seed of the random numbers; the same seed gives the same results."
 
 
 @dataclass(frozen=True)
 class ModelOptions(Options):
     """The posterior and its draws."""
 
-    model: Annotated[str | None, _option(MODEL, "NAME", "The posterior.")] = None
+    model: Annotated[str | None, _option(MODEL, "NAME", "Model of the posterior.")] = None
     sub_models: SubModels = None
-    draws: Annotated[int | None, _option(MODEL, "NUMBER", "Independent posterior draws.")] = None
-    seed: Seed = 1
+    draws: Annotated[int | None, _option(MODEL, "NUMBER", "Number of independent posterior draws.")] = None
+    seed: Annotated[int, _option(MODEL, "NUMBER", _SEED, min=0)] = 1
 
 
 # files to write
 
 Output = Annotated[
     Path,
-    _option(OUTPUT, "OUT.json", "The counts: a few numbers for each bin.", "--output", "-o", show_default=False),
+    _option(OUTPUT, "OUT.json", "File for the counts, a few numbers per bin.", "--output", "-o", show_default=False),
 ]
 NetCdf = Annotated[Path | None, _option(OUTPUT, "OUT.nc", "All draws, for ArviZ.")]
 
@@ -226,7 +242,9 @@ NetCdf = Annotated[Path | None, _option(OUTPUT, "OUT.nc", "All draws, for ArviZ.
 class JsonOptions(Options):
     """The file that every command with numbers can write."""
 
-    json: Annotated[Path | None, _option(OUTPUT, "OUT.json", "All numbers; same input and seed, same bytes.")] = None
+    json: Annotated[
+        Path | None, _option(OUTPUT, "OUT.json", "All numbers. The same input and seed give the same bytes.")
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -234,7 +252,7 @@ class OutputOptions(JsonOptions):
     """Files that hold an evaluation."""
 
     plot: Annotated[
-        Path | None, _option(OUTPUT, "OUT.png", "Reliability diagram and posterior; also .pdf or .svg.")
+        Path | None, _option(OUTPUT, "OUT.png", "Reliability diagram and posterior, as .png, .pdf or .svg.")
     ] = None
     netcdf: NetCdf = None
 
@@ -243,7 +261,7 @@ class OutputOptions(JsonOptions):
 class CompareOutputOptions(JsonOptions):
     """Files that hold a comparison."""
 
-    plot: Annotated[Path | None, _option(OUTPUT, "OUT.png", "The models and their differences; also .pdf or .svg.")] = (
+    plot: Annotated[Path | None, _option(OUTPUT, "OUT.png", "Models and their differences, as .png, .pdf or .svg.")] = (
         None
     )
     netcdf: NetCdf = None
@@ -260,7 +278,7 @@ class AgreementOptions(Options):
     binning: Binning = None
     model: Annotated[
         str | None,
-        _option(MODEL, "NAME", "The posterior: shrinkage or dirichlet. [dim]\\[default: shrinkage][/]"),
+        _option(MODEL, "NAME", "Model of the posterior: shrinkage or dirichlet. [dim]\\[default: shrinkage][/]"),
     ] = None
     sub_models: SubModels = None
 
@@ -275,7 +293,7 @@ class StudyOptions(Options):
         _option(
             STUDY,
             "NAME,...",
-            "Where confidences come from: top (most near 1), flat, rare (most near 0). [dim]\\[default: all][/]",
+            "Distributions of the confidences: top (most near 1), flat, rare (most near 0). [dim]\\[default: all][/]",
         ),
     ] = None
     curves: Annotated[
@@ -283,7 +301,8 @@ class StudyOptions(Options):
         _option(
             STUDY,
             "NAME[:STRENGTH],...",
-            "True calibration curves: calibrated, temperature, shift, wave, one-bad-bin. [dim]\\[default: six][/]",
+            "True calibration curves: calibrated, temperature, shift, wave, one-bad-bin. "
+            "[dim]\\[default: six curves][/]",
         ),
     ] = None
     methods: Annotated[
@@ -291,11 +310,11 @@ class StudyOptions(Options):
         _option(
             STUDY,
             "NAME,...",
-            "shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap. [dim]\\[default: all][/]",
+            "Interval methods: shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap. [dim]\\[default: all][/]",
         ),
     ] = None
     repeats: Annotated[
-        int | None, _option(STUDY, "NUMBER", "Data sets for each cell. [dim]\\[default: 100][/]", min=1)
+        int | None, _option(STUDY, "NUMBER", "Data sets per combination. [dim]\\[default: 100][/]", min=1)
     ] = None
 
 
@@ -309,12 +328,12 @@ class VerifyOptions(Options):
         _option(
             EITHER,
             "NUMBER",
-            "With FILE: of PyMC, in four chains. With --coverage: posterior draws, or bootstrap resamples. "
+            "With FILE: MCMC draws of PyMC, in four chains. With --coverage: posterior draws, or bootstrap resamples. "
             "[dim]\\[default: 10000, 2000][/]",
             min=1,
         ),
     ] = None
-    seed: Seed = 1
+    seed: Annotated[int, _option(EITHER, "NUMBER", _SEED, min=0)] = 1
 
 
 Coverage = Annotated[
@@ -322,6 +341,6 @@ Coverage = Annotated[
     typer.Option(
         "--coverage",
         rich_help_panel=STUDY,
-        help="Simulate data sets whose true ECE is known; count the intervals that contain it.",
+        help="Simulate data sets with a known true ECE, and count the intervals that contain it.",
     ),
 ]

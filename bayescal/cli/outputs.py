@@ -1,4 +1,4 @@
-"""Files that commands write: whole or not at all, and refused before anything is computed."""
+"""Files that commands write: checked before anything is computed, and written whole or not at all."""
 
 import json
 import os
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = {"json": (".json",), "output": (".json",), "plot": (".png", ".pdf", ".svg"), "netcdf": (".nc", ".netcdf")}
 DPI = 150
-#: What would make two files of the same picture differ.
+#: Metadata that would differ between two files of the same picture.
 NO_DATE = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
 
@@ -38,15 +38,15 @@ def check(outputs: Mapping[str, Path], besides: Sequence[Path] = ()) -> dict[str
     Raises
     ------
     ValueError, OSError
-        If a suffix is not supported, a folder does not exist or cannot be written to, or two files are one.
+        If a suffix is not supported, a folder does not exist or is not writable, or two paths are the same file.
     """
     taken = {path.resolve(): "FILE" for path in besides}
     for kind, path in outputs.items():
         if path.suffix.lower() not in SUFFIXES[kind]:
-            raise ValueError(f"--{kind} writes {' or '.join(SUFFIXES[kind])} files; '{path}' is none by its name.")
+            raise ValueError(f"--{kind} writes {' or '.join(SUFFIXES[kind])} files, not '{path}'.")
         place = path.resolve()
         if not place.parent.is_dir():
-            raise FileNotFoundError(f"--{kind}: there is no folder '{path.parent}'; make it first.")
+            raise FileNotFoundError(f"--{kind}: there is no folder '{path.parent}'; create it first.")
         if path.exists() and not path.is_file():
             raise ValueError(f"--{kind}: '{path}' exists and is not a file.")
         if not os.access(place.parent, os.W_OK):
@@ -103,7 +103,7 @@ def save_figure(path: Path, figure: "Figure") -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Numpy's and other types as JSON's; what is not a finite number is null."""
+    """Convert values to types of JSON; numbers that are not finite become null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

@@ -1,4 +1,4 @@
-"""``bayescal demo``: two real classifiers, what they are worth, and how to ask the same of one's own."""
+"""Two classifiers of handwritten digits, evaluated and compared, as ``bayescal demo`` shows them."""
 
 import shlex
 import textwrap
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SEED = 1
-#: Model in the data set, and what it is called.
+#: Names of the classifiers by their names in the data set.
 SHOWN = {"naive_bayes": "Naive Bayes", "random_forest": "Random forest"}
 YOUR_OWN_PYTHON = """\
 import bayescal as bc
@@ -57,13 +57,13 @@ class Tour(Result):
         return {"plot": lambda: picture(self.evaluations)}
 
     def show(self, screen: "Console") -> None:
-        """Print the evaluations, the comparison, and how to get the same for one's own predictions."""
+        """Print the evaluations, the comparison, and commands for other predictions."""
         n_rows = next(iter(self.evaluations.values())).counts.n_rows
         screen.print()
         screen.print(
-            f"Two classifiers have named the digit in {n_rows} handwritten images and said how sure they are. "
-            "Does 90 % sure mean right 90 times out of 100? The Expected Calibration Error (ECE) is how far off that "
-            "is on average."
+            f"Two classifiers have named the digit in {n_rows} handwritten images, each time with a confidence. Are "
+            "answers with 90 % confidence right 90 times out of 100? The Expected Calibration Error (ECE) is the "
+            "average absolute difference between confidence and accuracy."
         )
         for name, evaluation in self.evaluations.items():
             screen.print()
@@ -89,7 +89,7 @@ def show_digits() -> Tour:
 
 
 def in_plain_words(evaluations: dict[str, Evaluation]) -> str:
-    """Say how far off each model is, which way, and how often it is right.
+    """Return the calibration error of each classifier, its direction and the accuracy, in words.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def in_plain_words(evaluations: dict[str, Evaluation]) -> str:
     Returns
     -------
     str
-        A sentence for each.
+        One sentence per classifier.
     """
     return " ".join(
         f"{name}: off by {e.ece.mean():.3f} on average, {_direction(e)}; right in "
@@ -113,12 +113,12 @@ def _percent(share: float) -> str:
 
 
 def _direction(evaluation: Evaluation) -> str:
-    """Which way most of the error goes."""
+    """Return the direction of most of the error."""
     over, under = evaluation.overconfidence.mean(), evaluation.underconfidence.mean()
     if max(over, under) < 2 * min(over, under):
         return "in both directions"
     share = "nearly always" if max(over, under) > 10 * min(over, under) else "mostly"
-    return f"{share} too sure" if over > under else f"{share} not sure enough"
+    return f"{share} overconfident" if over > under else f"{share} underconfident"
 
 
 def _your_own(screen: "Console") -> None:
@@ -129,11 +129,11 @@ def _your_own(screen: "Console") -> None:
         ("In Python", YOUR_OWN_PYTHON),
         ("In the shell (Parquet, CSV, TSV or JSON lines)", YOUR_OWN_SHELL),
         (
-            "In the shell, what you have just seen",
+            "In the shell, for these two classifiers",
             f"bayescal report {file} --label label --prob-prefix naive_bayes_\n"
             f"bayescal compare {file} --label label {both}",
         ),
     ):
         screen.print(f"\n{title}:\n")
         screen.print(textwrap.indent(code.rstrip(), "    "), style="bold", soft_wrap=True)
-    screen.print("\nEvery option: bayescal report --help, bayescal compare --help\n")
+    screen.print("\nAll options: bayescal report --help, bayescal compare --help\n")

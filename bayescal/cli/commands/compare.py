@@ -11,17 +11,17 @@ from bayescal.cli.options import (
 
 EXAMPLES = """\b
 [bold]Examples[/]
-[dim]two columns of one file; the models are called by their columns[/]
+[dim]two columns of one file; the models are named after their columns[/]
   bayescal compare games.csv --label won --prob logistic --prob forest
-[dim]or by names of your own; differences up to 0.02 do not matter[/]
+[dim]names of your own; models that differ by at most 0.02 count as equal[/]
   bayescal compare games.csv --label won --prob Old=p1 --prob New=p2 \\
       --rope 0.02
-[dim]columns old_0 to old_9 and new_0 to new_9; saves numbers and a picture[/]
+[dim]columns old_0 to old_9 and new_0 to new_9; saves all numbers and a picture[/]
   bayescal compare test.parquet --label label --prob-prefix old_ \\
       --prob-prefix new_ --json difference.json --plot difference.png
-[dim]a file for each model; rows are matched by their id, in any order[/]
+[dim]one file per model, with rows in any order; the column id identifies them[/]
   bayescal compare old.parquet new.parquet --key id --label won --prob p
-[dim]two assistants answered the same questions: who knows better when to be sure?[/]
+[dim]two assistants that answered the same questions: whose confidence is calibrated better?[/]
   bayescal compare a.jsonl b.jsonl --key question --correct right \\
       --confidence score
 """
@@ -34,11 +34,11 @@ def compare(
     model: ModelOptions,
     outputs: CompareOutputOptions,
 ) -> Job:
-    """Compare models on the same rows: which is better calibrated, by how much, and how sure is that?
+    """Compare models on the same rows: which is better calibrated, by how much, and how certain is that?
 
-    Prints a sentence to quote, a table of the differences with 95 % credible intervals, and each model by itself.
+    Prints a sentence to quote, a table of the differences with 95 % credible intervals, and a table of the models.
 
-    The models are columns of one file, or files of their own with a column that names each row (--key).
+    All models are in one file, or each model has its own file and --key names the column that matches the rows.
     """
     from bayescal.cli.comparison import compare_files
 

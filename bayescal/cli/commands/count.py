@@ -5,23 +5,23 @@ from bayescal.cli.options import ColumnOptions, CountQuestionOptions, Output, Ro
 
 EXAMPLES = """\b
 [bold]Examples[/]
-[dim]on each machine, or for each day[/]
+[dim]one file of counts per machine or per day[/]
   bayescal count monday.parquet --label won --prob probability -o mon.json
-[dim]then one report of all[/]
+[dim]add the files, and report all rows together[/]
   bayescal merge mon.json tue.json wed.json -o week.json
   bayescal report week.json
-[dim]many files at once; fine bins, of which a report takes fewer[/]
+[dim]many files at once, on fine bins, which the report merges into 15 bins[/]
   bayescal count part-*.parquet --label won --prob p --bins 300 -o all.json
   bayescal report all.json --bins 15
 """
 
 
 def count(files: RowFiles, output: Output, columns: ColumnOptions, question: CountQuestionOptions) -> Job:
-    """Count the rows of files by bin and outcome: a small file, to be added to others and reported.
+    """Count the rows of files by bin and outcome, and save the counts in a small file.
 
-    Count on each machine or each day, add with [bold]bayescal merge[/], evaluate with [bold]bayescal report[/].
+    [bold]bayescal merge[/] adds counts of several machines or days, and [bold]bayescal report[/] evaluates them.
 
-    The sum is, integer for integer, what one pass over all rows would give.
+    The result is the same as that of one pass over all rows.
     """
     from bayescal.cli.counts import count_files
 

@@ -8,9 +8,9 @@ PICTURE = "bayescal-demo.png"
 
 
 def demo() -> Job:
-    """Evaluate and compare two real classifiers: tables, sentences, a picture. Needs no file and a few seconds.
+    """Evaluate and compare two real classifiers. Needs no file, and takes a few seconds.
 
-    The picture is saved as [bold]bayescal-demo.png[/] in the current folder.
+    Prints tables and sentences, and saves the picture [bold]bayescal-demo.png[/] in the current folder.
     """
     from bayescal.cli.tour import show_digits
 

@@ -5,10 +5,10 @@ from bayescal.cli.options import CountFiles, Output
 
 
 def merge(files: CountFiles, output: Output) -> Job:
-    """Add counts that were saved by bayescal count, perhaps on many machines.
+    """Add counts that bayescal count has saved, for instance on several machines.
 
-    All must have been counted on the same bins and for the same target.
+    All files must have the same bins and the same target.
     """
     from bayescal.cli.counts import load_files
 
-    return Job(lambda: load_files(files), {"output": output})  # the output may be one of the files
+    return Job(lambda: load_files(files), {"output": output})  # a merged file may be overwritten

@@ -5,19 +5,19 @@ from bayescal.cli.options import ColumnOptions, FileOrCounts, ModelOptions, Outp
 
 EXAMPLES = """\b
 [bold]Examples[/]
-[dim]one column: the probability that the label is 1[/]
+[dim]one column with the probability that the label is 1[/]
   bayescal report games.csv --label won --prob probability
-[dim]one column a class, p0 to p9, and labels 0 to 9; saves numbers and a picture[/]
+[dim]one column per class, p0 to p9, and labels 0 to 9; saves all numbers and a picture[/]
   bayescal report test.parquet --label label --prob-prefix p \\
       --json ece.json --plot ece.png
-[dim]columns p_cat, p_dog, p_fish, and labels cat, dog, fish; one question a class[/]
+[dim]columns p_cat, p_dog, p_fish and labels cat, dog, fish; calibration of each class[/]
   bayescal report pets.tsv --label pet --prob-prefix p_ --target classwise
-[dim]labels in words: first the one that counts as 0[/]
+[dim]labels that are words: first the label of 0, then the label of 1[/]
   bayescal report loans.jsonl --label outcome --prob p_default \\
       --classes paid,default
-[dim]was the answer right, and how sure was the model of it?[/]
+[dim]answers of a language model: whether each was right, and its confidence[/]
   bayescal report answers.jsonl --correct correct --confidence confidence
-[dim]rows that were counted before, perhaps elsewhere[/]
+[dim]counts that bayescal count has saved[/]
   bayescal report counts.json
 """
 
@@ -29,11 +29,11 @@ def report(
     model: ModelOptions,
     outputs: OutputOptions,
 ) -> Job:
-    """Evaluate the predictions in a file: the posterior of its Expected Calibration Error.
+    """Estimate the Expected Calibration Error (ECE) of the predictions in a file, with credible intervals.
 
-    Prints a sentence to quote, a table with 95 % credible intervals, and the specification to put beside the number.
+    Prints a sentence to quote, a table with 95 % credible intervals, and a one-line specification of the estimate.
 
-    Say what the columns hold: --label with --prob or --prob-prefix, or --correct with --confidence.
+    Name the columns with --label and either --prob or --prob-prefix, or with --correct and --confidence.
 
     The file is read in parts and may be larger than memory.
     """

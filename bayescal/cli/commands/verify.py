@@ -16,11 +16,11 @@ from bayescal.cli.options import (
 
 EXAMPLES = """\b
 [bold]Examples[/]
-[dim]what `bayescal report` says of this file, from PyMC[/]
+[dim]compare the posterior of this file with PyMC[/]
   bayescal verify games.csv --label won --prob probability
-[dim]the study of the documentation, about a minute and a half for every 20 repeats[/]
+[dim]the study in the documentation; about 90 seconds per 20 repeats[/]
   bayescal verify --coverage
-[dim]one's own rows and bins, two methods, a few minutes less[/]
+[dim]a number of rows and bins of your choice, and two methods; takes less time[/]
   bayescal verify --coverage --sizes 500 --populations top --bins 10 \\
       --curves calibrated,temperature:1.2 --methods shrinkage,percentile-bootstrap
 """
@@ -36,23 +36,24 @@ def verify(
     options: VerifyOptions,
     outputs: JsonOptions,
 ) -> Job:
-    """Check the package's own claims, on a file or on simulated data of your choice.
+    """Check the results of this package against PyMC on a file, or against known truths on simulated data.
 
-    With FILE: is the posterior that `bayescal report` takes for this file the right one?
+    With FILE: compare the posterior of `bayescal report` with MCMC.
     The same model, written in PyMC, is sampled by NUTS, and every quantity is compared.
-    It takes a minute, several for the default model; the exit code is 1 if they differ.
+    This takes about a minute, and several minutes for the default model.
+    The exit code is 0 if all quantities agree, and 1 otherwise.
 
-    With --coverage: how often do the intervals of the models, and of the usual bootstraps, contain the truth?
-    A hyphen in a name may stand for a space.
+    With --coverage: measure how often the intervals of the models, and of bootstraps, contain the true ECE.
+    Hyphens may replace the spaces in names of curves and methods.
     """
     if file is not None and coverage:
-        raise ValueError("FILE and --coverage are two checks; ask for one at a time.")
+        raise ValueError("FILE and --coverage are two checks; give one of them.")
     if file is not None:
-        refuse("go with --coverage, not with FILE", study.given())
+        refuse(study.given(), "with FILE, only with --coverage")
         return _verify_file(file, columns, posterior, options, outputs)
     if not coverage:
-        raise ValueError("say what is to be verified: FILE or --coverage. `bayescal verify --help` has the options.")
-    refuse("go with FILE, not with --coverage", columns.given() | posterior.given())
+        raise ValueError("give FILE or --coverage; see `bayescal verify --help`.")
+    refuse(columns.given() | posterior.given(), "with --coverage, only with FILE")
     from bayescal.cli.coverage import run_study
 
     return Job(lambda: run_study(study, options), outputs.given())
