@@ -33,14 +33,13 @@ class ColumnNames:
 
     def open(self, file: Path) -> RowStream:
         """Open a file to read these columns of it."""
-        classes = self.options.classes
         return open_predictions(
             file,
             label=self.label,
             prob=self.prob,
             prob_prefix=self.prob_prefix,
             weights=self.options.weights,
-            classes=None if classes is None else parse_classes(classes),
+            classes=parse_classes(self.options.classes),
         )
 
     @property

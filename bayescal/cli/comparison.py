@@ -112,7 +112,7 @@ def compare_files(
         models,
         key=columns.key,
         weights=columns.weights,
-        classes=None if columns.classes is None else parse_classes(columns.classes),
+        classes=parse_classes(columns.classes),
         same_labels=not columns.confidence,
     )
     first = next(iter(rows.values()))

@@ -23,7 +23,7 @@ from bayescal.stats.stored import load_counts
 if TYPE_CHECKING:
     from rich.console import Console
 
-type Counts = BinnedCounts | PairedCounts
+type SavedCounts = BinnedCounts | PairedCounts
 
 #: Marks a document of this package, in any layout of JSON; and the number of bytes in which it is searched.
 MARK, HEAD_BYTES = re.compile(rb'"schema"\s*:\s*"bayescal\.'), 2**20
@@ -85,8 +85,8 @@ class CountedFiles(Result):
     """
 
     files: Sequence[Path]
-    parts: Sequence[Counts]
-    total: Counts
+    parts: Sequence[SavedCounts]
+    total: SavedCounts
 
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Return the sum of the counts."""
@@ -164,7 +164,7 @@ def _count(file: Path, files: Sequence[Path], columns: ColumnNames, question: Qu
             return count_stream(stream, question)
 
 
-def _summed(files: Sequence[Path], parts: Sequence[Counts]) -> CountedFiles:
+def _summed(files: Sequence[Path], parts: Sequence[SavedCounts]) -> CountedFiles:
     total: Any = parts[0]
     for file, counts in zip(files[1:], parts[1:], strict=True):
         with _named(file, files):
@@ -193,7 +193,7 @@ def _named(file: Path, files: Sequence[Path]) -> Iterator[None]:
         raise type(problem)(f"'{file.name}': {problem}") from problem
 
 
-def _note_copies(parts: Sequence[Counts], files: Sequence[Path]) -> None:
+def _note_copies(parts: Sequence[SavedCounts], files: Sequence[Path]) -> None:
     """Show a note if two files have equal sums to the last digit: they probably hold the same rows."""
     seen: dict[bytes, Path] = {}
     for counts, file in zip(parts, files, strict=True):

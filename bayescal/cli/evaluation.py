@@ -12,7 +12,7 @@ from bayescal.cli.command import Result
 from bayescal.cli.counting import Question, count_stream, count_stream_of_classes
 from bayescal.cli.counts import holds_counts, read_counts
 from bayescal.cli.keywords import keywords_of, model_keywords, settings
-from bayescal.cli.options import ColumnOptions, Options, refuse
+from bayescal.cli.options import ColumnOptions, Options, given_in, refuse
 from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.predictions import RowStream
 from bayescal.evaluate import evaluate, evaluate_counts
@@ -101,8 +101,7 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
 
 
 def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:
-    given = {name: value for record in records for name, value in record.given().items()}
-    of_rows = {name: given[name] for name in ("target", "binning") if name in given}
+    of_rows = {name: value for name, value in given_in(*records).items() if name in ("target", "binning")}
     refuse(options.given() | of_rows, "with a file of counts, only with rows")
     keywords = keywords_of(evaluate_counts, *records)
     counts = read_counts(file, keywords.pop("bins", None))

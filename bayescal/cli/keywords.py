@@ -6,8 +6,9 @@ import io
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bayescal.cli.options import Options, given_in
+
 if TYPE_CHECKING:
-    from bayescal.cli.options import Options
     from bayescal.stats.contract import Counts
 
 
@@ -24,7 +25,7 @@ def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
     return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
-def keywords_of(function: Callable[..., Any], *records: "Options") -> dict[str, Any]:
+def keywords_of(function: Callable[..., Any], *records: Options) -> dict[str, Any]:
     """Return the keywords of a function of the library.
 
     Parameters
@@ -52,7 +53,7 @@ def keywords_of(function: Callable[..., Any], *records: "Options") -> dict[str, 
     >>> keywords["bins"], keywords["binning"], keywords["rng"]
     ([0.0, 0.5, 1.0], 'equal-width', 7)
     """
-    given = {name: value for record in records for name, value in record.given().items()}
+    given = given_in(*records)
     if "seed" in given:
         given["rng"] = given.pop("seed")
     return defaults_of(function) | {name: PARSERS.get(name, _unchanged)(value) for name, value in given.items()}
@@ -85,7 +86,7 @@ def settings(counts: "Counts", keywords: Mapping[str, Any], bins: Any) -> dict[s
         "bins": bins,
         "binning": counts.bins.kind,
         "model": keywords["model"],
-        **{name: keywords[name] for name in ("sub_models",) if name in keywords},
+        **({"sub_models": keywords["sub_models"]} if "sub_models" in keywords else {}),
         "draws": keywords["draws"],
         "seed": keywords["rng"],
     }
@@ -105,7 +106,7 @@ def parse_bins(text: str) -> int | list[float]:
         raise ValueError(f"`bins` must be a whole number, or edges like 0,0.25,0.5,1; not {text!r}.") from None
 
 
-def parse_classes(text: str) -> list[str]:
+def parse_classes(text: str | None) -> list[str] | None:
     """Split labels at commas; a label that contains a comma or a line break must be in double quotes.
 
     Examples
@@ -113,6 +114,8 @@ def parse_classes(text: str) -> list[str]:
     >>> parse_classes('"no, never",yes')
     ['no, never', 'yes']
     """
+    if text is None:
+        return None
     try:
         lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except csv.Error as problem:
@@ -143,8 +146,5 @@ def _unchanged(value: Any) -> Any:
     return value
 
 
-PARSERS: dict[str, Callable[[str], Any]] = {
-    "bins": parse_bins,
-    "classes": parse_classes,
-    "sub_models": parse_sub_models,
-}
+#: Parsers of options whose text is not the value.
+PARSERS: dict[str, Callable[[str], Any]] = {"bins": parse_bins, "sub_models": parse_sub_models}

@@ -23,6 +23,11 @@ class Options:
         return {name: v for name, v in values.items() if v is not None and v is not False and v != []}
 
 
+def given_in(*records: Options) -> dict[str, Any]:
+    """Return the options of several records that were given, by name."""
+    return {name: value for record in records for name, value in record.given().items()}
+
+
 def refuse(given: Mapping[str, Any], rule: str) -> None:
     """Refuse options that cannot be used together with the others.
 
@@ -64,13 +69,11 @@ def _argument(help_text: str, metavar: str = "FILE") -> Any:
 # arguments
 
 _FILE = "Predictions, one per row, as Parquet, CSV, TSV or JSON lines (recognised by content); text may be gzipped."
-FileOrCounts = Annotated[Path, _argument(f"{_FILE} Or counts that `bayescal count` saved.")]
-RowFiles = Annotated[list[Path], _argument(f"{_FILE} The rows of several files are counted together.")]
-CountFiles = Annotated[list[Path], _argument("Counts that `bayescal count` saved.", metavar="COUNTS.json")]
-OptionalFile = Annotated[Path | None, _argument(_FILE)]
-ComparedFiles = Annotated[
-    list[Path], _argument(f"{_FILE} Several files hold one model each; --key matches their rows.")
-]
+ReportFile = Annotated[Path, _argument(f"{_FILE} Or counts that `bayescal count` saved.")]
+CountFiles = Annotated[list[Path], _argument(f"{_FILE} The rows of several files are counted together.")]
+MergeFiles = Annotated[list[Path], _argument("Counts that `bayescal count` saved.", metavar="COUNTS.json")]
+VerifyFile = Annotated[Path | None, _argument(_FILE)]
+CompareFiles = Annotated[list[Path], _argument(f"{_FILE} Several files hold one model each; --key matches their rows.")]
 
 # columns
 
@@ -240,7 +243,7 @@ NetCdf = Annotated[Path | None, _option(OUTPUT, "OUT.nc", "All draws, for ArviZ.
 
 @dataclass(frozen=True)
 class JsonOptions(Options):
-    """The file that every command with numbers can write."""
+    """The document that `bayescal report`, `compare` and `verify` can write."""
 
     json: Annotated[
         Path | None, _option(OUTPUT, "OUT.json", "All numbers. The same input and seed give the same bytes.")

@@ -3,7 +3,7 @@
 from bayescal.cli.command import Job
 from bayescal.cli.options import (
     ColumnOptionsPerClassifier,
-    ComparedFiles,
+    CompareFiles,
     CompareOutputOptions,
     CompareQuestionOptions,
     ModelOptions,
@@ -28,7 +28,7 @@ EXAMPLES = """\b
 
 
 def compare(
-    files: ComparedFiles,
+    files: CompareFiles,
     columns: ColumnOptionsPerClassifier,
     question: CompareQuestionOptions,
     model: ModelOptions,

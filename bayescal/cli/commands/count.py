@@ -1,7 +1,7 @@
 """``bayescal count``: counts the rows of files."""
 
 from bayescal.cli.command import Job
-from bayescal.cli.options import ColumnOptions, CountQuestionOptions, Output, RowFiles
+from bayescal.cli.options import ColumnOptions, CountFiles, CountQuestionOptions, Output
 
 EXAMPLES = """\b
 [bold]Examples[/]
@@ -16,7 +16,7 @@ EXAMPLES = """\b
 """
 
 
-def count(files: RowFiles, output: Output, columns: ColumnOptions, question: CountQuestionOptions) -> Job:
+def count(files: CountFiles, output: Output, columns: ColumnOptions, question: CountQuestionOptions) -> Job:
     """Count the rows of files by bin and outcome, and save the counts in a small file.
 
     [bold]bayescal merge[/] adds counts of several machines or days, and [bold]bayescal report[/] evaluates them.

@@ -1,10 +1,10 @@
 """``bayescal merge``: adds counts from files."""
 
 from bayescal.cli.command import Job
-from bayescal.cli.options import CountFiles, Output
+from bayescal.cli.options import MergeFiles, Output
 
 
-def merge(files: CountFiles, output: Output) -> Job:
+def merge(files: MergeFiles, output: Output) -> Job:
     """Add counts that bayescal count has saved, for instance on several machines.
 
     All files must have the same bins and the same target.

@@ -1,7 +1,7 @@
 """``bayescal report``: evaluates the predictions in a file."""
 
 from bayescal.cli.command import Job
-from bayescal.cli.options import ColumnOptions, FileOrCounts, ModelOptions, OutputOptions, QuestionOptions
+from bayescal.cli.options import ColumnOptions, ModelOptions, OutputOptions, QuestionOptions, ReportFile
 
 EXAMPLES = """\b
 [bold]Examples[/]
@@ -23,7 +23,7 @@ EXAMPLES = """\b
 
 
 def report(
-    file: FileOrCounts,
+    file: ReportFile,
     columns: ColumnOptions,
     question: QuestionOptions,
     model: ModelOptions,

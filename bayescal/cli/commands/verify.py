@@ -8,8 +8,8 @@ from bayescal.cli.options import (
     ColumnOptions,
     Coverage,
     JsonOptions,
-    OptionalFile,
     StudyOptions,
+    VerifyFile,
     VerifyOptions,
     refuse,
 )
@@ -28,7 +28,7 @@ EXAMPLES = """\b
 
 def verify(
     *,
-    file: OptionalFile = None,
+    file: VerifyFile = None,
     columns: ColumnOptions,
     posterior: AgreementOptions,
     coverage: Coverage = False,
