@@ -19,8 +19,8 @@ import bayescal
 from bayescal import datasets
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS
 from bayescal.cli import app, outputs
-from bayescal.cli.demo import in_plain_words
-from bayescal.cli.request import sub_models_asked
+from bayescal.cli.keywords import parse_sub_models
+from bayescal.cli.tour import in_plain_words
 from bayescal.report.figure import picture
 from bayescal.results.wording import SMALL_ECE
 
@@ -110,12 +110,12 @@ def test_options_reach_evaluate(tmp_path):
 
 
 def test_chosen_sub_models_reach_evaluate(tmp_path):
-    """Of one binary problem and of classes; a name that contains a comma stands in double quotes."""
+    """With one problem and with one problem per class."""
     digits = datasets.load_digits()
     names, out = ["logistic_dense", "noise"], tmp_path / "x.json"
     arguments = ["--label", "label", "--prob-prefix", "random_forest_", "--draws", "200", "--json", out]
     for target in ("top-label", "classwise"):
-        report(datasets.path("digits"), *arguments, "--target", target, "--sub-models", f'"{names[0]}", {names[1]}')
+        report(datasets.path("digits"), *arguments, "--target", target, "--sub-models", ", ".join(names))
         known = {"target": target, "draws": 200, "rng": 1, "sub_models": names}
         found = bayescal.evaluate(digits.y_true, digits.y_prob["random_forest"], **known)
         written = read_json(out)
@@ -128,12 +128,12 @@ def test_chosen_sub_models_reach_evaluate(tmp_path):
     ("typed", "names"),
     [
         ("logistic_dense", ["logistic_dense"]),  # one name, as it is printed
-        (" independent bins ,label noise", ["independent", "label_noise"]),
+        (" independent ,label_noise", ["independent", "label_noise"]),
         ("shared", ["shared"]),
     ],
 )
 def test_names_of_sub_models_are_split_at_commas(typed, names):
-    assert sub_models_asked(typed) == names
+    assert parse_sub_models(typed) == names
 
 
 @pytest.mark.parametrize(
@@ -399,7 +399,10 @@ def test_a_matrix_is_told_with_its_columns(tmp_path, rows, arguments, told):
         ([*TINY, "--weights", "w"], "no column 'w'"),
         (["--prob", "p"], "say where the true labels are: --label COLUMN."),
         (["--label", "label"], "say where the probabilities are: --prob COLUMN"),
-        ([*TINY, "--prob-prefix", "p"], "not two."),
+        (
+            [*TINY, "--prob-prefix", "p"],
+            "--prob (one column) and --prob-prefix (one column per class) cannot be used together.",
+        ),
         (["--correct", "label"], "--correct and --confidence go together"),
         ([*TINY, "--correct", "label", "--confidence", "p"], "take the place of --label, --prob and --prob-prefix"),
         ([*TINY, "--target", "evnt"], "--target must be one of ['event', 'top-label', 'classwise', 'confidence']"),
@@ -407,8 +410,8 @@ def test_a_matrix_is_told_with_its_columns(tmp_path, rows, arguments, told):
         ([*TINY, "--target", "classwise"], "For probabilities of one event use --target event."),
         ([*TINY, "--model", "dirichelt"], "--model must be one of"),
         ([*TINY, "--sub-models", ""], "--sub-models must hold at least one name, as in 'independent'."),
-        ([*TINY, "--sub-models", "noise"], "--sub-models must be one of ['independent', "),
-        ([*TINY, "--sub-models", 'a"b,c\nd'], "--sub-models must be names separated by commas on one line"),
+        ([*TINY, "--sub-models", "noises"], "--sub-models must be one of ['independent', "),
+        ([*TINY, "--classes", "a\nb,c"], "must be labels separated by commas on one line; there are 2 lines."),
         ([*TINY, "--sub-models", "label_noise", "--model", "dirichlet"], "--model dirichlet takes no 'sub_models'"),
         ([*TINY, "--binning", "equal"], "--binning must be one of ['equal-width', 'equal-mass']"),
         ([*TINY, "--draws", "1"], "--draws must be an integer >= 2, not 1."),
@@ -559,7 +562,7 @@ def test_demo(tmp_path, monkeypatch):
         assert found.spec in done.stdout.splitlines()
         right = (digits.y_prob[model].argmax(axis=1) == digits.y_true).mean()
         assert f"right in {100 * right:.0f} %" in " ".join(done.stdout.split())
-    assert f"Picture saved: {tmp_path / 'bayescal-demo.png'}" in done.stdout.splitlines()
+    assert f"Saved {tmp_path / 'bayescal-demo.png'}" in done.stdout.splitlines()
     assert [f.name for f in tmp_path.iterdir()] == ["bayescal-demo.png"]
     assert (tmp_path / "bayescal-demo.png").read_bytes().startswith(b"\x89PNG")
     assert "…" not in done.stdout
@@ -603,4 +606,4 @@ def test_plain_words_say_how_far_and_which_way():
     worse = bayescal.evaluate(y, np.full(len(y), 0.01), rng=1)
     said = in_plain_words({"One": near, "Two": worse})
     assert f"One: off by {near.ece.mean():.3f} on average" in said
-    assert f"Two: off by {worse.ece.mean():.3f} on average, nearly always not sure enough" in said  # 63 % are benign
+    assert f"Two: off by {worse.ece.mean():.3f} on average, nearly always underconfident" in said  # 63 % are benign

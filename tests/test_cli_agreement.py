@@ -100,10 +100,13 @@ def test_small_numbers_keep_their_digits_and_probabilities_have_no_sd(file, foun
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--seed", "2"], "say what is to be verified: FILE or --coverage"),
+        (["--seed", "2"], "give FILE or --coverage"),
         (["FILE", "--coverage"], "FILE and --coverage are two checks"),
-        (["FILE", "--sizes", "300", "--repeats", "5"], "--sizes, --repeats go with --coverage, not with FILE"),
-        (["--coverage", "--label", "won"], "--label goes with FILE, not with --coverage"),
+        (
+            ["FILE", "--sizes", "300", "--repeats", "5"],
+            "--sizes, --repeats cannot be used with FILE, only with --coverage",
+        ),
+        (["--coverage", "--label", "won"], "--label cannot be used with --coverage, only with FILE"),
         (["FILE", "--label", "won"], "say where the probabilities are"),
         (["FILE", "--label", "won", "--prob", "probability", "--model", "dirichlett"], "Did you mean 'dirichlet'"),
         (["FILE", "--label", "won", "--prob", "probability", "--json", "a.txt"], "--json writes .json files"),
@@ -120,4 +123,4 @@ def test_classes_are_verified_one_at_a_time(tmp_path):
     path.write_text("pet,p0,p1,p2\n0,0.5,0.3,0.2\n2,0.1,0.3,0.6\n1,0.1,0.8,0.1\n")
     done = run(path, "--label", "pet", "--prob-prefix", "p", "--target", "classwise")
     assert done.exit_code == 2
-    assert "verify one of them at a time" in " ".join(done.stderr.split())
+    assert "Verify one class at a time" in " ".join(done.stderr.split())

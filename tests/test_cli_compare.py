@@ -357,22 +357,22 @@ def test_a_bad_value_is_told_with_the_line_of_its_own_file(two):
     ("arguments", "told"),
     [
         (["--label", "won", "--prob", "a"], "needs at least two models: give --prob once for each"),
-        (["--label", "won", "--prob", "a", "--prob", "a"], "'a' names two of them. Say what to call each"),
+        (["--label", "won", "--prob", "a", "--prob", "a"], "'a' names two of them. Give each a name"),
         (["--label", "won", "--prob", "a", "--prob", "c"], "no column 'c'. The columns are"),
         (["--label", "won", "--prob", "a", "--prob", "=b"], "must be a column, or NAME=COLUMN"),
         (["--prob", "a", "--prob", "b"], "say where the true labels are: --label COLUMN."),
         (["--label", "won"], "say where each model's probabilities are: --prob COLUMN"),
-        ([*ONE_FILE, "--prob-prefix", "a"], "not both."),
+        ([*ONE_FILE, "--prob-prefix", "a"], "--prob-prefix (one column per class) cannot be used together."),
         ([*ONE_FILE, "--correct", "won"], "--correct and --confidence go together"),
         ([*ONE_FILE, "--correct", "won", "--confidence", "a"], "take the place of --label, --prob and --prob-prefix"),
         (
             ["--correct", "won", "--correct", "won", "--confidence", "a", "--confidence", "b", "--confidence", "won"],
-            "there are 2 for 3.",
+            "there are 3 models and 2 --correct.",
         ),
-        ([*ONE_FILE, "--key", "id"], "--key says which rows of several files are the same; there is one FILE."),
+        ([*ONE_FILE, "--key", "id"], "--key matches the rows of several files; there is only one FILE."),
         ([*ONE_FILE, "--rope", "-1"], "--rope must be a number >= 0"),
         ([*ONE_FILE, "--estimand", "l2"], "--estimand must be one of ['ece', 'l2_error'"),
-        ([*ONE_FILE, "--target", "classwise"], "--target classwise is one question for each class"),
+        ([*ONE_FILE, "--target", "classwise"], "--target classwise asks one question per class"),
         ([*ONE_FILE, "--target", "top-label"], "For probabilities of one event use --target event."),
         ([*ONE_FILE, "--model", "dirichelt"], "--model must be one of"),
         ([*ONE_FILE, "--bins", "many"], "--bins must be a whole number, or edges"),
@@ -388,7 +388,7 @@ def test_what_is_asked_wrongly_of_two_files(tmp_path, two):
     assert "several files need --key COLUMN" in refused(*two, "--label", "won", "--prob", "p")
     assert "there are 2 files and 3 --prob" in refused(*two, *TWO_FILES, "--prob", "p", "--prob", "p")
     assert "'X' names two of them" in refused(*two, "--key", "id", "--label", "won", "--prob", "X=p")
-    assert "one FILE is named twice" in refused(two[0], two[0], *TWO_FILES)
+    assert "a FILE is given twice" in refused(two[0], two[0], *TWO_FILES)
     assert "there is no file" in refused(two[0], tmp_path / "ne.csv", *TWO_FILES)
     assert "'old.parquet' has no column 'key'" in refused(*two, "--key", "key", *TWO_FILES[2:])
     copy = tmp_path / "new.json"

@@ -307,7 +307,7 @@ def counted(rows, tmp_path):
 
 def test_counts_refuse_what_is_about_rows(counted):
     told = refused("report", counted, *ROW, "--logits")
-    assert "--label, --prob, --logits go with rows, and this file holds counts of them" in told
+    assert "--label, --prob, --logits cannot be used with a file of counts, only with rows." in told
 
 
 @pytest.mark.parametrize(
@@ -329,8 +329,8 @@ def test_what_cannot_be_counted_or_added(counted, rows, tmp_path):
     path = tmp_path / "rows.parquet"
     classwise = ["--label", "label", "--prob-prefix", "q", "--target", "classwise"]
     assert "one class at a time" in refused("count", path, *classwise, "-o", tmp_path / "x.json")
-    assert "named twice" in refused("count", path, path, *ROW, "-o", tmp_path / "x.json")
-    assert "named twice" in refused("merge", counted, counted, "-o", tmp_path / "x.json")
+    assert "given twice" in refused("count", path, path, *ROW, "-o", tmp_path / "x.json")
+    assert "given twice" in refused("merge", counted, counted, "-o", tmp_path / "x.json")
     assert "Did you mean 'c.json'" in refused("report", tmp_path / "cc.json")
     lines = write(rows, tmp_path / "lines.jsonl").rename(tmp_path / "lines.json")
     assert "would overwrite FILE" in refused("count", lines, *ROW, "-o", lines)
@@ -344,7 +344,7 @@ def test_what_cannot_be_counted_or_added(counted, rows, tmp_path):
     pair = bc.PairedCounts.from_arrays(rows["y"], rows["p"], rows["y"], rows["p"] ** 2)
     bc.save_counts(pair, tmp_path / "pair.json")
     assert "compare_counts" in refused("report", tmp_path / "pair.json")
-    assert "'pair.json': counts of one model and of two" in refused(
+    assert "'pair.json': counts of one model and counts of two" in refused(
         "merge", counted, tmp_path / "pair.json", "-o", tmp_path / "x.json"
     )
     assert not (tmp_path / "x.json").exists()
@@ -369,7 +369,7 @@ def test_a_copy_is_noticed(counted, tmp_path):
     copy.write_bytes(counted.read_bytes())
     result = run("merge", counted, copy, "-o", tmp_path / "x.json")
     assert (result.exit_code, result.stderr.count("\n")) == (0, 1)
-    assert result.stderr.startswith("Note: 'copy.json' has the sums of 'c.json' to the last digit")
+    assert result.stderr.startswith("Note: 'c.json' and 'copy.json' have equal sums to the last digit")
     bc.save_counts(bc.BinnedCounts.empty(15, target="event"), copy)
     assert run("merge", counted, copy, "-o", tmp_path / "x.json").stderr == ""
 

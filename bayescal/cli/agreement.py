@@ -1,81 +1,116 @@
-"""``bayescal verify FILE``: is the posterior of ``bayescal report FILE`` that of the same model in PyMC?"""
+"""The posterior of a file against the same model in PyMC, as ``bayescal verify FILE`` shows it."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import __version__
-from bayescal.cli import outputs
-from bayescal.cli.report import evaluate_file
-from bayescal.cli.request import ReportRequest
-from bayescal.cli.words import console, say_saved
+from bayescal.cli.columns import ONE_CLASS
+from bayescal.cli.command import Result
+from bayescal.cli.evaluation import evaluate_file
+from bayescal.cli.options import AgreementOptions, ColumnOptions, VerifyOptions
+from bayescal.cli.words import console
 from bayescal.results.evaluation import Evaluation
 from bayescal.verify.agreement import LARGEST_Z, Agreement, agreement
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
-#: Changes when a reader of the file would have to change.
+#: Format of the document; it changes if programs that read the document must change.
 SCHEMA = "bayescal.agreement/1"
+#: Number of draws of PyMC.
 DRAWS = 10_000
 
 
-def run(request: ReportRequest, draws: int | None, json: Path | None) -> int:
-    """Evaluate a file, sample the same model with PyMC, save and show how they compare.
+@dataclass(frozen=True)
+class CheckedPosterior(Result):
+    """The comparison of a posterior with PyMC.
 
     Parameters
     ----------
-    request : ReportRequest
-        What was typed.
-    draws : int or None
-        Of PyMC.
-    json : Path or None
-        Where to save all numbers.
+    agreement : Agreement
+        The comparison.
+    evaluation : Evaluation
+        The evaluation with this posterior.
+    parameters : dict
+        Values of the options that give the same result again.
+    """
+
+    agreement: Agreement
+    evaluation: Evaluation
+    parameters: dict[str, Any]
+
+    @property
+    def exit_code(self) -> int:
+        """0 if closed form and PyMC agree, else 1."""
+        return 0 if self.agreement.agrees else 1
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Make the JSON document."""
+        return {"json": lambda: document(self.agreement, self.evaluation, self.parameters)}
+
+    def show(self, screen: "Console") -> None:
+        """Print a row per quantity, the meaning of the columns, and the verdict."""
+        screen.print(f"\n{self.evaluation.question}: closed form against PyMC\n")
+        screen.print(table(self.agreement))
+        screen.print(
+            "z: difference in Monte Carlo standard errors. sd: posterior standard deviation. R-hat, ESS: of the "
+            "chains.\n"
+        )
+        screen.print(self.agreement.verdict + "\n", soft_wrap=True)
+
+
+def check_posterior(
+    file: Path, columns: ColumnOptions, posterior: AgreementOptions, options: VerifyOptions
+) -> CheckedPosterior:
+    """Evaluate a file, sample the same model with PyMC, and compare the two.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    columns : ColumnOptions
+        Columns of the file.
+    posterior : AgreementOptions
+        Target, binning and model.
+    options : VerifyOptions
+        Bins and seed, and the number of draws of PyMC.
 
     Returns
     -------
-    int
-        Exit code: 0 if they agree, else 1.
+    CheckedPosterior
+        The comparison.
 
     Raises
     ------
     ValueError, TypeError, OSError
-        For anything that is wrong with the options or the file, before time is spent on sampling.
+        If an option or the file is invalid, before PyMC samples.
     """
-    to_save = outputs.check({"json": json}, besides=request.file)
-    evaluation, parameters = evaluate_file(request)
+    evaluated = evaluate_file(file, columns, posterior, replace(options, draws=None))
+    evaluation = evaluated.evaluation
     if not isinstance(evaluation, Evaluation):
-        raise ValueError(
-            "`target='classwise'` is as many posteriors as classes; verify one of them at a time, as an event: "
-            "--prob with the column of its probability, and a column of 0 and 1 for --label."
-        )
-    console(stderr=True).print("The same model in PyMC: compiling takes some tens of seconds, then it is sampled.")
-    found = agreement(evaluation.posterior, draws=draws or DRAWS, rng=request.seed, progress=True)
-    outputs.save(to_save, json=lambda: document(found, evaluation, {**parameters, "draws": found.reference.draws}))
-    screen = console()
-    screen.print(f"\n{evaluation.question}: closed form against PyMC\n")
-    screen.print(table(found))
-    screen.print(
-        "z: difference in Monte Carlo standard errors. sd: posterior standard deviation. R-hat, ESS: of the chains.\n"
+        raise ValueError(f"`target='classwise'` gives one posterior per class. Verify one class at a time {ONE_CLASS}")
+    console(stderr=True).print(
+        "The same model in PyMC: compilation takes some tens of seconds, and then it is sampled."
     )
-    screen.print(found.verdict, soft_wrap=True)
-    if to_save:
-        screen.print()
-        say_saved(screen, json)
-    return 0 if found.agrees else 1
+    compared = agreement(evaluation.posterior, draws=options.draws or DRAWS, rng=options.seed, progress=True)
+    return CheckedPosterior(compared, evaluation, {**evaluated.parameters, "draws": compared.reference.draws})
 
 
-def document(found: Agreement, evaluation: Evaluation, parameters: dict[str, Any]) -> dict[str, Any]:
-    """All numbers and what was asked, for `outputs.save_json`."""
-    reference = found.reference
+def document(agreement: Agreement, evaluation: Evaluation, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the comparison as data for JSON."""
+    reference = agreement.reference
     return {
         "schema": SCHEMA,
         "bayescal": __version__,
         "question": evaluation.question,
         "spec": evaluation.spec,
         "parameters": parameters,
-        "agrees": found.agrees,
-        "verdict": found.verdict,
-        "quantities": found.rows,
+        "agrees": agreement.agrees,
+        "verdict": agreement.verdict,
+        "quantities": agreement.rows,
         "chains": {
             "draws": reference.draws,
             "divergences": reference.divergences,
@@ -86,25 +121,25 @@ def document(found: Agreement, evaluation: Evaluation, parameters: dict[str, Any
     }
 
 
-def table(found: Agreement) -> "Table":
-    """One line a quantity; what is too far apart is marked."""
+def table(agreement: Agreement) -> "Table":
+    """Return a table with one row per quantity; a ! marks differences that are too large."""
     from rich import box
     from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    made.add_column("quantity", no_wrap=False)
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    shown.add_column("quantity", no_wrap=False)
     for name in ("closed\nform", "\nPyMC", "\nz", "sd, closed\nform", "sd,\nPyMC", "\nz", "\nR-hat", "\nESS"):
-        made.add_column(name, justify="right", no_wrap=True)
-    for row in found.rows:
+        shown.add_column(name, justify="right", no_wrap=True)
+    for row in agreement.rows:
         closed, pymc = (_number(row[name]) for name in ("closed", "pymc"))
         sds = [_number(row[name]) for name in ("closed_sd", "pymc_sd")]
         mixing = (f"{row['r_hat']:.3f}", f"{row['ess']:.0f}")
-        made.add_row(row["quantity"], closed, pymc, _z(row["z"]), *sds, _z(row["z_sd"]), *mixing)
-    return made
+        shown.add_row(row["quantity"], closed, pymc, _z(row["z"]), *sds, _z(row["z_sd"]), *mixing)
+    return shown
 
 
 def _number(value: float) -> str:
-    """Four decimals, or as many digits as a small number has to say."""
+    """Return a number with four decimals, or with two digits if it is small."""
     if value != value:
         return ""
     return f"{value:.4f}" if abs(value) >= 0.001 or value == 0 else f"{value:.1e}"

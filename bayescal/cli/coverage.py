@@ -1,103 +1,109 @@
-"""``bayescal verify --coverage``: does what the package claims hold on somebody's own bins, sizes and curves?"""
+"""The coverage study with the user's bins, sizes and curves, as ``bayescal verify --coverage`` shows it."""
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bayescal import __version__, _checks
-from bayescal.cli import outputs
-from bayescal.cli.request import bins_asked
-from bayescal.cli.words import console, say_saved
+from bayescal.cli.command import Result
+from bayescal.cli.keywords import keywords_of
+from bayescal.cli.options import StudyOptions, VerifyOptions
 from bayescal.datasets.simulate import CURVES, POPULATIONS
-from bayescal.verify.studies.coverage import METHODS, STUDY_CURVES, CoverageStudy, coverage_study
+from bayescal.verify.studies.coverage import METHODS, CoverageStudy, coverage_study
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
-#: Changes when a reader of the file would have to change.
+#: Format of the document; it changes if programs that read the document must change.
 SCHEMA = "bayescal.coverage/1"
-#: Shares this many standard errors below what was asked for are marked.
+#: Shares more than this many standard errors below the probability of the intervals are marked.
 MARKED = 3
 
 
 @dataclass(frozen=True)
-class CoverageRequest:
-    """Arguments of the command; None stands for the default of `coverage_study`.
+class CoverageResult(Result):
+    """A coverage study and the options that gave it.
 
     Parameters
     ----------
-    sizes, populations, curves, methods, bins : str or None
-        Lists, separated by commas; a curve is NAME or NAME:STRENGTH.
-    repeats, draws, seed : int
-        Data sets per cell, draws or resamples, seed.
+    study : CoverageStudy
+        The study.
+    parameters : dict
+        Values of the options.
     """
 
-    sizes: str | None
-    populations: str | None
-    curves: str | None
-    methods: str | None
-    bins: str | None
-    repeats: int
-    draws: int
-    seed: int
+    study: CoverageStudy
+    parameters: dict[str, Any]
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Make the JSON document."""
+        return {"json": self.document}
+
+    def document(self) -> dict[str, Any]:
+        """Return all numbers of the study as data for JSON."""
+        return {
+            "schema": SCHEMA,
+            "bayescal": __version__,
+            "parameters": self.parameters,
+            "prob": self.study.prob,
+            "cells": self.study.rows,
+            "overall": self.study.overall(),
+        }
+
+    def show(self, screen: "Console") -> None:
+        """Print a table of cells, a table of methods, and the meaning of their columns."""
+        prob, repeats = self.study.prob, self.parameters["repeats"]
+        screen.print()
+        screen.print(f"Share of {100 * prob:g} % intervals that contain the true ECE, {repeats} data sets per cell:")
+        screen.print(cell_table(self.study, repeats))
+        screen.print(overall_table(self.study))
+        screen.print(
+            f"The standard error of a share near {prob:g} is {standard_error(prob, repeats):.3f}; * marks shares more "
+            f"than {MARKED} standard errors below {prob:g}. RMSE: root mean squared error of the point estimate "
+            "(posterior mean, plug-in, or plug-in minus its bootstrapped bias).\n"
+        )
 
 
-def run(request: CoverageRequest, json: Path | None) -> None:
-    """Run the coverage study, save it, show it.
+def run_study(study: StudyOptions, options: VerifyOptions) -> CoverageResult:
+    """Run the coverage study.
 
     Parameters
     ----------
-    request : CoverageRequest
-        What was typed.
-    json : Path or None
-        Where to save all numbers.
+    study : StudyOptions
+        Cells, methods and the number of data sets.
+    options : VerifyOptions
+        Bins, draws and seed.
+
+    Returns
+    -------
+    CoverageResult
+        The study.
 
     Raises
     ------
-    ValueError, TypeError, OSError
-        For anything that is wrong with the options, before time is spent on computing.
+    ValueError, TypeError
+        If an option is invalid, before anything is computed.
     """
-    to_save = outputs.check({"json": json})
-    asked = _asked(request)
-    study = coverage_study(**asked, rng=request.seed, progress=True)
-    outputs.save(to_save, json=lambda: document(study, request))
-    screen = console()
-    screen.print()
-    screen.print(
-        f"Share of {100 * study.prob:g} % intervals that contain the true ECE, {request.repeats} data sets a cell:"
-    )
-    screen.print(cell_table(study, request.repeats))
-    screen.print(overall_table(study))
-    error = standard_error(study.prob, request.repeats)
-    screen.print(
-        f"The standard error of a share near {study.prob:g} is {error:.3f}; * marks shares more than {MARKED} of them "
-        "below. RMSE is that of the point estimate (posterior mean, plug-in, plug-in less its bootstrapped bias)."
-    )
-    if to_save:
-        screen.print()
-        say_saved(screen, json)
-
-
-def document(study: CoverageStudy, request: CoverageRequest) -> dict[str, Any]:
-    """All numbers of a study and what was asked, for `outputs.save_json`."""
-    return {
-        "schema": SCHEMA,
-        "bayescal": __version__,
-        "parameters": asdict(request),
-        "prob": study.prob,
-        "cells": study.rows,
-        "overall": study.overall(),
+    keywords = _keywords(study, options)
+    parameters = {
+        **{name: getattr(study, name) for name in LISTS},
+        "bins": options.bins,
+        "repeats": keywords["repeats"],
+        "draws": keywords["draws"],
+        "seed": options.seed,
     }
+    return CoverageResult(coverage_study(**{**keywords, "progress": True}), parameters)
 
 
 def standard_error(prob: float, repeats: int) -> float:
-    """Standard error of a share of `repeats` intervals if each contains the truth with probability `prob`."""
+    """Return the standard error of a share of `repeats` intervals that contain the truth with probability `prob`."""
     return float((prob * (1 - prob) / repeats) ** 0.5)
 
 
 def cell_table(study: CoverageStudy, repeats: int) -> "Table":
-    """One line a cell, the coverage of one method a column; shares that are too low are marked."""
+    """Return a table with one row per cell and one column per method; a * marks shares that are too low."""
     methods = list(dict.fromkeys(row["method"] for row in study.rows))
     low = study.prob - MARKED * standard_error(study.prob, repeats)
     cells: dict[tuple[str, ...], dict[str, str]] = {}
@@ -112,16 +118,16 @@ def cell_table(study: CoverageStudy, repeats: int) -> "Table":
 
 
 def overall_table(study: CoverageStudy) -> "Table":
-    """One line a method: its worst cell, and means over cells."""
+    """Return a table with one row per method: its worst cell, and means over cells."""
     table = _table(("method", "worst", "mean\ncoverage", "rmse", "width", "worst cell"), left=("method", "worst cell"))
-    for found in study.overall():
+    for row in study.overall():
         table.add_row(
-            found["method"],
-            f"{found['worst_coverage']:.2f}",
-            f"{found['mean_coverage']:.3f}",
-            f"{found['mean_rmse']:.4f}",
-            f"{found['mean_width']:.4f}",
-            found["worst_cell"],
+            row["method"],
+            f"{row['worst_coverage']:.2f}",
+            f"{row['mean_coverage']:.3f}",
+            f"{row['mean_rmse']:.4f}",
+            f"{row['mean_width']:.4f}",
+            row["worst_cell"],
         )
     return table
 
@@ -137,28 +143,19 @@ def _table(header: Iterable[str], left: Iterable[str]) -> "Table":
     return table
 
 
-def _asked(request: CoverageRequest) -> dict[str, Any]:
-    """Keywords of `coverage_study`; every name is looked up before the first cell is run."""
-    asked: dict[str, Any] = {"repeats": request.repeats, "draws": request.draws}
-    if request.sizes is not None:
-        asked["sizes"] = [_size(word) for word in _words("sizes", request.sizes)]
-    if request.populations is not None:
-        asked["populations"] = [
-            _known("populations", word, POPULATIONS) for word in _words("populations", request.populations)
-        ]
-    if request.methods is not None:
-        asked["methods"] = [_known("methods", word, METHODS) for word in _words("methods", request.methods)]
-    if request.curves is not None:
-        asked["curves"] = [_curve(word) for word in _words("curves", request.curves)]
-    if request.bins is not None:
-        asked["bins"] = bins_asked(request.bins)
-    return asked
+def _keywords(study: StudyOptions, options: VerifyOptions) -> dict[str, Any]:
+    """Return the keywords of `coverage_study`; every name is looked up before the first cell is computed."""
+    keywords = keywords_of(coverage_study, study, options)
+    for name, text in study.given().items():
+        if name in LISTS:
+            keywords[name] = [LISTS[name](word) for word in _words(name, text)]
+    return keywords
 
 
 def _words(option: str, text: str) -> list[str]:
     words = [word.strip() for word in text.split(",")]
     if not all(words):
-        raise ValueError(f"`{option}` must be a list separated by commas, without gaps; not {text!r}.")
+        raise ValueError(f"`{option}` must be a list separated by commas, without empty entries; not {text!r}.")
     if len(set(words)) < len(words):
         twice = next(word for i, word in enumerate(words) if word in words[:i])
         raise ValueError(f"`{option}` names {twice!r} twice.")
@@ -172,16 +169,16 @@ def _size(word: str) -> int:
         raise ValueError(f"`sizes` must be whole numbers, as in 300,2000; not {word!r}.") from None
 
 
-def _known(option: str, word: str, known: Iterable[str]) -> str:
-    """A name, in which hyphens may stand for spaces, so that a shell needs no quotes."""
+def _name(option: str, names: Iterable[str], word: str) -> str:
+    """Return a name; a hyphen may stand for a space, so that a shell needs no quotes."""
     name = word.replace("-", " ")
-    _checks.one_of(option, name, known)
+    _checks.one_of(option, name, names)
     return name
 
 
 def _curve(word: str) -> tuple[str, float | None]:
     name, colon, strength = word.partition(":")
-    name = _known("curves", name, CURVES)
+    name = _name("curves", CURVES, name)
     if not colon:
         return name, None
     try:
@@ -190,8 +187,10 @@ def _curve(word: str) -> tuple[str, float | None]:
         raise ValueError(f"`curves` takes NAME or NAME:STRENGTH with a number, not {word!r}.") from None
 
 
-def curves_in_words() -> str:
-    """The default curves, as they would be typed."""
-    return ",".join(
-        name.replace(" ", "-") + ("" if strength is None else f":{strength:g}") for name, strength in STUDY_CURVES
-    )
+#: Options that hold lists separated by commas, and the function that parses one entry.
+LISTS: dict[str, Callable[[str], Any]] = {
+    "sizes": _size,
+    "populations": partial(_name, "populations", POPULATIONS),
+    "curves": _curve,
+    "methods": partial(_name, "methods", METHODS),
+}

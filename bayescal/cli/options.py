@@ -1,316 +1,349 @@
-"""Every option of the command line: its type, its words, and the panel of the help page it stands in."""
+"""Options of the commands: type, help text and panel of the help page. Records hold options that belong together."""
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from bayescal import _render
-
-COLUMNS, QUESTION, MODEL, FILES = "Columns of FILE", "Question", "Model", "Output"
-STUDY = "With --coverage: every size with every population and every curve"
-EITHER = "With both"
-#: The exception that typer raises for a wrong command line; it comes from click or from typer's own copy of click.
-UsageError: Any = typer.BadParameter.__base__
+#: Panels of the help pages.
+COLUMNS, QUESTION, MODEL, OUTPUT = "Columns of FILE", "Question", "Model", "Output"
+STUDY = "With --coverage: all combinations of size, population and curve"
+EITHER = "With FILE or --coverage"
 
 
-class Commands(TyperGroup):
-    """The group of all commands. Error messages about arguments are shortened and their control characters escaped."""
+@dataclass(frozen=True)
+class Options:
+    """Base of records of options. A command that takes a record has one option for each of its fields."""
 
-    def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        """Parse the arguments as `TyperGroup` does."""
-        with _visible_usage_errors():
-            return super().make_context(*args, **kwargs)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command as `TyperGroup` does."""
-        with _visible_usage_errors():
-            return super().invoke(ctx)
+    def given(self) -> dict[str, Any]:
+        """Return the options that were given, by name: no None, no flag that is off, no empty list."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: v for name, v in values.items() if v is not None and v is not False and v != []}
 
 
-@contextmanager
-def _visible_usage_errors() -> Iterator[None]:
-    try:
-        yield
-    except UsageError as problem:
-        problem.message = _render.printed(problem.message)
-        raise
+def given_in(*records: Options) -> dict[str, Any]:
+    """Return the options of several records that were given, by name."""
+    return {name: value for record in records for name, value in record.given().items()}
 
 
-class DefaultsOfEvaluate(TyperCommand):
-    """Help that shows the defaults of `bayescal.evaluate`, imported only when that help is asked for."""
-
-    def defaults(self) -> dict[str, Any]:
-        """Default of each keyword."""
-        from bayescal.evaluate import evaluate
-
-        return defaults_of(evaluate)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """As typer does, with the defaults filled in."""
-        from bayescal.analyses.one import MODELS
-        from bayescal.estimands.estimand import registered
-
-        comparable = [name for name, each in registered().items() if each.better and each.coordinate is None]
-        choices = {"model": [*MODELS], "estimand": comparable}
-        defaults = self.defaults()
-        for param in self.params:
-            if isinstance(param, TyperOption) and param.name in choices:
-                param.help = f"{param.help} One of: {', '.join(choices[param.name])}."
-            default = defaults.get(param.name)
-            if default is not None:
-                param.default = default  # help is all that happens after this
-        super().format_help(ctx, formatter)
-
-
-class DefaultsOfCompare(DefaultsOfEvaluate):
-    """Help that shows the defaults of `bayescal.compare`."""
-
-    def defaults(self) -> dict[str, Any]:
-        """Default of each keyword."""
-        from bayescal.analyses.compare import compare
-
-        return defaults_of(compare)
-
-
-def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Default of every keyword of a function, so that options have them from where they are documented."""
-    parameters = inspect.signature(function).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
-
-
-def refuse(rule: str, given: Mapping[str, Any]) -> None:
-    """Refuse options that have no meaning beside the others.
+def refuse(given: Mapping[str, Any], rule: str) -> None:
+    """Refuse options that cannot be used together with the others.
 
     Parameters
     ----------
-    rule : str
-        Where they belong.
     given : mapping
-        Name and value; None or False where it was not given.
+        The options that were given, by name.
+    rule : str
+        End of the message: the circumstances under which they cannot be used.
 
     Raises
     ------
     ValueError
-        If any was given.
+        If there are any.
+
+    Examples
+    --------
+    >>> refuse({"prob_prefix": "p_"}, "with --coverage, only with FILE")
+    Traceback (most recent call last):
+    ValueError: --prob-prefix cannot be used with --coverage, only with FILE.
     """
-    out_of_place = [f"--{name}" for name, value in given.items() if value not in (None, False)]
-    if out_of_place:
-        raise ValueError(f"{', '.join(out_of_place)} {'goes' if len(out_of_place) == 1 else 'go'}{rule[2:]}.")
+    if given:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise ValueError(f"{names} cannot be used {rule}.")
 
 
-def _column(help_text: str) -> Any:
-    return typer.Option(metavar="COLUMN", rich_help_panel=COLUMNS, help=help_text)
+def _option(panel: str, metavar: str, help_text: str, *names: str, **rules: Any) -> Any:
+    return typer.Option(*names, metavar=metavar, rich_help_panel=panel, help=help_text, **rules)
 
 
-def _about(panel: str, metavar: str, help_text: str, **rules: Any) -> Any:
-    return typer.Option(metavar=metavar, rich_help_panel=panel, help=help_text, **rules)
+def _column(help_text: str, metavar: str = "COLUMN") -> Any:
+    return _option(COLUMNS, metavar, help_text)
 
 
-_FILE = "Predictions, one row each: Parquet, CSV, TSV or JSON lines, whatever its name; text may be gzipped."
-File = Annotated[Path, typer.Argument(metavar="FILE", show_default=False, help=_FILE)]
-FileOrCounts = Annotated[
-    Path, typer.Argument(metavar="FILE", show_default=False, help=f"{_FILE} Or what `bayescal count` saved.")
-]
-RowFiles = Annotated[
-    list[Path],
-    typer.Argument(metavar="FILE", show_default=False, help=f"{_FILE} Several files are parts of one set of rows."),
-]
-CountFiles = Annotated[
-    list[Path], typer.Argument(metavar="COUNTS.json", show_default=False, help="What `bayescal count` saved.")
-]
-OptionalFile = Annotated[Path | None, typer.Argument(metavar="FILE", show_default=False, help=_FILE)]
-Files = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="FILE", show_default=False, help=f"{_FILE} Several files hold a model each and are matched by --key."
-    ),
-]
+def _argument(help_text: str, metavar: str = "FILE") -> Any:
+    return typer.Argument(metavar=metavar, show_default=False, help=help_text)
 
-Label = Annotated[str | None, _column("True labels: 0/1, true/false, class numbers.")]
-Prob = Annotated[str | None, _column("Probability that the label is 1.")]
-ProbPrefix = Annotated[
-    str | None,
-    _about(
-        COLUMNS,
-        "PREFIX",
-        "Beginning of the names of the columns of class probabilities; the rest of each name is its class.",
-    ),
-]
-Correct = Annotated[str | None, _column("Whether the prediction was right, with --confidence, in place of --label.")]
-Confidence = Annotated[str | None, _column("How sure of it the model was, with --correct.")]
-Key = Annotated[
-    str | None, _column("With several files: what says which of their rows are the same. Every key once in each file.")
-]
+
+# arguments
+
+_FILE = "Predictions, one per row, as Parquet, CSV, TSV or JSON lines (recognised by content); text may be gzipped."
+ReportFile = Annotated[Path, _argument(f"{_FILE} Or counts that `bayescal count` saved.")]
+CountFiles = Annotated[list[Path], _argument(f"{_FILE} The rows of several files are counted together.")]
+MergeFiles = Annotated[list[Path], _argument("Counts that `bayescal count` saved.", metavar="COUNTS.json")]
+VerifyFile = Annotated[Path | None, _argument(_FILE)]
+CompareFiles = Annotated[list[Path], _argument(f"{_FILE} Several files hold one model each; --key matches their rows.")]
+
+# columns
+
 _MODEL_COLUMN = "COLUMN or NAME=COLUMN"
-Probs = Annotated[
-    list[str] | None,
-    _about(COLUMNS, _MODEL_COLUMN, "Probability that the label is 1; once for each model of a file."),
-]
-ProbPrefixes = Annotated[
-    list[str] | None,
-    _about(
-        COLUMNS,
-        "PREFIX or NAME=PREFIX",
-        "Beginning of the names of a model's columns of class probabilities; once for each model of a file.",
-    ),
-]
-Corrects = Annotated[
-    list[str] | None,
-    _column("Whether a model's prediction was right, with --confidence, in place of --label; for all models or each."),
-]
-Confidences = Annotated[
-    list[str] | None, _about(COLUMNS, _MODEL_COLUMN, "How sure of it the model was; once for each model of a file.")
-]
+_PER_MODEL = "Repeat the option for each model in a file."
+Label = Annotated[str | None, _column("True labels: 0/1, true/false, or class numbers.")]
 Weights = Annotated[str | None, _column("Importance weights, >= 0.")]
 Classes = Annotated[
     str | None,
-    _about(
-        COLUMNS,
+    _column(
+        "Labels, if they are words. With --prob: the words for 0 and 1. With --prob-prefix: one word per column.",
         "A,B,...",
-        "Labels in words: with --prob that of 0 and that of 1, with --prob-prefix one for each column.",
     ),
 ]
-Logits = Annotated[bool, typer.Option("--logits", rich_help_panel=COLUMNS, help="The probabilities are logits.")]
+Logits = Annotated[
+    bool, typer.Option("--logits", rich_help_panel=COLUMNS, help="The columns hold logits in place of probabilities.")
+]
 
-Target = Annotated[
-    str | None,
-    _about(
-        QUESTION,
-        "NAME",
-        "[bold]event[/]: is 1 as frequent as stated (what --prob asks). "
-        "[bold]top-label[/]: is the most probable class right as often as stated (what --prob-prefix asks). "
-        "[bold]classwise[/]: is every class as frequent as stated. "
-        "[bold]confidence[/]: what --confidence asks.",
-    ),
+
+@dataclass(frozen=True)
+class ColumnOptions(Options):
+    """Columns of a file with the predictions of one classifier."""
+
+    label: Label = None
+    prob: Annotated[str | None, _column("Predicted probability that the label is 1.")] = None
+    prob_prefix: Annotated[
+        str | None,
+        _column(
+            "Prefix of the columns of class probabilities; the rest of each column name is the class.",
+            "PREFIX",
+        ),
+    ] = None
+    correct: Annotated[
+        str | None, _column("Whether the prediction was right; with --confidence, in place of --label.")
+    ] = None
+    confidence: Annotated[str | None, _column("Confidence of the model in its prediction; with --correct.")] = None
+    weights: Weights = None
+    classes: Classes = None
+    logits: Logits = False
+
+
+@dataclass(frozen=True)
+class ColumnOptionsPerClassifier(Options):
+    """Columns of one file, or of several, with the predictions of several classifiers."""
+
+    label: Label = None
+    prob: Annotated[
+        list[str] | None,
+        _column(f"Predicted probability that the label is 1. {_PER_MODEL}", _MODEL_COLUMN),
+    ] = None
+    prob_prefix: Annotated[
+        list[str] | None,
+        _column(
+            f"Prefix of the columns of class probabilities. {_PER_MODEL}",
+            "PREFIX or NAME=PREFIX",
+        ),
+    ] = None
+    correct: Annotated[
+        list[str] | None,
+        _column("Whether the prediction was right; with --confidence, in place of --label. Once, or once per model."),
+    ] = None
+    confidence: Annotated[
+        list[str] | None,
+        _column(f"Confidence of the model in its prediction; with --correct. {_PER_MODEL}", _MODEL_COLUMN),
+    ] = None
+    key: Annotated[
+        str | None,
+        _column("With several files: column that identifies a row. Each key must occur exactly once in each file."),
+    ] = None
+    weights: Weights = None
+    classes: Classes = None
+    logits: Logits = False
+
+
+# question
+
+_EVENT = "Kind of calibration. [bold]event[/]: label 1 is as frequent as predicted (default with --prob)."
+_TOP_LABEL = "[bold]top-label[/]: the most probable class is right as often as predicted (default with --prob-prefix)."
+_CLASSWISE = "[bold]classwise[/]: each class is as frequent as predicted."
+_CONFIDENCE = (
+    "[bold]confidence[/]: predictions are right as often as their confidence says (default with --confidence)."
+)
+_BINS = "Number of bins, or their edges as in 0,0.5,0.9,1. The ECE depends on the bins."
+_BINS_VALUES = "NUMBER or EDGES"
+Target = Annotated[str | None, _option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CLASSWISE} {_CONFIDENCE}")]
+Bins = Annotated[str | None, _option(QUESTION, _BINS_VALUES, _BINS)]
+Binning = Annotated[
+    str | None, _option(QUESTION, "NAME", "How a number of bins becomes edges: equal-width or equal-mass.")
 ]
-TargetOfOne = Annotated[
-    str | None,
-    _about(
-        QUESTION,
-        "NAME",
-        "[bold]event[/]: is 1 as frequent as stated (what --prob asks). "
-        "[bold]top-label[/]: is the most probable class right as often as stated (what --prob-prefix asks). "
-        "[bold]confidence[/]: what --confidence asks.",
-    ),
-]
-Estimand = Annotated[
-    str,
-    _about(
-        QUESTION,
-        "NAME",
-        "Quantity to compare.",
-    ),
-]
-Rope = Annotated[
-    float | None,
-    _about(
-        QUESTION,
-        "NUMBER",
-        "Region of practical equivalence: models that differ by no more count as equal, in units of what is compared.",
-    ),
-]
-_BINS = "How many bins, or their edges: 0,0.5,0.9,1. The ECE depends on them."
-Bins = Annotated[str | None, _about(QUESTION, "NUMBER or EDGES", _BINS)]
-BinsOfCounts = Annotated[
-    str | None,
-    _about(
-        QUESTION,
-        "NUMBER or EDGES",
-        "How many bins, or their edges; 100 can become 10 or 20 later. [dim]\\[default: 15][/]",
-    ),
-]
-TargetOfCounts = Annotated[
-    str | None,
-    _about(
-        QUESTION,
-        "NAME",
-        "[bold]event[/]: is 1 as frequent as stated (what --prob asks). "
-        "[bold]top-label[/]: is the most probable class right as often as stated (what --prob-prefix asks).",
-    ),
-]
-Binning = Annotated[str | None, _about(QUESTION, "NAME", "How a number becomes edges: equal-width or equal-mass.")]
-Model = Annotated[str | None, _about(MODEL, "NAME", "The posterior.")]
-ModelOfFile = Annotated[
-    str | None, _about(MODEL, "NAME", "The posterior: shrinkage or dirichlet. [dim]\\[default: shrinkage][/]")
-]
+
+
+@dataclass(frozen=True)
+class QuestionOptions(Options):
+    """The calibration error that is estimated."""
+
+    target: Target = None
+    bins: Bins = None
+    binning: Binning = None
+
+
+@dataclass(frozen=True)
+class CompareQuestionOptions(Options):
+    """The quantity that is compared."""
+
+    estimand: Annotated[str, _option(QUESTION, "NAME", "Quantity to compare.")] = "ece"
+    rope: Annotated[
+        float | None,
+        _option(
+            QUESTION,
+            "NUMBER",
+            "Region of practical equivalence, in units of the estimand: models that differ by at most this much count "
+            "as equal.",
+        ),
+    ] = None
+    target: Annotated[str | None, _option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CONFIDENCE}")] = None
+    bins: Bins = None
+    binning: Binning = None
+
+
+@dataclass(frozen=True)
+class CountQuestionOptions(Options):
+    """The outcome and the bins that are counted."""
+
+    target: Annotated[str | None, _option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL}")] = None
+    bins: Annotated[
+        str | None,
+        _option(
+            QUESTION,
+            _BINS_VALUES,
+            "Number of bins, or their edges. Bins can be merged later, as 100 into 20 or 10. [dim]\\[default: 15][/]",
+        ),
+    ] = None
+
+
+# model
+
 SubModels = Annotated[
     str | None,
-    _about(
+    _option(
         MODEL,
         "NAME,...",
-        "Only these families or sub-models of the shrinkage model: independent (the model of release 0.1.0), shared, "
-        "noise, exact, saturated, or the keys of `Evaluation.sub_models`. "
-        "[dim]\\[default: all][/]",
+        "Families or sub-models of the shrinkage model to use: independent (the model of release 0.1.0), shared, "
+        "noise, exact, saturated, or keys of `Evaluation.sub_models`. [dim]\\[default: all][/]",
     ),
 ]
-Draws = Annotated[int | None, _about(MODEL, "NUMBER", "Independent posterior draws.")]
-Seed = Annotated[int, _about(MODEL, "NUMBER", "Of all random numbers; the same seed gives the same numbers.", min=0)]
+_SEED = "Seed of the random numbers; the same seed gives the same results."
 
-Json = Annotated[Path | None, _about(FILES, "OUT.json", "All numbers; same input and seed, same bytes.")]
+
+@dataclass(frozen=True)
+class ModelOptions(Options):
+    """The posterior and its draws."""
+
+    model: Annotated[str | None, _option(MODEL, "NAME", "Model of the posterior.")] = None
+    sub_models: SubModels = None
+    draws: Annotated[int | None, _option(MODEL, "NUMBER", "Number of independent posterior draws.")] = None
+    seed: Annotated[int, _option(MODEL, "NUMBER", _SEED, min=0)] = 1
+
+
+# files to write
+
 Output = Annotated[
     Path,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="OUT.json",
-        rich_help_panel=FILES,
-        show_default=False,
-        help="The counts: a few numbers for each bin.",
-    ),
+    _option(OUTPUT, "OUT.json", "File for the counts, a few numbers per bin.", "--output", "-o", show_default=False),
 ]
-Plot = Annotated[Path | None, _about(FILES, "OUT.png", "Reliability diagram and posterior; also .pdf or .svg.")]
-PlotOfComparison = Annotated[
-    Path | None, _about(FILES, "OUT.png", "The models and their differences; also .pdf or .svg.")
-]
-NetCdf = Annotated[Path | None, _about(FILES, "OUT.nc", "All draws, for ArviZ.")]
+NetCdf = Annotated[Path | None, _option(OUTPUT, "OUT.nc", "All draws, for ArviZ.")]
+
+
+@dataclass(frozen=True)
+class JsonOptions(Options):
+    """The document that `bayescal report`, `compare` and `verify` can write."""
+
+    json: Annotated[
+        Path | None, _option(OUTPUT, "OUT.json", "All numbers. The same input and seed give the same bytes.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class OutputOptions(JsonOptions):
+    """Files that hold an evaluation."""
+
+    plot: Annotated[
+        Path | None, _option(OUTPUT, "OUT.png", "Reliability diagram and posterior, as .png, .pdf or .svg.")
+    ] = None
+    netcdf: NetCdf = None
+
+
+@dataclass(frozen=True)
+class CompareOutputOptions(JsonOptions):
+    """Files that hold a comparison."""
+
+    plot: Annotated[Path | None, _option(OUTPUT, "OUT.png", "Models and their differences, as .png, .pdf or .svg.")] = (
+        None
+    )
+    netcdf: NetCdf = None
+
+
+# the two checks of `bayescal verify`
+
+
+@dataclass(frozen=True)
+class AgreementOptions(Options):
+    """Options of the check of a file, besides its columns."""
+
+    target: Target = None
+    binning: Binning = None
+    model: Annotated[
+        str | None,
+        _option(MODEL, "NAME", "Model of the posterior: shrinkage or dirichlet. [dim]\\[default: shrinkage][/]"),
+    ] = None
+    sub_models: SubModels = None
+
+
+@dataclass(frozen=True)
+class StudyOptions(Options):
+    """Options of the coverage study."""
+
+    sizes: Annotated[str | None, _option(STUDY, "N,...", "Numbers of rows. [dim]\\[default: 300,2000,20000][/]")] = None
+    populations: Annotated[
+        str | None,
+        _option(
+            STUDY,
+            "NAME,...",
+            "Distributions of the confidences: top (most near 1), flat, rare (most near 0). [dim]\\[default: all][/]",
+        ),
+    ] = None
+    curves: Annotated[
+        str | None,
+        _option(
+            STUDY,
+            "NAME[:STRENGTH],...",
+            "True calibration curves: calibrated, temperature, shift, wave, one-bad-bin. "
+            "[dim]\\[default: six curves][/]",
+        ),
+    ] = None
+    methods: Annotated[
+        str | None,
+        _option(
+            STUDY,
+            "NAME,...",
+            "Interval methods: shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap. [dim]\\[default: all][/]",
+        ),
+    ] = None
+    repeats: Annotated[
+        int | None, _option(STUDY, "NUMBER", "Data sets per combination. [dim]\\[default: 100][/]", min=1)
+    ] = None
+
+
+@dataclass(frozen=True)
+class VerifyOptions(Options):
+    """Options of both checks."""
+
+    bins: Annotated[str | None, _option(EITHER, _BINS_VALUES, f"{_BINS} [dim]\\[default: 15][/]")] = None
+    draws: Annotated[
+        int | None,
+        _option(
+            EITHER,
+            "NUMBER",
+            "With FILE: MCMC draws of PyMC, in four chains. With --coverage: posterior draws, or bootstrap resamples. "
+            "[dim]\\[default: 10000, 2000][/]",
+            min=1,
+        ),
+    ] = None
+    seed: Annotated[int, _option(EITHER, "NUMBER", _SEED, min=0)] = 1
+
 
 Coverage = Annotated[
     bool,
     typer.Option(
         "--coverage",
         rich_help_panel=STUDY,
-        help="Simulate data sets whose true ECE is known; count the intervals that contain it.",
-    ),
-]
-Sizes = Annotated[str | None, _about(STUDY, "N,...", "Numbers of rows. [dim]\\[default: 300,2000,20000][/]")]
-Populations = Annotated[
-    str | None,
-    _about(
-        STUDY,
-        "NAME,...",
-        "Where confidences come from: top (most near 1), flat, rare (most near 0). [dim]\\[default: all][/]",
-    ),
-]
-Curves = Annotated[
-    str | None,
-    _about(
-        STUDY,
-        "NAME[:STRENGTH],...",
-        "True calibration curves: calibrated, temperature, shift, wave, one-bad-bin. [dim]\\[default: six][/]",
-    ),
-]
-Methods = Annotated[
-    str | None,
-    _about(
-        STUDY,
-        "NAME,...",
-        "shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap. [dim]\\[default: all][/]",
-    ),
-]
-Repeats = Annotated[int | None, _about(STUDY, "NUMBER", "Data sets for each cell. [dim]\\[default: 100][/]", min=1)]
-BinsOfEither = Annotated[str | None, _about(EITHER, "NUMBER or EDGES", f"{_BINS} [dim]\\[default: 15][/]")]
-DrawsOfEither = Annotated[
-    int | None,
-    _about(
-        EITHER,
-        "NUMBER",
-        "With FILE: of PyMC, in four chains. With --coverage: posterior draws, or bootstrap resamples. "
-        "[dim]\\[default: 10000, 2000][/]",
-        min=1,
+        help="Simulate data sets with a known true ECE, and count the intervals that contain it.",
     ),
 ]

@@ -1,4 +1,4 @@
-"""Files that commands write: whole or not at all, and refused before anything is computed."""
+"""Files that commands write: checked before anything is computed, and written whole or not at all."""
 
 import json
 import os
@@ -9,44 +9,44 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal._files import replacing
+from bayescal.stats.stored import save_counts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIXES = {"json": (".json",), "output": (".json",), "plot": (".png", ".pdf", ".svg"), "netcdf": (".nc", ".netcdf")}
 DPI = 150
-#: What would make two files of the same picture differ.
+#: Metadata that would differ between two files of the same picture.
 NO_DATE = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
 
 
-def check(outputs: Mapping[str, Path | None], besides: Path | Sequence[Path] = ()) -> dict[str, Path]:
+def check(outputs: Mapping[str, Path], besides: Sequence[Path] = ()) -> dict[str, Path]:
     """Refuse outputs that could not be written, before time is spent on computing.
 
     Parameters
     ----------
-    outputs : mapping of str to Path or None
-        Option ("json", "output", "plot", "netcdf") and file; None where it was not asked for.
-    besides : Path or sequence of Path, optional
-        The input, which must not be overwritten.
+    outputs : mapping of str to Path
+        Files by option ("json", "output", "plot", "netcdf").
+    besides : sequence of Path, optional
+        Inputs, which must not be overwritten.
 
     Returns
     -------
     dict of str to Path
-        The outputs asked for, links followed.
+        The files, links followed.
 
     Raises
     ------
     ValueError, OSError
-        If a suffix is not supported, a folder does not exist or cannot be written to, or two files are one.
+        If a suffix is not supported, a folder does not exist or is not writable, or two paths are the same file.
     """
-    wanted = {kind: path for kind, path in outputs.items() if path is not None}
-    taken = {path.resolve(): "FILE" for path in ([besides] if isinstance(besides, Path) else besides)}
-    for kind, path in wanted.items():
+    taken = {path.resolve(): "FILE" for path in besides}
+    for kind, path in outputs.items():
         if path.suffix.lower() not in SUFFIXES[kind]:
-            raise ValueError(f"--{kind} writes {' or '.join(SUFFIXES[kind])} files; '{path}' is none by its name.")
+            raise ValueError(f"--{kind} writes {' or '.join(SUFFIXES[kind])} files, not '{path}'.")
         place = path.resolve()
         if not place.parent.is_dir():
-            raise FileNotFoundError(f"--{kind}: there is no folder '{path.parent}'; make it first.")
+            raise FileNotFoundError(f"--{kind}: there is no folder '{path.parent}'; create it first.")
         if path.exists() and not path.is_file():
             raise ValueError(f"--{kind}: '{path}' exists and is not a file.")
         if not os.access(place.parent, os.W_OK):
@@ -54,34 +54,39 @@ def check(outputs: Mapping[str, Path | None], besides: Path | Sequence[Path] = (
         if place in taken:
             raise ValueError(f"--{kind} would overwrite {taken[place]}: '{path}'.")
         taken[place] = f"--{kind}"
-    return {kind: path.resolve() for kind, path in wanted.items()}
+    return {kind: path.resolve() for kind, path in outputs.items()}
 
 
-def save(to_save: Mapping[str, Path], **made: Callable[[], Any]) -> None:
+def save(to_save: Mapping[str, Path], contents: Mapping[str, Callable[[], Any]]) -> None:
     """Write all outputs, or none of them.
 
     Parameters
     ----------
     to_save : mapping of str to Path
-        What `check` gave.
-    **made : callable
-        For each kind of output what makes it, called only if it is wanted: data for ``json``, a figure for ``plot``, a
-        DataTree for ``netcdf``.
+        Files by option, as `check` returns them.
+    contents : mapping of str to callable
+        For each option, a function that makes the content of the file: data for ``json``, counts for ``output``, a
+        figure for ``plot``, a DataTree for ``netcdf``. Only the functions of options in `to_save` are called.
 
     Raises
     ------
     OSError
-        If one cannot be written; the others are then as they were, too.
+        If a file cannot be written; the others are then unchanged, too.
     """
     with replacing(list(to_save.values())) as drafts:
         for kind, draft in zip(to_save, drafts, strict=True):
-            content = made[kind]()
-            if kind == "json":
-                save_json(draft, content)
-            elif kind == "plot":
-                save_figure(draft, content)
-            else:
-                content.to_netcdf(draft)
+            _write(kind, draft, contents[kind]())
+
+
+def _write(kind: str, path: Path, content: Any) -> None:
+    if kind == "json":
+        save_json(path, content)
+    elif kind == "output":
+        save_counts(content, path)
+    elif kind == "plot":
+        save_figure(path, content)
+    else:
+        content.to_netcdf(path)
 
 
 def save_json(path: Path, document: Mapping[str, Any]) -> None:
@@ -98,7 +103,7 @@ def save_figure(path: Path, figure: "Figure") -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Numpy's and other types as JSON's; what is not a finite number is null."""
+    """Convert values to types of JSON; numbers that are not finite become null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):

@@ -1,0 +1,114 @@
+"""Names and columns of the classifiers that ``bayescal compare`` compares, in one file or in several."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bayescal.cli.columns import option_of_probabilities
+from bayescal.cli.options import ColumnOptionsPerClassifier
+from bayescal.data.files.formats import open_source
+from bayescal.data.files.predictions import ModelColumns
+from bayescal.data.files.source import Source
+
+
+def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) -> dict[str, ModelColumns]:
+    """Return the columns of each classifier, by its name.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        One file with the columns of all classifiers, or one file per classifier.
+    options : ColumnOptionsPerClassifier
+        The options that were given.
+
+    Returns
+    -------
+    dict of str to ModelColumns
+        At least two.
+
+    Raises
+    ------
+    ValueError, OSError
+        If an option is missing or superfluous, two classifiers have the same name, or a file is invalid.
+    """
+    option = option_of_probabilities(options, "each model's probabilities are", "one column per model")
+    texts, labels = getattr(options, option), options.correct or [str(options.label)]
+    option = option.replace("_", "-")
+    sources = _sources(files, options.key)
+    n_models = _n_models(option, len(sources), len(texts), len(labels))
+    names = _file_names(files) if len(files) > 1 else [""] * n_models
+    models: dict[str, ModelColumns] = {}
+    for source, text, label, file_name in zip(
+        *(_repeated(each, n_models) for each in (sources, texts, labels)), names, strict=True
+    ):
+        name, column = _name_and_column(option, text, source)
+        name = name or file_name or (column.rstrip("_-.: ") if option == "prob-prefix" else "") or column
+        if name in models:
+            raise ValueError(
+                f"models must have different names; {name!r} names two of them. "
+                f"Give each a name, as in --{option} NAME={column}."
+            )
+        where = {"prob_prefix": column} if option == "prob-prefix" else {"prob": column}
+        models[name] = ModelColumns(source, label, **where)
+    return models
+
+
+def _n_models(option: str, n_files: int, n_columns: int, n_labels: int) -> int:
+    """Return the number of classifiers; a `ValueError` says which number does not match."""
+    if n_files > 1 and n_columns not in (1, n_files):
+        raise ValueError(
+            f"several files hold one model each: give --{option} once, or once per file in the order of the files; "
+            f"there are {n_files} files and {n_columns} --{option}."
+        )
+    n_models = max(n_files, n_columns)
+    if n_labels not in (1, n_models):
+        raise ValueError(
+            f"--correct must be given once, or once per model; there are {n_models} models and {n_labels} --correct."
+        )
+    if n_models < 2:
+        raise ValueError(
+            f"a comparison needs at least two models: give --{option} once for each, or two files and --key. "
+            "`bayescal report` evaluates a single model."
+        )
+    return n_models
+
+
+def _repeated[T](values: list[T], times: int) -> list[T]:
+    """Repeat a single value; return several values unchanged."""
+    return values * times if len(values) == 1 else values
+
+
+def _sources(files: Sequence[Path], key: str | None) -> list[Source]:
+    """Open the files; several files need a key, and one file takes none."""
+    if len(files) == 1:
+        if key is not None:
+            raise ValueError("--key matches the rows of several files; there is only one FILE.")
+    elif key is None:
+        raise ValueError(
+            "several files need --key COLUMN, a column that identifies the rows. Models on different test sets are "
+            "compared in Python by `bayescal.compare_independent`."
+        )
+    elif len({file.resolve() for file in files}) < len(files):
+        raise ValueError("a FILE is given twice; for several models in one file, repeat --prob or --prob-prefix.")
+    return [open_source(file) for file in files]
+
+
+def _file_names(files: Sequence[Path]) -> list[str]:
+    """Return names that differ: stems of the files, their full names, names with the folder, or paths."""
+    stems = [Path(file.name.removesuffix(".gz")).stem for file in files]
+    within = [f"{file.resolve().parent.name}/{stem}" for file, stem in zip(files, stems, strict=True)]
+    for names in (stems, [file.name for file in files], within):
+        if len(set(names)) == len(names):
+            return names
+    return [str(file) for file in files]
+
+
+def _name_and_column(option: str, text: str, source: Source) -> tuple[str, str]:
+    """Split ``NAME=COLUMN``; a text that is a column, or the beginning of one for a prefix, has no name."""
+    is_prefix = option == "prob-prefix"
+    exists = any(c.startswith(text) for c in source.columns) if is_prefix else text in source.columns
+    if "=" not in text or exists:
+        return "", text
+    name, _, column = text.partition("=")
+    if not name or not column:
+        raise ValueError(f"--{option} must be a column, or NAME=COLUMN to name its model; not {text!r}.")
+    return name, column

@@ -1,0 +1,103 @@
+"""Columns of a file that hold labels, probabilities and weights, as options name them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bayescal.cli.keywords import parse_classes
+from bayescal.cli.options import ColumnOptions, ColumnOptionsPerClassifier
+from bayescal.cli.words import called_columns
+from bayescal.data.files.predictions import RowStream, open_predictions
+
+
+@dataclass(frozen=True)
+class ColumnNames:
+    """Columns with the predictions of one classifier.
+
+    Parameters
+    ----------
+    label : str
+        Column of labels.
+    prob, prob_prefix : str or None
+        Column of probabilities, or the beginning of the names of several; one of the two.
+    target : str or None
+        Target, if the options imply one.
+    options : ColumnOptions
+        The options that were given.
+    """
+
+    label: str
+    prob: str | None
+    prob_prefix: str | None
+    target: str | None
+    options: ColumnOptions
+
+    def open(self, file: Path) -> RowStream:
+        """Open a file to read these columns of it."""
+        return open_predictions(
+            file,
+            label=self.label,
+            prob=self.prob,
+            prob_prefix=self.prob_prefix,
+            weights=self.options.weights,
+            classes=parse_classes(self.options.classes),
+        )
+
+    @property
+    def called(self) -> dict[str, str]:
+        """Names of the arguments of `evaluate` that hold rows, for messages."""
+        return called_columns(self.label, self.prob, self.prob_prefix, self.options.weights)
+
+
+#: End of messages that refuse all classes at once.
+ONE_CLASS = "as an event: --prob with the column of its probability, and --label with a column of 0 and 1."
+
+
+def columns_of(options: ColumnOptions) -> ColumnNames:
+    """Return the columns that the options name; a `ValueError` says which option is missing or superfluous."""
+    named = option_of_probabilities(options, "the probabilities are", "one column")
+    if named == "confidence":
+        assert options.correct is not None
+        return ColumnNames(options.correct, options.confidence, None, "confidence", options)
+    assert options.label is not None
+    return ColumnNames(options.label, options.prob, options.prob_prefix, None, options)
+
+
+def option_of_probabilities(options: ColumnOptions | ColumnOptionsPerClassifier, whose: str, column: str) -> str:
+    """Return which option names the probabilities: "prob", "prob_prefix" or "confidence".
+
+    Parameters
+    ----------
+    options : ColumnOptions or ColumnOptionsPerClassifier
+        The options that were given.
+    whose, column : str
+        Words for the probabilities and for a column of them, for messages.
+
+    Returns
+    -------
+    str
+        Name of a field of `options`.
+
+    Raises
+    ------
+    ValueError
+        If none of the three was given or several were, or if the option that names the labels is missing.
+    """
+    given = options.given()
+    if "correct" in given or "confidence" in given:
+        if not ("correct" in given and "confidence" in given):
+            raise ValueError(
+                "--correct and --confidence go together: whether the prediction was right, and how confident it was."
+            )
+        if given.keys() & {"label", "prob", "prob_prefix"}:
+            raise ValueError("--correct and --confidence take the place of --label, --prob and --prob-prefix.")
+        return "confidence"
+    if "prob" in given and "prob_prefix" in given:
+        raise ValueError(f"--prob ({column}) and --prob-prefix (one column per class) cannot be used together.")
+    if not given.keys() & {"prob", "prob_prefix"}:
+        raise ValueError(
+            f"say where {whose}: --prob COLUMN ({column}), --prob-prefix PREFIX (one column per class), or "
+            "--confidence COLUMN with --correct COLUMN."
+        )
+    if "label" not in given:
+        raise ValueError("say where the true labels are: --label COLUMN.")
+    return "prob" if "prob" in given else "prob_prefix"

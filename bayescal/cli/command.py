@@ -1,0 +1,148 @@
+"""The steps that all commands share: check the outputs, compute, save, show. Records of options become parameters."""
+
+import functools
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import typer
+
+from bayescal.cli.words import console, one_clear_message, say_saved
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class Result(ABC):
+    """The result of a command: it can be saved and shown."""
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of the program."""
+        return 0
+
+    @abstractmethod
+    def contents(self) -> Mapping[str, Callable[[], Any]]:
+        """For each output that the command can write, a function that makes its content; see `outputs.save`."""
+
+    @abstractmethod
+    def show(self, screen: "Console") -> None:
+        """Print the result."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """The parts in which commands differ.
+
+    Parameters
+    ----------
+    compute : callable
+        Reads the inputs and computes the result.
+    outputs : mapping of str to Path
+        Files to write, by option ("json", "output", "plot", "netcdf").
+    inputs : sequence of Path, optional
+        Files that no output may overwrite.
+    """
+
+    compute: Callable[[], Result]
+    outputs: Mapping[str, Path]
+    inputs: Sequence[Path] = ()
+
+    def run(self) -> int:
+        """Check the outputs, compute, save and show, in this order: if printing fails, the files are already saved.
+
+        Returns
+        -------
+        int
+            Exit code.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            If an option or an input is invalid, or an output cannot be written.
+        """
+        from bayescal.cli import outputs
+
+        to_save = outputs.check(self.outputs, besides=self.inputs)
+        result = self.compute()
+        outputs.save(to_save, result.contents())
+        screen = console()
+        result.show(screen)
+        say_saved(screen, *self.outputs.values())
+        return result.exit_code
+
+
+def command(function: Callable[..., Job]) -> Callable[..., None]:
+    """Make a typer command of a function that returns a `Job`.
+
+    Parameters
+    ----------
+    function : callable
+        A parameter that is annotated with a record of options, a dataclass, becomes one option for each field of the
+        record. The docstring is the page of help.
+
+    Returns
+    -------
+    callable
+        Runs the job and ends the program with its exit code. Invalid input gives one message on stderr and exit code 2.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> @dataclass(frozen=True)
+    ... class ModelOptions:
+    ...     draws: Annotated[int, typer.Option(help="Posterior draws.")] = 4000
+    >>> def report(file: Path, model: ModelOptions) -> Job: ...
+    >>> list(inspect.signature(command(report)).parameters)
+    ['file', 'draws']
+    """
+    parameters = _expanded(function)
+
+    @functools.wraps(function)
+    def run(**values: Any) -> None:
+        with one_clear_message():
+            raise typer.Exit(function(**_grouped(function, values)).run())
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads the signature
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def _expanded(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a function, with the fields of each record in place of the record."""
+    defaults = {name: each.default for name, each in inspect.signature(function).parameters.items()}
+    parameters = []
+    for name, kind in _annotations(function).items():
+        if options := _options(kind):
+            hints = get_type_hints(kind, include_extras=True)
+            parameters += [_keyword(each.name, each.default, hints[each.name]) for each in options]
+        else:
+            parameters.append(_keyword(name, defaults[name], kind))
+    return parameters
+
+
+def _grouped(function: Callable[..., Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a function: values of options, grouped into records."""
+    arguments = {}
+    for name, kind in _annotations(function).items():
+        options = _options(kind)
+        arguments[name] = kind(**{each.name: values[each.name] for each in options}) if options else values[name]
+    return arguments
+
+
+def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
+    hints = get_type_hints(function, include_extras=True)
+    return {name: hints[name] for name in inspect.signature(function).parameters}
+
+
+def _options(kind: Any) -> tuple[Field[Any], ...]:
+    """Return the fields of a record of options; nothing for any other type."""
+    return fields(kind) if is_dataclass(kind) else ()
+
+
+def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    default = inspect.Parameter.empty if default is MISSING else default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

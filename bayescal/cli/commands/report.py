@@ -1,0 +1,42 @@
+"""``bayescal report``: evaluates the predictions in a file."""
+
+from bayescal.cli.command import Job
+from bayescal.cli.options import ColumnOptions, ModelOptions, OutputOptions, QuestionOptions, ReportFile
+
+EXAMPLES = """\b
+[bold]Examples[/]
+[dim]one column with the probability that the label is 1[/]
+  bayescal report games.csv --label won --prob probability
+[dim]one column per class, p0 to p9, and labels 0 to 9; saves all numbers and a picture[/]
+  bayescal report test.parquet --label label --prob-prefix p \\
+      --json ece.json --plot ece.png
+[dim]columns p_cat, p_dog, p_fish and labels cat, dog, fish; calibration of each class[/]
+  bayescal report pets.tsv --label pet --prob-prefix p_ --target classwise
+[dim]labels that are words: first the label of 0, then the label of 1[/]
+  bayescal report loans.jsonl --label outcome --prob p_default \\
+      --classes paid,default
+[dim]answers of a language model: whether each was right, and its confidence[/]
+  bayescal report answers.jsonl --correct correct --confidence confidence
+[dim]counts that bayescal count has saved[/]
+  bayescal report counts.json
+"""
+
+
+def report(
+    file: ReportFile,
+    columns: ColumnOptions,
+    question: QuestionOptions,
+    model: ModelOptions,
+    outputs: OutputOptions,
+) -> Job:
+    """Estimate the Expected Calibration Error (ECE) of the predictions in a file, with credible intervals.
+
+    Prints a sentence to quote, a table with 95 % credible intervals, and a one-line specification of the estimate.
+
+    Name the columns with --label and either --prob or --prob-prefix, or with --correct and --confidence.
+
+    The file is read in parts and may be larger than memory.
+    """
+    from bayescal.cli.evaluation import evaluate_file
+
+    return Job(lambda: evaluate_file(file, columns, question, model), outputs.given(), [file])

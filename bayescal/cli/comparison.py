@@ -1,0 +1,214 @@
+"""Files -> the comparison of the classifiers in them, as ``bayescal compare`` saves and shows it."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal import _render
+from bayescal.analyses.compare import compare
+from bayescal.cli.classifiers import columns_by_name
+from bayescal.cli.columns import ONE_CLASS
+from bayescal.cli.command import Result
+from bayescal.cli.keywords import keywords_of, parse_classes, settings
+from bayescal.cli.options import ColumnOptionsPerClassifier, CompareQuestionOptions, ModelOptions
+from bayescal.cli.words import called_columns, warnings_as_notes
+from bayescal.data.files.matching import read_models
+from bayescal.data.files.predictions import ModelColumns, Rows
+from bayescal.data.predictions import Predictions
+from bayescal.estimands.estimand import Estimand, as_scalar
+from bayescal.report.document import PROB, comparison_document
+from bayescal.report.figure import comparison_picture
+from bayescal.results.comparison import Comparison
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Longer pairs of names are printed on two lines: the columns of numbers leave this much of 80.
+PAIR = 24
+
+
+@dataclass(frozen=True)
+class ComparedFiles(Result):
+    """The comparison of classifiers.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        The comparison.
+    estimand : Estimand
+        The quantity that is shown.
+    parameters : dict
+        Values of the options that give the same result again.
+    """
+
+    comparison: Comparison
+    estimand: Estimand
+    parameters: dict[str, Any]
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Make the JSON document, the picture or the data tree."""
+        return {
+            "json": lambda: comparison_document(self.comparison, self.estimand.name, self.parameters),
+            "plot": lambda: comparison_picture(self.comparison, self.estimand.name),
+            "netcdf": self.comparison.to_datatree,
+        }
+
+    def show(self, screen: "Console") -> None:
+        """Print the sentence, the differences, the models, the meaning of the columns, and the specification."""
+        comparison, estimand = self.comparison, self.estimand
+        screen.print()
+        screen.print(comparison.sentence(PROB, estimand=estimand))
+        show_differences(screen, comparison, estimand)
+        show_table(screen, *_by_itself(comparison, estimand))
+        screen.print(f"P(best): the model has the {estimand.best(_target(comparison))} of all, by any margin.\n")
+        screen.print(comparison.spec + "\n", soft_wrap=True)  # one line, which can be copied
+
+
+def compare_files(
+    files: Sequence[Path],
+    columns: ColumnOptionsPerClassifier,
+    question: CompareQuestionOptions,
+    model: ModelOptions,
+) -> ComparedFiles:
+    """Compare the classifiers in one file, or in several.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        The files.
+    columns : ColumnOptionsPerClassifier
+        Columns of the files.
+    question : CompareQuestionOptions
+        Estimand, width of practical equivalence, target and bins.
+    model : ModelOptions
+        Posterior, draws and seed.
+
+    Returns
+    -------
+    ComparedFiles
+        The comparison.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        If an option or a file is invalid.
+    """
+    keywords = keywords_of(compare, question, model)
+    estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
+    estimand.badness(np.zeros(1))  # raises if its values cannot be ranked, before files are read
+    if keywords["target"] == "classwise":
+        raise ValueError(
+            "`target='classwise'` asks one question per class, and a comparison needs a single one. Use "
+            f"`target='top-label'`, or compare one class at a time {ONE_CLASS}"
+        )
+    if columns.confidence:
+        keywords["target"] = keywords["target"] or "confidence"
+    models = columns_by_name(files, columns)
+    rows = read_models(
+        models,
+        key=columns.key,
+        weights=columns.weights,
+        classes=parse_classes(columns.classes),
+        same_labels=not columns.confidence,
+    )
+    first = next(iter(rows.values()))
+    keywords |= {"classes": first.classes, "weights": first.weights, "logits": columns.logits}
+    _check_rows(rows, models, columns.weights, keywords)
+    y_true = {name: r.y_true for name, r in rows.items()} if columns.confidence else first.y_true
+    with warnings_as_notes(first, {}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "`y_prob`:")  # shown above, with the name of the column
+        comparison = compare(y_true, {name: r.y_prob for name, r in rows.items()}, **keywords)
+    parameters = {"files": [file.name for file in files], **_parameters(columns, models, rows, comparison, keywords)}
+    return ComparedFiles(comparison, estimand, {**parameters, "estimand": estimand.name})
+
+
+def _check_rows(
+    rows: Mapping[str, Rows], models: Mapping[str, ModelColumns], weights: str | None, keywords: Mapping[str, Any]
+) -> None:
+    """Check the rows of each classifier by itself, so that messages name its columns and lines of its file."""
+    arguments = {key: keywords[key] for key in ("target", "classes", "weights", "logits")}
+    for name, of_model in rows.items():
+        called = called_columns(models[name].label, models[name].prob, models[name].prob_prefix, weights)
+        with warnings_as_notes(of_model, called):
+            Predictions.from_labels(of_model.y_true, of_model.y_prob, **arguments)
+
+
+def show_differences(screen: "Console", comparison: Comparison, estimand: Estimand) -> None:
+    """Print the table of differences and the meaning of its columns."""
+    show_table(screen, *_differences(comparison, estimand))
+    name, rope = estimand.words(_target(comparison)), f"{comparison.rope:g}"
+    below = "of the signed values" if estimand.better == "nearest zero" else f"below 0, the 1st has the smaller {name}"
+    screen.print(
+        f"1st - 2nd: {below}. P(1st), P(2nd): that model is better, its {name} {estimand.comparative} by more than "
+        f"{rope}. P(equal): they differ by at most {rope} (--rope).\n"
+    )
+
+
+def _target(comparison: Comparison) -> str:
+    return comparison[comparison.names[0]].counts.target
+
+
+def _differences(comparison: Comparison, estimand: Estimand) -> tuple[Sequence[str], list[list[str]]]:
+    header = ("1st - 2nd", "mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
+    table = comparison.table(PROB, estimand=estimand)
+    pairs = [(_render.name(row["first"]), _render.name(row["second"])) for row in table]
+    on_one_line = all(len(f"{first} - {second}") <= PAIR for first, second in pairs)
+    rows = []
+    for (first, second), row in zip(pairs, table, strict=True):
+        numbers = [_render.number(row[column]) for column in ("mean", "low", "high")]
+        numbers += [_share(row[column]) for column in ("p_left", "p_rope", "p_right")]
+        if on_one_line:
+            rows.append([f"{first} - {second}", *numbers])
+        else:
+            rows += [[first, *numbers], [f"- {second}", *[""] * len(numbers)]]
+    return header, rows
+
+
+def _by_itself(comparison: Comparison, estimand: Estimand) -> tuple[Sequence[str], list[list[str]]]:
+    header = (estimand.column_label(_target(comparison)), "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
+    rows = [
+        [
+            _render.name(row["model"]),
+            *(_render.number(row[column]) for column in ("mean", "sd", "low", "high")),
+            _share(row["p_best"]),
+            f"{row['rank']:.2f}",
+        ]
+        for row in comparison.models(PROB, estimand=estimand)
+    ]
+    return header, rows
+
+
+def _share(probability: float) -> str:
+    return _render.probability(probability).removeprefix("= ")
+
+
+def show_table(screen: "Console", header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table. A narrow terminal wraps names, and never cuts numbers."""
+    screen.print(_render.table(_render.Sheet("", "", header, rows), screen.width), crop=False)
+
+
+def _parameters(
+    columns: ColumnOptionsPerClassifier,
+    models: Mapping[str, ModelColumns],
+    rows: Mapping[str, Rows],
+    comparison: Comparison,
+    keywords: Mapping[str, Any],
+) -> dict[str, Any]:
+    counts = comparison[comparison.names[0]].counts
+    return {
+        "key": columns.key,
+        "rows": counts.n_rows,
+        "models": [
+            {"name": name, "file": read.source.path.name, "label": models[name].label, "prob": list(read.columns)}
+            for name, read in rows.items()
+        ],
+        "weights": columns.weights,
+        "classes": keywords["classes"],
+        "logits": keywords["logits"],
+        **settings(counts, keywords, keywords["bins"]),
+        "rope": comparison.rope,
+    }

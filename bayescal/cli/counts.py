@@ -1,0 +1,205 @@
+"""Files of rows or of counts -> their counts, as ``bayescal count`` and ``bayescal merge`` save them."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayescal._files import existing_file
+from bayescal.cli.columns import ONE_CLASS, ColumnNames, columns_of
+from bayescal.cli.command import Result
+from bayescal.cli.counting import Question, count_stream
+from bayescal.cli.keywords import keywords_of
+from bayescal.cli.options import ColumnOptions, CountQuestionOptions
+from bayescal.cli.words import say, warnings_as_notes
+from bayescal.data.files.records import BOM
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import make_bins
+from bayescal.stats.paired import PairedCounts
+from bayescal.stats.stored import load_counts
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+type SavedCounts = BinnedCounts | PairedCounts
+
+#: Marks a document of this package, in any layout of JSON; and the number of bytes in which it is searched.
+MARK, HEAD_BYTES = re.compile(rb'"schema"\s*:\s*"bayescal\.'), 2**20
+
+
+def holds_counts(path: Path) -> bool:
+    """Return whether a file is a document of this package, and not rows."""
+    with existing_file(path).open("rb") as file:
+        head = file.read(HEAD_BYTES).removeprefix(BOM)
+    return head.lstrip().startswith(b"{") and MARK.search(head) is not None
+
+
+def read_counts(path: Path, bins: Any = None) -> BinnedCounts:
+    """Read a file of counts, and merge its bins if fewer are asked for.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    bins : int or list of float, optional
+        Bins whose edges are among those that were counted.
+
+    Returns
+    -------
+    BinnedCounts
+        The counts.
+
+    Raises
+    ------
+    ValueError
+        If the file is invalid, holds counts of two models, or lacks an edge of `bins`.
+    """
+    counts = load_counts(path)
+    if not isinstance(counts, BinnedCounts):
+        raise ValueError(
+            f"'{path.name}' holds counts of two models on the same rows, and a report evaluates one model. "
+            "`bayescal.compare_counts` compares the two in Python."
+        )
+    if bins is None:
+        return counts
+    try:
+        return counts.coarsen(make_bins(bins))
+    except ValueError as problem:
+        raise ValueError(f"{problem} '{path.name}' has {counts.bins}.") from problem
+
+
+@dataclass(frozen=True)
+class CountedFiles(Result):
+    """Counts of files and their sum.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        Files of rows or of counts.
+    parts : sequence of BinnedCounts or PairedCounts
+        Counts of each file.
+    total : BinnedCounts or PairedCounts
+        Their sum.
+    """
+
+    files: Sequence[Path]
+    parts: Sequence[SavedCounts]
+    total: SavedCounts
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Return the sum of the counts."""
+        return {"output": lambda: self.total}
+
+    def show(self, screen: "Console") -> None:
+        """Print the number of rows, the target and the bins."""
+        _note_copies(self.parts, self.files)
+        one = self.total if isinstance(self.total, BinnedCounts) else self.total.first
+        files = f"{len(self.files)} file{'s' * (len(self.files) > 1)}"
+        screen.print(f"{self.total.n_rows:,} rows of {files}: target {one.target}, {one.bins}", soft_wrap=True)
+
+
+def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQuestionOptions) -> CountedFiles:
+    """Count the rows of files, one file after the other.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        Files with the same columns.
+    options : ColumnOptions
+        Columns of the files.
+    question : CountQuestionOptions
+        Target and bins.
+
+    Returns
+    -------
+    CountedFiles
+        The counts.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        If an option or a file is invalid; if there are several files, the message names the file.
+    """
+    _require_different(files)
+    columns = columns_of(options)
+    target = question.target or columns.target
+    if target == "classwise":
+        raise ValueError(
+            f"`target='classwise'` needs one set of counts per class. Count one class at a time {ONE_CLASS}"
+        )
+    bins = keywords_of(BinnedCounts.from_arrays, question)["bins"]
+    return _summed(
+        files, [_count(file, files, columns, Question(target, bins, "equal-width", options.logits)) for file in files]
+    )
+
+
+def load_files(files: Sequence[Path]) -> CountedFiles:
+    """Load counts from files that ``bayescal count`` or `save_counts` wrote.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        The files.
+
+    Returns
+    -------
+    CountedFiles
+        The counts.
+
+    Raises
+    ------
+    ValueError, OSError
+        If a file is invalid, or was counted on other bins or for another target.
+    """
+    _require_different(files)
+    return _summed(files, [load_counts(file) for file in files])
+
+
+def _count(file: Path, files: Sequence[Path], columns: ColumnNames, question: Question) -> BinnedCounts:
+    with _named(file, files):
+        stream = columns.open(file)
+        with warnings_as_notes(stream, columns.called):
+            return count_stream(stream, question)
+
+
+def _summed(files: Sequence[Path], parts: Sequence[SavedCounts]) -> CountedFiles:
+    total: Any = parts[0]
+    for file, counts in zip(files[1:], parts[1:], strict=True):
+        with _named(file, files):
+            if type(counts) is not type(total):
+                raise ValueError("counts of one model and counts of two models cannot be added.")
+            total = total + counts
+    return CountedFiles(files, parts, total)
+
+
+def _require_different(files: Sequence[Path]) -> None:
+    seen: set[Path] = set()
+    for file in files:
+        if file.resolve() in seen:
+            raise ValueError(f"FILE '{file}' is given twice, and its rows would be counted twice.")
+        seen.add(file.resolve())
+
+
+@contextmanager
+def _named(file: Path, files: Sequence[Path]) -> Iterator[None]:
+    """Add the name of the file to error messages if there are several files."""
+    try:
+        yield
+    except (ValueError, TypeError) as problem:
+        if len(files) == 1 or f"'{file.name}'" in str(problem):
+            raise
+        raise type(problem)(f"'{file.name}': {problem}") from problem
+
+
+def _note_copies(parts: Sequence[SavedCounts], files: Sequence[Path]) -> None:
+    """Show a note if two files have equal sums to the last digit: they probably hold the same rows."""
+    seen: dict[bytes, Path] = {}
+    for counts, file in zip(parts, files, strict=True):
+        one = counts if isinstance(counts, BinnedCounts) else counts.first
+        sums = one.deviation.tobytes() + one.cells.tobytes()
+        if counts.n_rows and sums in seen:
+            both = f"'{seen[sums].name}' and '{file.name}'"
+            say("Note", "yellow", f"{both} have equal sums to the last digit. Are the same rows counted twice?")
+        seen.setdefault(sums, file)

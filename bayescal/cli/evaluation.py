@@ -1,0 +1,140 @@
+"""A file -> the evaluation of its predictions, as ``bayescal report`` saves and shows it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayescal import _checks, _render
+from bayescal.analyses.classwise import evaluate_class_counts
+from bayescal.cli.columns import ColumnNames, columns_of
+from bayescal.cli.command import Result
+from bayescal.cli.counting import Question, count_stream, count_stream_of_classes
+from bayescal.cli.counts import holds_counts, read_counts
+from bayescal.cli.keywords import keywords_of, model_keywords, settings
+from bayescal.cli.options import ColumnOptions, Options, given_in, refuse
+from bayescal.cli.words import warnings_as_notes
+from bayescal.data.files.predictions import RowStream
+from bayescal.evaluate import evaluate, evaluate_counts
+from bayescal.report.document import document
+from bayescal.report.figure import picture
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.evaluation import Evaluation
+from bayescal.stats.bins import BINNINGS
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class EvaluatedFile(Result):
+    """The evaluation of a file.
+
+    Parameters
+    ----------
+    evaluation : Evaluation or ClasswiseEvaluation
+        The evaluation.
+    parameters : dict
+        Values of the options that give the same result again.
+    """
+
+    evaluation: Evaluation | ClasswiseEvaluation
+    parameters: dict[str, Any]
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Make the JSON document, the picture or the data tree."""
+        return {
+            "json": lambda: document(self.evaluation, self.parameters),
+            "plot": lambda: picture({"": self.evaluation}),
+            "netcdf": self.evaluation.to_datatree,
+        }
+
+    def show(self, screen: "Console") -> None:
+        """Print the evaluation."""
+        show_evaluation(screen, self.evaluation)
+
+
+def show_evaluation(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> None:
+    """Print the sentence, the table, remarks and the specification."""
+    sheet = evaluation.sheet()
+    screen.print()
+    screen.print(sheet.sentence)
+    screen.print(_render.table(sheet, screen.width), crop=False)
+    for remark in sheet.remarks:
+        screen.print(remark)
+    if sheet.remarks:
+        screen.print()
+    screen.print(sheet.spec + "\n", soft_wrap=True)  # one line, which can be copied
+
+
+def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:
+    """Evaluate a file of predictions or of counts.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    options : ColumnOptions
+        Columns of the file.
+    *records : Options
+        Target, bins, model, draws and seed.
+
+    Returns
+    -------
+    EvaluatedFile
+        The evaluation.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        If an option or the file is invalid.
+    """
+    if holds_counts(file):
+        return _evaluate_counted(file, options, *records)
+    columns = columns_of(options)
+    keywords = keywords_of(evaluate, *records) | {"logits": options.logits}
+    keywords["target"] = keywords["target"] or columns.target
+    stream = columns.open(file)
+    with warnings_as_notes(stream, columns.called):
+        evaluation = _evaluate(stream, keywords)
+    return EvaluatedFile(evaluation, {"file": file.name, **_parameters(columns, stream, evaluation, keywords)})
+
+
+def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:
+    of_rows = {name: value for name, value in given_in(*records).items() if name in ("target", "binning")}
+    refuse(options.given() | of_rows, "with a file of counts, only with rows")
+    keywords = keywords_of(evaluate_counts, *records)
+    counts = read_counts(file, keywords.pop("bins", None))
+    evaluation = evaluate_counts(counts, **keywords)
+    parameters = {"file": file.name, "rows": counts.n_rows, **settings(counts, keywords, len(counts.bins))}
+    return EvaluatedFile(evaluation, parameters)
+
+
+def _evaluate(stream: RowStream, keywords: Mapping[str, Any]) -> Evaluation | ClasswiseEvaluation:
+    """Evaluate all rows, as `bayescal.evaluate` does."""
+    model = model_keywords(keywords)
+    _checks.one_of("binning", keywords["binning"], BINNINGS)
+    question = Question(*(keywords[name] for name in ("target", "bins", "binning", "logits")))
+    if keywords["target"] != "classwise":
+        return evaluate_counts(count_stream(stream, question), **model)
+    if stream.one_column or keywords["binning"] != "equal-width":  # edges for every class need all rows at once
+        rows = stream.read()
+        return evaluate(rows.y_true, rows.y_prob, **{**keywords, "classes": rows.classes, "weights": rows.weights})
+    counts, correlations = count_stream_of_classes(stream, question)
+    classes = tuple(range(len(counts))) if stream.classes is None else stream.classes
+    return evaluate_class_counts(counts, correlations, classes, **model)
+
+
+def _parameters(
+    columns: ColumnNames, rows: RowStream, evaluation: Evaluation | ClasswiseEvaluation, keywords: Mapping[str, Any]
+) -> dict[str, Any]:
+    counts = evaluation.counts if isinstance(evaluation, Evaluation) else evaluation.counts[0]
+    return {
+        "rows": counts.n_rows,
+        "label": columns.label,
+        "prob": list(rows.columns),
+        "weights": columns.options.weights,
+        "classes": rows.classes,
+        "logits": keywords["logits"],
+        **settings(counts, keywords, keywords["bins"]),
+    }

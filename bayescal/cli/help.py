@@ -1,0 +1,73 @@
+"""Pages of help and messages about options: defaults are those of the library's functions, names are escaped."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from bayescal import _render
+from bayescal.cli.keywords import defaults_of
+
+#: The exception that typer raises for an invalid command line; it comes from click or from typer's own copy of click.
+UsageError: Any = typer.BadParameter.__base__
+
+
+class Commands(TyperGroup):
+    """The group of all commands. Error messages about arguments are shortened and their control characters escaped."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse the arguments as `TyperGroup` does."""
+        with _escaped_usage_errors():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command as `TyperGroup` does."""
+        with _escaped_usage_errors():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _escaped_usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except UsageError as problem:
+        problem.message = _render.printed(problem.message)
+        raise
+
+
+class HelpOfEvaluate(TyperCommand):
+    """Help with the defaults of `bayescal.evaluate`, which is imported only when this help is shown."""
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the default of each keyword."""
+        from bayescal.evaluate import evaluate
+
+        return defaults_of(evaluate)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the page as typer does, with defaults and choices of the library filled in."""
+        from bayescal.analyses.one import MODELS
+        from bayescal.estimands.estimand import registered
+
+        comparable = [name for name, each in registered().items() if each.better and each.coordinate is None]
+        choices = {"model": [*MODELS], "estimand": comparable}
+        defaults = self.defaults()
+        for param in self.params:
+            if isinstance(param, TyperOption) and param.name in choices:
+                param.help = f"{param.help} One of: {', '.join(choices[param.name])}."
+            default = defaults.get(param.name)
+            if default is not None:
+                param.default = default  # the program ends after the page
+        super().format_help(ctx, formatter)
+
+
+class HelpOfCompare(HelpOfEvaluate):
+    """Help with the defaults of `bayescal.compare`."""
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the default of each keyword."""
+        from bayescal.analyses.compare import compare
+
+        return defaults_of(compare)

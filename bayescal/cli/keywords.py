@@ -1,0 +1,150 @@
+"""Options -> keywords of the library's functions: defaults are the functions', text becomes values."""
+
+import csv
+import inspect
+import io
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bayescal.cli.options import Options, given_in
+
+if TYPE_CHECKING:
+    from bayescal.stats.contract import Counts
+
+
+def defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the default of every keyword of a function, so that options have the defaults that the library documents.
+
+    Examples
+    --------
+    >>> from bayescal.evaluate import evaluate
+    >>> defaults_of(evaluate)["bins"]
+    15
+    """
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def keywords_of(function: Callable[..., Any], *records: Options) -> dict[str, Any]:
+    """Return the keywords of a function of the library.
+
+    Parameters
+    ----------
+    function : callable
+        Its defaults stand for options that were not given.
+    *records : Options
+        Options; the seed becomes the keyword ``rng``.
+
+    Returns
+    -------
+    dict of str to object
+        Keywords.
+
+    Raises
+    ------
+    ValueError
+        If the text of an option cannot be parsed.
+
+    Examples
+    --------
+    >>> from bayescal.cli.options import ModelOptions, QuestionOptions
+    >>> from bayescal.evaluate import evaluate
+    >>> keywords = keywords_of(evaluate, QuestionOptions(bins="0,0.5,1"), ModelOptions(seed=7))
+    >>> keywords["bins"], keywords["binning"], keywords["rng"]
+    ([0.0, 0.5, 1.0], 'equal-width', 7)
+    """
+    given = given_in(*records)
+    if "seed" in given:
+        given["rng"] = given.pop("seed")
+    return defaults_of(function) | {name: PARSERS.get(name, _unchanged)(value) for name, value in given.items()}
+
+
+def model_keywords(keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords of `evaluate_counts` among those of `evaluate`."""
+    return {name: keywords[name] for name in ("model", "sub_models", "draws", "rng") if name in keywords}
+
+
+def settings(counts: "Counts", keywords: Mapping[str, Any], bins: Any) -> dict[str, Any]:
+    """Return the target, bins, model, draws and seed of an evaluation, as JSON documents hold them.
+
+    Parameters
+    ----------
+    counts : Counts
+        Counts of the evaluation.
+    keywords : mapping
+        Keywords of the call.
+    bins : int or list of float
+        Bins of the call.
+
+    Returns
+    -------
+    dict of str to object
+        Values that give the same result again.
+    """
+    return {
+        "target": counts.target,
+        "bins": bins,
+        "binning": counts.bins.kind,
+        "model": keywords["model"],
+        **({"sub_models": keywords["sub_models"]} if "sub_models" in keywords else {}),
+        "draws": keywords["draws"],
+        "seed": keywords["rng"],
+    }
+
+
+def parse_bins(text: str) -> int | list[float]:
+    """Return a number of bins, or edges that are separated by commas.
+
+    Examples
+    --------
+    >>> parse_bins("10"), parse_bins("0,0.5,1")
+    (10, [0.0, 0.5, 1.0])
+    """
+    try:
+        return [float(edge) for edge in text.split(",")] if "," in text else int(text)
+    except ValueError:
+        raise ValueError(f"`bins` must be a whole number, or edges like 0,0.25,0.5,1; not {text!r}.") from None
+
+
+def parse_classes(text: str | None) -> list[str] | None:
+    """Split labels at commas; a label that contains a comma or a line break must be in double quotes.
+
+    Examples
+    --------
+    >>> parse_classes('"no, never",yes')
+    ['no, never', 'yes']
+    """
+    if text is None:
+        return None
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error as problem:
+        raise ValueError(f"`classes` must be labels separated by commas: {problem}.") from None
+    if len(lines) > 1:
+        raise ValueError(
+            f"`classes` must be labels separated by commas on one line; there are {len(lines)} lines. "
+            'Put a label with a line break in double quotes: "a\\nb",c.'
+        )
+    return lines[0] if lines else []
+
+
+def parse_sub_models(text: str) -> list[str]:
+    """Split names of sub-models at commas.
+
+    Examples
+    --------
+    >>> parse_sub_models("shared, noise")
+    ['shared', 'noise']
+    """
+    names = [name.strip() for name in text.split(",")]
+    if not any(names):
+        raise ValueError("`sub_models` must hold at least one name, as in 'independent'.")
+    return names
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+#: Parsers of options whose text is not the value.
+PARSERS: dict[str, Callable[[str], Any]] = {"bins": parse_bins, "sub_models": parse_sub_models}

@@ -1,0 +1,139 @@
+"""Two classifiers of handwritten digits, evaluated and compared, as ``bayescal demo`` shows them."""
+
+import shlex
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bayescal.analyses.compare import compare
+from bayescal.cli.command import Result
+from bayescal.cli.comparison import show_differences
+from bayescal.cli.evaluation import show_evaluation
+from bayescal.datasets import load_digits, path
+from bayescal.estimands.estimand import registered
+from bayescal.evaluate import evaluate
+from bayescal.report.document import PROB
+from bayescal.report.figure import picture
+from bayescal.results.comparison import Comparison
+from bayescal.results.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SEED = 1
+#: Names of the classifiers by their names in the data set.
+SHOWN = {"naive_bayes": "Naive Bayes", "random_forest": "Random forest"}
+YOUR_OWN_PYTHON = """\
+import bayescal as bc
+ev = bc.evaluate(y_true, y_prob)     # labels, and one column or one per class
+print(ev); bc.plot_reliability(ev)
+print(bc.compare(y_true, {"old": y_prob, "new": y_prob_new}))    # on the same rows
+"""
+YOUR_OWN_SHELL = """\
+bayescal report FILE --label COLUMN --prob COLUMN --plot OUT.png
+bayescal report FILE --label COLUMN --prob-prefix PREFIX --plot OUT.png
+bayescal compare FILE --label COLUMN --prob COLUMN --prob COLUMN
+"""
+
+
+@dataclass(frozen=True)
+class Tour(Result):
+    """Evaluations of two classifiers, and their comparison.
+
+    Parameters
+    ----------
+    evaluations : dict of str to Evaluation
+        Evaluations by name of the classifier.
+    comparison : Comparison
+        Their comparison.
+    """
+
+    evaluations: dict[str, Evaluation]
+    comparison: Comparison
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Make the picture."""
+        return {"plot": lambda: picture(self.evaluations)}
+
+    def show(self, screen: "Console") -> None:
+        """Print the evaluations, the comparison, and commands for other predictions."""
+        n_rows = next(iter(self.evaluations.values())).counts.n_rows
+        screen.print()
+        screen.print(
+            f"Two classifiers have named the digit in {n_rows} handwritten images, each time with a confidence. Are "
+            "answers with 90 % confidence right 90 times out of 100? The Expected Calibration Error (ECE) is the "
+            "average absolute difference between confidence and accuracy."
+        )
+        for name, evaluation in self.evaluations.items():
+            screen.print()
+            screen.rule(name, align="left")
+            show_evaluation(screen, evaluation)
+        screen.rule("Which is better calibrated?", align="left")
+        screen.print("\n" + in_plain_words(self.evaluations) + "\n")
+        screen.print(self.comparison.sentence(PROB))
+        show_differences(screen, self.comparison, registered()["ece"])
+        _your_own(screen)
+
+
+def show_digits() -> Tour:
+    """Evaluate and compare two classifiers of handwritten digits."""
+    digits = load_digits()
+    evaluations = {}
+    for model, name in SHOWN.items():
+        evaluation = evaluate(digits.y_true, digits.y_prob[model], rng=SEED)
+        assert isinstance(evaluation, Evaluation)
+        evaluations[name] = evaluation
+    probabilities = {name: digits.y_prob[model] for model, name in SHOWN.items()}
+    return Tour(evaluations, compare(digits.y_true, probabilities, rng=SEED))
+
+
+def in_plain_words(evaluations: dict[str, Evaluation]) -> str:
+    """Return the calibration error of each classifier, its direction and the accuracy, in words.
+
+    Parameters
+    ----------
+    evaluations : dict of str to Evaluation
+        Results by name.
+
+    Returns
+    -------
+    str
+        One sentence per classifier.
+    """
+    return " ".join(
+        f"{name}: off by {e.ece.mean():.3f} on average, {_direction(e)}; right in "
+        f"{_percent(e.counts.k.sum() / e.counts.n_rows)} of the cases."
+        for name, e in evaluations.items()
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def _direction(evaluation: Evaluation) -> str:
+    """Return the direction of most of the error."""
+    over, under = evaluation.overconfidence.mean(), evaluation.underconfidence.mean()
+    if max(over, under) < 2 * min(over, under):
+        return "in both directions"
+    share = "nearly always" if max(over, under) > 10 * min(over, under) else "mostly"
+    return f"{share} overconfident" if over > under else f"{share} underconfident"
+
+
+def _your_own(screen: "Console") -> None:
+    screen.rule("The same for your own predictions", align="left")
+    file = shlex.quote(str(path("digits")))
+    both = " ".join(f"--prob-prefix {shlex.quote(f'{name}={model}_')}" for model, name in SHOWN.items())
+    for title, code in (
+        ("In Python", YOUR_OWN_PYTHON),
+        ("In the shell (Parquet, CSV, TSV or JSON lines)", YOUR_OWN_SHELL),
+        (
+            "In the shell, for these two classifiers",
+            f"bayescal report {file} --label label --prob-prefix naive_bayes_\n"
+            f"bayescal compare {file} --label label {both}",
+        ),
+    ):
+        screen.print(f"\n{title}:\n")
+        screen.print(textwrap.indent(code.rstrip(), "    "), style="bold", soft_wrap=True)
+    screen.print("\nAll options: bayescal report --help, bayescal compare --help\n")
