@@ -1,4 +1,4 @@
-"""The shrinkage model, the default: a prior that can sit on, or near, exact calibration."""
+"""The shrinkage model, the default: a prior with probability on exact calibration and on small deviations from it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,22 +38,22 @@ from bayescal.stats.binned import BinnedCounts
 
 Floats = NDArray[np.float64]
 
-#: A sub-model less probable than this is left out of moments.
+#: Sub-models with a smaller probability are left out of moments.
 LEAST_OF_MOMENTS = 1e-8
-#: Size of the importance samples that diagnostics are computed from.
+#: Number of importance draws for diagnostics.
 DIAGNOSTIC_DRAWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class ShrinkagePosterior:
-    """Posterior under the shrinkage model: an average over families of sub-models; independent draws.
+    """Posterior under the shrinkage model: an average over sub-models.
 
-    Made by `shrinkage_posterior`.
+    Make it with `shrinkage_posterior`, which describes the model and cites its parts. Draws are independent.
 
     Parameters
     ----------
     counts : BinnedCounts
-        What was counted.
+        The counts.
     prior_options : ShrinkagePrior
         Constants of the prior.
     """
@@ -63,48 +63,48 @@ class ShrinkagePosterior:
 
     @property
     def prior(self) -> str:
-        """The prior in words, for printing."""
+        """The prior as text, for printing; empty if all options have their defaults."""
         return str(self.prior_options)
 
     @cached_property
     def taking_part(self) -> ShrinkagePrior:
-        """The prior with the sub-models that apply to these counts; label noise at the ends needs a crowded end."""
+        """The prior with the sub-models that apply to these counts: label noise at the ends needs a crowded bin."""
         return self.prior_options if self.crowded.any() else self.prior_options.without_ends()
 
     @property
     def mass_parameters(self) -> Floats:
-        """Dirichlet parameters of the masses of the bins in use, the others' being 0; shape (n_bins,)."""
+        """Dirichlet parameters of the bin masses, shape (n_bins,); 0 for bins that are not in use."""
         alpha = self.prior_options.mass_alpha
         each = 2 / len(self.counts.bins) if alpha is None else alpha
         return np.where(self._bins.used, each + self.counts.effective_rows * self.counts.share, 0.0)
 
     @property
     def confidence(self) -> Floats:
-        """Confidences that accuracies are compared with, shape (n_bins,): means, or midpoints of empty bins."""
+        """Mean confidence of each bin (the midpoint if it is empty), from which gaps are measured; shape (n_bins,)."""
         return self._bins.confidence
 
     @property
     def crowded(self) -> NDArray[np.bool_]:
-        """Whether each bin has noise of its own under label noise at the ends, shape (n_bins,)."""
+        """Whether each bin has its own share of noise under label noise at the ends, shape (n_bins,)."""
         return self._bins.crowded
 
     @property
     def all_saturated(self) -> bool:
-        """Whether all bins in use are saturated, so that the sub-models describe none."""
+        """Whether all bins in use are saturated, so that the sub-models describe no bin."""
         return not self._bins.described.any()
 
     @cached_property
     def probabilities(self) -> dict[str, float]:
-        """Posterior probability of each sub-model for the bins that are not saturated."""
+        """Posterior probability of each sub-model, given the bins that are not saturated; they sum to 1."""
         evidence = {name: each.log_evidence for name, each in self._sub_models.items()}
-        found = posterior_probabilities(self.taking_part.families, evidence)
-        return BySubModel({name: found.get(name, 0.0) for name in self._sub_models})
+        probability = posterior_probabilities(self.taking_part.families, evidence)
+        return BySubModel({name: probability.get(name, 0.0) for name in self._sub_models})
 
     @property
     def families(self) -> dict[str, dict[str, float]]:
-        """Posterior probabilities of the sub-models, by family; two of the families form a pool with equal shares.
+        """Posterior probabilities of the sub-models, by family; the two families of the pool have equal totals.
 
-        They are about bins that are not saturated. If all bins are, they are the prior probabilities.
+        They are given the bins that are not saturated. If all bins are saturated, they are the prior probabilities.
         """
         return {family: {n: self.probabilities[n] for n in names} for family, names in self._families.items()}
 
@@ -120,7 +120,7 @@ class ShrinkagePosterior:
 
     @property
     def log_bayes_factor(self) -> float:
-        """Log of `bayes_factor`, which may overflow."""
+        """Natural logarithm of `bayes_factor`, which itself may overflow."""
         evidence, weights = self.log_evidence, alternatives(self.taking_part.families)
         if not weights:
             return self._saturated.log_exact - self._saturated.log_evidence
@@ -129,7 +129,14 @@ class ShrinkagePosterior:
 
     @property
     def bayes_factor(self) -> float:
-        """How many times more probable exact calibration makes the outcomes than the other sub-models on average."""
+        """Bayes factor of exact calibration: its marginal likelihood over the average of that of the other sub-models.
+
+        Above 1, the outcomes support exact calibration [1]_. Values above exp(700) are returned as exp(700).
+
+        References
+        ----------
+        .. [1] R. E. Kass and A. E. Raftery (1995), "Bayes factors", JASA 90, 773-795.
+        """
         return float(np.exp(min(self.log_bayes_factor, 700.0)))
 
     @property
@@ -148,25 +155,25 @@ class ShrinkagePosterior:
         Parameters
         ----------
         n_draws : int, default 4000
-            Number of draws.
+            Number of draws, at least 1.
         rng : None, int, SeedSequence or Generator
-            Randomness, as for `numpy.random.default_rng`.
+            Seed or generator, as for `numpy.random.default_rng`.
 
         Returns
         -------
         BinDraws
             Mass and accuracy of shape (n_draws, n_bins), confidence of shape (1, n_bins). Empty bins have mass 0 and
-            gap 0; without any rows every bin counts.
+            gap 0; if there are no rows at all, all bins are in use.
 
         Warns
         -----
         SamplerWarning
-            If a sub-model that matters could not be integrated or sampled well.
+            If a sub-model of relevant probability could not be integrated or sampled accurately.
         """
         return self.sample_all(n_draws, rng=rng).bins
 
     def sample_all(self, n_draws: int = 4000, *, rng: Any = None) -> ShrinkageDraws:
-        """Draw the bins and the parameters behind them; the bins are those of `sample` with the same `rng`.
+        """Draw the bins and the parameters of the sub-models; the bins are those of `sample` with the same `rng`.
 
         Parameters
         ----------
@@ -176,7 +183,7 @@ class ShrinkagePosterior:
         Returns
         -------
         ShrinkageDraws
-            Sub-model, its parameters, which bins are off, and the bins.
+            The bins, the sub-model of each draw, its parameters, and which bins are off.
         """
         n_draws = _checks.whole_number("draws", n_draws)
         rng = _checks.generator(rng)
@@ -204,33 +211,33 @@ class ShrinkagePosterior:
         return ShrinkageDraws(bins=bins, sub_model=chosen[order], off=off, **parameters)
 
     def ece_mean(self) -> float:
-        """Posterior mean of the ECE, by quadrature (about four digits), without random numbers."""
+        """Posterior mean of the ECE, in [0, 1], by quadrature without random numbers (about four digits)."""
         return self._ece_moments[0]
 
     def ece_sd(self) -> float:
-        """Posterior standard deviation of the ECE; see `ece_mean`."""
+        """Posterior standard deviation of the ECE, by quadrature without random numbers; see `ece_mean`."""
         return self._ece_moments[1]
 
     def off_probability(self, family: str | None = None) -> Floats:
-        """Posterior probability that a bin deviates from the drift, from exact calibration or from what it states.
+        """Posterior probability that each bin is off: that it deviates from the drift or from exact calibration.
 
-        Compare bins with each other: under a dense residual every bin is off, under a drift alone or label noise none.
-        A calibrated classifier often has about 0.5 in every bin.
+        Use it to compare bins with each other. Under a dense residual every bin is off; under a drift alone or label
+        noise, no bin is. For a calibrated classifier, all bins often have a probability of about 0.5.
 
         Parameters
         ----------
         family : str, optional
-            A key of `families`; by default the average over all sub-models.
+            A key of `families`; by default, the average over all sub-models.
 
         Returns
         -------
         ndarray, shape (n_bins,)
-            NaN where a bin is empty. Saturated bins have the same probability in every family.
+            In [0, 1]; NaN if a bin is empty. Saturated bins have the same probability in every family.
 
         Raises
         ------
         ValueError
-            If the family takes no part.
+            If no sub-model of the family takes part.
         """
         if family is not None:
             _checks.one_of("family", family, list(self._families))
@@ -238,36 +245,45 @@ class ShrinkagePosterior:
         result = np.full(len(self.counts.bins), np.nan)
         result[self._bins.used] = 1 - self._saturated.exact_probability
         off = sum(p * self._sub_models[n].off_probability for n, p in share.items() if p)
-        result[self._bins.described] = np.minimum(off, 1.0)  # but for rounding
+        result[self._bins.described] = np.minimum(off, 1.0)  # a sum may exceed 1 by rounding
         return result
 
     def parameter_means(self) -> dict[str, dict[str, float]]:
-        """Posterior means of the parameters under each sub-model; NaN where it has no such parameter."""
+        """Posterior means of the parameters under each sub-model.
+
+        A sub-model without drift has intercept 0 and slope 1; other parameters that it lacks are NaN.
+        """
         return BySubModel({name: PARAMETERS | each.parameter_means() for name, each in self._sub_models.items()})
 
     def effective_sample_size(self) -> dict[str, float]:
-        """Kish's effective number of 1000 importance draws, the same every time, for each sub-model with drift."""
+        """Kish's effective number of 1000 importance draws, with a fixed seed, for each sub-model with drift."""
         return BySubModel({name: sample.effective_size for name, sample in self._diagnostic_samples().items()})
 
     def pareto_k(self) -> dict[str, float]:
-        """Pareto shape of the importance weights of each sub-model with drift, by ArviZ; below 0.7 is good.
+        """Pareto shape k of the importance weights of each sub-model with drift, estimated by ArviZ.
 
-        Of the same draws as `effective_sample_size`. Weights are near 1 and bounded, so it is well below 0.5 as a rule.
+        The draws are those of `effective_sample_size`. Importance sampling is reliable if k < 0.7 [1]_. The weights are
+        bounded, so k is usually well below 0.5.
+
+        References
+        ----------
+        .. [1] A. Vehtari, D. Simpson, A. Gelman, Y. Yao and J. Gabry (2024), "Pareto smoothed importance sampling",
+           Journal of Machine Learning Research 25(72), 1-58.
         """
         from arviz_stats.base import array_stats
 
-        # it takes log-likelihoods, which are minus log weights
+        # psislw expects log-likelihoods, which are minus the log weights
         shapes = {name: array_stats.psislw(-s.log_weights)[1] for name, s in self._diagnostic_samples().items()}
         return BySubModel({name: float(k) for name, k in shapes.items()})
 
     @property
     def _families(self) -> dict[str, list[str]]:
-        """The sub-models that take part, by family."""
+        """Names of the sub-models that take part, by family."""
         names = self.taking_part.names
         return {f: [n for n in FAMILIES[f] if n in names] for f in self.taking_part.families}
 
     def _within(self, family: str) -> dict[str, float]:
-        """Probabilities of the sub-models of one family, given that family."""
+        """Posterior probabilities of the sub-models of one family, given that family."""
         only = {family: self.taking_part.families[family]}
         return posterior_probabilities(only, {name: self._sub_models[name].log_evidence for name in only[family]})
 
@@ -289,7 +305,7 @@ class ShrinkagePosterior:
 
     @cached_property
     def _sub_models(self) -> dict[str, SubModel]:
-        """The sub-models that take part, given the counts of the bins that are not saturated."""
+        """The sub-models that take part, fitted to the bins that are not saturated."""
         n, k, confidence = self._rows
         names = self.taking_part.names
         if not len(n):
@@ -334,36 +350,38 @@ def shrinkage_posterior(
     mass_alpha: float | None = None,
     sub_models: Sequence[str] | None = None,
 ) -> ShrinkagePosterior:
-    r"""Posterior of the shrinkage model: accuracies near the mean confidences, unless the data say otherwise.
+    r"""Compute the posterior of the bins under the shrinkage model, which shrinks accuracies to mean confidences.
 
     Parameters
     ----------
     counts : BinnedCounts
         Counts; empty counts give the prior.
     intercept_sd : float, default 0.5
-        Prior standard deviation of the calibration intercept a: one moves a confidence of 0.5 to 0.62. A drift by the
-        intercept alone has a mean ECE of 0.066.
+        Prior standard deviation of the calibration intercept a. A value of a = 0.5 moves a confidence of 0.5 to 0.62.
+        With the intercept alone, the prior mean of the ECE is 0.066.
     log_slope_sd : float, default 0.5
-        Prior standard deviation of s, where exp(s) is the calibration slope: one is a temperature of 0.6 or 1.65. A
-        drift by the slope alone has a mean ECE of 0.056.
+        Prior standard deviation of s, where exp(s) is the calibration slope. Values of s = 0.5 and -0.5 are
+        temperatures of 0.6 and 1.65. With the slope alone, the prior mean of the ECE is 0.056.
     dense_scale : float, default 0.2
-        Scale of the half-Normal tau when many bins are off: accuracies scatter around their centres h with standard
-        deviation tau sqrt(h (1 - h)). The mean ECE of that sub-model is 0.050, and a quarter of the scale in general.
+        Scale of the half-Normal prior of tau if many bins are off: accuracies have the standard deviation
+        tau sqrt(h (1 - h)) around their centres h. The prior mean of the ECE is 0.050, about a quarter of the scale.
     sparse_shape : float, default 0.5
-        When a few bins are off, each has a tau of its own with density c tau^(c-1): 1 is uniform, and the smaller c,
-        the more bins that are off by little. The mean absolute gap of such a bin is 0.11 (0.16 at c = 1).
+        Shape c of the prior density c tau^(c - 1) if a few bins are off, each with its own tau. The density is uniform
+        at c = 1; smaller c makes small deviations more probable. The prior mean of the absolute gap of a bin that is
+        off is 0.11 (0.16 at c = 1).
     rho : float or sequence of float, default (0.05, 0.15, 0.3, 0.5)
-        Shares of bins that are off when a few are, equally probable. The mean ECE of that sub-model is 0.027, and is
-        exactly 0 with the mean of (1 - rho)^M, 0.14 for 15 bins.
+        Equally probable values of the probability that a bin is off if a few are. The prior mean of the ECE is 0.027.
+        The ECE is exactly 0 with probability mean((1 - rho)^M), which is 0.14 for 15 bins.
     sub_model_weights : sequence of five float, default equal
-        Prior weights of the sub-models of the family "independent", relative to each other.
+        Relative prior weights of the sub-models of the family "independent", in the order "logistic", "dense",
+        "sparse", "logistic_dense", "logistic_sparse".
     prior_odds : float, default 1.0
-        Prior odds of exact calibration against all other sub-models. It matters for `p_calibrated` only.
+        Prior odds of exact calibration against all other sub-models, for `p_calibrated` only.
     mass_alpha : float, optional
-        Dirichlet parameter of each bin's mass; default 2 / M, as in the reference model.
+        Dirichlet parameter of each bin mass; default 2 / M, as in the Dirichlet model.
     sub_models : sequence of str, optional
-        Names of the sub-models or families that take part, by default all; see the notes. ``["independent"]`` is
-        the model of release 0.1.0. Without ``"saturated"`` among them, such bins are treated as all others.
+        Names of the sub-models or families that take part; by default all of those in the notes. ``["independent"]``
+        is the model of release 0.1.0. Without ``"saturated"``, saturated bins are treated like other bins.
 
     Returns
     -------
@@ -373,64 +391,74 @@ def shrinkage_posterior(
     Raises
     ------
     ValueError, TypeError
-        If a scale or odds are not positive, `sparse_shape` is below 0.05, `rho` not strictly between 0 and 1,
-        `sub_model_weights` not five numbers >= 0, or `sub_models` has an unknown name or leaves no sub-model.
+        If a scale or the odds are not positive, `sparse_shape` is below 0.05, `rho` is not strictly between 0 and 1,
+        `sub_model_weights` are not five numbers >= 0, or `sub_models` has an unknown name or leaves no sub-model.
 
     Notes
     -----
-    With :math:`\bar c_b` the mean confidence of an occupied bin,
-    :math:`k_b \sim \mathrm{Binomial}(n_b, \theta_b)`. The sub-models differ in what they say of the accuracies
+    A bin with rows has the mean confidence :math:`\bar c_b`, the outcomes :math:`k_b \sim \mathrm{Binomial}(n_b,
+    \theta_b)` and the gap :math:`\theta_b - \bar c_b`. The sub-models differ in the prior of the accuracies
     :math:`\theta_b`.
 
-    *Independent bins* ("independent"). Five sub-models, weighted by their marginal likelihoods, combine a drift of the
-    logits with residuals that are independent given the drift:
+    *Independent bins* ("independent"). Five sub-models combine a drift of the logits with residuals that are
+    independent given the drift. The drift has an intercept and a slope [1]_:
 
     .. math::
         \mathrm{logit}\, h_b = \mathrm{logit}\, \bar c_b + a + (e^s - 1)\, x_b, \quad x_b = \mathrm{logit}\, \bar c_b
 
-    * drift off: :math:`a = s = 0`; on ("logistic", "logistic_dense", "logistic_sparse"): :math:`a, s` Normal;
-    * residual none: :math:`\theta_b = h_b`; dense ("dense", "logistic_dense"):
-      :math:`\theta_b \sim \mathrm{Beta}(\kappa h_b, \kappa (1 - h_b))` with :math:`\kappa = 1/\tau^2 - 1` and one
-      half-Normal :math:`\tau` on (0, 1); sparse ("sparse", "logistic_sparse"): with probability :math:`\rho` that
-      Beta with a :math:`\tau_b` of its own, else :math:`\theta_b = h_b`.
+    * drift off: :math:`a = s = 0`; drift on ("logistic", "logistic_dense", "logistic_sparse"): :math:`a, s` Normal;
+    * no residual: :math:`\theta_b = h_b`;
+    * dense residual ("dense", "logistic_dense"): :math:`\theta_b \sim \mathrm{Beta}(\kappa h_b, \kappa (1 - h_b))` with
+      :math:`\kappa = 1/\tau^2 - 1` and one half-Normal :math:`\tau` on (0, 1) for all bins;
+    * sparse residual ("sparse", "logistic_sparse"), a spike and slab [2]_: with probability :math:`\rho` the same Beta
+      with a separate :math:`\tau_b`, otherwise :math:`\theta_b = h_b`.
 
-    *Shared errors* ("shared"). Two sub-models in which bins have something in common:
+    *Shared errors* ("shared"). In two sub-models, several bins have the same deviation:
 
-    * "runs": :math:`\mathrm{logit}\, \theta_b = \mathrm{logit}\, \bar c_b + \delta_{g(b)}` with one shift
-      for each segment g of neighbouring bins. Segments change at each inner edge with probability :math:`\lambda / (M
-      - 1)`, :math:`\lambda \in \{1, 4, 16\}`; a segment is exact (:math:`\delta = 0`) with probability 1/2, else
-      :math:`\delta \sim \mathrm{Normal}(0, \tau^2)` with a density of :math:`\tau` proportional to
-      :math:`\tau^{-1/2}` on (0, 2.5). With more than 128 bins several neighbours form one block that is not divided.
-    * "offset": :math:`\theta_b = \sin^2(\arcsin \sqrt{\bar c_b} \pm \delta)` with one amount, uniform
-      in its logarithm on (0.0001, 0.7), for each bin that is off; a share of 0.25, 0.5 or 1 of the bins is off.
+    * "runs": :math:`\mathrm{logit}\, \theta_b = \mathrm{logit}\, \bar c_b + \delta_{g(b)}` with one shift per segment
+      g of neighbouring bins (a change-point model [3]_). A segment ends at each inner edge with probability
+      :math:`\lambda / (M - 1)`, :math:`\lambda \in \{1, 4, 16\}`. It is exact (:math:`\delta = 0`) with probability
+      1/2; otherwise :math:`\delta \sim \mathrm{Normal}(0, \tau^2)` with a density of :math:`\tau` proportional to
+      :math:`\tau^{-1/2}` on (0, 2.5). If there are more than 128 bins, neighbours are joined into blocks.
+    * "offset": :math:`\theta_b = \sin^2(\arcsin \sqrt{\bar c_b} \pm \delta)` with one :math:`\delta` for all bins that
+      are off, uniform in its logarithm on (0.0001, 0.7). The probability of being off is 0.25, 0.5 or 1.
 
-    *Noisy labels* ("noise"): :math:`\theta_b = (1 - \lambda) \bar c_b + \lambda \pi` with
-    :math:`\lambda = 1.25 u^2`, :math:`u \sim \mathrm{U}(0, 1)`, and :math:`\pi = 1/2` ("label_noise") or
-    :math:`\pi \sim \mathrm{U}(0, 1)` ("label_noise_any_rate"). Label noise at the ends ("label_noise_ends") takes
-    part if the mean confidence of the first or the last bin is within a tenth of its width of 0 or 1: in such a bin
-    an additional share :math:`\lambda_b \sim \mathrm{Beta}(1/2, 10)` of the outcomes is contrary to the confidence,
-    :math:`\theta_b = \bar c_b + \lambda_b (1 - \bar c_b)` near 0 and :math:`\bar c_b - \lambda_b \bar c_b` near 1;
-    all other bins are exact.
+    *Noisy labels* ("noise"). A share :math:`\lambda` of the labels is independent of the confidence:
+    :math:`\theta_b = (1 - \lambda) \bar c_b + \lambda \pi` with :math:`\lambda = 1.25 u^2`, :math:`u \sim
+    \mathrm{U}(0, 1)`, and :math:`\pi = 1/2` ("label_noise") or :math:`\pi \sim \mathrm{U}(0, 1)`
+    ("label_noise_any_rate"). The sub-model "label_noise_ends" takes part if the mean confidence of the first or the
+    last bin is within a tenth of the bin width of 0 or 1. In such a bin, a share :math:`\lambda_b \sim
+    \mathrm{Beta}(1/2, 10)` of the outcomes is contrary to the confidence: :math:`\theta_b = \bar c_b + \lambda_b
+    (1 - \bar c_b)` near 0 and :math:`\bar c_b - \lambda_b \bar c_b` near 1. All other bins are exact.
 
     *Exact calibration* ("exact"): :math:`\theta_b = \bar c_b`.
 
-    The first two families form a linear pool: each contributes half of the draws of the pool, whatever their
-    evidences are, because each is blind to errors that the other describes, and an average by evidence chooses too
-    soon. The shares are not learnt from the rows. The pool, the sub-models of noise and exact calibration are averaged
-    by their marginal likelihoods with prior weights 10, 0.5 for each of noise, and 0.25; the evidence of the pool is
-    the average over its families.
+    *Averaging*. The families "independent" and "shared" form a linear pool [4]_: each contributes half of its draws,
+    whatever their marginal likelihoods are. The reason is that neither can describe the errors of the other, and a
+    weighting by marginal likelihood settles on one of them with too few rows. The pool, each sub-model of noise and
+    exact calibration are averaged by marginal likelihood [5]_, with prior weights 10, 0.5 and 0.25. The marginal
+    likelihood of the pool is the average over its two families.
 
-    *Saturated bins* ("saturated"), whose mean confidence is within 1e-4 of 0 or 1, are described apart from all
-    others: the share of contrary outcomes of each is :math:`\mathrm{Beta}(1/2, 10)` before the outcomes are known.
-    Without contrary outcomes 5 % of the draws have all of them exactly as stated.
+    *Saturated bins* ("saturated") have a mean confidence within 1e-4 of 0 or 1, and a separate model: the share of
+    contrary outcomes in each is :math:`\mathrm{Beta}(1/2, 10)`. If they have no contrary outcome, all of them are exact
+    in about 5 % of the draws.
 
-    Given the drift everything is closed form, or a sum over a small grid; drifts are drawn by importance sampling.
-    Draws are independent.
+    *Computation*. Given the drift, all posteriors are closed forms or sums over a small grid. Drifts are drawn by
+    importance sampling; all draws are independent. Mean confidences are clipped to [1e-9, 1 - 1e-9], so that contrary
+    outcomes have positive probability, and in :math:`x_b` to [1e-4, 1 - 1e-4], which limits the leverage of the slope.
+    With weights, :math:`n_b` is Kish's effective number of rows. The prior means above are those of 15 empty
+    equal-width bins.
 
-    The mean confidence is kept 1e-9 away from 0 and 1, so that a contrary outcome is not impossible; in :math:`x_b`
-    it is kept 1e-4 away, which limits the leverage of the slope. The gap of a bin is :math:`\theta_b - \bar c_b`.
-    Bins without rows are left out. With weights a bin's rows are Kish's effective number. Mean ECEs of the prior,
-    above, are over 15 equal-width bins without rows.
+    References
+    ----------
+    .. [1] D. R. Cox (1958), "Two further applications of a model for binary regression", Biometrika 45, 562-565.
+    .. [2] T. J. Mitchell and J. J. Beauchamp (1988), "Bayesian variable selection in linear regression", JASA 83,
+       1023-1032.
+    .. [3] P. Fearnhead (2006), "Exact and efficient Bayesian inference for multiple changepoint problems", Statistics
+       and Computing 16, 203-213.
+    .. [4] M. Stone (1961), "The opinion pool", Annals of Mathematical Statistics 32, 1339-1342.
+    .. [5] J. A. Hoeting, D. Madigan, A. E. Raftery and C. T. Volinsky (1999), "Bayesian model averaging: a tutorial",
+       Statistical Science 14, 382-417.
 
     Examples
     --------
@@ -454,6 +482,6 @@ def shrinkage_posterior(
     if prior.names == (ENDS,) and counts.n_rows and not posterior.crowded.any():
         raise ValueError(
             f"`sub_models` leaves only {ENDS!r}, which takes part only if the mean confidence of the first or the last "
-            "bin is within a tenth of its width of 0 or 1, and here neither is. Add another sub-model."
+            "bin is within a tenth of its width of 0 or 1; here neither is. Add another sub-model."
         )
     return posterior
