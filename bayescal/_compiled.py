@@ -24,15 +24,15 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile at the first call, and cache the result on disk if possible."""
 
     def compiled(function: Callable[..., Any]) -> Any:
-        known = {"error_model": "numpy", "nogil": True, **options}
+        settings = {"error_model": "numpy", "nogil": True, **options}
         try:
-            made = numba.njit(cache=True, **known)(function)
-            _seal(made._cache._cache_file)
-            _forgive(made._cache)
+            compiled_function = numba.njit(cache=True, **settings)(function)
+            _seal(compiled_function._cache._cache_file)
+            _forgive(compiled_function._cache)
         # no cache folder is writable, or there is no cache because numba is switched off
         except (RuntimeError, AttributeError):
-            return numba.njit(**known)(function)
-        return made
+            return numba.njit(**settings)(function)
+        return compiled_function
 
     return compiled
 

@@ -120,7 +120,7 @@ class Draws:
             Posterior probability of the interval, in (0, 1).
         kind : {"equal-tailed", "hdi"}, default "equal-tailed"
             "equal-tailed" leaves probability ``(1 - prob) / 2`` on each side. "hdi" is the narrowest interval
-            (highest density interval), computed by ArviZ.
+            (highest density interval [1]_), computed by ArviZ.
 
         Returns
         -------
@@ -131,6 +131,11 @@ class Draws:
         ------
         ValueError
             If `prob` is not strictly between 0 and 1, or `kind` is unknown.
+
+        References
+        ----------
+        .. [1] R. J. Hyndman (1996), "Computing and graphing highest density regions", The American Statistician 50,
+           120-126.
         """
         prob = _checks.fraction("prob", prob)
         _checks.one_of("kind", kind, ["equal-tailed", "hdi"])

@@ -55,7 +55,7 @@ def evaluate(
     logits: bool = False,
     **options: Any,
 ) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
-    """Estimate the Expected Calibration Error (ECE) with a posterior, from labels and probabilities.
+    r"""Estimate the Expected Calibration Error (ECE) with a posterior, from labels and probabilities.
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ def evaluate(
 
     Notes
     -----
-    With bin masses m, accuracies theta and mean confidences mu, the ECE of the population is the sum over bins of
-    m |theta - mu| [1]_ [2]_. Each posterior draw of the bins gives one draw of the ECE.
+    The ECE of the population is :math:`\sum_b m_b |\theta_b - \mu_b|` with masses m, accuracies :math:`\theta` and mean
+    confidences :math:`\mu` of the bins [1]_ [2]_. Each posterior draw of the bins gives one draw of the ECE.
 
     Values are combined by position. The indexes of Series and data frames must be equal; otherwise a `ValueError` says
     how to align them. A default index ``0, 1, ..., n - 1`` is ignored if the other index has different labels.
@@ -125,7 +125,7 @@ def evaluate(
        binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
     .. [2] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger (2017), "On calibration of modern neural networks",
        Proceedings of the 34th International Conference on Machine Learning, PMLR 70, equation 3.
-    .. [3] L. Kish (1965), Survey Sampling, Wiley.
+    .. [3] Kish (1965), Survey Sampling, Wiley.
 
     Examples
     --------
@@ -170,9 +170,9 @@ def evaluate_counts(
     rng: Any = None,
     **options: Any,
 ) -> Evaluation | GroupedEvaluation:
-    """Estimate the Expected Calibration Error with a posterior, from counts.
+    """Estimate the Expected Calibration Error (ECE) with a posterior, from counts.
 
-    The time does not depend on the number of rows that were counted.
+    The estimand is that of `evaluate` [1]_. The time does not depend on the number of rows that were counted.
 
     Parameters
     ----------
@@ -193,6 +193,11 @@ def evaluate_counts(
         If `counts` are not `BinnedCounts`, or the model has no such option.
     ValueError
         If groups were counted on different bins, or an option is invalid.
+
+    References
+    ----------
+    .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
+       binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
 
     Examples
     --------

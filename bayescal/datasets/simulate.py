@@ -246,11 +246,11 @@ def simulate(
     (0.0498, 0.0...)
     """
     n_rows = _checks.whole_number("n_rows", n_rows)
-    population, made = _population(population), true_curve(curve, strength)
+    population, curve = _population(population), true_curve(curve, strength)
     rng = _checks.generator(rng)
     confidence = _sample(population, n_rows, rng)
-    outcome = (rng.random(n_rows) < made(confidence)).astype(np.int64)
-    return Simulated(confidence, outcome, population, made)
+    outcome = (rng.random(n_rows) < curve(confidence)).astype(np.int64)
+    return Simulated(confidence, outcome, population, curve)
 
 
 def true_curve(curve: Any = "calibrated", strength: float | None = None) -> Curve:
@@ -324,7 +324,8 @@ def true_ece(
     Returns
     -------
     float
-        In [0, 1]. It depends on the bins: gaps of opposite sign within a bin cancel.
+        In [0, 1]. It depends on the bins: gaps of opposite sign within a bin cancel, so that it is at most the error
+        without bins [1]_.
 
     Raises
     ------
@@ -338,6 +339,11 @@ def true_ece(
     the named curves. If a callable curve jumps, the error is about the mass of a panel times the jump; to avoid it,
     pass ``Curve(name, None, function, breaks=...)`` with the positions of the jumps.
 
+    References
+    ----------
+    .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
+       Processing Systems 32.
+
     Examples
     --------
     A shift of the uniform population:
@@ -347,14 +353,14 @@ def true_ece(
     >>> true_ece("flat", lambda p: p**2, bins=[0, 1])  # 1/2 - 1/3
     0.1667
     """
-    population, made = _population(population), true_curve(curve, strength)
+    population, curve = _population(population), true_curve(curve, strength)
     edges = _edges(bins)
     if isinstance(population, BetaPopulation):
-        return _ece_by_quadrature(population, made, edges)
+        return _ece_by_quadrature(population, curve, edges)
     c = _sample(population, _checks.whole_number("rows", rows), _checks.generator(rng))
     last = len(edges) - 2
     index = np.minimum(np.searchsorted(edges, c, side="right") - 1, last)
-    return float(np.abs(np.bincount(index, made(c) - c, last + 1)).sum() / len(c))
+    return float(np.abs(np.bincount(index, curve(c) - c, last + 1)).sum() / len(c))
 
 
 def _ece_by_quadrature(population: BetaPopulation, curve: Curve, edges: Floats, panels: int = 32) -> float:

@@ -50,7 +50,9 @@ def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None
 
 
 def classwise_mean(by_class: Draws) -> Draws:
-    """Draw the unweighted mean of the ECEs of all classes (classwise ECE, static calibration error [1]_).
+    """Draw the unweighted mean of the ECEs of all classes (classwise ECE).
+
+    Nixon et al. [1]_ call it the static calibration error.
 
     Parameters
     ----------

@@ -53,6 +53,8 @@ def ece(bins: BinDraws) -> Draws:
 def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
     r"""Draw the l_p calibration error, :math:`(\sum_b m_b |\theta_b - \mu_b|^p)^{1/p}`.
 
+    Kumar et al. [1]_ use l_2 and l_p errors of the population.
+
     Parameters
     ----------
     bins : BinDraws
@@ -97,9 +99,9 @@ def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
 
 @estimand("l_2 error", of_calibration=True, reference="Kumar, Liang and Ma (2019), NeurIPS, section 2")
 def l2_error(bins: BinDraws) -> Draws:
-    r"""Draw the l_2 (root mean square) calibration error, :math:`(\sum_b m_b (\theta_b - \mu_b)^2)^{1/2}` [1]_.
+    r"""Draw the l_2 (root mean square) calibration error, :math:`(\sum_b m_b (\theta_b - \mu_b)^2)^{1/2}`.
 
-    It is `lp_error` of order 2, and gives large gaps more weight than the ECE.
+    It is `lp_error` of order 2 [1]_, and gives large gaps more weight than the ECE.
 
     Parameters
     ----------
@@ -131,9 +133,9 @@ def l2_error(bins: BinDraws) -> Draws:
 
 @estimand("largest error", of_calibration=True, reference="Naeini, Cooper and Hauskrecht (2015), AAAI")
 def max_error(bins: BinDraws) -> Draws:
-    r"""Draw the maximum calibration error, :math:`\max_b |\theta_b - \mu_b|` over bins with rows [1]_.
+    r"""Draw the maximum calibration error, :math:`\max_b |\theta_b - \mu_b|` over bins with rows.
 
-    All bins with rows count equally, so the error is often determined by bins with few rows.
+    All bins with rows count equally [1]_, so the error is often determined by bins with few rows.
 
     Parameters
     ----------
@@ -164,11 +166,11 @@ def max_error(bins: BinDraws) -> Draws:
     return Draws(gap[:, bins.occupied].max(axis=1), "max_error")
 
 
-@estimand("signed error", better="nearest zero", bounds=(-1.0, 1.0))
+@estimand("signed error", better="nearest zero", bounds=(-1.0, 1.0), reference="Van Calster et al. (2019), BMC Med.")
 def signed_error(bins: BinDraws) -> Draws:
     r"""Draw the signed error, :math:`\sum_b m_b (\theta_b - \mu_b)`: mean outcome minus mean confidence.
 
-    It measures calibration in the large. It is 0 if gaps of opposite sign cancel.
+    It measures calibration in the large [1]_. It is 0 if gaps of opposite sign cancel.
 
     Parameters
     ----------
@@ -180,6 +182,11 @@ def signed_error(bins: BinDraws) -> Draws:
     Draws
         In [-1, 1]; negative if confidences are too high on average. It equals `underconfidence` minus
         `overconfidence`.
+
+    References
+    ----------
+    .. [1] B. Van Calster, D. J. McLernon, M. van Smeden, L. Wynants and E. W. Steyerberg (2019), "Calibration: the
+       Achilles heel of predictive analytics", BMC Medicine 17, 230.
 
     Examples
     --------

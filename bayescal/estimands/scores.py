@@ -20,7 +20,7 @@ LEAST_ROWS = 3
 
 
 def brier_score(bins: BinDraws, counts: BinnedCounts, *, rng: Any = None) -> Draws:
-    r"""Draw the Brier score, the mean of (outcome - confidence)^2 over the population [2]_.
+    r"""Draw the Brier score, the mean of (outcome - confidence)^2 over the population.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def brier_score(bins: BinDraws, counts: BinnedCounts, *, rng: Any = None) -> Dra
 
     References
     ----------
-    .. [1] D. B. Rubin (1981), "The Bayesian bootstrap", Annals of Statistics 9, 130-134.
+    .. [1] Rubin (1981), "The Bayesian bootstrap", Annals of Statistics 9, 130-134.
     .. [2] G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78,
        1-3, equation 2.
 

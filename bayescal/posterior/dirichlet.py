@@ -35,7 +35,8 @@ PRIORS = {
 class DirichletPosterior:
     """Posterior of bin masses, accuracies and mean confidences under the Dirichlet model.
 
-    Make it with `dirichlet_posterior`, which describes the model. Draws are independent.
+    Make it with `dirichlet_posterior`, which describes the model. Cells have the conjugate posterior of a multinomial
+    with a Dirichlet prior [1]_; draws are independent.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ class DirichletPosterior:
     References
     ----------
     .. [1] A. Gelman, J. B. Carlin, H. S. Stern, D. B. Dunson, A. Vehtari and D. B. Rubin (2013), Bayesian Data
-       Analysis, 3rd edition, CRC Press, section 3.4 (multinomial counts with a Dirichlet prior).
+       Analysis, 3rd edition, CRC Press, section 3.4.
     """
 
     counts: BinnedCounts
@@ -285,7 +286,7 @@ def dirichlet_posterior(
        Institute of Actuaries 73, 285-334.
     .. [3] H. Jeffreys (1946), "An invariant form for the prior probability in estimation problems", Proceedings of the
        Royal Society A 186, 453-461.
-    .. [4] L. Kish (1965), Survey Sampling, Wiley.
+    .. [4] Kish (1965), Survey Sampling, Wiley.
 
     Examples
     --------

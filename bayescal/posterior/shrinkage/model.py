@@ -135,7 +135,7 @@ class ShrinkagePosterior:
 
         References
         ----------
-        .. [1] R. E. Kass and A. E. Raftery (1995), "Bayes factors", JASA 90, 773-795.
+        .. [1] Kass and Raftery (1995), "Bayes factors", JASA 90, 773-795.
         """
         return float(np.exp(min(self.log_bayes_factor, 700.0)))
 
@@ -310,7 +310,7 @@ class ShrinkagePosterior:
         names = self.taking_part.names
         if not len(n):
             return {name: Exact(confidence) for name in names}
-        made: dict[str, Callable[[], SubModel]] = {
+        makers: dict[str, Callable[[], SubModel]] = {
             **{name: partial(IndependentSubModel, self._independent, name) for name in SUB_MODELS},
             "runs": lambda: Segments(n, k, logit(confidence), confidence),
             "offset": lambda: EqualOffsets(n, k, confidence),
@@ -319,7 +319,7 @@ class ShrinkagePosterior:
             ENDS: lambda: NoiseAtEnds(n, k, confidence, self.crowded[self._bins.described]),
             EXACT: lambda: Exact(confidence),
         }
-        return {name: made[name]() for name in names}
+        return {name: makers[name]() for name in names}
 
     @cached_property
     def _ece_moments(self) -> tuple[float, float]:
@@ -451,12 +451,12 @@ def shrinkage_posterior(
 
     References
     ----------
-    .. [1] D. R. Cox (1958), "Two further applications of a model for binary regression", Biometrika 45, 562-565.
+    .. [1] Cox (1958), "Two further applications of a model for binary regression", Biometrika 45, 562-565.
     .. [2] T. J. Mitchell and J. J. Beauchamp (1988), "Bayesian variable selection in linear regression", JASA 83,
        1023-1032.
     .. [3] P. Fearnhead (2006), "Exact and efficient Bayesian inference for multiple changepoint problems", Statistics
        and Computing 16, 203-213.
-    .. [4] M. Stone (1961), "The opinion pool", Annals of Mathematical Statistics 32, 1339-1342.
+    .. [4] Stone (1961), "The opinion pool", Annals of Mathematical Statistics 32, 1339-1342.
     .. [5] J. A. Hoeting, D. Madigan, A. E. Raftery and C. T. Volinsky (1999), "Bayesian model averaging: a tutorial",
        Statistical Science 14, 382-417.
 

@@ -33,7 +33,7 @@ def posterior_probabilities(families: Families, evidence: Mapping[str, float]) -
 
     References
     ----------
-    .. [1] M. Stone (1961), "The opinion pool", Annals of Mathematical Statistics 32, 1339-1342.
+    .. [1] Stone (1961), "The opinion pool", Annals of Mathematical Statistics 32, 1339-1342.
 
     Examples
     --------

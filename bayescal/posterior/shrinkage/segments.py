@@ -131,7 +131,7 @@ class Segments:
         return np.repeat(np.clip(np.cumsum(change)[:-1], 0, 1), self._sizes)
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """Return the moments of the sum over bins of `mass` * |gap|, on a finer grid."""
+        """Return the moments of the sum over bins of `mass` times the absolute gap, on a finer grid."""
         return replace(self, fineness=FINE)._gap_sums(mass)
 
     def _gap_sums(self, mass: Floats) -> GapSums:

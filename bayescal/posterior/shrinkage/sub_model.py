@@ -80,7 +80,7 @@ class SubModel(Protocol):
         """Draw independently."""
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """Return the moments of the sum over bins of `mass` * |gap|."""
+        """Return the moments of the sum over bins of `mass` times the absolute gap."""
 
     @property
     def off_probability(self) -> Floats:

@@ -89,7 +89,7 @@ class IndependentSubModel:
         return SubModelDraws(state.accuracy, state.off, parameters, effective, model.unfinished)
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """Return the moments of the sum over bins of `mass` * |gap|, at the finer resolution."""
+        """Return the moments of the sum over bins of `mass` times the absolute gap, at the finer resolution."""
         bins, models = self.family.fine
         return moments.gap_sums(bins, models[self.name], mass)
 

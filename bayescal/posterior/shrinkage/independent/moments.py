@@ -27,7 +27,7 @@ class _Gaps(NamedTuple):
 
 
 def gap_sums(bins: BinLikelihoods, model: IntegratedSubModel, mass: Floats) -> GapSums:
-    """Return the moments of the sum over bins of `mass` * |gap| under one sub-model."""
+    """Return the moments of the sum over bins of `mass` times the absolute gap under one sub-model."""
     share, mean, variance, squares = [], [], [], []
     for gaps in _gaps(bins, model):
         share.append(gaps.share)
