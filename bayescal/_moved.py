@@ -45,7 +45,7 @@ FOLDERS = {
 def warn(old: str, new: str) -> None:
     """Warn that a name has changed."""
     warnings.warn(
-        f"`{old}` is now `{new}`; the old name goes in release 0.3.",
+        f"`{old}` is now `{new}`; the old name will be removed in release 0.3.",
         DeprecationWarning,
         stacklevel=2,
         skip_file_prefixes=PACKAGE,

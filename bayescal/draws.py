@@ -204,6 +204,14 @@ class BinDraws:
     weight : ndarray, shape (n_draws, n_bins)
         Weight of each bin's gap in the errors: the bin mass, except under ``formula="original"`` of
         `dirichlet_posterior`.
+
+    Examples
+    --------
+    One draw of two bins:
+
+    >>> mass, accuracy, confidence = np.array([[0.25, 0.75]]), np.array([[0.5, 0.75]]), np.array([[0.25, 0.875]])
+    >>> BinDraws(mass, accuracy, confidence, np.ones(2, bool), weight=mass).gap
+    array([[ 0.25 , -0.125]])
     """
 
     mass: Floats

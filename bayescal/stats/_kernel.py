@@ -26,7 +26,7 @@ FEW_BINS = 4096
 #: Interleave neighbouring rows over independent accumulators (lanes) to hide addition latency: so many lanes that there
 #: are about this many sums in all. A power of two, like the number of lanes.
 SUMS_AT_ONCE = 512
-#: Minimum number of cells of the lookup grid for edges that are not equally spaced; otherwise four cells per bin.
+#: Minimum number of cells of the lookup grid for custom edges, or for more than FEW_BINS bins; at least four per bin.
 GRID = 4096
 #: Approximate time of numpy per row; see `bayescal._loops`.
 SECONDS_A_ROW = 8e-9

@@ -26,6 +26,12 @@ class Bins:
         Strictly increasing from 0 to 1.
     kind : {"equal-width", "equal-mass", "custom"}
         How the edges were chosen; part of every printed specification.
+
+    Examples
+    --------
+    >>> bins = make_bins(4)
+    >>> len(bins), bins.midpoints
+    (4, array([0.125, 0.375, 0.625, 0.875]))
     """
 
     edges: Floats

@@ -135,7 +135,8 @@ class ShrinkagePosterior:
 
         References
         ----------
-        .. [1] Kass and Raftery (1995), "Bayes factors", JASA 90, 773-795.
+        .. [1] R. E. Kass and A. E. Raftery (1995), "Bayes factors", Journal of the American Statistical Association 90,
+           773-795.
         """
         return float(np.exp(min(self.log_bayes_factor, 700.0)))
 
@@ -350,7 +351,7 @@ def shrinkage_posterior(
     mass_alpha: float | None = None,
     sub_models: Sequence[str] | None = None,
 ) -> ShrinkagePosterior:
-    r"""Compute the posterior of the bins under the shrinkage model, which shrinks accuracies to mean confidences.
+    r"""Compute the posterior of the bins under the shrinkage model, which shrinks accuracies towards mean confidences.
 
     Parameters
     ----------
@@ -407,7 +408,7 @@ def shrinkage_posterior(
         \mathrm{logit}\, h_b = \mathrm{logit}\, \bar c_b + a + (e^s - 1)\, x_b, \quad x_b = \mathrm{logit}\, \bar c_b
 
     * drift off: :math:`a = s = 0`; drift on ("logistic", "logistic_dense", "logistic_sparse"): :math:`a, s` Normal;
-    * no residual: :math:`\theta_b = h_b`;
+    * no residual ("logistic"): :math:`\theta_b = h_b`; without drift, this is exact calibration, see below;
     * dense residual ("dense", "logistic_dense"): :math:`\theta_b \sim \mathrm{Beta}(\kappa h_b, \kappa (1 - h_b))` with
       :math:`\kappa = 1/\tau^2 - 1` and one half-Normal :math:`\tau` on (0, 1) for all bins;
     * sparse residual ("sparse", "logistic_sparse"), a spike and slab [2]_: with probability :math:`\rho` the same Beta
@@ -434,10 +435,10 @@ def shrinkage_posterior(
     *Exact calibration* ("exact"): :math:`\theta_b = \bar c_b`.
 
     *Averaging*. The families "independent" and "shared" form a linear pool [4]_: each contributes half of its draws,
-    whatever their marginal likelihoods are. The reason is that neither can describe the errors of the other, and a
-    weighting by marginal likelihood settles on one of them with too few rows. The pool, each sub-model of noise and
-    exact calibration are averaged by marginal likelihood [5]_, with prior weights 10, 0.5 and 0.25. The marginal
-    likelihood of the pool is the average over its two families.
+    whatever their marginal likelihoods are. The reason is that each misses errors that the other describes, and
+    weights by marginal likelihood would select one of them on the basis of too few rows. The pool, each sub-model of
+    noise and exact calibration are averaged by marginal likelihood [5]_, with prior weights 10, 0.5 and 0.25. The
+    marginal likelihood of the pool is the average over its two families.
 
     *Saturated bins* ("saturated") have a mean confidence within 1e-4 of 0 or 1, and a separate model: the share of
     contrary outcomes in each is :math:`\mathrm{Beta}(1/2, 10)`. If they have no contrary outcome, all of them are exact
@@ -452,8 +453,8 @@ def shrinkage_posterior(
     References
     ----------
     .. [1] Cox (1958), "Two further applications of a model for binary regression", Biometrika 45, 562-565.
-    .. [2] T. J. Mitchell and J. J. Beauchamp (1988), "Bayesian variable selection in linear regression", JASA 83,
-       1023-1032.
+    .. [2] T. J. Mitchell and J. J. Beauchamp (1988), "Bayesian variable selection in linear regression", Journal of
+       the American Statistical Association 83, 1023-1032.
     .. [3] P. Fearnhead (2006), "Exact and efficient Bayesian inference for multiple changepoint problems", Statistics
        and Computing 16, 203-213.
     .. [4] Stone (1961), "The opinion pool", Annals of Mathematical Statistics 32, 1339-1342.
