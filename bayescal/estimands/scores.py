@@ -203,6 +203,7 @@ def _difference(pair: PairedCounts) -> LossSums:
 
 
 def _observed(counts: BinnedCounts) -> float:
+    # half of Brier (1950), equation 2, which sums over both outcomes
     return float(_losses(counts).total.sum() / counts.weight.sum())
 
 
