@@ -6,5 +6,5 @@ from bayescal import _moved
 
 _moved.install()
 
-# names resolve when they are first used, so that `import bayescal` costs next to nothing; __init__.pyi lists them
+# names are imported at first use, so that `import bayescal` takes little time; __init__.pyi lists them
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""Draws -> ArviZ: the only place where draws get a chain dimension, and where tables come from `arviz.summary`."""
+"""Draws -> ArviZ: data trees and summary tables. Only this file gives draws a chain dimension."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def chains(values: Any) -> np.ndarray:
-    """Draws (n_draws, ...) -> (chain, draw, ...): four chains where they divide the draws, else one.
+    """Reshape draws (n_draws, ...) to (chain, draw, ...): four chains if n_draws is divisible by 4, otherwise one.
 
-    The draws are independent, so any split is as good as any other.
+    The draws are independent, so every split into chains is valid.
     """
     values = np.asarray(values)
     n_chains = 4 if len(values) % 4 == 0 else 1
@@ -31,31 +31,32 @@ def datatree(
     sample_stats: Mapping[str, Any] | None = None,
     curves: Mapping[str, tuple[str, Sequence[float], Any]] | None = None,
 ) -> "xr.DataTree":
-    """Build an ArviZ DataTree of scalars, of vectors along one dimension, and of curves along theirs.
+    """Build an ArviZ DataTree of scalars, vectors along one dimension, and curves along their own dimensions.
 
     Parameters
     ----------
     posterior : mapping of str to array
         Draws of shape (n_draws,) or (n_draws, size).
     observed, constant : mapping of str to array, shape (size,)
-        What was counted, and what was given.
+        Counts, and known constants such as mean confidences.
     along : str
         Name of the dimension of the vectors: "bin" or "class".
     coords : mapping of str to array, shape (size,)
-        Coordinates along it: its own under its name in every group, the others in the observed and the constant data.
-        `arviz.summary` fails for a posterior in which only some variables have a coordinate beside their dimension.
+        Coordinates along that dimension. The one named like the dimension is in every group; the others are in the
+        observed and the constant data only, because `arviz.summary` fails if some variables of the posterior have
+        coordinates besides their dimension and others do not.
     attrs : mapping
         Attributes of the root.
     sample_stats : mapping of str to array, optional
         Values per draw that are not parameters, such as the index of a sub-model; shape (n_draws,). Plots and tables
         of the posterior do not include them.
     curves : mapping of str to (str, sequence of float, array), optional
-        Posterior draws along another dimension: its name, its coordinate, and draws of shape (n_draws, n_points).
+        Curves: the name of their dimension, its coordinate, and draws of shape (n_draws, n_points).
 
     Returns
     -------
     xarray.DataTree
-        Groups posterior, observed_data, constant_data and, if given, sample_stats; netCDF keeps all of them.
+        Groups posterior, observed_data, constant_data and, if given, sample_stats; all can be saved as netCDF.
     """
     import arviz as az
 
@@ -84,16 +85,16 @@ def datatree(
 def summary(
     posterior: Mapping[str, Any], prob: float, labels: Mapping[str, Sequence[Any]] | None = None, **options: Any
 ) -> "pd.DataFrame":
-    """Summarise draws with `arviz.summary`: one row a quantity, equal-tailed intervals by default.
+    """Summarise draws with `arviz.summary`: one row per quantity, with equal-tailed intervals by default.
 
     Parameters
     ----------
     posterior : mapping of str to array
-        Draws of shape (n_draws,) or, for those in `labels`, (n_draws, n_labels).
+        Draws of shape (n_draws,) or, if the name is in `labels`, (n_draws, n_labels).
     prob : float
         Probability of the intervals.
     labels : mapping of str to sequence, optional
-        What the entries of a vector are called: rows ``name[label]``.
+        Labels of the entries of vectors; their rows are called ``name[label]``.
     **options
         Passed to `arviz.summary`.
 
@@ -110,5 +111,5 @@ def summary(
         dims={name: [f"{name}_label"] for name in labels},
         coords={f"{name}_label": list(values) for name, values in labels.items()},
     )
-    with np.errstate(divide="ignore", invalid="ignore"):  # the effective size of an atom's indicator may be 0 / 0
+    with np.errstate(divide="ignore", invalid="ignore"):  # the effective size of constant draws is 0 / 0
         return az.summary(tree, **{"ci_prob": prob, "ci_kind": "eti", **options})

@@ -1,7 +1,7 @@
 """Every argument check and its message.
 
-A message names the argument, the rule, how many values break it, the first index and value, and
-hints at the repair. Checks are made once, at the door; what lies behind trusts its input.
+A message names the argument, the rule, the number of invalid values, the first index and value, and a remedy. Public
+functions check their arguments once; internal functions trust their input.
 """
 
 import os
@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-#: A float overshoot of [0, 1] up to this size is rounding (float32 softmax) and is clipped with a warning.
+#: Values outside [0, 1] by at most this are taken as rounding (as of a float32 softmax) and clipped with a warning.
 OVERSHOOT = 1e-6
-#: Files that a warning skips so that it points to the caller's line: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
+#: Files that warnings skip to show the line of the caller: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
 PACKAGE = (os.path.join(os.path.dirname(__file__), ""),)
-#: Rows of a probability matrix must sum to 1 within this; float16 has three digits and gets more room.
+#: Tolerance of the row sums of a probability matrix by item size of its dtype; float16 has only three digits.
 ROW_SUM_TOLERANCE = {2: 2e-2, 4: 1e-3, 8: 1e-3}
 
 
@@ -41,21 +41,21 @@ def refuse(
     name : str
         The argument.
     rule : str
-        What must hold, as in "must lie in [0, 1]".
+        The rule, such as "must lie in [0, 1]".
     bad : array of bool
         True where the rule is broken.
     values : array, optional
-        The values, to quote the first bad one.
+        The values, to quote the first invalid one.
     hint : str, optional
-        How to repair it.
+        A remedy.
     error : type, optional
         The exception to raise.
     verb : (str, str), optional
-        What one bad value does, and what several do.
+        Verb for one invalid value, and for several.
     """
     bad = np.asarray(bad)
     first = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    found = Finding(
+    finding = Finding(
         said="`{name}` {rule}; {count} of {size} values {do}, first at index {where}{quoted}. {hint}",
         words={
             "name": name,
@@ -68,8 +68,8 @@ def refuse(
         size=bad.size,
         first=tuple(int(i) for i in first),
     )
-    problem = error(str(found))
-    problem.finding = found  # type: ignore[attr-defined]  # for who adds what blocks of a file are found to hold
+    problem = error(str(finding))
+    problem.finding = finding  # type: ignore[attr-defined]  # so that readers of files can add those of all blocks
     raise problem
 
 
@@ -80,19 +80,19 @@ class Finding:
     Parameters
     ----------
     said : str
-        The message, with gaps.
+        The message, with placeholders.
     words : mapping
-        What fills them, but for the numbers below.
+        Values of the placeholders, except for the numbers below.
     verb : (str, str)
-        What one such value does, and what several do.
+        Verb for one invalid value, and for several.
     count, size : int
-        Such values, and all values.
+        Number of invalid values, and of all values.
     first : tuple of int
-        Index of the first one.
+        Index of the first invalid value.
     most : float
-        The worst of them, where that is told.
+        Largest deviation, if the message states it.
     at_least : bool
-        Whether there may be more, hidden behind what is wrong with another argument.
+        Whether there may be more, in blocks of rows that were refused because of another argument.
     """
 
     said: str
@@ -116,7 +116,7 @@ class Finding:
 
 
 class RoundingWarning(UserWarning):
-    """Values outside [0, 1] by so little that they were clipped; `finding` says how many."""
+    """Warns that values slightly outside [0, 1] were clipped; `finding` has their number."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(str(finding))
@@ -154,10 +154,10 @@ def _quote(value: Any) -> str:
 def same_length(names: Sequence[str], lengths: Sequence[int], hint: str = "") -> None:
     """Require that arguments have one length; the message names all of them and the first row without a partner."""
     if len(set(lengths)) > 1:
-        told = ", ".join(f"`{n}` has {k}" for n, k in zip(names, lengths, strict=True))
+        sizes = ", ".join(f"`{n}` has {k}" for n, k in zip(names, lengths, strict=True))
         raise ValueError(
             f"{' and '.join(f'`{n}`' for n in names)} must have the same length (number of rows); "
-            f"{told}, so the first row without a partner is at index {min(lengths)}. {hint}".rstrip()
+            f"{sizes}, so the first row without a partner is at index {min(lengths)}. {hint}".rstrip()
         )
 
 
@@ -190,7 +190,7 @@ def finite(name: str, values: Array) -> None:
 
 
 def probabilities(name: str, values: Array) -> Array:
-    """Require values in [0, 1]; return them, or a clipped copy where the overshoot is rounding.
+    """Require values in [0, 1]; return them, or a clipped copy if values are outside only by rounding.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def probabilities(name: str, values: Array) -> Array:
     Returns
     -------
     ndarray
-        `values` itself where all lie in [0, 1]; else a copy, clipped, after one warning.
+        `values` itself if all are in [0, 1]; otherwise a clipped copy, after one warning.
     """
     finite(name, values)
     low, high = float(values.min()), float(values.max())
@@ -214,7 +214,7 @@ def probabilities(name: str, values: Array) -> Array:
         refuse(name, "must lie in [0, 1]", beyond, values, hint=scale_hint(low, high))
     import warnings
 
-    found = Finding(
+    finding = Finding(
         said="`{name}`: {count} of {size} values {do} outside [0, 1] by at most {most} (first at index {where}); "
         "taken as rounding and clipped.",
         words={"name": name, "rule": "rounding"},
@@ -224,12 +224,12 @@ def probabilities(name: str, values: Array) -> Array:
         first=tuple(int(i) for i in np.unravel_index(int(np.argmax(outside)), outside.shape)),
         most=max(-low, high - 1),
     )
-    warnings.warn(RoundingWarning(found), skip_file_prefixes=PACKAGE)
+    warnings.warn(RoundingWarning(finding), skip_file_prefixes=PACKAGE)
     return np.clip(values, 0, 1)
 
 
 def scale_hint(low: float, high: float, logits: str = "Logits? Pass `logits=True`.") -> str:
-    """Suggest what numbers outside [0, 1] may be; `logits` is the advice for log odds."""
+    """Suggest what numbers outside [0, 1] may be; `logits` is the hint for negative numbers."""
     if low < 0:
         return logits
     if 1.5 < high <= 100:
@@ -240,7 +240,7 @@ def scale_hint(low: float, high: float, logits: str = "Logits? Pass `logits=True
 
 
 def row_sum_tolerance(dtype: Any) -> float:
-    """How far from 1 the row of a probability matrix of this dtype may add up to."""
+    """Return the largest allowed difference between 1 and the sum of a row, for a probability matrix of this dtype."""
     return ROW_SUM_TOLERANCE.get(np.dtype(dtype).itemsize, 1e-3)
 
 
@@ -254,12 +254,12 @@ def rows_sum_to_one(name: str, matrix: Array) -> None:
             "must have rows that sum to 1",
             off,
             sums,
-            hint="A row holds the probabilities of all classes. For a single score a row use `target='confidence'`.",
+            hint="A row holds the probabilities of all classes. For a single score per row use `target='confidence'`.",
         )
 
 
 def one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
-    """Require one of a few words; the message suggests the nearest."""
+    """Require one of the allowed values; the message suggests the most similar ones."""
     allowed = list(allowed)
     if value not in allowed:
         raise ValueError(f"`{name}` must be one of {allowed}, not {quoted(value)}.{did_you_mean(str(value), allowed)}")
@@ -285,7 +285,7 @@ def whole_number(name: str, value: Any, at_least: int = 1) -> int:
 
 
 def positive(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Array:
-    """Require finite numbers > 0, as float64; a given `shape` is what a scalar is broadcast to."""
+    """Require finite numbers > 0 and return them as float64; scalars are broadcast to `shape` if it is given."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as problem:
@@ -301,7 +301,7 @@ def positive(name: str, values: Any, shape: tuple[int, ...] | None = None) -> Ar
 
 
 def between(name: str, values: Array, low: float, high: float, of: str = "values") -> Array:
-    """Require numbers in [low, high], a range of what can be computed; return them."""
+    """Require numbers in [low, high], the range in which computations are accurate; return them."""
     bad = ~((values >= low) & (values <= high))
     if bad.any():
         refuse(name, f"must give {of} in [{low:g}, {high:g}]", bad, values)
@@ -329,7 +329,7 @@ def generator(rng: Any) -> np.random.Generator:
         ) from problem
 
 
-#: What other libraries call our arguments.
+#: Names of arguments in other libraries, and their names here.
 ELSEWHERE = {
     "n_bins": "bins",
     "num_bins": "bins",
@@ -348,12 +348,12 @@ ELSEWHERE = {
 
 
 def known_keywords(where: str, given: Iterable[str], allowed: Callable[..., Any]) -> None:
-    """Refuse keywords that `allowed` does not take, naming the one that is meant, or the nearest."""
+    """Raise if `allowed` does not take a keyword; the message suggests the intended or the most similar one."""
     import inspect
 
     parameters = inspect.signature(allowed).parameters.values()
     known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     for word in given:
         if word not in known:
-            meant = f" Here it is called {ELSEWHERE[word]!r}." if word in ELSEWHERE else did_you_mean(word, known)
-            raise TypeError(f"{where} takes no {quoted(word)}.{meant} The options of the model are {known}.")
+            hint = f" Here it is called {ELSEWHERE[word]!r}." if word in ELSEWHERE else did_you_mean(word, known)
+            raise TypeError(f"{where} takes no {quoted(word)}.{hint} The options of the model are {known}.")

@@ -1,23 +1,23 @@
-"""The loops over rows once more, compiled by numba. Imported by `_loops` only, when it pays.
+"""The loops over rows, compiled by numba; `_loops` imports them when they save time.
 
-Every sum is taken in the order in which the numpy loops take it, so that both give the same bits.
+They add in the same order as the numpy loops, so that both return equal results bit for bit.
 """
 
 import numpy as np
 
 from bayescal._jit import compiled
 
-#: Rows whose bins are found (by vector instructions) before they are added.
+#: Rows per block: bins are found for a block (by vector instructions), then its rows are added.
 BLOCK = 2048
-#: Rows of a matrix that are turned into columns at a time.
+#: Rows of a matrix that are transposed at a time.
 TILE = 256
-#: Rows, w d, w d^2, w l^2 (l being the squared error), w, w^2.
+#: Number of sums per bin and outcome: rows, w d, w d^2, w l^2, w, w^2 (weight w, deviation d, squared error l).
 FIELDS = 6
 
 
 @compiled()
 def _in_range(confidence):
-    """NaN fails both comparisons. No early return: that would stop vector instructions."""
+    """Return whether all values are in [0, 1]; NaN is not. An early return would prevent vector instructions."""
     bad = False
     for j in range(len(confidence)):
         bad |= not (confidence[j] >= 0) or not (confidence[j] <= 1)
@@ -26,9 +26,9 @@ def _in_range(confidence):
 
 @compiled()
 def _by_product(confidence, index, deviation, scale, sure):
-    """floor(c M), which is the bin but for rounding, and how far c M is from its middle.
+    """Set the bin to floor(c M) and the deviation to that of c M from the middle of the bin.
 
-    True unless a confidence is within rounding of an edge, out of range, NaN or 1: one comparison for all of these.
+    Return False if a confidence is within rounding of an edge, out of range, NaN or 1: one comparison detects all.
     """
     unsure = False
     for j in range(len(confidence)):
@@ -42,7 +42,7 @@ def _by_product(confidence, index, deviation, scale, sure):
 
 @compiled()
 def _by_product_at_the_ends(confidence, index, deviation, scale, sure):
-    """The same with care for 0 and 1, where confidences pile up: these edges have a bin on one side only."""
+    """As `_by_product`, but exact at 0 and 1, which are frequent and have a bin on one side only."""
     last = np.int32(scale) - np.int32(1)
     unsure = False
     for j in range(len(confidence)):
@@ -56,7 +56,7 @@ def _by_product_at_the_ends(confidence, index, deviation, scale, sure):
 
 @compiled()
 def _by_comparison(confidence, index, deviation, edges, scale):
-    """The same, compared with the nearest edge."""
+    """As `_by_product`, but decide by comparison with the nearest edge."""
     last = np.int64(scale) - 1
     for j in range(len(confidence)):
         c = confidence[j]
@@ -68,7 +68,7 @@ def _by_comparison(confidence, index, deviation, edges, scale):
 
 @compiled()
 def _by_table(confidence, index, deviation, edges, middle, table):
-    """Edges of any kind: a grid of 2^g cells says between which bins to search; c 2^g is exact."""
+    """Find bins for any edges: a grid of 2^g cells limits the binary search; c 2^g is exact."""
     cells = np.float64(len(table) - 2)
     for j in range(len(confidence)):
         c = confidence[j]
@@ -85,7 +85,7 @@ def _by_table(confidence, index, deviation, edges, middle, table):
 
 @compiled()
 def _place(confidence, index, deviation, edges, middle, scale, sure, table):
-    """Bin of each confidence and its distance from the middle; False if a confidence is not in [0, 1]."""
+    """Find the bin and the deviation of each confidence; return False if a confidence is not in [0, 1]."""
     if scale > 0:
         if _by_product(confidence, index, deviation, scale, sure):
             return True
@@ -104,7 +104,7 @@ def _place(confidence, index, deviation, edges, middle, scale, sure, table):
 def _add(cell, deviation, confidence, outcome, sums):
     """Add a block of unweighted rows to `sums`."""
     for j in range(len(deviation)):
-        k = np.uint64(cell[j])  # unsigned: a negative index would have to be looked for
+        k = np.uint64(cell[j])  # unsigned, so that no check for negative indexes is compiled
         d = deviation[j]
         error = np.float64(outcome[j]) - np.float64(confidence[j])
         loss = error * error
@@ -116,7 +116,7 @@ def _add(cell, deviation, confidence, outcome, sums):
 
 @compiled()
 def _add_weighted(cell, deviation, confidence, outcome, weight, sums):
-    """Add a block of weighted rows to `sums`; the largest weight, or NaN if one is not allowed."""
+    """Add a block of weighted rows to `sums`; return the largest weight, or NaN if a weight is invalid."""
     heaviest = 0.0
     for j in range(len(deviation)):
         w = np.float64(weight[j])
@@ -149,7 +149,7 @@ def _cells(outcome, index, lane, size, fields):
 
 @compiled()
 def _collect(sums, total, lanes, fields):
-    """Add the lanes to one another, and to the total."""
+    """Add the sums of all lanes to the total."""
     for cell in range(len(total)):
         for field in range(fields):
             part = 0.0
@@ -160,10 +160,10 @@ def _collect(sums, total, lanes, fields):
 
 @compiled()
 def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lanes, chunk):
-    """Sums over rows, shape (2 M, 6): rows, w d, w d^2, w l^2, w, w^2 by outcome and bin; and the largest weight.
+    """Sum rows, shape (2 M, 6): rows, w d, w d^2, w l^2, w, w^2 by outcome and bin; and the largest weight.
 
-    Neighbouring rows are added in different lanes: additions to one number wait for one another. The largest weight
-    is NaN if any value is not allowed; then the sums mean nothing. Without weights the last two sums are 0.
+    Neighbouring rows are interleaved over independent accumulators (lanes) to hide addition latency. If any value is
+    invalid, the largest weight is NaN and the sums must not be used. Without weights, the last two sums are 0.
     """
     size = len(middle)
     total = np.zeros((2 * size, FIELDS))
@@ -196,10 +196,10 @@ def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lan
 
 @compiled(fastmath={"reassoc", "nsz"})
 def top_label(matrix, label, confidence, correct, columns, tolerance):
-    """Largest entry of each row, and whether the first such column is the label; False if a value is not allowed.
+    """Find the largest entry of each row, and whether its first column is the label; False if a value is invalid.
 
-    The number of columns is the length of a tuple, hence known when this is compiled: the loops over columns are
-    unrolled, those over rows are turned into vector instructions.
+    The number of columns is the length of a tuple, so it is known at compile time: loops over columns are unrolled, and
+    loops over rows use vector instructions.
     """
     size = len(columns)
     zero, one = matrix.dtype.type(0), matrix.dtype.type(1)
@@ -212,7 +212,7 @@ def top_label(matrix, label, confidence, correct, columns, tolerance):
         for r in range(rows):
             for k in range(size):
                 tile[k * TILE + r] = cells[r * size + k]
-        for r in range(rows, TILE):  # the last tile is filled with its first row: loops of known length are faster
+        for r in range(rows, TILE):  # pad the last tile with its first row: loops of fixed length are faster
             for k in range(size):
                 tile[k * TILE + r] = cells[k]
         bad = np.int32(0)
@@ -241,10 +241,10 @@ def top_label(matrix, label, confidence, correct, columns, tolerance):
 
 @compiled(fastmath={"reassoc", "nsz"})
 def top_of_many(matrix, bits, label, confidence, correct, one, tolerance):
-    """The same for many columns, in vector instructions along a row.
+    """As `top_label`, for many columns: vector instructions work along a row.
 
-    Bits of floats >= 0 are ordered as the floats are; those of -0.0, of negative numbers and of NaN are beyond those of
-    `one`, and are left to who looks again.
+    The bit patterns of floats >= 0, read as integers, have the order of the floats. Those of -0.0, negative numbers and
+    NaN are larger than that of `one`; False is returned then, and the caller checks all values.
     """
     size = matrix.shape[1]
     for i in range(len(label)):
@@ -276,7 +276,7 @@ def _sum(values):
 
 @compiled()
 def _add_to_classes(confidence, label, weight, index, deviation, sums):
-    """Add a block of rows to `sums`, shape (K, 2, M, 6); the largest weight, or NaN if something is not allowed."""
+    """Add a block of rows to `sums`, shape (K, 2, M, 6); return the largest weight, or NaN if a value is invalid."""
     classes, _, size, _ = sums.shape
     flat = sums.reshape(sums.size)
     heaviest = 0.0
@@ -305,7 +305,7 @@ def _add_to_classes(confidence, label, weight, index, deviation, sums):
 
 @compiled()
 def add_classes(matrix, label, weight, edges, middle, scale, sure, table, chunk, tolerance):
-    """Sums over rows for every column of a matrix in C order, shape (K, 2 M, 6); the second value as in `add_rows`."""
+    """Return sums over rows for every column of a matrix in C order, shape (K, 2 M, 6); and the largest weight."""
     rows, classes = matrix.shape
     size = len(middle)
     flat = matrix.reshape(matrix.size)

@@ -1,4 +1,4 @@
-"""Small files that must never be half there: JSON documents, read with care and replaced whole."""
+"""Small JSON documents: files are replaced atomically, and validated when read."""
 
 import contextlib
 import hashlib
@@ -13,38 +13,37 @@ from typing import Any, NoReturn
 
 from bayescal import _checks
 
-#: A draft that nobody has touched for so many seconds belongs to a process that was killed.
+#: Age in seconds from which a draft is taken to be left over from a process that was killed.
 ABANDONED = 3600
 DRAFT = ".draft"
-#: Maximum length in bytes of a target's name, and of its suffix, that the name of a draft repeats.
+#: Maximum length in bytes of the name of a file, and of its suffix, to be repeated in the name of its draft.
 LONG_NAME, LONG_SUFFIX = 120, 32
 
 
 def write_atomically(path: str | Path, text: str) -> Path:
-    """Replace a file so that whoever reads it, at any time, finds the old text or the new one, whole.
+    """Replace a file atomically: readers find the complete old text or the complete new text at any time.
 
     Parameters
     ----------
     path : str or Path
-        The file. A symbolic link is followed: the file it leads to is replaced.
+        The file. If it is a symbolic link, the target of the link is replaced.
     text : str
-        What it shall hold, written as UTF-8.
+        The new text, written as UTF-8.
 
     Returns
     -------
     Path
-        The file that was written. When this returns, the text is on the disk.
+        The file that was written. The text is on disk when the function returns.
 
     Raises
     ------
     OSError
-        If the folder is missing or cannot be written to, or the file is a pipe or a device. What was there is then as
-        it was.
+        If the folder does not exist or is not writable, or the file is a pipe or a device. Nothing is changed then.
 
     Notes
     -----
-    The text goes to a draft in the same folder, which takes the file's place in one step. A process that is killed
-    leaves its draft behind: a hidden file with ``.draft`` in its name, never read, and removed by a call an hour later.
+    The text is written to a draft in the same folder, which replaces the file in one step. If the process is killed, a
+    hidden file with ``.draft`` in its name may remain. It is never read, and a call more than an hour later removes it.
     """
     target = Path(os.path.realpath(path))
     if target.is_dir():
@@ -52,7 +51,7 @@ def write_atomically(path: str | Path, text: str) -> Path:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"'{path}': there is no folder '{target.parent}'; make it first.")
     if target.exists() and not target.is_file():  # os.replace would put a file in the place of /dev/null
-        raise OSError(f"'{path}' is a pipe or a device, which a file cannot take the place of; name a file.")
+        raise OSError(f"'{path}' is a pipe or a device, which cannot be replaced by a file; name a file.")
     with replacing([target]) as (draft,):
         draft.write_text(text, encoding="utf-8", newline="\n")
     return target
@@ -60,17 +59,17 @@ def write_atomically(path: str | Path, text: str) -> Path:
 
 @contextlib.contextmanager
 def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
-    """Files to write to; they take their targets' places, all of them, only when everything went well.
+    """Yield drafts to write to, which replace their targets if no exception is raised.
 
     Parameters
     ----------
     targets : sequence of Path
-        Files to be made or replaced, links followed.
+        Files to create or replace, with links resolved.
 
     Yields
     ------
     list of Path
-        A new path per target in the same folder, with the same suffix unless the suffix is very long. The drafts are
+        One new path per target, in the same folder and with the same suffix unless it is very long. All drafts are
         removed on any exception, including Ctrl-C.
     """
     drafts = [t.with_name(_draft_name(t, secrets.token_hex(8))) for t in targets]
@@ -88,7 +87,7 @@ def replacing(targets: Sequence[Path]) -> Iterator[list[Path]]:
             draft.unlink(missing_ok=True)
         raise
     for folder in {target.parent for target in targets}:
-        with contextlib.suppress(OSError):  # some systems cannot open a folder, and need not
+        with contextlib.suppress(OSError):  # some systems cannot open a folder, and do not need to
             _sync(folder, os.O_RDONLY)
 
 
@@ -102,7 +101,7 @@ def _draft_name(target: Path, token: str) -> str:
 
 
 def _sync(path: Path, access: int) -> None:
-    """Have a file, or the names in a folder, on the disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     handle = os.open(path, access)
     try:
         os.fsync(handle)
@@ -111,31 +110,31 @@ def _sync(path: Path, access: int) -> None:
 
 
 def _remove_abandoned(target: Path, beside: Path) -> None:
-    """Remove old drafts of one file; `beside`, written just now, tells the file system's own time."""
+    """Remove old drafts of a file; `beside` was just written, so its time is the current time of the file system."""
     now = beside.stat().st_mtime
     before, after = _draft_name(target, "/").split("/")  # file names cannot contain a slash
     name = re.compile(re.escape(before) + "[0-9a-f]+" + re.escape(after))
-    with contextlib.suppress(OSError):  # a folder that cannot be listed is no reason not to save
+    with contextlib.suppress(OSError):  # saving must not fail because the folder cannot be listed
         for entry in os.scandir(target.parent):
             if name.fullmatch(entry.name):
-                # another writer may have removed it, or own it
+                # another process may have removed the draft, or own it
                 with contextlib.suppress(OSError):
                     if now - entry.stat(follow_symlinks=False).st_mtime > ABANDONED:
                         os.unlink(entry.path)
 
 
 def document_text(document: Mapping[str, Any]) -> str:
-    """JSON that people read: one key a line, one row of numbers a line; floats come back bit for bit.
+    """Format a document as readable JSON: one line per key or row of numbers; floats are exact when read back.
 
     Parameters
     ----------
     document : mapping
-        Of strings, numbers, lists and mappings; no NaN and no infinities.
+        Strings, finite numbers, lists and mappings.
 
     Returns
     -------
     str
-        Ends with a line break.
+        The text, which ends with a line break.
 
     Examples
     --------
@@ -162,26 +161,26 @@ def _indented(value: Any, margin: str) -> str:
 
 
 def read_document(path: str | Path, schema: str, older: Sequence[str] = ()) -> dict[str, Any]:
-    """Read a JSON document of a known schema, or say what is wrong with the file.
+    """Read a JSON document and check its schema.
 
     Parameters
     ----------
     path : str or Path
         The file.
     schema : str
-        What its entry ``schema`` must be: a name, a slash and a version.
+        Required value of the entry ``schema``: a name, a slash and a version.
     older : sequence of str, default ()
-        Earlier versions of the schema that the caller reads as well.
+        Earlier versions of the schema that are also accepted.
 
     Returns
     -------
     dict
-        The document; its entry ``schema`` has been checked.
+        The document.
 
     Raises
     ------
     OSError, ValueError
-        If there is no such file, or it is a folder, is not JSON, ends too early, or has another schema.
+        If the file does not exist, is a folder, is not JSON, is truncated, or has another schema.
     """
     path = existing_file(path)
     try:
@@ -194,7 +193,7 @@ def read_document(path: str | Path, schema: str, older: Sequence[str] = ()) -> d
         raise ValueError(
             f"'{path}' is not JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}.{short}"
         ) from problem
-    except (ValueError, RecursionError) as problem:  # bytes that are no text; what the two hooks below refuse
+    except (ValueError, RecursionError) as problem:  # bytes that are not UTF-8, duplicate entries, NaN and infinities
         raise ValueError(f"'{path}' is not a JSON document that can be read: {problem}") from problem
     try:
         return require_schema(document, schema, older)
@@ -203,7 +202,7 @@ def read_document(path: str | Path, schema: str, older: Sequence[str] = ()) -> d
 
 
 def existing_file(path: str | Path) -> Path:
-    """Require a file to read; the message suggests names that are near."""
+    """Require a file that exists; the message suggests similar names."""
     path = Path(path)
     _require_utf8(path)
     if path.is_dir():
@@ -222,7 +221,7 @@ def existing_file(path: str | Path) -> Path:
 
 
 def _require_utf8(path: Path) -> None:
-    """Refuse a file name that is not UTF-8: messages cannot show it and the engine cannot open it."""
+    """Raise if a file name is not UTF-8, because messages cannot show it and engines cannot open it."""
     name = str(path.absolute())
     try:
         name.encode()
@@ -232,27 +231,27 @@ def _require_utf8(path: Path) -> None:
 
 
 def require_schema(document: Any, schema: str, older: Sequence[str] = ()) -> dict[str, Any]:
-    """Require a mapping whose entry ``schema`` is known; a later version and another kind have their own messages."""
+    """Require a mapping with an accepted schema; messages distinguish newer versions from other kinds of document."""
     if not isinstance(document, Mapping):
         raise ValueError(f"it should hold {schema}, and holds a JSON {_json_kind(document)}.")
-    found = document.get("schema")
-    if found is None:
+    stated = document.get("schema")
+    if stated is None:
         raise ValueError(
             f"it has no entry 'schema', which would be {schema!r}; its entries are "
             f"{_checks.quoted(sorted(document)[:10])}."
         )
-    if isinstance(found, str) and found in (schema, *older):
+    if isinstance(stated, str) and stated in (schema, *older):
         return dict(document)
     name, _, version = schema.rpartition("/")
-    if isinstance(found, str) and found.rpartition("/")[0] == name:
+    if isinstance(stated, str) and stated.rpartition("/")[0] == name:
         raise ValueError(
-            f"its schema is {_checks.quoted(found)}; this version of bayescal reads {name}/{version}. Update bayescal."
+            f"its schema is {_checks.quoted(stated)}; this version of bayescal reads {name}/{version}. Update bayescal."
         )
-    raise ValueError(f"its schema is {_checks.quoted(found)}, not {schema!r}: it was written for something else.")
+    raise ValueError(f"its schema is {_checks.quoted(stated)}, not {schema!r}: it was written for something else.")
 
 
 def require_entries(document: Any, needed: Iterable[str], optional: Iterable[str] = (), where: str = "") -> None:
-    """Require a mapping with all of `needed` and nothing beside `optional`: no misspelt entry goes unseen."""
+    """Require a mapping with all of `needed` and nothing else but `optional`, so that misspelt entries raise."""
     inside = f" in {where}" if where else ""
     if not isinstance(document, Mapping):
         raise ValueError(f"{where or 'the document'} must be a JSON object, not a {_json_kind(document)}.")
@@ -272,11 +271,11 @@ def _json_kind(value: Any) -> str:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         names = [name for name, _ in pairs]
         raise ValueError(f"the entry {_checks.quoted(_twice(names))} occurs more than once.")
-    return found
+    return entries
 
 
 def _twice(names: Iterable[str]) -> str:
@@ -285,4 +284,4 @@ def _twice(names: Iterable[str]) -> str:
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"it holds {word}, which is no number that counts could have.")
+    raise ValueError(f"it holds {word}, which is not a finite number.")

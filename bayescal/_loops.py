@@ -1,4 +1,4 @@
-"""When compiled loops over rows pay: numba takes seconds to compile, once, and most of a second to load."""
+"""Decides when to use compiled loops over rows: numba needs seconds to compile once, and most of a second to load."""
 
 import os
 import warnings
@@ -11,27 +11,27 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 
-#: Seconds that numpy has spent on one kind of loop before it is compiled: about what loading compiled code costs.
+#: A loop is compiled once numpy has spent this many seconds on it, about the time to load compiled code.
 WORTH = 0.25
-#: Rows from which a loop that is ready is taken; below, both are done before one notices.
+#: Minimum number of rows to use a compiled loop; with fewer, numpy is fast enough.
 FEW_ROWS = 5_000
-#: What a user may set `BAYESCAL_COMPILE` to.
+#: Values of the environment variable `BAYESCAL_COMPILE`.
 CHOICES = ("auto", "always", "never")
 
 _spent: dict[tuple[object, ...], float] = {}
 
 
 def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) -> ModuleType | None:
-    """Return the compiled loops if they pay for this call, else None; either way the same numbers come out.
+    """Return the compiled loops if they are worth loading for this call, otherwise None; results are the same.
 
     Parameters
     ----------
     name : str
-        The loop.
+        Name of the loop.
     columns : sequence of ndarray or None
-        Its arguments, the first of them with an entry a row; what is compiled depends on their kinds.
+        Arguments of the loop, the first with one entry per row; each combination of their types is compiled separately.
     seconds : float
-        What numpy needs for this call, roughly.
+        Approximate time of numpy for this call.
 
     Returns
     -------
@@ -41,12 +41,12 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
     Raises
     ------
     ValueError
-        If the environment variable BAYESCAL_COMPILE is none of auto, always and never.
+        If the environment variable BAYESCAL_COMPILE is not one of auto, always and never.
 
     Notes
     -----
-    With "auto" a loop is compiled once numpy has spent `WORTH` seconds on it in this process, this call included: who
-    counts a thousand rows never waits for a compiler, and who counts a stream does so once.
+    With "auto", a loop is compiled once numpy has spent `WORTH` seconds on it in this process, including this call. So
+    counting a thousand rows never waits for the compiler, and counting a long stream waits once.
     """
     choice = _choice()
     given = [column for column in columns if column is not None]
@@ -57,7 +57,7 @@ def compiled(name: str, columns: Sequence[NDArray[Any] | None], seconds: float) 
     if choice == "auto" and (_spent[kind] < WORTH or len(given[0]) < FEW_ROWS):
         return None
     loops = _load()
-    # a debugger's switch: what is not compiled then would be a Python loop over rows
+    # if numba is switched off for debugging, these loops would run in Python, row by row
     return None if loops is None or _switched_off() else loops
 
 
@@ -97,15 +97,15 @@ def _switched_off() -> bool:
 
 @cache
 def _load() -> ModuleType | None:
-    """Import the compiled loops; None if numba cannot be imported, since numpy computes the same."""
+    """Import the compiled loops; None if numba cannot be imported, because numpy computes the same numbers."""
     try:
         from bayescal import _compiled
     except ImportError:
         return None
-    except Exception as problem:  # a file of the user that has the name of a module numba imports, such as coverage.py
+    except Exception as problem:  # e.g. a file of the user named like a module that numba imports
         warnings.warn(
             f"numba cannot be imported ({type(problem).__name__}: {problem}); rows are counted without it, which is "
-            "slower. Is a file of yours named like a module?",
+            "slower. Is one of your files named like a module?",
             RuntimeWarning,
             skip_file_prefixes=_checks.PACKAGE,
         )
@@ -119,32 +119,32 @@ def _known_to_numba(column: NDArray[Any]) -> bool:
 
 
 def in_threads[T](work: Callable[[int], T], parts: Iterable[int]) -> Iterator[T]:
-    """Results of work on parts, in the order of the parts; one thread, unless BAYESCAL_THREADS asks for more.
+    """Apply a function to parts, in one thread or in the number of threads given by BAYESCAL_THREADS.
 
     Parameters
     ----------
     work : callable
-        What is done with a part; it lets other threads run.
+        Function of a part, which releases the global interpreter lock.
     parts : iterable of int
         The parts.
 
     Returns
     -------
     iterator
-        The results; the same with any number of threads.
+        The results in the order of the parts; they do not depend on the number of threads.
 
     Raises
     ------
     ValueError
         If the environment variable BAYESCAL_THREADS is not a whole number above 0.
     """
-    asked = os.environ.get("BAYESCAL_THREADS", "1")
-    if not (asked.isdecimal() and int(asked) > 0):
-        raise ValueError(f"the environment variable BAYESCAL_THREADS must be a whole number above 0, not {asked!r}.")
+    threads = os.environ.get("BAYESCAL_THREADS", "1")
+    if not (threads.isdecimal() and int(threads) > 0):
+        raise ValueError(f"the environment variable BAYESCAL_THREADS must be a whole number above 0, not {threads!r}.")
     parts = list(parts)
-    if int(asked) == 1 or len(parts) < 2:
+    if int(threads) == 1 or len(parts) < 2:
         return map(work, parts)
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(int(asked)) as pool:
+    with ThreadPoolExecutor(int(threads)) as pool:
         return iter(list(pool.map(work, parts)))

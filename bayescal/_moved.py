@@ -1,4 +1,4 @@
-"""Names of release 0.1.0 that moved. They work for one release, with a `DeprecationWarning` that names the new one."""
+"""Names of release 0.1.0 that moved; they still work for one release, with a `DeprecationWarning`."""
 
 import importlib
 import os
@@ -7,12 +7,12 @@ import warnings
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-TYPE_CHECKING = False  # as `typing` has it, whose import would be a fifth of the time of `import bayescal`
+TYPE_CHECKING = False  # not from `typing`, whose import would take a fifth of the time of `import bayescal`
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-#: Frames of the package are skipped, so that a warning shows the line of the caller.
+#: Files that a warning skips, so that it shows the line of the caller.
 PACKAGE = (os.path.dirname(__file__),)
 
 #: Modules of release 0.1.0 -> where their contents are now.
@@ -45,7 +45,7 @@ FOLDERS = {
 def warn(old: str, new: str) -> None:
     """Warn that a name has changed."""
     warnings.warn(
-        f"`{old}` is now `{new}`; the old name goes in release 0.3.",
+        f"`{old}` is now `{new}`; the old name will be removed in release 0.3.",
         DeprecationWarning,
         stacklevel=2,
         skip_file_prefixes=PACKAGE,

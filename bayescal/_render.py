@@ -159,12 +159,12 @@ def number(value: float, decimals: int = 4) -> str:
 
 
 def decimals(width: float, least: int = 3) -> int:
-    """Decimals that show an interval of this width to its first digit: a hundred million rows need more than three."""
+    """Return the number of decimals that shows the first digit of the width of an interval; at least `least`."""
     return least if not 0 < width < 10.0**-least else min(least + 9, math.ceil(-math.log10(width)))
 
 
 def probability(value: float) -> str:
-    """Two decimals, but never 0.00 or 1.00 for what is neither: ``= 0.25``, ``< 0.01``, ``> 0.99``."""
+    """Format a probability as ``= 0.25``, ``< 0.01`` or ``> 0.99``; only 0 and 1 are shown as 0.00 and 1.00."""
     if 0 < value < 0.01:
         return "< 0.01"
     if 0.99 < value < 1:
@@ -239,7 +239,7 @@ def table(sheet: Sheet, width: int = 100) -> "Table":
 
 
 def text(sheet: Sheet, width: int = 100) -> str:
-    """The whole sheet as plain text."""
+    """Render the whole sheet as plain text."""
     import io
     import textwrap
 
@@ -274,7 +274,7 @@ def _stdout_has(character: str) -> bool:
 
 
 def html(sheet: Sheet) -> str:
-    """The whole sheet as an HTML fragment, escaped."""
+    """Render the whole sheet as an escaped HTML fragment."""
     from jinja2 import Environment
 
     return Environment(autoescape=True).from_string(_PAGE).render(sheet=sheet)
@@ -288,11 +288,11 @@ class Presented:
 
     @property
     def spec(self) -> str:
-        """The result in one line."""
+        """Specification of the result on one line."""
         raise NotImplementedError
 
     def sheet(self) -> Sheet:
-        """Return what printing shows, as data."""
+        """Return the content of the printed result."""
         raise NotImplementedError
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Posterior draws of one quantity (`Draws`) and of the bins (`BinDraws`); draws lie on axis 0, everywhere."""
+"""Posterior draws of one quantity (`Draws`) and of the bins (`BinDraws`); draws are always on axis 0."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Independent posterior draws of one quantity, with the summaries that one asks of them.
+    """Independent posterior draws of one quantity, and their summaries.
 
-    ``numpy.asarray(draws)`` gives the draws themselves. The methods go *over* draws and return a float
-    for a scalar quantity, an array for a quantity with a shape.
+    ``numpy.asarray(draws)`` returns the draws as an array. All methods summarise *over* draws. They return a float
+    for a scalar quantity and an array for an array-valued one.
 
     Parameters
     ----------
     values : ndarray, shape (n_draws, ...)
         The draws, finite.
     name : str
-        What is drawn, for printing.
+        Name of the quantity, for printing.
 
     Examples
     --------
@@ -57,8 +57,7 @@ class Draws:
     def __format__(self, spec: str) -> str:
         if spec:
             raise TypeError(
-                f"posterior draws cannot be formatted with {spec!r}: format a summary of them, as in "
-                f'f"{{ece.mean():{spec}}}".'
+                f'posterior draws cannot be formatted with {spec!r}: format a summary, as in f"{{ece.mean():{spec}}}".'
             )
         return repr(self)
 
@@ -75,12 +74,15 @@ class Draws:
     def mean(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
         """Posterior mean.
 
-        The arguments are those with which ``numpy.mean(draws)`` ends up here; draws are always on axis 0.
+        Parameters
+        ----------
+        axis, dtype, out
+            For ``numpy.mean(draws)``, which calls this method. `axis` must be None or 0, `out` must be None.
 
         Raises
         ------
         ValueError
-            For any other axis.
+            If `axis` is neither None nor 0, or `out` is given.
         """
         if axis not in (None, 0) or out is not None:
             raise ValueError(f"`axis` must be 0: draws are on axis 0, not {axis}. Use `numpy.asarray(draws)`.")
@@ -110,24 +112,30 @@ class Draws:
         return _plain(np.quantile(self.values, np.asarray(q, dtype=np.float64), axis=0))
 
     def interval(self, prob: float = 0.95, kind: str = "equal-tailed") -> tuple[Any, Any]:
-        """Credible interval that holds the quantity with probability `prob`.
+        """Credible interval: it contains the quantity with posterior probability `prob`.
 
         Parameters
         ----------
         prob : float, default 0.95
             Posterior probability of the interval, in (0, 1).
         kind : {"equal-tailed", "hdi"}, default "equal-tailed"
-            Equal-tailed leaves ``(1 - prob) / 2`` on each side. "hdi" is the narrowest interval, from ArviZ.
+            "equal-tailed" leaves probability ``(1 - prob) / 2`` on each side. "hdi" is the narrowest interval
+            (highest density interval [1]_), computed by ArviZ.
 
         Returns
         -------
         (low, high) : tuple of float or of ndarray
-            The ends of the interval.
+            The bounds of the interval.
 
         Raises
         ------
         ValueError
             If `prob` is not strictly between 0 and 1, or `kind` is unknown.
+
+        References
+        ----------
+        .. [1] R. J. Hyndman (1996), "Computing and graphing highest density regions", The American Statistician 50,
+           120-126.
         """
         prob = _checks.fraction("prob", prob)
         _checks.one_of("kind", kind, ["equal-tailed", "hdi"])
@@ -146,7 +154,7 @@ class Draws:
         Parameters
         ----------
         event : callable
-            Takes the array of draws, returns booleans of the same shape, as in ``lambda e: e < 0.02``.
+            Takes the array of draws and returns booleans of the same shape, as in ``lambda e: e < 0.02``.
 
         Returns
         -------
@@ -170,7 +178,7 @@ class Draws:
         return _plain(holds.mean(axis=0))
 
     def mcse(self) -> Any:
-        """Monte Carlo standard error of the mean; the draws are independent, so it is sd / sqrt(n_draws)."""
+        """Monte Carlo standard error of the mean: sd / sqrt(n_draws), because the draws are independent."""
         return _plain(self.values.std(axis=0, ddof=1) / np.sqrt(len(self)))
 
 
@@ -181,20 +189,29 @@ def _plain(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class BinDraws:
-    """Draws of what the bins are like; every estimand is a function of one draw of these.
+    """Posterior draws of the bins: their masses, accuracies and mean confidences. Estimands are functions of these.
 
     Parameters
     ----------
     mass : ndarray, shape (n_draws, n_bins)
-        Probability that a row falls into the bin; rows sum to 1.
+        Probability that a row falls into the bin; sums to 1 in each draw.
     accuracy : ndarray, shape (n_draws, n_bins)
         Probability of outcome 1 in the bin, in [0, 1].
     confidence : ndarray, shape (n_draws, n_bins)
-        Mean confidence in the bin, in [0, 1]; one row broadcasts over all draws.
+        Mean confidence in the bin, in [0, 1]. The shape (1, n_bins) means the same values in all draws.
     occupied : ndarray of bool, shape (n_bins,)
-        Whether the bin has rows. Where no bin has, all count as occupied: the answer is the prior.
-    weight : ndarray, shape (n_draws, n_bins), optional
-        What a bin's gap counts for in the error. The bin mass, unless the original formula is wanted.
+        Whether the bin has rows. If no bin has rows, all are marked as occupied and the draws are of the prior.
+    weight : ndarray, shape (n_draws, n_bins)
+        Weight of each bin's gap in the errors: the bin mass, except under ``formula="original"`` of
+        `dirichlet_posterior`.
+
+    Examples
+    --------
+    One draw of two bins:
+
+    >>> mass, accuracy, confidence = np.array([[0.25, 0.75]]), np.array([[0.5, 0.75]]), np.array([[0.25, 0.875]])
+    >>> BinDraws(mass, accuracy, confidence, np.ones(2, bool), weight=mass).gap
+    array([[ 0.25 , -0.125]])
     """
 
     mass: Floats

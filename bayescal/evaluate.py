@@ -1,4 +1,4 @@
-"""READ FIRST. The whole pipeline on one page: rows -> counts -> posterior -> draws -> what is reported."""
+"""READ FIRST. The whole pipeline on one page: rows -> counts -> posterior -> draws -> result."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
@@ -55,62 +55,77 @@ def evaluate(
     logits: bool = False,
     **options: Any,
 ) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
-    """Posterior of the Expected Calibration Error, from labels and probabilities.
+    r"""Estimate the Expected Calibration Error (ECE) with a posterior, from labels and probabilities.
 
     Parameters
     ----------
     y_true : array-like, shape (n_rows,)
-        Labels: 0/1 or booleans with a column of probabilities, class numbers 0..K-1 with a matrix. Strings and
-        other labels need `classes`.
+        Labels: 0/1 or booleans if `y_prob` is a column, class numbers 0..K-1 if it is a matrix. For strings and other
+        labels, pass `classes`.
     y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
-        Probabilities in [0, 1]; rows of a matrix sum to 1.
+        Probabilities in [0, 1]; each row of a matrix sums to 1.
     target : {"event", "top-label", "classwise", "confidence"}, optional
-        The question: is class 1 as frequent as stated (``event``, the default for a column); is the most probable
-        class right as often as stated (``top-label``, the default for a matrix); is every class as frequent as its
-        column says (``classwise``); was a prediction right as often as its confidence says, with `y_true` holding
-        right or wrong (``confidence``).
+        The outcome whose frequency is compared with the stated probability:
+
+        - ``event`` (default for a column): class 1 occurs;
+        - ``top-label`` (default for a matrix): the most probable class is the true one;
+        - ``classwise``: class k occurs, one binary problem per column of the matrix;
+        - ``confidence``: the prediction is right; `y_true` holds right or wrong, `y_prob` the confidence.
     bins : int or array-like, default 15
-        A number of bins, or edges that increase from 0 to 1. Bins are [a, b), the last one closed. The ECE depends
-        on them, so they are printed with every result.
+        Number of bins, or edges that increase from 0 to 1. Bins are [a, b); the last one is closed. The ECE depends
+        on the bins, so every printed result states them.
     binning : {"equal-width", "equal-mass"}, default "equal-width"
-        How a number of bins becomes edges.
+        How the edges are chosen if `bins` is a number.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
-        The posterior. ``shrinkage`` can sit on or near exact calibration, and its 95 % intervals contain the true ECE
-        about 95 % of the time; where bins are off by about as much as their noise, less than 90 %. ``dirichlet`` is
-        the reference model (Bayesian ECE); its intervals miss a true ECE near 0, at any number of rows.
+        The posterior. ``shrinkage`` allows exact calibration and values near it. Its 95 % intervals contain the true
+        ECE in about 95 % of data sets, but in less than 90 % if the bins are off by about as much as their sampling
+        noise. ``dirichlet`` is the Dirichlet model (Bayesian ECE). Its intervals do not contain a true ECE near 0,
+        however many rows there are.
     draws : int, default 4000
-        Number of independent posterior draws.
+        Number of independent posterior draws, at least 2.
     rng : None, int, SeedSequence or Generator
-        Randomness, as for `numpy.random.default_rng`. With None every call differs in the last digits.
+        Seed or generator, as for `numpy.random.default_rng`. With None, the last digits differ between calls.
     weights : array-like, shape (n_rows,), optional
-        Importance weights >= 0. Evidence counts as Kish's effective number of rows.
+        Importance weights >= 0. The rows count as Kish's effective number of rows, (sum w)^2 / sum w^2 [3]_.
     by : array-like, shape (n_rows,), or data frame of several columns, optional
         Group of each row, such as a fold, a site or a sex: one evaluation per group, all with the same edges. Labels
-        may be any hashable values. Missing labels are refused, and so is a column with more than 30 distinct
-        non-integer numbers, which is a measurement: cut it into ranges.
+        may be any hashable values. Missing labels raise an error. So does a column with more than 30 distinct
+        non-integer numbers, which is likely a measurement: cut it into ranges first.
     classes : sequence, optional
-        Labels in the order of the columns; for ``event`` the label of 0 and the label of 1.
+        Labels in the order of the columns; for ``event``, the labels of outcomes 0 and 1.
     logits : bool, default False
-        Whether `y_prob` holds logits.
+        Whether `y_prob` holds logits instead of probabilities.
     **options
-        Options of the model, as in ``intercept_sd=1.0`` (see `shrinkage_posterior`) or ``alpha="jeffreys"`` (see
+        Options of the model, such as ``intercept_sd=1.0`` (see `shrinkage_posterior`) or ``alpha="jeffreys"`` (see
         `dirichlet_posterior`).
 
     Returns
     -------
-    Evaluation
-        Or, for ``target="classwise"``, a `ClasswiseEvaluation`; with `by`, a `GroupedEvaluation`.
+    Evaluation, ClasswiseEvaluation or GroupedEvaluation
+        A `ClasswiseEvaluation` for ``target="classwise"``, a `GroupedEvaluation` if `by` is given, otherwise an
+        `Evaluation`.
 
     Raises
     ------
     ValueError, TypeError
-        For any input that does not mean what it must; the message names the argument, how many values, the first
-        index and its value, and a repair.
+        For invalid input. The message names the argument, the rule, the number of invalid values, the first index and
+        value, and a remedy.
 
     Notes
     -----
+    The ECE of the population is :math:`\sum_b m_b |\theta_b - \mu_b|` with masses m, accuracies :math:`\theta` and mean
+    confidences :math:`\mu` of the bins [1]_ [2]_. Each posterior draw of the bins gives one draw of the ECE.
+
     Values are combined by position. The indexes of Series and data frames must be equal; otherwise a `ValueError` says
     how to align them. A default index ``0, 1, ..., n - 1`` is ignored if the other index has different labels.
+
+    References
+    ----------
+    .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
+       binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
+    .. [2] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger (2017), "On calibration of modern neural networks",
+       Proceedings of the 34th International Conference on Machine Learning, PMLR 70, equation 3.
+    .. [3] Kish (1965), Survey Sampling, Wiley.
 
     Examples
     --------
@@ -125,19 +140,19 @@ def evaluate(
     >>> list(evaluate(y, p, by=p > 0.5, rng=1))
     [False, True]
     """
-    known = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
+    settings = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
     if target == "classwise":
         if by is not None:
             raise ValueError(
-                "`target='classwise'` is many problems, and `by` needs one: `target='top-label'`, or one class at a "
-                "time as an event."
+                "`by` needs one problem, and `target='classwise'` has one per class: use `target='top-label'`, or "
+                "evaluate one class at a time as an event."
             )
         rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights)
-        return evaluate_classes(rows, tuple(range(rows.n_classes) if classes is None else classes), **known)
+        return evaluate_classes(rows, tuple(range(rows.n_classes) if classes is None else classes), **settings)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     if by is not None:
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
-        return evaluate_row_groups(columns.checked(), Groups.from_column(by, len(columns)), **known)
+        return evaluate_row_groups(columns.checked(), Groups.from_column(by, len(columns)), **settings)
     return evaluate_counts(count_rows(columns, bins, binning), model=model, draws=draws, rng=rng, **options)
 
 
@@ -146,7 +161,7 @@ def evaluate_counts(
     counts: BinnedCounts, *, model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, **options: Any
 ) -> Evaluation: ...
 @overload
-def evaluate_counts(counts: Mapping[Any, BinnedCounts], **known: Any) -> GroupedEvaluation: ...
+def evaluate_counts(counts: Mapping[Any, BinnedCounts], **options: Any) -> GroupedEvaluation: ...
 def evaluate_counts(
     counts: BinnedCounts | Mapping[Any, BinnedCounts],
     *,
@@ -155,25 +170,34 @@ def evaluate_counts(
     rng: Any = None,
     **options: Any,
 ) -> Evaluation | GroupedEvaluation:
-    """Posterior of the Expected Calibration Error, from counts; costs the same for a thousand rows and a billion.
+    """Estimate the Expected Calibration Error (ECE) with a posterior, from counts.
+
+    The estimand is that of `evaluate` [1]_. The time does not depend on the number of rows that were counted.
 
     Parameters
     ----------
     counts : BinnedCounts, or mapping of label to BinnedCounts
-        Counts; empty counts give the prior. A mapping, as ``BinnedCounts.from_frame(..., by=...)`` gives, holds groups
-        that have no row in common, on the same bins.
+        Counts; empty counts give the prior. A mapping holds the counts of groups on the same bins, as returned by
+        ``BinnedCounts.from_frame(..., by=...)``. No row may belong to two groups.
     model, draws, rng, **options
         As for `evaluate`.
 
     Returns
     -------
-    Evaluation
-        The posterior with its reference points; of a mapping, a `GroupedEvaluation`, which holds that of all rows too.
+    Evaluation or GroupedEvaluation
+        A `GroupedEvaluation` if `counts` is a mapping: one evaluation per group, and one of all rows.
 
     Raises
     ------
-    TypeError, ValueError
-        If `counts` are something else, or groups were counted on different bins; for options as `evaluate`.
+    TypeError
+        If `counts` are not `BinnedCounts`, or the model has no such option.
+    ValueError
+        If groups were counted on different bins, or an option is invalid.
+
+    References
+    ----------
+    .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
+       binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
 
     Examples
     --------
@@ -199,7 +223,10 @@ def plug_in_ece(
     classes: Sequence[Any] | None = None,
     logits: bool = False,
 ) -> float:
-    r"""Compute the usual ECE, :math:`\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|`: one number, biased upwards.
+    r"""Compute the plug-in ECE of the rows, :math:`\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|`.
+
+    This is the number that most packages call ECE [1]_. It is biased upwards as an estimate of the ECE of the
+    population, because sampling noise adds to the absolute gap of every bin.
 
     Parameters
     ----------
@@ -209,23 +236,31 @@ def plug_in_ece(
     Returns
     -------
     float
-        In [0, 1]. For ``target="classwise"`` the unweighted mean over classes.
+        In [0, 1]; 0 if the share of outcome 1 equals the mean confidence in every bin. For ``target="classwise"``, the
+        unweighted mean over classes [2]_.
 
     Raises
     ------
     ValueError, TypeError
         As for `evaluate`.
 
+    References
+    ----------
+    .. [1] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger (2017), "On calibration of modern neural networks",
+       Proceedings of the 34th International Conference on Machine Learning, PMLR 70, equation 3.
+    .. [2] J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel and D. Tran (2019), "Measuring calibration in deep learning",
+       CVPR Workshops (there called static calibration error).
+
     Examples
     --------
-    Two bins: one with gap 1/2 - 0.3, one with gap 1 - 0.8, half of the rows each.
+    Two bins with half of the rows each; their gaps are 1/2 - 0.3 and 1 - 0.8.
 
     >>> plug_in_ece([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
     0.2
     """
-    known = {"classes": classes, "logits": logits, "weights": weights}
+    reading = {"classes": classes, "logits": logits, "weights": weights}
     if target == "classwise":
-        counts = count_classes(ClassRows.read(y_true, y_prob, **known), bins, binning)
+        counts = count_classes(ClassRows.read(y_true, y_prob, **reading), bins, binning)
     else:
-        counts = (count_rows(read_rows(y_true, y_prob, target=target, **known), bins, binning),)
+        counts = (count_rows(read_rows(y_true, y_prob, target=target, **reading), bins, binning),)
     return float(np.mean([ece(observed_bins(c)).values[0] for c in counts]))

@@ -138,7 +138,7 @@ def test_targets_and_matrices():
 REFUSED = {
     "no time": (lambda m: m.add([0, 1], [0.2, 0.7]), TypeError, "`time` is needed.*1 day"),
     "a number": (lambda m: m.add([0, 1], [0.2, 0.7], time=3), TypeError, "a date.*1 day"),
-    "a zone": (lambda m: m.add([0, 1], [0.2, 0.7], time=datetime.now(UTC)), TypeError, "kind that came before"),
+    "a zone": (lambda m: m.add([0, 1], [0.2, 0.7], time=datetime.now(UTC)), TypeError, "same kind as earlier times"),
     "length": (lambda m: m.add([0, 1], [0.2, 0.7], time=[DAYS[0]]), ValueError, "`time` has 1, `outcome` has 2"),
     "a gap": (lambda m: m.add([0, 1], [0.2, 0.7], time=[DAYS[0], None]), ValueError, "first at index 1"),
     "labels": (lambda m: m.add([0, 2], [0.2, 0.7], time=DAYS[0]), ValueError, "`outcome`"),
@@ -370,7 +370,7 @@ def test_a_monitor_comes_back_as_it_was(tmp_path, name):
         (("extra",), 1, "'extra'.* unknown"),
         (("target",), "x", "`target`"),
         (("time",), None, "does not fit"),
-        (("time",), "utc", "kind that came before"),
+        (("time",), "utc", "same kind as earlier times"),
         (("time",), "number", "must be a number|kind|a date"),
         (("window",), None, "does not fit"),
         (("window",), {"microseconds": 0}, "> 0"),

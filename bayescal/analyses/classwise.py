@@ -1,4 +1,4 @@
-"""Classes of one classifier: one posterior per class, tied by how their errors vary together."""
+"""Classes of one classifier: one posterior per class, joined by the correlation of their errors."""
 
 from functools import partial
 from typing import Any
@@ -22,7 +22,7 @@ from bayescal.stats.dependence import error_correlation
 
 
 def count_classes(rows: ClassRows, bins: Any, binning: str) -> tuple[BinnedCounts, ...]:
-    """Count every class as an event of its own."""
+    """Count the rows of every class as a binary problem."""
     rows = rows.scale_free()
     if binning == "equal-width":
         return BinnedCounts.of_classes(rows, bins=bins)
@@ -30,27 +30,32 @@ def count_classes(rows: ClassRows, bins: Any, binning: str) -> tuple[BinnedCount
 
 
 def evaluate_classes(
-    rows: ClassRows, classes: tuple[Any, ...], *, bins: Any, binning: str, **known: Any
+    rows: ClassRows, classes: tuple[Any, ...], *, bins: Any, binning: str, **settings: Any
 ) -> ClasswiseEvaluation:
-    """Posterior of the mean ECE of all classes, from rows."""
+    """Evaluate all classes and the mean of their ECEs, from rows."""
     counts = count_classes(rows, bins, binning)
-    return evaluate_class_counts(counts, error_correlation(rows, counts), classes, **known)
+    return evaluate_class_counts(counts, error_correlation(rows, counts), classes, **settings)
 
 
 def evaluate_class_counts(
-    counts: tuple[BinnedCounts, ...], correlations: tuple[Any, Any], classes: tuple[Any, ...], *, rng: Any, **known: Any
+    counts: tuple[BinnedCounts, ...],
+    correlations: tuple[Any, Any],
+    classes: tuple[Any, ...],
+    *,
+    rng: Any,
+    **settings: Any,
 ) -> ClasswiseEvaluation:
-    """Posterior of the mean ECE of all classes, from their counts and from how their errors vary together.
+    """Evaluate all classes and the mean of their ECEs, from counts and correlations of errors.
 
     Parameters
     ----------
     counts : tuple of BinnedCounts
-        One a class.
+        Counts of each class.
     correlations : (ndarray, ndarray)
-        What `error_correlation` gives.
+        Correlation matrices of errors and of residuals, from `error_correlation`.
     classes : tuple
-        Their labels.
-    rng, **known
+        Labels of the classes.
+    rng, **settings
         As for `evaluate_counts`.
 
     Returns
@@ -58,14 +63,14 @@ def evaluate_class_counts(
     ClasswiseEvaluation
         All classes.
     """
-    known = {**known, "compiled": compiled_form_pays(len(counts))}
+    settings = {**settings, "compiled": compiled_form_pays(len(counts))}
     *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=len(counts) + 2))
-    # a thousand classes would not fit into memory with all their bins: only the ECE of each is kept
-    evaluations = (evaluate_one(c, rng=seed, **known) for c, seed in zip(counts, seeds, strict=True))
+    # keep only the ECE of each class: all bins of a thousand classes would not fit into memory
+    evaluations = (evaluate_one(c, rng=seed, **settings) for c, seed in zip(counts, seeds, strict=True))
     drawn = [(e.ece.values, e.null.values, _for_exact(e)) for e in evaluations]
     *values, for_exact = zip(*drawn, strict=True)
     by_class, null = (np.stack(columns, axis=1) for columns in values)
-    # the classes share their rows, so their errors vary together: the margins stay, their ranks are tied
+    # the classes share their rows, so their errors are correlated: reorder the draws, keep each margin
     of_errors, of_residuals = correlations
     exact = np.zeros(len(by_class), bool)
     if None not in for_exact:
@@ -75,19 +80,19 @@ def evaluate_class_counts(
         classes=classes,
         counts=counts,
         by_class=Draws(reorder(by_class, of_errors, rng=for_errors), "ece by class"),
-        # sizes of two centred Normals with correlation r have correlation close to r^2
+        # the absolute values of two centred Normals with correlation r have a correlation close to r^2
         null_by_class=Draws(reorder(null, of_residuals**2, rng=for_null), "ece by class if calibrated"),
-        model=known["model"],
-        prior=MODELS[known["model"]](counts[0], **_options(known)).prior,
+        model=settings["model"],
+        prior=MODELS[settings["model"]](counts[0], **_options(settings)).prior,
         exact=exact,
-        evaluate_class=partial(_evaluate_class, counts, tuple(seeds), known),
+        evaluate_class=partial(_evaluate_class, counts, tuple(seeds), settings),
         correlations=(of_errors, of_residuals),
         order_seed=for_errors,
     )
 
 
 def _for_exact(evaluation: Evaluation) -> float | None:
-    """Log Bayes factor of exact calibration, if that is among the sub-models."""
+    """Log Bayes factor of exact calibration, or None if it is not among the sub-models."""
     posterior = evaluation.posterior
     if isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities:
         return posterior.log_bayes_factor
@@ -95,11 +100,11 @@ def _for_exact(evaluation: Evaluation) -> float | None:
 
 
 def _evaluate_class(
-    counts: tuple[BinnedCounts, ...], seeds: tuple[int, ...], known: dict[str, Any], k: int
+    counts: tuple[BinnedCounts, ...], seeds: tuple[int, ...], settings: dict[str, Any], k: int
 ) -> Evaluation:
-    """One class in full; the same draws of its ECE in another order."""
-    return evaluate_one(counts[k], rng=seeds[k], **known)
+    """Evaluate one class with all its bins; its draws of the ECE are the same as in the result, in another order."""
+    return evaluate_one(counts[k], rng=seeds[k], **settings)
 
 
-def _options(known: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in known.items() if name not in ("model", "draws", "compiled")}
+def _options(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in ("model", "draws", "compiled")}

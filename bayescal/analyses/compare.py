@@ -49,7 +49,7 @@ def compare(
         For each model, by name, its probabilities, as for `evaluate`; at least two.
     rope : float, default 0.01
         Half-width of the region of practical equivalence, in units of what is compared: models whose ECEs differ by no
-        more are called equal. It does not depend on the data; `Comparison.rope_curve` shows what other widths say.
+        more are called equal [1]_ [2]_. It does not depend on the data; `Comparison.rope_curve` shows other widths.
     target, bins, binning, model, draws, weights, classes, logits, **options
         As for `evaluate`; there is no comparison for ``target="classwise"``.
     rng : None, int, SeedSequence or Generator
@@ -74,9 +74,18 @@ def compare(
     Values are combined by position; as in `evaluate`, pandas columns with different indexes raise a `ValueError`.
 
     The margins are the posteriors of each model alone. What ties them is the joint Dirichlet posterior of the cells
-    (bin and outcome of one model, bin and outcome of the other) that occur, through a Gaussian copula; see
+    (bin and outcome of one model, bin and outcome of the other) that occur, through a Gaussian copula [3]_; see
     `bayescal.posterior.joint.correlation`. Brier scores are drawn together, from the losses of the rows; see
     `bayescal.estimands.scores.joint_brier_scores`.
+
+    References
+    ----------
+    .. [1] A. Benavoli, G. Corani, J. Demsar and M. Zaffalon (2017), "Time for a change: a tutorial for comparing
+       multiple classifiers through Bayesian analysis", Journal of Machine Learning Research 18(77), 1-36.
+    .. [2] J. K. Kruschke (2018), "Rejecting or accepting parameter values in Bayesian estimation", Advances in Methods
+       and Practices in Psychological Science 1, 270-280.
+    .. [3] R. L. Iman and W. J. Conover (1982), "A distribution-free approach to inducing rank correlation among input
+       variables", Communications in Statistics - Simulation and Computation 11, 311-334.
 
     Examples
     --------

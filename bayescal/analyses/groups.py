@@ -1,4 +1,4 @@
-"""Groups of rows: one posterior per group, and that of all rows."""
+"""Groups of rows: one posterior per group, and one of all rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,25 +13,25 @@ from bayescal.stats.bins import make_bins
 from bayescal.stats.contract import Counts, require_counts
 
 
-def evaluate_count_groups(counts: Mapping[Any, Counts], **known: Any) -> GroupedEvaluation:
-    """Posteriors of groups from a mapping of label to counts; see `bayescal.evaluate_counts`."""
+def evaluate_count_groups(counts: Mapping[Any, Counts], **settings: Any) -> GroupedEvaluation:
+    """Evaluate groups from a mapping of label to counts; see `bayescal.evaluate_counts`."""
     for label, of_group in counts.items():
         require_counts(of_group, f"counts[{label!r}]")
     if not counts:
         raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
     first, *others = counts.values()
     overall = sum(others, start=first)
-    return evaluate_groups(list(counts), list(counts.values()), overall, name=UNNAMED, **known)
+    return evaluate_groups(list(counts), list(counts.values()), overall, name=UNNAMED, **settings)
 
 
 def evaluate_row_groups(
-    predictions: Predictions, by: Groups, *, bins: Any, binning: str, **known: Any
+    predictions: Predictions, by: Groups, *, bins: Any, binning: str, **settings: Any
 ) -> GroupedEvaluation:
-    """Posteriors of groups of rows, all with the same edges."""
+    """Evaluate groups of rows, all with the same edges."""
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
     overall = count_rows(predictions, edges, "equal-width")
     counts = (count_rows(rows, edges, "equal-width") for rows in by.split(predictions))
-    return evaluate_groups(by.labels, counts, overall, name=by.name, **known)
+    return evaluate_groups(by.labels, counts, overall, name=by.name, **settings)
 
 
 def evaluate_groups(
@@ -42,49 +42,50 @@ def evaluate_groups(
     name: str,
     rng: Any = None,
     draws: int = 4000,
-    **known: Any,
+    **settings: Any,
 ) -> GroupedEvaluation:
-    """Posteriors of groups that have no row in common, from their counts.
+    """Evaluate groups from their counts; no row belongs to two groups.
 
     Parameters
     ----------
     labels : sequence of hashable
-        The groups.
+        Labels of the groups.
     counts : iterable of BinnedCounts
-        Theirs, in the same order and on the same bins; nothing is counted before it is known that draws fit.
+        Counts of the groups, in the order of `labels` and on the same bins. A lazy iterable is read only after the
+        check that all draws fit into memory.
     overall : BinnedCounts
         Counts of all rows.
     name : str
-        What the groups are groups of.
-    rng, draws, **known
+        Name of the grouping, such as "site".
+    rng, draws, **settings
         As for `evaluate_counts`.
 
     Returns
     -------
     GroupedEvaluation
-        One evaluation a group, beside that of all rows.
+        One evaluation per group, and one of all rows.
 
     Raises
     ------
     ValueError
-        If so many groups would not fit into memory.
+        If the draws of all groups would not fit into memory.
     """
     drawn = len(labels) * len(overall.bins) * _checks.whole_number("draws", draws, at_least=2)
     if drawn > MOST_DRAWN:
         raise ValueError(
             f"there are {len(labels)} groups of {overall.n_rows} rows, by {name}; {draws} draws of {len(overall.bins)} "
-            f"bins for each are {drawn:.3g}, and at most {MOST_DRAWN:g} fit into memory. A number is cut into ranges "
-            "before it makes groups; if these are meant, ask for fewer draws."
+            f"bins for each group are {drawn:.3g} numbers, and at most {MOST_DRAWN:g} fit into memory. If groups are "
+            "values of a measurement, cut it into ranges; if so many groups are intended, use fewer draws."
         )
     rng = _checks.generator(rng)
-    known = {"draws": draws, **known}
-    # first, and with the same generator: what all rows give without groups
-    whole = evaluate_one(overall, rng=rng, **known)
+    settings = {"draws": draws, **settings}
+    # first, with the same generator: all rows give the same numbers with and without groups
+    whole = evaluate_one(overall, rng=rng, **settings)
     compiled = compiled_form_pays(len(labels))
     order, *seeds = (int(s) for s in rng.integers(2**63, size=len(labels) + 1))
     return GroupedEvaluation(
         groups={
-            label: evaluate_one(of_label, rng=seed, compiled=compiled, **known)
+            label: evaluate_one(of_label, rng=seed, compiled=compiled, **settings)
             for label, of_label, seed in zip(labels, counts, seeds, strict=True)
         },
         overall=whole,

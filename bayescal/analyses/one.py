@@ -1,4 +1,4 @@
-"""One problem: the counts of its rows -> posterior -> draws -> Evaluation."""
+"""One problem: rows -> counts -> posterior -> draws -> Evaluation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,13 +16,13 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.contract import Counts, require_counts
 
-#: Every model by its name; a model's options are keywords of its function.
+#: Functions that make the posterior, by name of the model; their keywords are the options of the model.
 MODELS: dict[str, Callable[..., Posterior]] = {
     "shrinkage": shrinkage_posterior,
     "dirichlet": dirichlet_posterior,
 }
 DEFAULT_MODEL = "shrinkage"
-#: Draws times bins: 0.8 GB for each of mass, accuracy and confidence.
+#: Maximum of draws times bins: 0.8 GB for each of mass, accuracy and confidence.
 MOST_DRAWN = 100_000_000
 
 
@@ -30,7 +30,7 @@ def count_rows(rows: Columns | TopLabels | Predictions, bins: Any, binning: str)
     """Count the rows of one problem; unvalidated columns are checked during counting."""
     if isinstance(rows, TopLabels):
         rows = rows.columns()
-    if rows.weight is not None:  # else values are looked at while they are counted
+    if rows.weight is not None:  # rows without weights are checked while they are counted
         rows = (rows.checked() if isinstance(rows, Columns) else rows).scale_free()
     return BinnedCounts.from_predictions(rows, bins=bins, binning=binning)
 
@@ -52,16 +52,14 @@ def evaluate_one(
     if draws * len(counts.bins) > MOST_DRAWN:
         raise ValueError(
             f"`draws` times `bins` must be at most {MOST_DRAWN:g} to fit into memory; {draws} draws of "
-            f"{len(counts.bins)} bins are {draws * len(counts.bins):.3g}. Ask for fewer of either."
+            f"{len(counts.bins)} bins are {draws * len(counts.bins):.3g}. Use fewer draws or fewer bins."
         )
-    # streams of their own: the null reference does not change when the model draws more or fewer numbers
+    # separate seeds: the null distribution does not depend on how many random numbers the model uses
     seed, for_null, for_reference = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
     posterior = compiled_form(MODELS[model](counts, **options)) if compiled else MODELS[model](counts, **options)
     bins = posterior.sample(draws, rng=seed)
     if not all(np.isfinite(values).all() for values in (bins.mass, bins.accuracy, bins.confidence)):
-        raise ArithmeticError(
-            f"the {model} posterior has draws that are not finite; this is a defect: please report it."
-        )
+        raise ArithmeticError(f"the {model} posterior has draws that are not finite; this is a bug, please report it.")
     return Evaluation(
         counts=counts,
         posterior=posterior,

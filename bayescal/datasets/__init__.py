@@ -1,7 +1,7 @@
-"""Small real prediction sets, shipped with the package: three classifiers each, on data that scikit-learn carries.
+"""Small sets of real predictions, shipped with the package: three classifiers on data sets of scikit-learn.
 
-Each row was predicted by a model that had not seen it (five-fold cross-validation, stratified and shuffled).
-``tests/make_datasets.py`` in the repository makes the files anew.
+Each row was predicted by a classifier trained without it (five-fold cross-validation, stratified and shuffled).
+``tests/make_datasets.py`` in the repository recreates the files.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 __all__ = ["PredictionSet", "load_breast_cancer", "load_digits", "load_wine", "names", "path"]
 
 MODELS = ("naive_bayes", "logistic_regression", "random_forest")
-#: The UCI repository states this for each of the three; the labels are theirs, the probabilities ours.
+#: Licence of the labels of all three sets, according to the UCI repository; the probabilities were computed here.
 LICENCE = "CC BY 4.0"
 METHOD = (
     "Out-of-fold probabilities (5 stratified, shuffled folds) of scikit-learn's GaussianNB, LogisticRegression "
@@ -26,24 +26,24 @@ METHOD = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictionSet:
-    """Labels, and the probabilities that several models gave them.
+    """Labels, and their probabilities according to several classifiers.
 
     Parameters
     ----------
     name : str
-        Name of the set, as `path` takes it.
+        Name of the set, as for `path`.
     y_true : ndarray of int, shape (n_rows,)
-        Labels, one of `classes` each.
+        Labels, from `classes`.
     y_prob : mapping of str to ndarray
-        For each model its probabilities: of class 1, shape (n_rows,), or of every class, shape (n_rows, n_classes).
+        Probabilities by classifier: of class 1, shape (n_rows,), or of every class, shape (n_rows, n_classes).
     classes : tuple of int
-        The labels in the order of the columns; for one column, the label of 0 and the label of 1.
+        Labels in the order of the columns; for a single column, the labels of outcomes 0 and 1.
     description : str
-        What was predicted, from what, and what the labels mean.
+        Task, features, and meaning of the labels.
     source : str
-        Where the labels come from.
+        Origin of the labels.
     licence : str
-        Under which terms.
+        Licence of the labels.
     """
 
     name: str
@@ -60,7 +60,12 @@ class PredictionSet:
 
 
 def names() -> tuple[str, ...]:
-    """Names of the shipped sets.
+    """Return the names of the shipped sets.
+
+    Returns
+    -------
+    tuple of str
+        In alphabetical order.
 
     Examples
     --------
@@ -71,23 +76,23 @@ def names() -> tuple[str, ...]:
 
 
 def path(name: str) -> Path:
-    """Path of the Parquet file of a set, for the command line and for other programs.
+    """Return the path of the Parquet file of a set, for the command line and other programs.
 
     Parameters
     ----------
     name : {"breast_cancer", "digits", "wine"}
-        The set.
+        Name of the set.
 
     Returns
     -------
     Path
-        A file with the column ``label`` and, for each model, one column (binary) or one a class, as in
-        ``naive_bayes_0`` ... ``naive_bayes_9``.
+        A file with the column ``label`` and, for each classifier, one column (two classes) or one column per class,
+        such as ``naive_bayes_0`` ... ``naive_bayes_9``.
 
     Raises
     ------
     ValueError
-        If there is no such set.
+        If the name is unknown.
 
     Examples
     --------
@@ -101,9 +106,9 @@ def path(name: str) -> Path:
 
 
 def load_digits() -> PredictionSet:
-    """Handwritten digits: 1797 images of 8 by 8 pixels, 10 classes.
+    """Load predictions of handwritten digits: 1797 images of 8 by 8 pixels, 10 classes.
 
-    Naive Bayes is over-confident here, the random forest under-confident.
+    Naive Bayes is over-confident on these data, and the random forest is under-confident.
 
     Returns
     -------
@@ -125,12 +130,12 @@ def load_digits() -> PredictionSet:
 
 
 def load_breast_cancer() -> PredictionSet:
-    """Breast cancer: 569 tumours, benign (1) or malignant (0).
+    """Load predictions of breast cancer: 569 tumours, benign (1) or malignant (0).
 
     Returns
     -------
     PredictionSet
-        Probabilities that a tumour is benign, shape (569,).
+        Probabilities that the tumour is benign, shape (569,).
 
     Examples
     --------
@@ -147,7 +152,9 @@ def load_breast_cancer() -> PredictionSet:
 
 
 def load_wine() -> PredictionSet:
-    """Wine: 178 wines of three growers. So few rows that every interval is wide.
+    """Load predictions of the growers of wines: 178 wines, 3 classes.
+
+    With so few rows, all intervals are wide.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Teaching generators: confidences from a population, outcomes from a true calibration curve, and the true ECE."""
+"""Simulated rows: confidences from a population, outcomes from a true calibration curve, and their true ECE."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,22 +11,22 @@ from bayescal import _checks
 
 Floats = NDArray[np.float64]
 
-#: Confidences are kept this far from 0 and 1, for the logit only.
+#: For logits only, confidences are clipped to this distance from 0 and 1.
 LOGIT_MARGIN = 1e-9
 
 
 @dataclass(frozen=True)
 class BetaPopulation:
-    r"""Confidences :math:`c = l + (1 - l) B` with :math:`B \sim \mathrm{Beta}(a, b)`.
+    r"""Population of confidences :math:`c = l + (1 - l) B` with :math:`B \sim \mathrm{Beta}(a, b)`.
 
     Parameters
     ----------
     a, b : float
-        Shape parameters, > 0. Large `a` and small `b`: most confidences near 1.
+        Shape parameters, > 0. With large `a` and small `b`, most confidences are near 1.
     low : float, default 0.0
-        Lower end l of the range, in [0, 1); the upper end is 1.
+        Lower bound l of the confidences, in [0, 1); the upper bound is 1.
     name : str, optional
-        What to call it in tables.
+        Name for tables.
 
     Examples
     --------
@@ -50,17 +50,17 @@ class BetaPopulation:
         return self.name or f"{self.low:g} + {1 - self.low:g} Beta({self.a:g}, {self.b:g})"
 
     def sample(self, n_rows: int, *, rng: Any = None) -> Floats:
-        """Draw `n_rows` confidences; `rng` as for `numpy.random.default_rng`."""
+        """Draw `n_rows` confidences; `rng` is a seed or generator, as for `numpy.random.default_rng`."""
         return self.low + (1 - self.low) * _checks.generator(rng).beta(self.a, self.b, n_rows)
 
     def cdf(self, confidence: ArrayLike) -> Floats:
-        """Share of the population at or below a confidence."""
+        """Return the share of the population at or below each confidence."""
         from scipy.special import betainc
 
         return betainc(self.a, self.b, np.clip((np.asarray(confidence) - self.low) / (1 - self.low), 0, 1))
 
     def quantile(self, share: ArrayLike) -> Floats:
-        """Confidence below which a share of the population lies."""
+        """Return the confidence below which each share of the population lies."""
         from scipy.special import betaincinv
 
         return self.low + (1 - self.low) * betaincinv(self.a, self.b, share)
@@ -70,18 +70,18 @@ class BetaPopulation:
 class Curve:
     """A true calibration curve: the probability of outcome 1 at each confidence.
 
-    Made by `true_curve`.
+    Make it with `true_curve`.
 
     Parameters
     ----------
     name : str
-        Its family.
+        Name of the family of curves.
     strength : float or None
-        How far from calibrated, in the family's unit; None where there is nothing to choose.
+        Parameter of the family, see `true_curve`; None if it has none.
     function : callable
-        Takes confidences, returns probabilities, arrays of the same shape.
+        Takes an array of confidences and returns probabilities of the same shape.
     breaks : tuple of float, default ()
-        Confidences at which the function jumps or bends; quadrature stops there and starts anew.
+        Confidences at which the function is not smooth; quadrature panels end there.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Curve:
         return self.name if self.strength is None else f"{self.name} {self.strength:g}"
 
     def __call__(self, confidence: ArrayLike) -> Floats:
-        """Probability of outcome 1 at each confidence."""
+        """Return the probability of outcome 1 at each confidence."""
         confidence = np.asarray(confidence, dtype=np.float64)
         return _unit_interval("curve", self.function(confidence), confidence.shape)
 
@@ -144,13 +144,13 @@ def _expit(x: Floats) -> Floats:
     return expit(x)
 
 
-#: Populations by name: the top label of an accurate network, a uniform one, a rare event.
+#: Populations by name: top labels of an accurate network, uniform confidences, probabilities of a rare event.
 POPULATIONS = {
     "top": BetaPopulation(2.0, 0.6, low=0.5, name="top"),
     "flat": BetaPopulation(1.0, 1.0, name="flat"),
     "rare": BetaPopulation(0.5, 4.0, name="rare"),
 }
-#: Families of curves by name, with the strength that each takes unless another is given.
+#: Families of curves by name, with the default of their strength.
 CURVES: dict[str, tuple[Callable[..., Curve], float | None]] = {
     "calibrated": (_calibrated, None),
     "temperature": (_temperature, 1.5),
@@ -162,16 +162,16 @@ CURVES: dict[str, tuple[Callable[..., Curve], float | None]] = {
 
 @dataclass(frozen=True, eq=False)
 class Simulated:
-    """Rows whose truth is known.
+    """Simulated rows with a known calibration curve.
 
     Parameters
     ----------
     confidence : ndarray, shape (n_rows,)
         Stated probabilities of outcome 1, in [0, 1].
     outcome : ndarray of int64, shape (n_rows,)
-        What happened, 0 or 1.
+        Outcomes, 0 or 1.
     population : BetaPopulation or callable
-        Where the confidences came from.
+        The population of the confidences.
     curve : Curve
         The true probability of outcome 1 at each confidence.
     """
@@ -188,7 +188,7 @@ class Simulated:
         return f"Simulated({len(self)} rows, population {_name(self.population)}, curve {self.curve})"
 
     def true_ece(self, bins: Any = 15, *, rows: int = 3_000_000, rng: Any = 0) -> float:
-        """The population's binned ECE, which an interval should contain; see `true_ece`."""
+        """Return the binned ECE of the population, which intervals should contain; see `true_ece`."""
         return true_ece(self.population, self.curve, bins=bins, rows=rows, rng=rng)
 
 
@@ -207,19 +207,20 @@ def simulate(
     n_rows : int
         Number of rows.
     population : {"top", "flat", "rare"}, BetaPopulation or callable, default "top"
-        Where confidences come from: 0.5 + 0.5 Beta(2, 0.6), like the top label of an accurate network; uniform;
-        Beta(0.5, 4), like a rare event. A callable takes ``(rng, n_rows)`` and returns `n_rows` confidences.
+        Distribution of the confidences: ``top`` is 0.5 + 0.5 Beta(2, 0.6), like top labels of an accurate network;
+        ``flat`` is uniform on [0, 1]; ``rare`` is Beta(0.5, 4), like probabilities of a rare event. A callable takes
+        ``(rng, n_rows)`` and returns `n_rows` confidences.
     curve : {"calibrated", "temperature", "shift", "wave", "one bad bin"}, Curve or callable, default "calibrated"
-        The true probability of outcome 1 at confidence c; a callable takes and returns an array. See `true_curve`.
+        The true probability of outcome 1 at each confidence, see `true_curve`. A callable takes and returns an array.
     strength : float, optional
-        Parameter of a curve given by name; by default that of `true_curve`.
+        Parameter of a curve given by name; see `true_curve` for the defaults.
     rng : None, int, SeedSequence or Generator
-        Randomness, as for `numpy.random.default_rng`.
+        Seed or generator, as for `numpy.random.default_rng`.
 
     Returns
     -------
     Simulated
-        Rows, and their truth: ``.confidence``, ``.outcome``, ``.true_ece(bins=15)``.
+        The rows as ``.confidence`` and ``.outcome``, and the true value as ``.true_ece(bins=15)``.
 
     Raises
     ------
@@ -228,11 +229,12 @@ def simulate(
 
     See Also
     --------
-    true_ece : The truth without rows.
+    true_ece : The true ECE without rows.
 
     Notes
     -----
-    Confidences are drawn first, then one uniform number a row: :math:`z_i = 1` where :math:`u_i < \mathrm{curve}(c_i)`.
+    Confidences :math:`c_i` are drawn first, then one uniform number :math:`u_i` per row; the outcome is 1 if
+    :math:`u_i < \mathrm{curve}(c_i)`.
 
     Examples
     --------
@@ -244,11 +246,11 @@ def simulate(
     (0.0498, 0.0...)
     """
     n_rows = _checks.whole_number("n_rows", n_rows)
-    population, made = _population(population), true_curve(curve, strength)
+    population, curve = _population(population), true_curve(curve, strength)
     rng = _checks.generator(rng)
     confidence = _sample(population, n_rows, rng)
-    outcome = (rng.random(n_rows) < made(confidence)).astype(np.int64)
-    return Simulated(confidence, outcome, population, made)
+    outcome = (rng.random(n_rows) < curve(confidence)).astype(np.int64)
+    return Simulated(confidence, outcome, population, curve)
 
 
 def true_curve(curve: Any = "calibrated", strength: float | None = None) -> Curve:
@@ -257,25 +259,30 @@ def true_curve(curve: Any = "calibrated", strength: float | None = None) -> Curv
     Parameters
     ----------
     curve : {"calibrated", "temperature", "shift", "wave", "one bad bin"}, Curve or callable, default "calibrated"
-        With strength s, the probability of outcome 1 at confidence c:
+        The probability of outcome 1 at confidence c, with strength s:
 
         - ``calibrated``: c;
-        - ``temperature``: expit(logit(c) / s), over-confident where s > 1 (default 1.5);
-        - ``shift``: expit(logit(c) + s), so that c is too low where s > 0 (default 0.3);
+        - ``temperature``: expit(logit(c) / s), over-confident if s > 1 (default 1.5) [1]_;
+        - ``shift``: expit(logit(c) + s), so that confidences are too low if s > 0 (default 0.3);
         - ``wave``: c + s sin(8 pi c), clipped to [0, 1] (default 0.05);
-        - ``one bad bin``: c - s for c strictly between 0.8 and 0.87, clipped to [0, 1], else c (default 0.3).
+        - ``one bad bin``: c - s if 0.8 < c < 0.87, clipped to [0, 1], otherwise c (default 0.3).
     strength : float, optional
-        s; only with a name.
+        The strength s of a curve given by name.
 
     Returns
     -------
     Curve
-        Callable.
+        The curve, a callable.
 
     Raises
     ------
     ValueError, TypeError
-        For an unknown name, or a strength where none is taken or that is not finite.
+        If the name is unknown, or the strength is not finite or not a parameter of the curve.
+
+    References
+    ----------
+    .. [1] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger (2017), "On calibration of modern neural networks",
+       Proceedings of the 34th International Conference on Machine Learning, PMLR 70 (temperature scaling).
 
     Examples
     --------
@@ -307,30 +314,35 @@ def true_ece(
     population, curve, strength
         As for `simulate`.
     bins : int, array-like or Bins, default 15
-        A number of equal-width bins, or edges that increase from 0 to 1; ``counts.bins`` of anything counted.
+        Number of equal-width bins, edges that increase from 0 to 1, or the ``bins`` of counts.
     rows : int, default 3_000_000
-        Only for a population given as a callable, whose distribution is not known: size of the sample that stands
-        for it. The standard error is at most :math:`\mathrm{max\,gap} / \sqrt{\mathrm{rows}}`: below 0.0002 for gaps
-        up to 0.3.
+        Sample size for a population given as a callable, which is replaced by a sample. The standard error is at most
+        :math:`\mathrm{max\,gap} / \sqrt{\mathrm{rows}}`, below 0.0002 for gaps up to 0.3.
     rng : None, int, SeedSequence or Generator, default 0
-        Randomness of that sample; fixed by default, so that the truth is one number.
+        Seed or generator of that sample; fixed by default, so that repeated calls return the same number.
 
     Returns
     -------
     float
-        In [0, 1]. It depends on the bins: gaps of opposite sign within a bin cancel.
+        In [0, 1]. It depends on the bins: gaps of opposite sign within a bin cancel, so that it is at most the error
+        without bins [1]_.
 
     Raises
     ------
     ValueError, TypeError
-        As for `simulate`, or if `bins` is neither a number nor edges from 0 to 1.
+        As for `simulate`; also if `bins` are neither a number nor edges from 0 to 1.
 
     Notes
     -----
-    For a `BetaPopulation` the integral over each bin is taken in the population's own quantiles, where the density is
-    1, by Gauss-Legendre quadrature of order 16 on 32 panels between any two edges of the bins or breaks of the curve:
-    to about eight digits for the named curves. A callable curve that jumps is integrated across its jumps, to about
-    the mass of a panel times the jump; as ``Curve(name, None, function, breaks=...)`` it is integrated between them.
+    For a `BetaPopulation`, the integral over each bin is computed in quantiles of the population, where the density is
+    1. Gauss-Legendre rules of order 16 on 32 panels between neighbouring edges or breaks give about eight digits for
+    the named curves. If a callable curve jumps, the error is about the mass of a panel times the jump; to avoid it,
+    pass ``Curve(name, None, function, breaks=...)`` with the positions of the jumps.
+
+    References
+    ----------
+    .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
+       Processing Systems 32.
 
     Examples
     --------
@@ -341,14 +353,14 @@ def true_ece(
     >>> true_ece("flat", lambda p: p**2, bins=[0, 1])  # 1/2 - 1/3
     0.1667
     """
-    population, made = _population(population), true_curve(curve, strength)
+    population, curve = _population(population), true_curve(curve, strength)
     edges = _edges(bins)
     if isinstance(population, BetaPopulation):
-        return _ece_by_quadrature(population, made, edges)
+        return _ece_by_quadrature(population, curve, edges)
     c = _sample(population, _checks.whole_number("rows", rows), _checks.generator(rng))
     last = len(edges) - 2
     index = np.minimum(np.searchsorted(edges, c, side="right") - 1, last)
-    return float(np.abs(np.bincount(index, made(c) - c, last + 1)).sum() / len(c))
+    return float(np.abs(np.bincount(index, curve(c) - c, last + 1)).sum() / len(c))
 
 
 def _ece_by_quadrature(population: BetaPopulation, curve: Curve, edges: Floats, panels: int = 32) -> float:
@@ -393,7 +405,7 @@ def _unit_interval(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def _edges(bins: Any) -> Floats:
-    """Edges of a number of equal-width bins, of `Bins`, or as given."""
+    """Return the edges of a number of equal-width bins, of `Bins`, or of an array."""
     edges = np.asarray(getattr(bins, "edges", bins))
     if edges.ndim == 0:
         n_bins = _checks.whole_number("bins", bins)
@@ -413,7 +425,7 @@ def _finite_number(strength: Any) -> float:
 
 def _no_strength(strength: Any, where: str) -> None:
     if strength is not None:
-        raise ValueError(f"`strength` belongs to a named curve; {where} takes none, and {strength!r} was given.")
+        raise ValueError(f"`strength` is a parameter of a named curve; {where} takes none, not {strength!r}.")
 
 
 def _name(population: Any) -> str:

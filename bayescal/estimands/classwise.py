@@ -1,4 +1,4 @@
-"""Means over classes of one binary error each."""
+"""Means over classes of the calibration errors of single classes."""
 
 from typing import Any
 
@@ -8,15 +8,15 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal import _checks
 from bayescal.draws import Draws
 
-#: Largest share of draws in which all classes are exactly calibrated at once.
+#: Largest share of draws in which all classes are exactly calibrated.
 MOST_EXACT = 0.05
 
 
 def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None) -> NDArray[np.bool_]:
-    r"""Choose the draws in which all classes are exactly calibrated at once.
+    r"""Choose the draws in which all classes are exactly calibrated.
 
-    The mean over classes is 0 only if all classes are exact in the same draw, which has negligible probability if
-    many classes are drawn independently. Without such draws, no interval of the mean would contain 0.
+    The mean over classes is 0 only if all classes are exact in the same draw. If many classes are drawn independently,
+    this has negligible probability, and no interval of the mean would contain 0.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None
     n_draws : int
         Number of draws.
     rng : None, int, SeedSequence or Generator
-        Randomness.
+        Seed or generator, as for `numpy.random.default_rng`.
 
     Returns
     -------
@@ -34,8 +34,9 @@ def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None
 
     Notes
     -----
-    The limit of 5 % is fixed. The product of the Bayes factors itself would drown all other draws, also where classes
-    are slightly over-confident; with the limit the interval can begin at 0 and its upper end hardly moves.
+    The limit of 5 % is fixed. Without it, the product of many Bayes factors could leave hardly any other draws, even
+    if all classes are slightly over-confident. With it, the lower bound of an interval can be 0, and the upper bound
+    hardly changes.
 
     Examples
     --------
@@ -49,40 +50,57 @@ def jointly_exact(log_bayes_factors: ArrayLike, n_draws: int, *, rng: Any = None
 
 
 def classwise_mean(by_class: Draws) -> Draws:
-    """Draw the unweighted mean over classes (classwise ECE).
+    """Draw the unweighted mean of the ECEs of all classes (classwise ECE).
+
+    Nixon et al. [1]_ call it the static calibration error.
 
     Parameters
     ----------
     by_class : Draws
-        Shape (n_draws, n_classes).
+        Joint draws of the ECEs, shape (n_draws, n_classes).
 
     Returns
     -------
     Draws
-        Shape (n_draws,).
+        In [0, 1], shape (n_draws,).
+
+    References
+    ----------
+    .. [1] J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel and D. Tran (2019), "Measuring calibration in deep learning",
+       CVPR Workshops.
+
+    Examples
+    --------
+    >>> classwise_mean(Draws(np.array([[0.1, 0.3], [0.2, 0.2]]))).values
+    array([0.2, 0.2])
     """
     return Draws(by_class.values.mean(axis=1), "classwise_ece")
 
 
 def marginal_mean(by_class: Draws, frequency: ArrayLike) -> Draws:
-    """Draw the mean over classes weighted by class frequency (marginal error).
+    """Draw the mean of the ECEs of all classes, weighted by class frequency (marginal error).
 
     Parameters
     ----------
     by_class : Draws
-        Shape (n_draws, n_classes).
+        Joint draws of the ECEs, shape (n_draws, n_classes).
     frequency : array-like, shape (n_classes,)
         Share of each class, >= 0; sums to 1.
 
     Returns
     -------
     Draws
-        Shape (n_draws,).
+        In [0, 1], shape (n_draws,).
 
     Raises
     ------
     ValueError
         If `frequency` does not sum to 1 or has another length.
+
+    Examples
+    --------
+    >>> marginal_mean(Draws(np.array([[0.1, 0.3], [0.2, 0.2]])), [0.75, 0.25]).values
+    array([0.15, 0.2 ])
     """
     share = np.asarray(frequency, dtype=np.float64)
     _checks.same_length(("frequency", "by_class"), (len(share), by_class.values.shape[1]))

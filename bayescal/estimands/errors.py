@@ -1,4 +1,4 @@
-"""Calibration errors: each a function of one draw of (mass, accuracy, confidence), so joint statements are possible."""
+"""Calibration errors: functions of each draw of the bins, so that all errors of an evaluation are drawn jointly."""
 
 import numpy as np
 
@@ -11,10 +11,13 @@ from bayescal.estimands.estimand import estimand
     "ECE",
     title="Expected Calibration Error",
     of_calibration=True,
-    reference="Naeini, Cooper and Hauskrecht (2015), AAAI, section 4",
+    reference="Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), ICML, equation 3",
 )
 def ece(bins: BinDraws) -> Draws:
     r"""Draw the Expected Calibration Error, :math:`\sum_b m_b |\theta_b - \mu_b|`.
+
+    It is the mean absolute gap between accuracies :math:`\theta` and mean confidences :math:`\mu`, weighted by the
+    masses m of the bins [1]_ [2]_.
 
     Parameters
     ----------
@@ -24,11 +27,14 @@ def ece(bins: BinDraws) -> Draws:
     Returns
     -------
     Draws
-        In [0, 1]; 0 is calibrated.
+        In [0, 1]; 0 if every bin is calibrated on average.
 
     References
     ----------
-    Naeini, Cooper and Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian binning, AAAI.
+    .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
+       binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
+    .. [2] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger (2017), "On calibration of modern neural networks",
+       Proceedings of the 34th International Conference on Machine Learning, PMLR 70, equation 3.
 
     Examples
     --------
@@ -40,28 +46,36 @@ def ece(bins: BinDraws) -> Draws:
     >>> ece(bins).values
     array([0.25])
     """
+    # Guo et al. (2017), equation 3, for each draw
     return Draws(_weighted(bins, np.abs(_checked(bins).gap)), "ece")
 
 
 def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
     r"""Draw the l_p calibration error, :math:`(\sum_b m_b |\theta_b - \mu_b|^p)^{1/p}`.
 
+    Kumar et al. [1]_ use l_2 and l_p errors of the population.
+
     Parameters
     ----------
     bins : BinDraws
         Draws of the bins.
     p : float, default 2
-        The order, at least 1; 1 gives the ECE. ``numpy.inf`` is not the limit here but `max_error`.
+        The order, finite and at least 1; 1 gives the ECE. For the limit of large p, use `max_error`.
 
     Returns
     -------
     Draws
-        In [0, 1], never below the ECE.
+        In [0, 1], at least the ECE; it does not decrease if p increases.
 
     Raises
     ------
     ValueError
         If `p` is below 1 or infinite.
+
+    References
+    ----------
+    .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
+       Processing Systems 32.
 
     Examples
     --------
@@ -75,17 +89,19 @@ def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
     """
     order = float(_checks.positive("p", p))
     if order < 1:
-        raise ValueError(f"`p` must be >= 1, not {p}; below 1 it is no norm.")
+        raise ValueError(f"`p` must be >= 1, not {p}; below 1, the error is not a norm.")
     gap = np.abs(_checked(bins).gap)
-    # relative to the draw's largest gap, so that high powers do not underflow
+    # divide by the largest gap of the draw, so that high powers do not underflow
     largest = gap.max(axis=1)
     scaled = gap / np.where(largest > 0, largest, 1.0)[:, None]
     return Draws(largest * _weighted(bins, scaled**order) ** (1 / order), f"l{p:g}_error")
 
 
-@estimand("l_2 error", of_calibration=True, reference="Kumar, Liang and Ma (2019), NeurIPS, definition 2.2")
+@estimand("l_2 error", of_calibration=True, reference="Kumar, Liang and Ma (2019), NeurIPS, section 2")
 def l2_error(bins: BinDraws) -> Draws:
-    """Draw the l_2 (root mean square) calibration error: `lp_error` of order 2.
+    r"""Draw the l_2 (root mean square) calibration error, :math:`(\sum_b m_b (\theta_b - \mu_b)^2)^{1/2}`.
+
+    It is `lp_error` of order 2 [1]_, and gives large gaps more weight than the ECE.
 
     Parameters
     ----------
@@ -95,7 +111,12 @@ def l2_error(bins: BinDraws) -> Draws:
     Returns
     -------
     Draws
-        In [0, 1], never below the ECE.
+        In [0, 1], at least the ECE.
+
+    References
+    ----------
+    .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
+       Processing Systems 32.
 
     Examples
     --------
@@ -110,9 +131,11 @@ def l2_error(bins: BinDraws) -> Draws:
     return Draws(lp_error(bins, 2).values, "l2_error")
 
 
-@estimand("largest error", of_calibration=True, reference="Naeini, Cooper and Hauskrecht (2015), AAAI, section 4")
+@estimand("largest error", of_calibration=True, reference="Naeini, Cooper and Hauskrecht (2015), AAAI")
 def max_error(bins: BinDraws) -> Draws:
-    """Draw the maximum calibration error: the largest absolute gap among occupied bins, however few their rows.
+    r"""Draw the maximum calibration error, :math:`\max_b |\theta_b - \mu_b|` over bins with rows.
+
+    All bins with rows count equally [1]_, so the error is often determined by bins with few rows.
 
     Parameters
     ----------
@@ -122,7 +145,12 @@ def max_error(bins: BinDraws) -> Draws:
     Returns
     -------
     Draws
-        In [0, 1], never below the l_p errors restricted to occupied bins.
+        In [0, 1], at least every l_p error over the same bins.
+
+    References
+    ----------
+    .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
+       binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
 
     Examples
     --------
@@ -138,9 +166,11 @@ def max_error(bins: BinDraws) -> Draws:
     return Draws(gap[:, bins.occupied].max(axis=1), "max_error")
 
 
-@estimand("signed error", better="nearest zero", bounds=(-1.0, 1.0))
+@estimand("signed error", better="nearest zero", bounds=(-1.0, 1.0), reference="Van Calster et al. (2019), BMC Med.")
 def signed_error(bins: BinDraws) -> Draws:
-    r"""Draw the signed error, :math:`\sum_b m_b (\theta_b - \mu_b)`: calibration in the large.
+    r"""Draw the signed error, :math:`\sum_b m_b (\theta_b - \mu_b)`: mean outcome minus mean confidence.
+
+    It measures calibration in the large [1]_. It is 0 if gaps of opposite sign cancel.
 
     Parameters
     ----------
@@ -150,8 +180,13 @@ def signed_error(bins: BinDraws) -> Draws:
     Returns
     -------
     Draws
-        In [-1, 1]; negative means that confidences are too high on average. It equals `underconfidence` -
+        In [-1, 1]; negative if confidences are too high on average. It equals `underconfidence` minus
         `overconfidence`.
+
+    References
+    ----------
+    .. [1] B. Van Calster, D. J. McLernon, M. van Smeden, L. Wynants and E. W. Steyerberg (2019), "Calibration: the
+       Achilles heel of predictive analytics", BMC Medicine 17, 230.
 
     Examples
     --------
@@ -168,10 +203,10 @@ def signed_error(bins: BinDraws) -> Draws:
 
 @estimand("over-confidence", stated="stated too high")
 def overconfidence(bins: BinDraws) -> Draws:
-    """Draw the part of the ECE from bins whose confidence exceeds their accuracy; the rest is `underconfidence`.
+    r"""Draw the part of the ECE from bins with too high confidence, :math:`\sum_b m_b \max(\mu_b - \theta_b, 0)`.
 
-    For probabilities of an event, read it as "stated too high": an under-confident classifier, which states small
-    probabilities too high and large ones too low, has both parts.
+    For probabilities of an event, read it as "stated too high". An under-confident classifier states small
+    probabilities too high and large ones too low, so it has both parts.
 
     Parameters
     ----------
@@ -181,7 +216,7 @@ def overconfidence(bins: BinDraws) -> Draws:
     Returns
     -------
     Draws
-        In [0, 1]; with `underconfidence` it adds up to the ECE.
+        In [0, 1]; its sum with `underconfidence` is the ECE.
 
     Examples
     --------
@@ -198,7 +233,7 @@ def overconfidence(bins: BinDraws) -> Draws:
 
 @estimand("under-confidence", stated="stated too low")
 def underconfidence(bins: BinDraws) -> Draws:
-    """Draw the part of the ECE from bins whose accuracy exceeds their confidence; the rest is `overconfidence`.
+    r"""Draw the part of the ECE from bins with too low confidence, :math:`\sum_b m_b \max(\theta_b - \mu_b, 0)`.
 
     For probabilities of an event, read it as "stated too low".
 
@@ -210,7 +245,7 @@ def underconfidence(bins: BinDraws) -> Draws:
     Returns
     -------
     Draws
-        In [0, 1]; with `overconfidence` it adds up to the ECE.
+        In [0, 1]; its sum with `overconfidence` is the ECE.
 
     Examples
     --------
@@ -229,7 +264,7 @@ def _checked(bins: BinDraws) -> BinDraws:
     if not isinstance(bins, BinDraws):
         raise TypeError(
             f"`bins` must be BinDraws, not {type(bins).__name__}; an evaluation has them as `evaluation.bins`, "
-            "and its own quantities as `evaluation.ece` and the like."
+            "and its estimands as attributes such as `evaluation.ece`."
         )
     return bins
 

@@ -18,9 +18,9 @@ from bayescal.stats.contract import Counts
 Floats = NDArray[np.float64]
 Better = Literal["smaller", "larger", "nearest zero"]
 
-#: What an estimand may need beside draws of the bins: "losses" are the sums of losses in the counts.
+#: What an estimand may need besides draws of the bins: "losses" are the sums of losses in the counts.
 NEEDS = ("losses",)
-#: Names that mean something else: attributes of `Evaluation`, entries of its data tree, dimensions and table columns.
+#: Names in use for attributes of `Evaluation`, entries of its data tree, dimensions and table columns.
 RESERVED = frozenset(
     {
         "accuracy",
@@ -64,51 +64,52 @@ RESERVED = frozenset(
         "window",
     }
 )
-#: Targets that ask for the probability of an event, not for the confidence in a prediction.
+#: Targets whose confidence is the probability of an event, not the confidence in a prediction.
 EVENTS = ("event", "classwise")
 
 
 @dataclass(frozen=True)
 class Estimand:
-    """A quantity of one evaluation: how to draw it, its words, and which values are better.
+    """A quantity of one evaluation: the function that draws it, its names, and which of its values are better.
 
     Parameters
     ----------
     name : str
-        Identifier: attribute of `Evaluation`, value of ``estimand=``, column of tables.
+        Identifier: the attribute of `Evaluation`, the value of ``estimand=`` and the column of tables.
     function : callable
         Takes `BinDraws` and returns `Draws` or an array of shape (n_draws,), or (n_draws, n_points) for a curve.
         If `needs` is not empty, it also takes the counts and ``rng=``.
     symbol : str
-        Words that follow "the" in a sentence, as in ``"ECE"``.
+        Words that follow "the" in a sentence, such as ``"ECE"``.
     title : str, optional
-        Name in full, as in ``"Expected Calibration Error"``; the symbol by default.
+        Full name, such as ``"Expected Calibration Error"``; by default the symbol.
     better : {"smaller", "larger", "nearest zero"} or None
-        Which of two values is better. Comparisons refuse to rank classifiers if it is None.
+        Which of two values is better. If it is None, comparisons raise an error instead of ranking classifiers.
     bounds : (float, float)
         Smallest and largest possible value.
     of_calibration : bool, default False
-        Whether the better value is the better calibrated one, which sentences then say.
+        Whether a better value means better calibration, so that sentences may say "better calibrated".
     stated : str, optional
-        For a one-sided error: words for the gap if the target is an event, as in ``"stated too high"``.
+        For a one-sided error: words for the gap if the target is an event, such as ``"stated too high"``.
     coordinate : (str, tuple of float), optional
         For a curve: the name and the values of its coordinate.
     needs : frozenset of str
-        What the function needs beside the bins: ``"losses"``.
+        What the function needs besides the bins: ``"losses"`` or nothing.
     reported : bool, default True
-        Whether the table of every evaluation shows it.
+        Whether the table of every evaluation includes it.
     plug_in : callable, optional
         Takes the counts and returns the observed value; by default the function of the observed bins.
     joint : callable, optional
-        Draws the values of several classifiers on the same rows together: takes their counts, the paired counts and
-        the number of draws, and ``rng=``. Returns an array of shape (n_draws, n_classifiers), or None.
+        Draws the values of several classifiers on the same rows jointly. It takes their counts, the paired counts, the
+        number of draws and ``rng=``, and returns an array of shape (n_draws, n_classifiers), or None if the rows are
+        too few.
     reference : str, default ""
         Paper and equation.
 
     Raises
     ------
     ValueError
-        If `better`, `bounds` or `needs` has another value.
+        If `better`, `bounds` or `needs` are invalid.
     TypeError
         If the function cannot be called, or `needs` is a string.
 
@@ -161,7 +162,7 @@ class Estimand:
         counts : BinnedCounts
             The counts behind them.
         rng : None, int, SeedSequence or Generator
-            Randomness, for estimands whose `needs` are not empty.
+            Seed or generator; used only if `needs` is not empty.
 
         Returns
         -------
@@ -188,12 +189,12 @@ class Estimand:
         return drawn if isinstance(drawn, Draws) else Draws(values.astype(np.float64), self.name)
 
     def badness(self, values: Floats) -> Floats:
-        """Map values to numbers of which the smallest is the best.
+        """Transform values so that smaller is better.
 
         Parameters
         ----------
         values : ndarray
-            Draws.
+            Values of the estimand.
 
         Returns
         -------
@@ -204,7 +205,7 @@ class Estimand:
         Raises
         ------
         ValueError
-            If no value is better than another.
+            If `better` is None.
         """
         if self.better is None:
             raise ValueError(
@@ -214,10 +215,10 @@ class Estimand:
         return np.abs(values) if self.better == "nearest zero" else -values if self.better == "larger" else values
 
     def words(self, target: str) -> str:
-        """Words that follow "the" in a sentence about rows of this target.
+        """Return the words that follow "the" in a sentence about rows of this target.
 
-        Confidence in a prediction can be called over- or under-confident. For the probability of an event these words
-        mislead: an under-confident classifier states small probabilities too high and large ones too low.
+        "Over-confidence" describes the confidence in a prediction. For probabilities of an event the word misleads: an
+        under-confident classifier states small probabilities too high and large ones too low.
 
         Examples
         --------
@@ -228,11 +229,11 @@ class Estimand:
         return f"error of probabilities {one_sided}" if one_sided else self.symbol
 
     def _one_sided(self, target: str) -> str:
-        """Words for the gap of a one-sided error of an event; empty for other estimands and targets."""
+        """Return words for the gap of a one-sided error of an event; empty for other estimands and targets."""
         return self.stated if target in EVENTS else ""
 
     def row_label(self, target: str) -> str:
-        """Label of the row of a printed table: the name, or the words of a one-sided error of an event.
+        """Return the label of the row of a printed table: the name, or the words of a one-sided error of an event.
 
         Examples
         --------
@@ -242,7 +243,7 @@ class Estimand:
         return self._one_sided(target) or self.name
 
     def column_label(self, target: str) -> str:
-        """Label of the column of a printed table: the symbol, or the words of a one-sided error of an event.
+        """Return the label of the column of a printed table: the symbol, or the words of a one-sided error of an event.
 
         Examples
         --------
@@ -252,7 +253,7 @@ class Estimand:
         return self._one_sided(target) or self.symbol
 
     def axis_label(self, target: str) -> str:
-        """Label of an axis: name and symbol, or the words.
+        """Return the label of an axis: title and symbol, or the words of the estimand.
 
         Examples
         --------
@@ -267,7 +268,7 @@ class Estimand:
         return {"nearest zero": "nearer to 0", None: ""}.get(self.better, str(self.better))
 
     def best(self, target: str) -> str:
-        """Words for the best value of rows of this target.
+        """Return words for the best value, for rows of this target.
 
         Examples
         --------
@@ -280,7 +281,7 @@ class Estimand:
         )
 
     def available(self, counts: Counts) -> bool:
-        """Whether the counts hold what the estimand needs."""
+        """Return whether the counts have what the estimand needs."""
         return "losses" not in self.needs or counts.losses is not None
 
 
@@ -288,7 +289,7 @@ _REGISTRY: dict[str, Estimand] = {}
 
 
 def register_estimand(estimand: Estimand) -> Estimand:
-    """Add an estimand to those that evaluations report and compare.
+    """Register an estimand, so that evaluations, tables, comparisons and plots include it.
 
     Parameters
     ----------
@@ -303,12 +304,12 @@ def register_estimand(estimand: Estimand) -> Estimand:
     Raises
     ------
     ValueError
-        If the name is no identifier or reserved, or stands for a function of another module or qualified name; if
-        the name of the coordinate is taken.
+        If the name is not an identifier, is reserved, or belongs to another function (of another module or qualified
+        name); if the name of the coordinate is in use.
 
     Examples
     --------
-    To register the same record again changes nothing.
+    Registering the same record again changes nothing.
 
     >>> register_estimand(registered()["ece"]).symbol
     'ECE'
@@ -334,12 +335,12 @@ def _add(estimand: Estimand) -> Estimand:
 
 
 def _origin(estimand: Estimand) -> tuple[Any, Any]:
-    """Module and qualified name of the function, which do not change when a notebook cell runs again."""
+    """Return module and qualified name of the function, which do not change if a notebook cell runs again."""
     return getattr(estimand.function, "__module__", None), getattr(estimand.function, "__qualname__", None)
 
 
 def _require_own_coordinate(estimand: Estimand) -> None:
-    """Refuse a coordinate whose name is taken: by a dimension of the bins, or by another curve with other values."""
+    """Raise if the name of the coordinate is in use: by a reserved name, or by another curve with other values."""
     assert estimand.coordinate is not None
     name, values = estimand.coordinate
     others = [each.coordinate for each in _REGISTRY.values() if each.coordinate and each.name != estimand.name]
@@ -365,7 +366,7 @@ def estimand[F: Callable[..., Any]](symbol: str, **fields: Any) -> Callable[[F],
 
     def decorate(function: F) -> F:
         record = Estimand(function.__name__, function, symbol, **fields)
-        # a file of this package is imported by `_load_package`, which other registrations call first
+        # files of this folder are imported by `_load_package`, which `register_estimand` calls first
         _add(record) if function.__module__.startswith("bayescal.estimands.") else register_estimand(record)
         return function
 
@@ -373,12 +374,17 @@ def estimand[F: Callable[..., Any]](symbol: str, **fields: Any) -> Callable[[F],
 
 
 def registered() -> dict[str, Estimand]:
-    """Return all estimands by name, those of this package first.
+    """Return all registered estimands by name, those of this package first.
 
     Returns
     -------
     dict of str to Estimand
-        A copy.
+        A new dictionary; changing it does not change the registry.
+
+    Examples
+    --------
+    >>> registered()["ece"].bounds
+    (0.0, 1.0)
     """
     _load_package()
     return dict(_REGISTRY)
@@ -386,7 +392,7 @@ def registered() -> dict[str, Estimand]:
 
 @cache
 def _load_package() -> None:
-    """Import the files of this folder, which register their estimands; `errors` first, since tables show its order."""
+    """Import the files of this folder, which register their estimands; `errors` first, to be first in tables."""
     package = import_module("bayescal.estimands")
     names = sorted(
         (module.name for module in iter_modules(package.__path__)), key=lambda name: (name != "errors", name)
@@ -396,7 +402,7 @@ def _load_package() -> None:
 
 
 def is_registered(estimand: Estimand) -> bool:
-    """Return whether the record is the one that its name stands for."""
+    """Return whether this record is registered under its name."""
     return registered().get(estimand.name) is estimand
 
 
@@ -405,12 +411,12 @@ EstimandLike = str | Estimand | Callable[[BinDraws], Any]
 
 
 def as_estimand(given: EstimandLike) -> Estimand:
-    """Return the record of an estimand that is given by its name, as a record, or as a function of the bins.
+    """Return the record of an estimand, given its name, its record or a function of the bins.
 
     Parameters
     ----------
     given : str, Estimand or callable
-        The estimand. For an unregistered function, values nearer to zero are better.
+        The estimand. For an unregistered function, values nearer to zero are taken as better.
 
     Returns
     -------
@@ -422,7 +428,7 @@ def as_estimand(given: EstimandLike) -> Estimand:
     ValueError
         If there is no estimand of this name.
     TypeError
-        If it is none of these.
+        If `given` is none of these.
     """
     if isinstance(given, Estimand):
         return given
@@ -442,7 +448,7 @@ def as_estimand(given: EstimandLike) -> Estimand:
 
 
 def as_scalar(given: EstimandLike) -> Estimand:
-    """As `as_estimand`, for a quantity with one value per draw.
+    """Return the record as `as_estimand` does, but require one value per draw.
 
     Parameters
     ----------
@@ -457,7 +463,7 @@ def as_scalar(given: EstimandLike) -> Estimand:
     Raises
     ------
     ValueError
-        If it is a curve.
+        If the estimand is unknown or a curve.
     """
     known = as_estimand(given)
     if known.coordinate is not None:

@@ -1,4 +1,4 @@
-"""Two reference points beside every posterior: the plug-in value, and its distribution if the model were calibrated."""
+"""The plug-in value of an estimand, and its null distribution: that of the plug-in value of a calibrated classifier."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ MOST_TABULATED = 10_000_000
 
 
 def observed_bins(counts: Counts) -> BinDraws:
-    """Take the observed shares, accuracies and mean confidences for the truth: one "draw", which any estimand takes.
+    """Return the observed shares, accuracies and mean confidences as a single draw, to which estimands can be applied.
 
     Parameters
     ----------
@@ -29,6 +29,12 @@ def observed_bins(counts: Counts) -> BinDraws:
     ------
     ValueError
         If there are no rows.
+
+    Examples
+    --------
+    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
+    >>> observed_bins(counts).gap
+    array([[0.2, 0.2]])
     """
     keep = _some_rows(counts)
     share = counts.share[keep][None]
@@ -42,7 +48,7 @@ def observed_bins(counts: Counts) -> BinDraws:
 
 
 def null_bins(counts: Counts, n_draws: int = 4000, *, rng: Any = None, compiled: bool = False) -> BinDraws:
-    r"""Draw observed bins as they would be if the model were exactly calibrated.
+    r"""Draw observed bins of a calibrated classifier (null distribution).
 
     Parameters
     ----------
@@ -51,7 +57,7 @@ def null_bins(counts: Counts, n_draws: int = 4000, *, rng: Any = None, compiled:
     n_draws : int, default 4000
         Number of draws.
     rng : None, int, SeedSequence or Generator
-        Randomness, as for `numpy.random.default_rng`.
+        Seed or generator, as for `numpy.random.default_rng`.
     compiled : bool, default False
         Whether a compiled loop draws, which is faster and gives other draws.
 
@@ -61,9 +67,27 @@ def null_bins(counts: Counts, n_draws: int = 4000, *, rng: Any = None, compiled:
         Shares and mean confidences as observed, accuracies :math:`k_b / n_b` with
         :math:`k_b \sim \mathrm{Binomial}(n_b, \bar c_b)`.
 
+    Raises
+    ------
+    ValueError
+        If there are no rows.
+
     Notes
     -----
-    With weights :math:`n_b` is Kish's effective number, rounded to at least one row.
+    The estimand of each draw is one plug-in value under the null hypothesis of exact calibration. Consistency
+    resampling [1]_ is similar, but it also resamples the confidences. With weights, :math:`n_b` is Kish's effective
+    number of rows, rounded, and at least 1.
+
+    References
+    ----------
+    .. [1] J. Broecker and L. A. Smith (2007), "Increasing the reliability of reliability diagrams", Weather and
+       Forecasting 22, 651-661.
+
+    Examples
+    --------
+    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
+    >>> null_bins(counts, 3, rng=1).accuracy.shape
+    (3, 2)
     """
     keep = _some_rows(counts)
     n = np.maximum(np.rint(counts.effective_n[keep]), 1).astype(np.int64)
@@ -75,12 +99,12 @@ def null_bins(counts: Counts, n_draws: int = 4000, *, rng: Any = None, compiled:
         accuracy = np.empty((n_draws, len(n)))
         binomial_shares(_checks.generator(rng), n, confidence, accuracy)
         return BinDraws(share, accuracy, confidence[None], np.ones(len(n), bool), share)
-    # bin by bin in memory: the generator sets up once for a bin's parameters, not once for every draw
+    # draws of a bin are contiguous: the generator then sets up once per bin and not once per draw
     k = _checks.generator(rng).binomial(n[:, None], confidence[:, None], size=(len(n), n_draws)).T
     return BinDraws(share, k / n, confidence[None], np.ones(len(n), bool), share)
 
 
 def _some_rows(counts: Counts) -> np.ndarray:
     if not counts.occupied.any():
-        raise ValueError("`counts` has no rows: there is no plug-in value and no null reference.")
+        raise ValueError("`counts` has no rows: there is no plug-in value and no null distribution.")
     return counts.occupied

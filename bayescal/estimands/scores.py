@@ -1,4 +1,4 @@
-"""Proper scores: the Brier score of one classifier, and of several on the same rows."""
+"""Proper scores: the Brier score of one classifier, and of several classifiers on the same rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,31 +15,31 @@ from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
 
-#: With fewer effective rows the spread of losses over rows says too little about their mean.
+#: Minimum effective number of rows to estimate the variance of a mean loss.
 LEAST_ROWS = 3
 
 
 def brier_score(bins: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
-    r"""Draws of the Brier score, the mean of (outcome - confidence) squared.
+    r"""Draw the Brier score, the mean of (outcome - confidence)^2 over the population.
 
     Parameters
     ----------
     bins : BinDraws
         Draws of the bins, from a posterior given `counts`.
     counts : BinnedCounts
-        The counts, whose `losses` describe how squared errors vary within each bin.
+        The counts; their `losses` are the sums of squared errors and of their squares in each bin.
     rng : None, int, SeedSequence or Generator
-        Randomness of the mean losses within bins.
+        Seed or generator for the mean losses within bins.
 
     Returns
     -------
     Draws
-        In [0, 1].
+        In [0, 1]; smaller is better.
 
     Raises
     ------
     ValueError
-        If the counts have no sums of losses, because a file of release 0.1.0 is part of them.
+        If the counts have no sums of losses, because they include a file of release 0.1.0.
 
     Notes
     -----
@@ -47,18 +47,21 @@ def brier_score(bins: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     .. math:: \sum_b m_b \left[\theta_b A_{b1} + (1 - \theta_b) A_{b0}\right]
 
-    with masses m and accuracies :math:`\theta` from `bins`, and :math:`A_{bz}` the mean squared error of the rows with
-    outcome z in bin b. :math:`A_{bz}` is Normal around the observed mean with the variance of a Bayesian bootstrap
-    [1]_, :math:`s_{bz}^2 / (n_{bz} + 2)`, where two half rows with the smallest and the largest squared error possible
-    in the bin are added to the :math:`n_{bz}` rows. Draws outside the possible range are moved to its end. For weighted
-    rows :math:`n_{bz}` is Kish's effective number. The variation within bins is thus part of the uncertainty, with one
-    bin as with fifteen.
+    with masses m and accuracies :math:`\theta` from `bins`, and the mean squared error :math:`A_{bz}` of rows with
+    outcome z in bin b. To the :math:`n_{bz}` rows, two half rows are added: one with the smallest and one with the
+    largest squared error that is possible in the bin. :math:`A_{bz}` is Normal with the mean of these rows and the
+    variance of a Bayesian bootstrap [1]_, :math:`s_{bz}^2 / (n_{bz} + 2)`, clipped to the possible range. With weights,
+    :math:`n_{bz}` is Kish's effective number of rows. In this way the posterior includes the variation within bins, for
+    any number of bins.
 
-    For top labels this is the score of (right or wrong, confidence), not that of all classes.
+    For ``top-label`` it is the score of the binary problem (right or wrong, confidence), not that of all classes. The
+    definition in [2]_ sums over both outcomes of an event, which gives twice this value.
 
     References
     ----------
-    .. [1] D. B. Rubin (1981), "The Bayesian Bootstrap", The Annals of Statistics 9, 130-134.
+    .. [1] Rubin (1981), "The Bayesian bootstrap", Annals of Statistics 9, 130-134.
+    .. [2] G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78,
+       1-3, equation 2.
 
     Examples
     --------
@@ -84,7 +87,7 @@ def brier_score(bins: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
 
 def mean_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
-    """Mean and standard deviation of the mean squared error of each outcome and bin, and the bounds of the bin.
+    """Compute mean, standard deviation and bounds of the mean squared error of each outcome and bin.
 
     Parameters
     ----------
@@ -118,36 +121,43 @@ def _losses(counts: Counts) -> LossSums:
 def joint_brier_scores(
     counts: Sequence[Counts], pairs: Mapping[tuple[int, int], PairedCounts], n_draws: int, *, rng: Any = None
 ) -> Floats | None:
-    r"""Joint draws of the Brier scores of several classifiers on the same rows.
+    r"""Draw the Brier scores of several classifiers on the same rows jointly.
 
     Parameters
     ----------
     counts : sequence of BinnedCounts
         The counts of each classifier.
     pairs : mapping of (int, int) to PairedCounts
-        Joint counts of classifiers i < j, whose `loss_difference` is used.
+        Joint counts of the classifiers i < j; their `loss_difference` is used.
     n_draws : int
         Number of draws.
     rng : None, int, SeedSequence or Generator
-        Randomness.
+        Seed or generator, as for `numpy.random.default_rng`.
 
     Returns
     -------
     ndarray, shape (n_draws, n_classifiers), or None
-        In [0, 1]; None with fewer than three effective rows. Two names of one classifier have the same draws.
+        In [0, 1]; None if there are fewer than three effective rows. Two names of one classifier have equal draws.
 
     Raises
     ------
     ValueError
-        If a file of release 0.1.0 is part of the counts.
+        If the counts include a file of release 0.1.0.
 
     Notes
     -----
-    The mean losses have the reference posterior of a multivariate Normal mean: a multivariate Student t with n - 1
-    degrees of freedom, centre at the observed mean losses and scale matrix :math:`S / (n - 1)`, where S is the
-    covariance of losses over rows and n the effective number of rows. The covariance of two classifiers follows from
-    the variances of their losses and of the difference of their losses. No accuracy is shrunk towards a confidence,
-    because that would move the scores of two classifiers by different amounts, possibly larger than their difference.
+    The mean losses are drawn from a multivariate Student t with n - 1 degrees of freedom, centred at the observed mean
+    losses, with the scale matrix :math:`S / (n - 1)`. Here S is the covariance of losses over rows (divisor n) and n is
+    the effective number of rows. So every mean loss, and every difference of two, has the Student t posterior of the
+    mean of a Normal sample with a noninformative prior [1]_; draws are clipped to [0, 1]. The covariance of two
+    classifiers follows from the variances of their losses and of the difference of their losses. Accuracies are not
+    shrunk towards confidences, because shrinkage could change the scores of two classifiers by more than their
+    difference.
+
+    References
+    ----------
+    .. [1] A. Gelman, J. B. Carlin, H. S. Stern, D. B. Dunson, A. Vehtari and D. B. Rubin (2013), Bayesian Data
+       Analysis, 3rd edition, CRC Press, section 3.2.
     """
     weight = np.array([float(c.weight.sum()) for c in counts])
     rows = min(c.effective_rows for c in counts)
@@ -157,7 +167,7 @@ def joint_brier_scores(
     covariance, same = _covariance(counts, mean, pairs)
     values, vectors = np.linalg.eigh(covariance)
     generator = _checks.generator(rng)
-    # the symmetric root, which unlike eigenvectors does not change its signs with the last digits of sums
+    # the symmetric root: unlike the signs of eigenvectors, it does not depend on the last digits of sums
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     drawn = generator.standard_normal((n_draws, len(counts))) @ root
     drawn /= np.sqrt(generator.chisquare(rows - 1, (n_draws, 1)))
@@ -167,7 +177,7 @@ def joint_brier_scores(
 def _covariance(
     counts: Sequence[Counts], mean: Floats, pairs: Mapping[tuple[int, int], PairedCounts]
 ) -> tuple[Floats, list[int]]:
-    """Covariance of losses over rows; and for each classifier the first one with exactly the same losses."""
+    """Return the covariance of losses over rows, and for each classifier the first one with the same losses."""
     variance = [
         max(float(_losses(c).squares.sum()) / float(c.weight.sum()) - m * m, 0.0)
         for c, m in zip(counts, mean, strict=True)
@@ -193,6 +203,7 @@ def _difference(pair: PairedCounts) -> LossSums:
 
 
 def _observed(counts: Counts) -> float:
+    # half of Brier (1950), equation 2, which sums over both outcomes
     return float(_losses(counts).total.sum() / counts.weight.sum())
 
 

@@ -1,1 +1,1 @@
-"""Posteriors of the bins given counts, sampled in closed form."""
+"""Posteriors of the bins given counts; all draws are independent."""

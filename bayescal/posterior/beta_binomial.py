@@ -1,4 +1,4 @@
-"""Binomial and Beta-binomial likelihoods, and a Beta's distance from a point, without cancellation."""
+"""Binomial and Beta-binomial likelihoods, and moments of the distance of a Beta from a point, without cancellation."""
 
 from typing import Any
 
@@ -8,17 +8,17 @@ from scipy.special import betainc, erf, expit, gammaln, log_expit, xlog1py, xlog
 
 Floats = NDArray[np.float64]
 
-#: kappa + n below which log Gamma itself is fine: its rounding costs 1e-9 there, and it is fast.
+#: Below this kappa + n, differences of log Gamma are accurate to 1e-9, and fast.
 DIRECT = 3e5
-#: Beta parameters above which a Beta is all but Normal.
+#: If both Beta parameters exceed this, the Beta is nearly Normal.
 NARROW = 1e5
-#: Logits are kept inside this: no double can tell their h from 0 or 1 further out.
+#: Logits are clipped to this absolute value; beyond it, float64 cannot distinguish the probability from 0 or 1.
 FARTHEST_LOGIT = 300.0
 HALF_LOG_2PI = 0.5 * np.log(2 * np.pi)
 
 
 def log_binomial(n: Floats, k: Floats, eta: Floats) -> Floats:
-    """Log-likelihood of k of n at logit `eta`, relative to that at k / n; arrays broadcast."""
+    """Binomial log-likelihood of k out of n at the logit `eta`, relative to that at k / n; arrays broadcast."""
     share = np.divide(k, n, out=np.zeros_like(n), where=n > 0)
     best = xlogy(k, share) + xlog1py(n - k, -share)
     return k * eta + n * log_expit(-eta) - best
@@ -27,7 +27,7 @@ def log_binomial(n: Floats, k: Floats, eta: Floats) -> Floats:
 def log_ratio(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     """Log of BetaBinomial(k; n, kappa h, kappa (1 - h)) / Binomial(k; n, h) with h = expit(eta).
 
-    Arrays broadcast; kappa varies along one axis. The ratio tends to 1 as kappa grows.
+    Arrays broadcast; kappa may vary along one axis only. The ratio tends to 1 as kappa grows.
     """
     large = kappa + np.max(n) >= DIRECT
     if large.all():
@@ -50,15 +50,15 @@ def _ratio_by_gamma(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
 
 
 def _ratio_by_stirling(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
-    """By Stirling's formula for each log Gamma, with the large terms cancelled by hand."""
+    """Use Stirling's formula for each log Gamma; its large terms cancel analytically."""
     h, g = expit(eta), expit(-eta)
     own = _rising(kappa * h, k, h, n, kappa) + _rising(kappa * g, n - k, g, n, kappa)
     return own - (0.5 * np.log1p(n / kappa) + _stirling(kappa + n) - _stirling(kappa))
 
 
 def _rising(alpha: Floats, k: Floats, h: Floats, n: Floats, kappa: Floats) -> Floats:
-    """Log of Gamma(alpha + k) / (Gamma(alpha) h^k) but for terms of kappa + n, with alpha = kappa h."""
-    # log((kappa + k / h) / (kappa + n)): as a whole where it is large, from the difference where it is near 0
+    """Log of Gamma(alpha + k) / (Gamma(alpha) h^k) without the terms in kappa + n, where alpha = kappa h."""
+    # log((kappa + k / h) / (kappa + n)); the difference, accurate near 0, corrects the rounding error of the quotient
     quotient = (kappa + k / h) / (kappa + n)
     difference = (k / h - n) / (kappa + n)
     log_quotient = np.log(quotient) + (difference - (quotient - 1)) * np.minimum(1 / quotient, 2.0)
@@ -66,7 +66,7 @@ def _rising(alpha: Floats, k: Floats, h: Floats, n: Floats, kappa: Floats) -> Fl
 
 
 def _stirling(x: Floats) -> Floats:
-    """Log Gamma(x) minus ((x - 1/2) log x - x + log(2 pi) / 2)."""
+    """Remainder of Stirling's formula: log Gamma(x) - ((x - 1/2) log x - x + log(2 pi) / 2)."""
     y = 1 / np.maximum(x, 8.0)
     y2 = y * y
     series = y * (1 / 12 - y2 * (1 / 360 - y2 * (1 / 1260 - y2 * (1 / 1680 - y2 * (1 / 1188 - y2 * 691 / 360360)))))
@@ -83,14 +83,15 @@ def absolute_gap(c: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
     Parameters
     ----------
     c : array-like
-        In [0, 1].
+        Points in [0, 1].
     a, b : array-like
-        Beta parameters, > 0; all broadcast together.
+        Beta parameters, > 0; broadcast with `c`.
 
     Returns
     -------
     ndarray
-        :math:`c (2 I_c(a, b) - 1) + \frac{a}{a + b} (1 - 2 I_c(a + 1, b))`.
+        :math:`c (2 I_c(a, b) - 1) + \frac{a}{a + b} (1 - 2 I_c(a + 1, b))`, where I is the regularised incomplete beta
+        function.
 
     Examples
     --------
@@ -102,7 +103,7 @@ def absolute_gap(c: ArrayLike, a: ArrayLike, b: ArrayLike) -> Any:
 
 
 def quick_absolute_gap(c: Floats, a: Floats, b: Floats) -> Floats:
-    """As `absolute_gap`, with a few millionths of relative error where the Beta is narrow; arrays of one shape."""
+    """As `absolute_gap`, but faster, with a relative error of a few millionths if the Beta is narrow; equal shapes."""
     result = np.empty(c.shape)
     narrow = np.minimum(a, b) > NARROW
     wide = ~narrow
@@ -112,7 +113,7 @@ def quick_absolute_gap(c: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _edgeworth_gap(c: Floats, a: Floats, b: Floats) -> Floats:
-    """Mean absolute gap of a Normal with the Beta's mean and variance, with one Edgeworth term for its skewness."""
+    """Mean absolute gap of a Normal with the mean and variance of the Beta, plus an Edgeworth term for its skewness."""
     total = a + b
     sd = np.sqrt(a / total * (b / total) / (total + 1))
     skewness = 2 * (b - a) / (total + 2) * np.sqrt((total + 1) / a / b)

@@ -8,7 +8,7 @@ from bayescal.stats.contract import Counts
 
 
 class Posterior(Protocol):
-    """A posterior of the bins given counts: a small record of the counts and the prior, that can be sampled."""
+    """A posterior of the bins given counts: a small record of counts and prior that can be sampled."""
 
     @property
     def counts(self) -> Counts:
@@ -16,10 +16,10 @@ class Posterior(Protocol):
 
     @property
     def prior(self) -> str:
-        """The prior in words, for printing; empty where the model's name says it all."""
+        """The prior as text, for printing; empty for the default prior of the model."""
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
-        """Independent draws of all bins, on axis 0; empty bins have mass 0."""
+        """Draw all bins independently; draws are on axis 0, and empty bins have mass 0."""
 
 
 @runtime_checkable
@@ -27,10 +27,10 @@ class HasMoments(Protocol):
     """A posterior whose moments of the ECE are computed without random numbers."""
 
     def ece_mean(self) -> float:
-        """Posterior mean of the ECE, without random numbers."""
+        """Posterior mean of the ECE, computed without random numbers."""
 
     def ece_sd(self) -> float:
-        """Posterior standard deviation of the ECE, without random numbers."""
+        """Posterior standard deviation of the ECE, computed without random numbers."""
 
 
 @runtime_checkable
@@ -47,7 +47,7 @@ class HasHypotheses(Protocol):
 
     @property
     def all_saturated(self) -> bool:
-        """Whether the sub-models describe no bin, so that their probabilities are those of the prior."""
+        """Whether all bins are saturated, so that the sub-models have their prior probabilities."""
 
     @property
     def prior_odds(self) -> float:
@@ -63,7 +63,7 @@ class HasHypotheses(Protocol):
 
     @property
     def log_bayes_factor(self) -> float:
-        """Log of the Bayes factor, which may overflow."""
+        """Logarithm of the Bayes factor, which itself may overflow."""
 
 
 @runtime_checkable

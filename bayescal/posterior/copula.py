@@ -9,17 +9,17 @@ from bayescal import _checks
 
 Floats = NDArray[np.float64]
 
-#: Eigenvalues below are 0: their roots would part what is perfectly correlated.
+#: Eigenvalues below this are set to 0; rounding would otherwise separate perfectly correlated quantities.
 ROUNDING = 1e-12
 
 
-#: Correlation that the errors of all classes of a classifier have in common, beside that of their rows: what makes one
-#: class over-confident often makes all of them so, and the posterior of a single class cannot know.
+#: Share of the variance of the errors that all classes of a classifier have in common, besides the correlation over
+#: rows. A cause of over-confidence in one class often acts on all classes; posteriors of single classes cannot show it.
 COMMON_CAUSE = 0.3
 
 
 def with_common_cause(correlation: Floats) -> Floats:
-    """Add a common cause to a correlation matrix: 0.3 of the variance of every quantity.
+    """Add a common factor to a correlation matrix, which explains 0.3 of the variance of every quantity.
 
     Parameters
     ----------
@@ -35,21 +35,31 @@ def with_common_cause(correlation: Floats) -> Floats:
 
 
 def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
-    """Reorder each column so that ranks depend on each other as those of correlated Normals (a Gaussian copula).
+    """Reorder the draws of each quantity so that their ranks are those of correlated Normals (a Gaussian copula).
 
     Parameters
     ----------
     draws : ndarray, shape (n_draws, n_quantities)
-        Draws of each quantity.
+        Independent draws of each quantity.
     correlation : ndarray, shape (n_quantities, n_quantities)
-        Positive semi-definite, with a unit diagonal.
+        Correlation matrix of the Normals: positive semi-definite, with a unit diagonal.
     rng : None, int, SeedSequence or Generator
-        Randomness.
+        Seed or generator, as for `numpy.random.default_rng`.
 
     Returns
     -------
     ndarray, shape (n_draws, n_quantities)
-        Every column holds its own draws, in another order.
+        Each column holds the same draws as before, in another order.
+
+    Notes
+    -----
+    The columns take the ranks of Normal draws with the given correlation. This is the reordering of [1]_, but with
+    random Normals in place of fixed scores, so that the rank correlation varies as in a sample.
+
+    References
+    ----------
+    .. [1] R. L. Iman and W. J. Conover (1982), "A distribution-free approach to inducing rank correlation among input
+       variables", Communications in Statistics - Simulation and Computation 11, 311-334.
 
     Examples
     --------
@@ -62,6 +72,6 @@ def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.where(values > ROUNDING, values, 0.0))
     normals = _checks.generator(rng).standard_normal((len(draws), len(values))) @ root.T
-    # rounding splits what is perfectly correlated only far below the spacing of ranks that matter
+    # perfectly correlated Normals differ by rounding errors only: round them, so that their ranks agree
     ranks = np.round(normals, 9).argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
     return np.take_along_axis(np.sort(draws, axis=0), ranks, axis=0)

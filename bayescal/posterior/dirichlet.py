@@ -1,4 +1,4 @@
-"""The reference model: Dirichlet-multinomial cells (outcome, bin) and truncated-Normal bin means."""
+"""The Dirichlet model: Dirichlet-multinomial cells (outcome, bin) and truncated-Normal bin means."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,10 +19,10 @@ from bayescal.stats.contract import Counts, require_counts
 Floats = NDArray[np.float64]
 
 FORMULAS = ("corrected", "original")
-#: Beyond these, draws and their sums leave what float64 can tell apart.
+#: Ranges of prior parameters within which draws and their sums are accurate in float64.
 ALPHA_RANGE = (1e-12, 1e12)
 SD_RANGE = (1e-6, 1e6)
-#: Pseudo-rows per cell under each named prior, given the number of bins M.
+#: Prior pseudo-rows per cell of each named prior, given the number of bins M.
 PRIORS = {
     "perks": lambda n_bins: 1 / (2 * n_bins),
     "reference": lambda n_bins: 1 / n_bins,
@@ -33,22 +33,28 @@ PRIORS = {
 
 @dataclass(frozen=True, eq=False)
 class DirichletPosterior:
-    """Posterior of bin masses, accuracies and mean confidences under the reference model; independent draws.
+    """Posterior of bin masses, accuracies and mean confidences under the Dirichlet model.
 
-    Made by `dirichlet_posterior`.
+    Make it with `dirichlet_posterior`, which describes the model. Cells have the conjugate posterior of a multinomial
+    with a Dirichlet prior [1]_; draws are independent.
 
     Parameters
     ----------
     counts : BinnedCounts
-        What was counted.
+        The counts.
     alpha : ndarray, shape (2, n_bins)
-        Prior pseudo-rows of each cell; first row outcome 0, second row outcome 1.
+        Prior pseudo-rows of each cell: outcome 0 in the first row, outcome 1 in the second.
     prior : str
-        The prior (and the formula, unless it is the corrected one) in words, for printing.
+        The prior as text, for printing; it includes the formula if that is "original".
     formula : {"corrected", "original"}
-        Which weights the errors take.
+        Which weights the gaps have in errors.
     relative_sd : ndarray, shape (n_bins,)
-        Prior standard deviation of a bin's mean confidence, and that of a confidence around it, in bin widths.
+        Prior standard deviation of the mean confidence of each bin, and of a confidence around it, in bin widths.
+
+    References
+    ----------
+    .. [1] A. Gelman, J. B. Carlin, H. S. Stern, D. B. Dunson, A. Vehtari and D. B. Rubin (2013), Bayesian Data
+       Analysis, 3rd edition, CRC Press, section 3.4.
     """
 
     counts: Counts
@@ -77,10 +83,10 @@ class DirichletPosterior:
         return edges[:-1] + widths * loc, widths * scale, edges[:-1], edges[1:]
 
     def _within_bins(self) -> tuple[Floats, Floats]:
-        """Location and scale of the bin means in bin widths from the lower edge: squares of tiny widths underflow."""
+        """Location and scale of bin means in bin widths from the lower edge, since squares of tiny widths underflow."""
         counts, bins = self.counts, self.counts.bins
         n = counts.effective_n
-        # precision-weighted mean of midpoint and observed mean; both variances are the same, so only n is left
+        # precision-weighted mean of midpoint and observed mean, which depends only on n: both variances are equal
         observed = np.where(counts.occupied, counts.mean_confidence - bins.midpoints, 0.0) / bins.widths
         return 0.5 + np.clip(observed, -0.5, 0.5) * (n / (n + 1)), self.relative_sd / np.sqrt(n + 1)
 
@@ -90,9 +96,9 @@ class DirichletPosterior:
         Parameters
         ----------
         n_draws : int, default 4000
-            Number of draws.
+            Number of draws, at least 1.
         rng : None, int, SeedSequence or Generator
-            Randomness, as for `numpy.random.default_rng`.
+            Seed or generator, as for `numpy.random.default_rng`.
 
         Returns
         -------
@@ -101,8 +107,8 @@ class DirichletPosterior:
 
         Notes
         -----
-        By aggregation of the Dirichlet, the masses are Dirichlet and, independently, the accuracies are Beta; so no
-        draw divides by an empty bin's mass.
+        Masses are drawn from a Dirichlet and accuracies, independently, from Betas. By the aggregation property of the
+        Dirichlet, this is equivalent to drawing all cells, and it never divides by the mass of an empty bin.
         """
         n_draws = _checks.whole_number("draws", n_draws)
         rng = _checks.generator(rng)
@@ -120,7 +126,7 @@ class DirichletPosterior:
         )
 
     def _at(self, within: Floats) -> Floats:
-        """Confidences at relative positions in the bins; the last axis of `within` is the bin."""
+        """Convert relative positions within bins to confidences; the last axis of `within` is the bin."""
         bins = self.counts.bins
         return np.minimum(bins.edges[:-1] + bins.widths * within, bins.edges[1:])
 
@@ -143,17 +149,17 @@ class DirichletPosterior:
         return self._at(truncated_normal_moments(*self._within_bins(), 0.0, 1.0)[0])
 
     def ece_mean(self) -> float:
-        r"""Exact posterior mean of the ECE, by quadrature (about ten digits).
+        r"""Posterior mean of the ECE, :math:`\sum_b E[m_b] E|\theta_b - \mu_b|`, by quadrature without random numbers.
 
         Returns
         -------
         float
-            :math:`\sum_b E[m_b] E|\theta_b - \mu_b|`.
+            In [0, 1], accurate to about ten digits.
 
         Raises
         ------
         NotImplementedError
-            For ``formula="original"``, whose weights depend on the accuracies.
+            If ``formula="original"``, because the weights then depend on the accuracies.
 
         Examples
         --------
@@ -164,26 +170,26 @@ class DirichletPosterior:
         return float(self.mass_mean() @ self._gap_moments()[0])
 
     def ece_variance(self) -> float:
-        """Exact posterior variance of the ECE, by quadrature; see `ece_mean`."""
+        """Posterior variance of the ECE, by quadrature without random numbers; see `ece_mean`."""
         first, second = self._gap_moments()
         a = self.mass_parameters
         share, total = a / a.sum(), a.sum()
-        # within masses: the gaps are independent; E[m_b^2] = share_b (a_b + 1) / (total + 1)
+        # expected variance given the masses: gaps are independent, E[m_b^2] = share_b (a_b + 1) / (total + 1)
         within = (share * (a + 1) / (total + 1)) @ np.maximum(second - first**2, 0.0)
-        # of the masses: the variance of a Dirichlet's linear form
+        # variance of the expectation given the masses, which is a linear form of a Dirichlet
         between = share @ (first - share @ first) ** 2 / (total + 1)
         return float(within + between)
 
     def ece_sd(self) -> float:
-        """Exact posterior standard deviation of the ECE; see `ece_mean`."""
+        """Posterior standard deviation of the ECE, by quadrature without random numbers; see `ece_mean`."""
         return float(np.sqrt(self.ece_variance()))
 
     def _gap_moments(self) -> tuple[Floats, Floats]:
-        """E|theta - mu| and E(theta - mu)^2 of each bin."""
+        """Return E|theta - mu| and E(theta - mu)^2 of each bin."""
         if self.formula == "original":
             raise NotImplementedError(
-                "exact moments exist for `formula='corrected'` only: the original weights depend on the accuracies. "
-                "Sample instead."
+                "exact moments exist only for `formula='corrected'`, because the original weights depend on the "
+                "accuracies. Sample instead."
             )
         a, b = self.accuracy_parameters
         centre, spread = self.accuracy_mean(), np.sqrt(self.accuracy_variance())
@@ -199,7 +205,7 @@ class DirichletPosterior:
 
 
 def _beta_breaks(centre: Floats, spread: Floats) -> Floats:
-    """Where E|theta - c| bends as a function of c: around the accuracy, and geometrically towards 0 and 1."""
+    """Points between which E|theta - c| is smooth in c: around the accuracy, and geometrically towards 0 and 1."""
     steps = np.concatenate([-(2.0 ** np.arange(-1, 6)), [0.0], 2.0 ** np.arange(-1, 6)])
     towards = 2.0 ** -np.arange(3, 40, 3)
     near_ends = np.broadcast_to(np.concatenate([towards, 1 - towards]), (len(centre), 2 * len(towards)))
@@ -207,17 +213,17 @@ def _beta_breaks(centre: Floats, spread: Floats) -> Floats:
 
 
 def _dirichlet(parameters: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
-    """Dirichlet draws of shape (n_draws, ..., n_bins); numpy takes one vector of parameters at a time."""
+    """Draw from Dirichlets, shape (n_draws, ..., n_bins); numpy accepts one vector of parameters per call."""
     vectors = parameters.reshape(-1, parameters.shape[-1])
     draws = [rng.dirichlet(vector, n_draws) for vector in vectors]
     return draws[0] if parameters.ndim == 1 else np.stack(draws, axis=1).reshape(n_draws, *parameters.shape)
 
 
 def _original_weight(mass: Floats, accuracy: Floats) -> Floats:
-    """P(bin | outcome 1), the weight in the code of the original program."""
+    """Return P(bin | outcome 1), the weight of a bin in the original program."""
     joint = mass * accuracy
     total = joint.sum(axis=-1, keepdims=True)
-    # no mass on outcome 1 at all happens only by underflow under tiny priors without data; the bins then count by mass
+    # the mass of outcome 1 can underflow to 0 in all bins under tiny priors without data; use the bin masses then
     return np.where(total > 0, joint / np.where(total > 0, total, 1), mass)
 
 
@@ -228,46 +234,59 @@ def dirichlet_posterior(
     formula: str = "corrected",
     bin_variance: ArrayLike | None = None,
 ) -> DirichletPosterior:
-    r"""Posterior of the reference model (Bayesian ECE).
+    r"""Compute the posterior of the bins under the Dirichlet model (Bayesian ECE).
 
     Parameters
     ----------
     counts : BinnedCounts
         Counts; empty counts give the prior.
     alpha : {"reference", "perks", "jeffreys", "uniform"}, float or array of shape (2, n_bins), optional
-        Prior pseudo-rows of each of the 2 M cells (outcome, bin): ``reference`` 1/M, ``perks`` 1/(2M),
-        ``jeffreys`` 1/2, ``uniform`` 1. The default ``reference`` weighs as much as two rows in all; ``uniform``
-        weighs as much as 2 M rows and pulls every accuracy towards 1/2.
+        Prior pseudo-rows of each of the 2 M cells (outcome, bin): ``reference`` 1/M, ``perks`` 1/(2M) [2]_,
+        ``jeffreys`` 1/2 [3]_, ``uniform`` 1. The default ``reference`` has the weight of two rows in total.
+        ``uniform`` has the weight of 2 M rows and pulls every accuracy towards 1/2.
     formula : {"corrected", "original"}, default "corrected"
-        ``original`` reproduces the original program: bins weighted by P(bin | outcome 1), prior 1/M per cell,
-        variances width/12. Kept for old numbers; the documentation lists what is wrong with it.
+        ``original`` reproduces numbers of the original program: bins are weighted by P(bin | outcome 1), and
+        variances are width / 12. The documentation lists its errors.
     bin_variance : float or array of shape (n_bins,), optional
-        Prior variance of a bin's mean confidence and variance of one confidence around it. Default width^2 / 12, the
-        variance of a uniform distribution on the bin (width / 12 under the original formula).
+        Prior variance of the mean confidence of a bin, and variance of a confidence around it. The default is
+        width^2 / 12, the variance of a uniform distribution on the bin (width / 12 under the original formula).
 
     Returns
     -------
     DirichletPosterior
-        With `sample`, `ece_mean` and `ece_sd`.
+        With the methods `sample`, `ece_mean` and `ece_sd`.
 
     Raises
     ------
     ValueError, TypeError
-        If `alpha` is neither a named prior nor in [1e-12, 1e12], or has the wrong shape; if a standard deviation
-        that `bin_variance` implies is not within 1e-6 and 1e6 bin widths.
+        If `alpha` is neither the name of a prior nor numbers in [1e-12, 1e12], or has the wrong shape; if a standard
+        deviation implied by `bin_variance` is not between 1e-6 and 1e6 bin widths.
 
     Notes
     -----
+    The model has cell probabilities q, bin means :math:`\mu_b` on the bin :math:`I_b`, outcomes z and confidences c:
+
     .. math::
         q \sim \mathrm{Dirichlet}(\alpha), \quad (z_i, b_i) \sim \mathrm{Categorical}(q), \quad
         \mu_b \sim \mathrm{N}(\mathrm{mid}_b, s^2)\,1\{\mu_b \in I_b\}, \quad c_i \mid b \sim \mathrm{N}(\mu_b, s^2)
 
-    The posterior is :math:`m \sim \mathrm{Dirichlet}(\alpha_{0b} + \alpha_{1b} + n_b)`,
-    :math:`\theta_b \sim \mathrm{Beta}(\alpha_{1b} + k_b, \alpha_{0b} + n_b - k_b)` and a truncated Normal for each
-    :math:`\mu_b`, all independent. With weights the masses rest on Kish's effective number of all rows, shared out by
-    weight, and accuracies and means on that of each bin.
+    The posterior has masses :math:`m \sim \mathrm{Dirichlet}(\alpha_{0b} + \alpha_{1b} + n_b)`,
+    accuracies :math:`\theta_b \sim \mathrm{Beta}(\alpha_{1b} + k_b, \alpha_{0b} + n_b - k_b)` and a truncated Normal
+    for each :math:`\mu_b`, all independent [1]_. With weights, accuracies and means use Kish's effective number of rows
+    of each bin [4]_; the masses use that of all rows, divided among the bins by weight.
 
-    Its 95 % intervals do not contain the ECE of a calibrated model: see the documentation before quoting them.
+    If the classifier is calibrated, 95 % intervals of this model do not contain its ECE of 0; see the documentation
+    before you report them.
+
+    References
+    ----------
+    .. [1] A. Gelman, J. B. Carlin, H. S. Stern, D. B. Dunson, A. Vehtari and D. B. Rubin (2013), Bayesian Data
+       Analysis, 3rd edition, CRC Press, section 3.4.
+    .. [2] W. Perks (1947), "Some observations on inverse probability including a new indifference rule", Journal of the
+       Institute of Actuaries 73, 285-334.
+    .. [3] H. Jeffreys (1946), "An invariant form for the prior probability in estimation problems", Proceedings of the
+       Royal Society A 186, 453-461.
+    .. [4] Kish (1965), Survey Sampling, Wiley.
 
     Examples
     --------
@@ -282,10 +301,10 @@ def dirichlet_posterior(
     prior = "reference" if alpha is None else alpha
     if isinstance(prior, str):
         _checks.one_of("alpha", prior, PRIORS)
-        pseudo_rows, said = np.full((2, n_bins), PRIORS[prior](n_bins)), f"{prior} prior"
+        pseudo_rows, words = np.full((2, n_bins), PRIORS[prior](n_bins)), f"{prior} prior"
     else:
         pseudo_rows = _checks.between("alpha", _checks.positive("alpha", prior, (2, n_bins)), *ALPHA_RANGE)
-        said = f"prior of {pseudo_rows[0, 0]:g} per cell" if np.ndim(prior) == 0 else "custom prior"
+        words = f"prior of {pseudo_rows[0, 0]:g} per cell" if np.ndim(prior) == 0 else "custom prior"
     widths = counts.bins.widths
     if bin_variance is not None:
         sd = np.sqrt(_checks.positive("bin_variance", bin_variance, (n_bins,)))
@@ -295,5 +314,5 @@ def dirichlet_posterior(
     else:
         relative_sd = np.full(n_bins, np.sqrt(1 / 12))
     if formula == "original":
-        said += ", original formula"
-    return DirichletPosterior(counts, pseudo_rows, said, formula, relative_sd)
+        words += ", original formula"
+    return DirichletPosterior(counts, pseudo_rows, words, formula, relative_sd)

@@ -1,4 +1,4 @@
-"""How one estimand of several models on the same rows varies together."""
+"""Correlation between the posteriors of one estimand of several classifiers on the same rows."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,27 +10,27 @@ from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
 
-#: What a linear fit leaves of one estimand goes with what is left of another as this power of the likeness of the gaps.
+#: Correlation of the residuals of two linear fits = (similarity of the gap profiles) ** this power.
 LIKENESS_POWER = 4
-#: Ridge of the linear fits, relative: bins whose draws do not vary take no part.
+#: Relative ridge penalty of the linear fits; with it, bins whose draws do not vary get coefficients of 0.
 RIDGE = 1e-9
-#: Correlations nearer to 1 than this are 1: rounding must not part two names of one model.
+#: Correlations above 1 minus this are set to 1, so that rounding does not separate two names of one classifier.
 SAME = 1e-9
 
 
 def correlation(
     values: Sequence[Floats], bins: Sequence[BinDraws], pairs: Mapping[tuple[int, int], PairedCounts]
 ) -> Floats:
-    r"""Correlation between the posteriors of one estimand of several models, from their joint counts.
+    r"""Estimate the correlation between the posteriors of one estimand of several classifiers, from joint counts.
 
     Parameters
     ----------
     values : sequence of ndarray, shape (n_draws,)
-        Draws of the estimand of each model, each from its own posterior.
+        Draws of the estimand of each classifier, each from its own posterior.
     bins : sequence of BinDraws
-        The draws that those were computed from.
+        The draws of the bins from which `values` were computed.
     pairs : mapping of (int, int) to PairedCounts
-        Joint counts of models i < j.
+        Joint counts of the classifiers i < j.
 
     Returns
     -------
@@ -39,17 +39,22 @@ def correlation(
 
     Notes
     -----
-    Within its posterior an estimand is explained by a linear function of the bins, :math:`\ell = \sum_b \beta_b m_b g_b
-    + \gamma_b m_b` (masses m, gaps g), up to a share :math:`1 - R^2` of its variance. Under the joint Dirichlet
-    posterior of the cells that occur, the two linear functions have the correlation :math:`r` over rows of what a row
-    adds to each, :math:`\beta_b (z - \bar c_b) + \gamma_b`. The residuals are correlated only as far as the two models
-    have similar gaps, by the cosine similarity of their expected gaps over rows, :math:`L = \langle g_A g_B \rangle /
-    \sqrt{\langle g_A^2 \rangle \langle g_B^2 \rangle}` where positive,
+    For each classifier, the draws of the estimand are regressed on the bins: :math:`\ell = \sum_b \beta_b m_b g_b
+    + \gamma_b m_b` with masses m and gaps g. The fit explains a share :math:`R^2` of the variance. The correlation of
+    two classifiers A and B has two parts.
+
+    *Linear part.* A row with outcome z in bin b contributes :math:`\beta_b (z - \bar c_b) + \gamma_b` to the linear
+    function. The correlation r of the two linear functions under the joint Dirichlet posterior of the cells that occur
+    is the correlation of these contributions over rows.
+
+    *Residual part.* The correlation of the residuals is taken to be :math:`L^4`, where :math:`L = \max(0, \langle g_A
+    g_B \rangle / \sqrt{\langle g_A^2 \rangle \langle g_B^2 \rangle})` is the cosine similarity of the expected gaps
+    over rows. Together,
 
     .. math:: \rho = R_A R_B\, r + \sqrt{(1 - R_A^2)(1 - R_B^2)}\, L^4.
 
-    So the noise of two calibrated models, whose errors lean on bins that happen to be off, does not count as agreement;
-    and two names of one model have correlation 1.
+    The power makes the residual part small unless the two gap profiles are similar: the estimated gaps of calibrated
+    classifiers are noise, which should not count as agreement. Two names of one classifier have correlation 1.
     """
     fits = [_linear(v, b) for v, b in zip(values, bins, strict=True)]
     result = np.eye(len(values))
@@ -60,7 +65,7 @@ def correlation(
 
 
 class _Fit:
-    """Linear fit of an estimand to its bins: coefficients of mass times gap and of mass, and the share explained."""
+    """Linear fit of an estimand to its bins: coefficients of mass * gap and of mass, and the explained share R^2."""
 
     def __init__(self, of_gap: Floats, of_mass: Floats, explained: float) -> None:
         self.of_gap, self.of_mass, self.explained = of_gap, of_mass, explained
@@ -75,7 +80,7 @@ def _linear(values: Floats, bins: BinDraws) -> _Fit:
     if total == 0:
         size = features.shape[1] // 2
         return _Fit(np.zeros(size), np.zeros(size), 0.0)
-    # each column on its own scale, so that the ridge treats rare bins as it does common ones
+    # scale each column, so that the ridge penalty acts equally on rare and on common bins
     scale = np.sqrt((features**2).sum(axis=0))
     scaled = features / np.where(scale > 0, scale, 1.0)
     gram = scaled.T @ scaled
@@ -93,17 +98,17 @@ def _pair_correlation(a: _Fit, b: _Fit, bins_a: BinDraws, bins_b: BinDraws, pair
         for fit, counts, at, z in ((a, pair.first, bin_a, z_a), (b, pair.second, bin_b, z_b))
     ]
     centres = [np.average(m, weights=pair.weight) if pair.weight.any() else 0.0 for m in moved]
-    # where the cells of both are the same, so are the models, also if nothing varies
+    # equal cells mean the same classifier, even if nothing varies
     same = bool(np.array_equal(pair.cells[:, :2], pair.cells[:, 2:]))
     linear = _cosine(moved[0] - centres[0], moved[1] - centres[1], pair.weight_sq, same)
     gap_a, gap_b = (d.gap.mean(axis=0)[at] for d, at in ((bins_a, bin_a), (bins_b, bin_b)))
-    likeness = max(_cosine(gap_a, gap_b, pair.weight, same), 0.0)
-    left_over = np.sqrt((1 - a.explained) * (1 - b.explained))
-    return float(np.sqrt(a.explained * b.explained) * linear + left_over * likeness**LIKENESS_POWER)
+    similarity = max(_cosine(gap_a, gap_b, pair.weight, same), 0.0)
+    residual = np.sqrt((1 - a.explained) * (1 - b.explained))
+    return float(np.sqrt(a.explained * b.explained) * linear + residual * similarity**LIKENESS_POWER)
 
 
 def _cosine(x: Floats, y: Floats, weight: Floats, same: bool) -> float:
-    """Weighted cosine similarity; if a vector is zero, 1 for a model with itself and 0 otherwise."""
+    """Weighted cosine similarity; if a vector is zero, 1 for the same classifier and 0 otherwise."""
     xx, yy, xy = (float((weight * p).sum()) for p in (x * x, y * y, x * y))
     if xx == 0 or yy == 0:
         return 1.0 if same else 0.0
@@ -111,7 +116,7 @@ def _cosine(x: Floats, y: Floats, weight: Floats, same: bool) -> float:
 
 
 def _nearest(matrix: Floats) -> Floats:
-    """Correlation matrix near one that was put together pair by pair: negative eigenvalues cut, unit diagonal."""
+    """Make pairwise correlations positive semi-definite: clip negative eigenvalues and rescale to a unit diagonal."""
     values, vectors = np.linalg.eigh(matrix)
     if values[0] >= 0:
         return matrix

@@ -1,4 +1,4 @@
-"""The truncated Normal: the posterior of a bin's mean confidence, right out to ten thousand standard deviations."""
+"""The truncated Normal: the posterior of the mean confidence of a bin; accurate to 10 000 standard deviations."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ Floats = NDArray[np.float64]
 def truncated_normal_quantile(
     u: ArrayLike, loc: ArrayLike, scale: ArrayLike, low: ArrayLike, high: ArrayLike
 ) -> Floats:
-    r"""Quantile of Normal(loc, scale^2) truncated to [low, high].
+    r"""Compute quantiles of Normal(loc, scale^2) truncated to [low, high].
 
     Parameters
     ----------
     u : array-like
         Probabilities in [0, 1].
     loc, scale, low, high : array-like
-        Mean and standard deviation before truncation, and the ends; all broadcast together.
+        Mean and standard deviation before truncation, and the bounds; all broadcast together.
 
     Returns
     -------
@@ -30,9 +30,10 @@ def truncated_normal_quantile(
 
     Notes
     -----
-    Where the interval holds the mean, :math:`x = \Phi^{-1}(\Phi(a) + u (\Phi(b) - \Phi(a)))`. Where it lies in one
-    tail, the same in logarithms of that tail (`scipy.special.ndtri_exp`), so that nothing underflows, and polished by
-    Newton steps on the distance from its near end, so that nothing cancels.
+    If the interval contains the mean, :math:`x = \Phi^{-1}(\Phi(a) + u (\Phi(b) - \Phi(a)))`, where a and b are the
+    standardised bounds. If it lies in one tail, the same formula is evaluated with logarithms of tail probabilities
+    (`scipy.special.ndtri_exp`) to avoid underflow. Newton steps then refine the distance from the bound nearer to the
+    mean, which avoids cancellation.
 
     Examples
     --------
@@ -42,7 +43,7 @@ def truncated_normal_quantile(
     u, loc, scale, low, high = (np.asarray(v, dtype=np.float64) for v in (u, loc, scale, low, high))
     a, b = (low - loc) / scale, (high - loc) / scale
     tail = (a > 0) | (b < 0)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # each form is used only where it holds
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # each formula is used only where it is valid
         if tail.all():
             x = _tail_quantile(u, a, b, scale, low, high)
         else:
@@ -54,11 +55,11 @@ def truncated_normal_quantile(
 
 
 def _tail_quantile(u: Floats, a: Floats, b: Floats, scale: Floats, low: Floats, high: Floats) -> Floats:
-    """Quantile where 0 < a < b or a < b < 0 (standard units), by the distance from the near end of the interval."""
+    """Quantile for 0 < a < b or a < b < 0 (standardised bounds), from the distance to the bound nearer to the mean."""
     upper = a > 0
     near = np.abs(np.where(upper, a, b))
-    beyond = np.where(upper, u, 1 - u)  # share of the interval's mass between its near end and x
-    # log of P(Z > |x|) / P(Z > near), from the same ratio at the far end
+    beyond = np.where(upper, u, 1 - u)  # share of the probability between the near bound and x
+    # log of P(Z > |x|) / P(Z > near), from the same ratio at the far bound
     log_ratio = np.log1p(beyond * np.expm1(_log_tail_ratio(near, (high - low) / scale)))
     distance = np.maximum(-ndtri_exp(log_ndtr(-near) + log_ratio) - near, 0.0)
     for _ in range(2):
@@ -69,7 +70,7 @@ def _tail_quantile(u: Floats, a: Floats, b: Floats, scale: Floats, low: Floats, 
 
 
 def _log_tail_ratio(near: Floats, distance: Floats) -> Floats:
-    """Logarithm of P(Z > near + distance) / P(Z > near), without the difference of two large numbers."""
+    """Logarithm of P(Z > near + distance) / P(Z > near), without a difference of two large numbers."""
     scaled = erfcx((near + distance) / np.sqrt(2)) / erfcx(near / np.sqrt(2))
     return np.log(scaled) - distance * (near + distance / 2)
 
@@ -82,11 +83,11 @@ def sample_truncated_normal(
     Parameters
     ----------
     loc, scale, low, high : array-like, shape (...)
-        Parameters, broadcast together.
+        Mean and standard deviation before truncation, and the bounds; all broadcast together.
     n_draws : int
         Number of draws.
     rng : None, int, SeedSequence or Generator
-        Randomness.
+        Seed or generator, as for `numpy.random.default_rng`.
 
     Returns
     -------
@@ -106,26 +107,26 @@ def sample_truncated_normal(
 def truncated_normal_rule(
     loc: Floats, scale: Floats, low: Floats, high: Floats, breaks: Floats | None = None, order: int = 16
 ) -> tuple[Floats, Floats]:
-    """Nodes and weights that integrate a function against truncated Normals.
+    """Compute nodes and weights of quadrature rules for expectations under truncated Normals.
 
     Parameters
     ----------
     loc, scale, low, high : ndarray, shape (n_bins,)
-        Parameters.
+        Mean and standard deviation before truncation, and the bounds.
     breaks : ndarray, shape (n_bins, n_breaks), optional
-        Points between which the function is smooth; panels end there.
+        Points between which the integrand is smooth; panels end there.
     order : int, default 16
-        Gauss-Legendre nodes a panel.
+        Number of Gauss-Legendre nodes per panel.
 
     Returns
     -------
     (nodes, weights) : ndarray, shape (n_bins, n_nodes)
-        Weights sum to 1 in each row, to rounding.
+        The weights of each row sum to 1, up to rounding.
 
     Notes
     -----
-    Panels end at 0, 1/2, 1, 2, 4, ... scales around the highest point of the density, where a scale is the standard
-    deviation or, in a tail a standard deviations out, 1/a of it.
+    Panels end at distances of 0, 1/2, 1, 2, 4, ... units from the mode of the density. The unit is the standard
+    deviation, divided by a if the mode is a > 1 standard deviations away from the mean.
     """
     peak = np.clip(loc, low, high)
     steepness = np.abs(peak - loc) / scale
@@ -138,7 +139,7 @@ def truncated_normal_rule(
     x, w = roots_legendre(order)
     half = np.diff(edges, axis=1)[..., None] / 2
     nodes = edges[:, :-1, None] + half * (1 + x)
-    # density relative to its peak: exp(-(z^2 - z_peak^2) / 2), with the difference of squares factored
+    # density relative to the mode: exp(-(z^2 - z_peak^2) / 2), with the difference of squares factored
     shift = (nodes - peak[:, None, None]) / scale[:, None, None]
     start = ((peak - loc) / scale)[:, None, None]
     weights = half * w * np.exp(-shift * (shift / 2 + start))
@@ -150,17 +151,17 @@ def truncated_normal_rule(
 def truncated_normal_moments(
     loc: ArrayLike, scale: ArrayLike, low: ArrayLike, high: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """Mean and variance of Normal(loc, scale^2) truncated to [low, high], by quadrature that does not cancel.
+    """Compute the mean and the variance of Normal(loc, scale^2) truncated to [low, high], by quadrature.
 
     Parameters
     ----------
     loc, scale, low, high : array-like
-        Parameters, broadcast together.
+        Mean and standard deviation before truncation, and the bounds; all broadcast together.
 
     Returns
     -------
     (mean, variance) : ndarray
-        To about 12 digits, in the tails too.
+        Accurate to about 12 digits, also in the tails, where the closed forms would cancel.
 
     Examples
     --------

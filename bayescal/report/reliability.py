@@ -153,7 +153,8 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     Notes
     -----
     Both axes run from 0 to 1 unless three or more bins crowd into a third of the range, as they do for an
-    accurate network; then that part is enlarged. No global style is changed.
+    accurate network; then that part is enlarged. No global style is changed. Murphy and Winkler [1]_ is an early use
+    of such diagrams.
 
     A dot may lie outside its bar. Where this can be seen, a line above the axes explains it. The dot shows its own bin
     alone. Under the shrinkage model the bar also uses the other bins: if they indicate that the classifier is nearly
@@ -163,6 +164,11 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
 
     The picture stays within its subplot; in less than 4 by 3.6 inches, labels are fewer and smaller.
     ``plt.subplots(2, 2, layout="constrained")`` makes the best use of the space.
+
+    References
+    ----------
+    .. [1] A. H. Murphy and R. L. Winkler (1977), "Reliability of subjective probability forecasts of precipitation and
+       temperature", Applied Statistics 26, 41-47.
 
     Examples
     --------

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 class ClasswiseEvaluation(Evaluations):
     """The posterior of the classwise ECE: one binary problem per class, and their means.
 
-    Every class has the posterior of its own counts. That each row is counted in every class ties them together: the
-    rank correlation of their draws is that of what the rows add to their errors (a Gaussian copula). Under the
-    shrinkage model 0.3 of the correlation is a common cause, because what makes one class over-confident often makes
-    all of them so, and in at most 5 % of the draws all classes are exactly calibrated at once.
+    The classwise ECE is the mean over classes [1]_. Every class has the posterior of its own counts. That each row is
+    counted in every class ties them together: the rank correlation of their draws is that of what the rows add to their
+    errors (a Gaussian copula [2]_). Under the shrinkage model 0.3 of the correlation is a common cause, because what
+    makes one class over-confident often makes all of them so, and in at most 5 % of the draws all classes are exactly
+    calibrated at once.
 
     Parameters
     ----------
@@ -59,6 +60,13 @@ class ClasswiseEvaluation(Evaluations):
         Rank correlation between classes of unsigned errors, and of signed errors.
     order_seed : int
         Seed of the order of the draws.
+
+    References
+    ----------
+    .. [1] J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel and D. Tran (2019), "Measuring calibration in deep learning",
+       CVPR Workshops.
+    .. [2] R. L. Iman and W. J. Conover (1982), "A distribution-free approach to inducing rank correlation among input
+       variables", Communications in Statistics - Simulation and Computation 11, 311-334.
     """
 
     classes: tuple[Any, ...]

@@ -47,9 +47,16 @@ class Comparison(Evaluations):
     pairs : dict of (int, int) to PairedCounts, or None
         Joint counts of models i < j on the same rows; None for different rows.
     rope : float
-        Half-width of the region of practical equivalence, in units of the estimand.
+        Half-width of the region of practical equivalence [1]_ [2]_, in units of the estimand.
     order_seed : int
         Seed of the order of the draws.
+
+    References
+    ----------
+    .. [1] A. Benavoli, G. Corani, J. Demsar and M. Zaffalon (2017), "Time for a change: a tutorial for comparing
+       multiple classifiers through Bayesian analysis", Journal of Machine Learning Research 18(77), 1-36.
+    .. [2] J. K. Kruschke (2018), "Rejecting or accepting parameter values in Bayesian estimation", Advances in Methods
+       and Practices in Psychological Science 1, 270-280.
     """
 
     evaluations: dict[str, Evaluation]

@@ -144,7 +144,7 @@ class Evaluations(_render.Presented, ABC):
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
         rope : float, optional
-            Half-width of the region of practical equivalence; by default that of the comparison, or 0.01.
+            Half-width of the region of practical equivalence [1]_ [2]_; by default that of the comparison, or 0.01.
         estimand : str, Estimand or callable, default "ece"
             The estimand; absolute values are compared if the value nearest zero is the best.
 
@@ -159,6 +159,13 @@ class Evaluations(_render.Presented, ABC):
         ------
         ValueError
             If there is no such label, or `rope` is negative.
+
+        References
+        ----------
+        .. [1] A. Benavoli, G. Corani, J. Demsar and M. Zaffalon (2017), "Time for a change: a tutorial for comparing
+           multiple classifiers through Bayesian analysis", Journal of Machine Learning Research 18(77), 1-36.
+        .. [2] J. K. Kruschke (2018), "Rejecting or accepting parameter values in Bayesian estimation", Advances in
+           Methods and Practices in Psychological Science 1, 270-280.
         """
         width = self._rope() if rope is None else checked_rope(rope)
         i, j = self._pair(first, second)

@@ -1,4 +1,4 @@
-"""The hot loop: the only pass over rows, in chunks, so it needs no memory beside the input; compiled where it pays."""
+"""The only pass over rows: rows -> sums by bin and outcome; in chunks that need little memory, compiled if it pays."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,23 +13,24 @@ from bayescal.stats.losses import LossSums, total_loss
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-#: Rows at a time: all temporaries of a chunk stay in the processor's second-level cache. Sums are taken within chunks
-#: first, so it decides the last digits.
+#: Rows per chunk, so that temporary arrays stay in the second-level cache. Rows are summed within chunks first, so this
+#: number affects the last digits of sums.
 CHUNK = 16_384
-#: Up to here floor(c * M) is off by at most one in float32, which the comparison with the edges repairs.
+#: Up to this number of bins, floor(c * M) is off by at most one in float32; comparison with the edges corrects it.
 FAST_INDEX_BINS = 100_000
-#: Rows that a thread takes at a time. Sums over spans are added in their order, so no thread changes a digit.
+#: Rows per task of a thread. Sums of tasks are added in order, so the result does not depend on the number of threads.
 SPAN = 64 * CHUNK
-#: Up to here distances from the middle are taken from the product c M, whose rounding is then below 1e-12 of a bin.
+#: Up to this number of bins, deviations from the midpoint are computed from the product c M, with errors below 1e-12 of
+#: a bin width.
 FEW_BINS = 4096
-#: Neighbouring rows are added in lanes of their own until there are so many sums: additions to one number wait for
-#: one another, and few bins would make a queue. A power of two, as lanes are.
+#: Interleave neighbouring rows over independent accumulators (lanes) to hide addition latency: so many lanes that there
+#: are about this many sums in all. A power of two, like the number of lanes.
 SUMS_AT_ONCE = 512
-#: Cells of the grid that finds bins of any kind, at least; four for each bin.
+#: Minimum number of cells of the lookup grid for custom edges, or for more than FEW_BINS bins; at least four per bin.
 GRID = 4096
-#: What numpy needs for a row, roughly; see `bayescal._loops`.
+#: Approximate time of numpy per row; see `bayescal._loops`.
 SECONDS_A_ROW = 8e-9
-#: Rows, w d, w d^2, w l^2 (l being the squared error), w, w^2.
+#: Number of sums per bin and outcome: rows, w d, w d^2, w l^2, w, w^2 (weight w, deviation d, squared error l).
 FIELDS = 6
 
 
@@ -46,7 +47,7 @@ class Sums:
 
 
 def bin_index(confidence: Array, bins: Bins) -> NDArray[np.intp]:
-    """Bin of each confidence, decided by comparison with the stored edges in the confidence's own dtype.
+    """Find the bin of each confidence by comparison with the edges in the dtype of the confidence.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def bin_index(confidence: Array, bins: Bins) -> NDArray[np.intp]:
     Returns
     -------
     ndarray of intp, shape (n_rows,)
-        b with e_b <= c < e_{b+1}; a confidence of 1 lies in the last bin.
+        The index b with e_b <= c < e_{b+1}; a confidence of 1 is in the last bin.
     """
     equal_width = bins.kind == "equal-width"
     if equal_width and len(bins) <= FEW_BINS:
@@ -78,20 +79,21 @@ def _index(confidence: Array, edges: Array, equal_width: bool) -> NDArray[np.int
 
 
 def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bins) -> tuple[Sums, float] | None:
-    """Sum rows into bins and outcomes, in float64, centred on the midpoints so that nothing cancels.
+    """Sum rows by bin and outcome, in float64 and centred on the midpoints to avoid cancellation.
 
     Parameters
     ----------
     confidence, outcome, weight : ndarray of numbers, shape (n_rows,)
-        Columns, looked at in the same pass; `weight` may be None for unit weights.
+        Columns, which are validated in the same pass; `weight` may be None for unit weights.
     bins : Bins
         The edges.
 
     Returns
     -------
     (Sums, float) or None
-        What every posterior needs, and the largest weight (1 for unit weights). None if a confidence is not in [0, 1],
-        an outcome neither 0 nor 1, a weight negative or not finite: who can say more of it must look again.
+        The sums and the largest weight (1 for unit weights). None if any value is invalid: a confidence outside [0, 1],
+        an outcome other than 0 and 1, a weight that is negative or not finite. The caller then rescans the rows to
+        report which.
     """
     loops = compiled("rows", (confidence, outcome, weight), len(outcome) * SECONDS_A_ROW)
     search = _Search.of(bins, confidence.dtype)
@@ -116,25 +118,25 @@ def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bi
 def accumulate_classes(
     matrix: Array, label: Array, weight: Array | None, bins: Bins, tolerance: float
 ) -> tuple[list[Sums], float] | None:
-    """Sum rows into bins and outcomes for every class, in one pass over the matrix.
+    """Sum rows by bin and outcome for every class, in one pass over the matrix.
 
     Parameters
     ----------
     matrix : ndarray of float, shape (n_rows, n_classes)
         Probabilities.
     label : ndarray of int, shape (n_rows,)
-        Class of each row; its outcome is 1 for this column and 0 for the others.
+        Class of each row: the outcome is 1 in this column and 0 in the others.
     weight : ndarray of float, shape (n_rows,), or None
         Weights.
     bins : Bins
         The edges, the same for all classes.
     tolerance : float
-        How far from 1 a row may add up to.
+        Largest allowed difference between the sum of a row and 1.
 
     Returns
     -------
     (list of Sums, float) or None
-        One a class, and the largest weight. None if any value is not allowed, as in `accumulate`.
+        The sums of each class, and the largest weight. None if any value is invalid, as for `accumulate`.
     """
     loops = compiled("classes", (matrix, label, weight), matrix.size * SECONDS_A_ROW)
     search = _Search.of(bins, matrix.dtype)
@@ -155,21 +157,20 @@ def accumulate_classes(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """How the bin of a confidence is found, and its distance from the bin's middle.
+    """Method to find the bin of a confidence and its deviation from the midpoint of the bin.
 
     Parameters
     ----------
     edges : ndarray, shape (M + 1,)
-        As the confidences' dtype has them.
+        Edges in the dtype of the confidences.
     middle : ndarray of float64, shape (M,)
-        Middles of the bins.
+        Midpoints of the bins.
     scale : float
-        M, where bins of equal width are found by the product c M; distances are then taken in bins, from that
-        product. Else 0.
+        M if equal-width bins are found by the product c M, and deviations are in bin widths; otherwise 0.
     sure : float
-        Up to this distance, in bins, rounding cannot put the product into a wrong bin.
+        If the deviation is at most this, in bin widths, rounding of the product cannot give a wrong bin.
     table : ndarray of int32
-        Where `scale` is 0: for each cell of a grid, the bin of its lower end.
+        If `scale` is 0: for each cell of a grid on [0, 1], the bin of its lower end.
     """
 
     edges: Array
@@ -183,7 +184,7 @@ class _Search:
     def of(cls, bins: Bins, dtype: Any) -> "_Search":
         edges, equal_width = bins.edges_as(dtype), bins.kind == "equal-width"
         if equal_width and len(bins) <= FEW_BINS:
-            # c M and the edge k / M are each rounded once: together they are off by M ulp(1) at most; four times that
+            # c M and the edge k / M are each rounded once; their joint error is at most M ulp(1). Use four times that
             sure = 0.5 - 4 * len(bins) * float(np.finfo(dtype).eps)
             return cls(edges, bins.midpoints, float(len(bins)), sure, np.zeros(0, np.int32), True)
         grid = max(GRID, 2 ** int(np.ceil(np.log2(4 * len(bins)))))
@@ -198,16 +199,16 @@ class _Search:
 
     @property
     def lanes(self) -> int:
-        """In how many sums of their own neighbouring rows are added."""
+        """Number of independent accumulators over which neighbouring rows are interleaved."""
         return int(2 ** max(0, int(np.log2(SUMS_AT_ONCE / (2 * len(self.middle))))))
 
     @property
     def chunk(self) -> int:
-        """Rows that are summed before sums are added to the total, which takes a while where bins are many."""
+        """Rows that are summed before they are added to the total; more if there are many bins to add."""
         return int(min(SPAN, CHUNK * 2 ** max(0, int(np.ceil(np.log2(4 * len(self.middle) / CHUNK))))))
 
     def place(self, confidence: Array) -> tuple[NDArray[np.intp], Floats]:
-        """Bin and distance from its middle, in bins or as it is."""
+        """Return bins and deviations from their midpoints, in bin widths if `scale` is not 0."""
         if not self.scale:
             index = _index(confidence, self.edges, self.equal_width)
             return index, confidence - self.middle[index]
@@ -222,7 +223,7 @@ class _Search:
         return index, deviation
 
     def named(self, total: Floats, weighted: bool) -> Sums:
-        """From shape (2 M, FIELDS); rows are exact in float64 up to 2^53 of them."""
+        """Make `Sums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53."""
         rows, deviation, deviation_sq, loss_sq, weight, weight_sq = np.moveaxis(
             total.reshape(2, -1, FIELDS), -1, 0
         ).copy()
@@ -272,7 +273,7 @@ def _classes_with_numpy(
 
 
 def _allowed(confidence: Array, outcome: Array, weight: Array | None) -> bool:
-    """Comparisons that NaN fails."""
+    """Return whether all values are valid; NaN fails every comparison."""
     return bool(
         confidence.min() >= 0
         and confidence.max() <= 1
@@ -281,9 +282,9 @@ def _allowed(confidence: Array, outcome: Array, weight: Array | None) -> bool:
     )
 
 
-@np.errstate(over="ignore")  # squares of weights that are too large: refused, from the largest weight
+@np.errstate(over="ignore")  # squares of large weights may overflow; the caller checks the largest weight
 def _chunk_sums(cell: NDArray[np.intp], deviation: Floats, error: Floats, weight: Array | None, size: int) -> Floats:
-    """Shape (size, FIELDS); without weights w and w^2 stay 0."""
+    """Return the sums of a chunk, shape (size, FIELDS); without weights, those of w and w^2 are 0."""
     loss = error * error
     loss *= loss
     sums = np.zeros((size, FIELDS))

@@ -1,4 +1,4 @@
-"""BinnedCounts: all that the posteriors need to know of the rows. Frozen, and anything counted can be added."""
+"""BinnedCounts: the sums over rows that posteriors need, by bin and outcome. Frozen and addable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,27 +22,29 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class BinnedCounts:
-    """Rows counted by bin and outcome; batches, files and workers add up to the single pass, integer for integer.
+    """Numbers of rows and sums over rows, by bin and outcome.
+
+    Counts of batches, files and workers can be added; the sum has the same numbers of rows as one pass over all rows.
 
     Parameters
     ----------
     bins : Bins
-        The edges.
+        The bins, with M = n_bins.
     cells : ndarray of int64, shape (2, n_bins)
-        Rows with outcome 0 (first row) and 1 (second row); they add up to less than 2^63.
+        Numbers of rows with outcome 0 (first row) and 1 (second row); their sum is below 2^63.
     weight : ndarray, shape (2, n_bins)
-        Sum of weights by outcome; equal to `cells` where rows are unweighted.
+        Sums of weights, by outcome; equal to `cells` if rows have no weights.
     deviation : ndarray, shape (2, n_bins)
-        Sum of weight times (confidence - midpoint), by outcome.
+        Sums of weight * (confidence - midpoint of the bin), by outcome.
     deviation_sq : ndarray, shape (n_bins,)
-        Sum of weight times (confidence - midpoint) squared.
+        Sums of weight * (confidence - midpoint of the bin)^2.
     weight_sq : ndarray, shape (n_bins,)
-        Sum of squared weights.
-    target : str
-        What confidence and outcome mean.
+        Sums of squared weights.
+    target : {"confidence", "event", "top-label", "classwise"}
+        Meaning of outcome and confidence, see `evaluate`.
     losses : LossSums of shape (2, n_bins), or None
         Sums of squared errors (outcome - confidence)^2 and of their squares, by outcome, for the Brier score. None
-        if a file of release 0.1.0 is part of these counts.
+        if the counts include a file of release 0.1.0.
 
     Examples
     --------
@@ -67,7 +69,7 @@ class BinnedCounts:
         object.__setattr__(self, "cells", row_counts("cells", self.cells))
         for name in ("cells", "weight", "deviation", "deviation_sq", "weight_sq"):
             values = getattr(self, name).view()
-            values.setflags(write=False)  # `counts.k += 1` on a view would make the sums disagree
+            values.setflags(write=False)  # else `counts.k += 1` would make the sums inconsistent
             object.__setattr__(self, name, values)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -76,24 +78,24 @@ class BinnedCounts:
 
     @classmethod
     def empty(cls, bins: Any = 15, *, target: str = "confidence") -> "BinnedCounts":
-        """Counts of no rows: the neutral element of ``+``, and what the prior is asked of.
+        """Return counts without rows: adding them changes nothing, and evaluating them gives the prior.
 
         Parameters
         ----------
         bins : int or array-like, default 15
-            A number of equal-width bins, or edges.
+            Number of equal-width bins, or edges.
         target : str, default "confidence"
-            What confidence and outcome mean.
+            Meaning of outcome and confidence, see `evaluate`.
 
         Examples
         --------
         >>> BinnedCounts.empty(3).n
         array([0, 0, 0])
         """
-        made = make_bins(bins)
-        cell = np.zeros((2, len(made)))
-        row, losses = np.zeros(len(made)), LossSums.empty(2, len(made))
-        return cls(made, cell.astype(np.int64), cell, cell.copy(), row, row.copy(), target, losses)
+        edges = make_bins(bins)
+        cell = np.zeros((2, len(edges)))
+        row, losses = np.zeros(len(edges)), LossSums.empty(2, len(edges))
+        return cls(edges, cell.astype(np.int64), cell, cell.copy(), row, row.copy(), target, losses)
 
     @classmethod
     def from_arrays(
@@ -111,17 +113,17 @@ class BinnedCounts:
         Parameters
         ----------
         outcome : array-like of {0, 1} or bool, shape (n_rows,)
-            What happened.
+            Observed outcomes.
         confidence : array-like of float, shape (n_rows,)
             Probability stated for outcome 1, in [0, 1].
         bins : int or array-like, default 15
-            A number of bins, or edges that increase from 0 to 1.
+            Number of bins, or edges that increase from 0 to 1.
         binning : {"equal-width", "equal-mass"}, default "equal-width"
-            How a number becomes edges.
+            How the edges are chosen if `bins` is a number.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
         target : {"confidence", "event", "top-label", "classwise"}, default "confidence"
-            What the columns mean; printed with every result, and only counts of one target can be added.
+            Meaning of outcome and confidence. Results print it; only counts of the same target can be added.
 
         Returns
         -------
@@ -131,7 +133,7 @@ class BinnedCounts:
         Raises
         ------
         ValueError, TypeError
-            For missing, out-of-range or unequal columns; the message says where.
+            If values are missing or invalid, or columns differ in length; the message gives the first index.
 
         Examples
         --------
@@ -154,40 +156,41 @@ class BinnedCounts:
         binning: str = "equal-width",
         target: str = "confidence",
     ) -> Any:
-        """Count the rows of a data frame where they are: one query of its own engine, from which only sums come back.
+        """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
 
         Parameters
         ----------
         frame : data frame
-            pandas, polars (eager or lazy), a pyarrow Table, a duckdb relation, dask or pyspark. It is not changed.
+            A pandas, polars (eager or lazy), dask or pyspark data frame, a pyarrow Table or a duckdb relation. It is
+            not modified.
         outcome : str, default "outcome"
-            Column of 0 and 1, or booleans: what happened.
+            Column of observed outcomes: 0 and 1, or booleans.
         confidence : str, default "confidence"
-            Column of probabilities stated for outcome 1, in [0, 1]. Compared with the edges in its own type, float32 or
-            float64, so that every engine gives the same integers as `from_arrays`.
+            Column of probabilities stated for outcome 1, in [0, 1]. They are compared with the edges in their own type,
+            float32 or float64, so that every engine returns the same numbers of rows as `from_arrays`.
         weights : str, optional
             Column of importance weights >= 0.
         by : str or sequence of str, optional
-            Columns of labels: the rows of each label (or combination of labels) are counted apart, in the same query.
+            Columns of group labels: rows are counted by label, or by combination of labels, in the same query.
         bins : int, array-like or Bins, default 15
-            A number of equal-width bins, or edges that increase from 0 to 1.
+            Number of equal-width bins, or edges that increase from 0 to 1.
         binning : {"equal-width"}
-            Equal-mass bins need all confidences in order; make their edges from a sample.
+            Equal-mass edges would need all confidences sorted; compute them from a sample with `equal_mass_edges`.
         target : str, default "confidence"
-            What the columns mean.
+            Meaning of outcome and confidence, see `evaluate`.
 
         Returns
         -------
         BinnedCounts, or dict of label to BinnedCounts
-            The counts; with `by` those of each group, sorted (or in the order of an ordered categorical), labelled by
-            tuples where `by` names several columns.
+            The counts; with `by`, those of each group in the order of the labels (or of an ordered categorical). Keys
+            are tuples if `by` names several columns.
 
         Raises
         ------
         ValueError
-            If a column does not exist; if rows are missing, out of range or not 0 and 1: the message says how many.
+            If a column does not exist, or values are missing or invalid; the message gives their number.
         TypeError
-            If `frame` is not a data frame, or a column has a type that cannot be meant.
+            If `frame` is not a data frame, or a column has an unsuitable type.
 
         Examples
         --------
@@ -198,11 +201,11 @@ class BinnedCounts:
         >>> BinnedCounts.from_frame(frame, outcome="hit", confidence="p", by="site", bins=2)["a"].n
         array([1, 1])
         """
-        made = bins_before_rows(bins, binning)
+        edges = bins_before_rows(bins, binning)
         models = [{"outcome": outcome, "confidence": confidence}]
         counts = {
-            label: cls(made, **vars(sums_of(rows, 0, made)), target=target)
-            for label, rows in framed(frame, models, weights, by, made, target)
+            label: cls(edges, **vars(sums_of(rows, 0, edges)), target=target)
+            for label, rows in framed(frame, models, weights, by, edges, target)
         }
         return counts[None] if by is None else counts
 
@@ -210,7 +213,7 @@ class BinnedCounts:
     def from_predictions(
         cls, predictions: Predictions | Columns, *, bins: Any = 15, binning: str = "equal-width"
     ) -> "BinnedCounts":
-        """Count rows; those whose values nobody has looked at yet are checked in the same pass.
+        """Count rows; the values of unvalidated `Columns` are checked in the same pass.
 
         Parameters
         ----------
@@ -230,9 +233,9 @@ class BinnedCounts:
             If weights are too large or too small for their squares to be summed.
         """
         if isinstance(predictions, Columns) and binning == "equal-mass":
-            predictions = predictions.checked()  # before its edges are made
-        made = make_bins(bins, binning=binning, confidence=predictions.confidence)
-        return cls(made, **vars(sums_of_rows(predictions, made)), target=predictions.target)
+            predictions = predictions.checked()  # the edges depend on the values
+        edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
+        return cls(edges, **vars(sums_of_rows(predictions, edges)), target=predictions.target)
 
     @classmethod
     def classwise(
@@ -245,32 +248,32 @@ class BinnedCounts:
         classes: Sequence[Any] | None = None,
         logits: bool = False,
     ) -> "tuple[BinnedCounts, ...]":
-        """Count the rows of the problems of all classes, in one pass over the matrix.
+        """Count the rows of a multi-class problem as one binary problem per class, in one pass over the matrix.
 
         Parameters
         ----------
         y_true : array-like, shape (n_rows,)
-            Class numbers, or labels from `classes`.
+            Class numbers 0..K-1, or labels from `classes`.
         y_prob : array-like of float, shape (n_rows, n_classes)
-            Probability of every class; rows sum to 1.
+            Probability of every class, in [0, 1]; each row sums to 1.
         bins : int or array-like, default 15
-            A number of equal-width bins, or edges; the same for all classes.
+            Number of equal-width bins, or edges; the same for all classes.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
         classes : sequence, optional
             Labels in the order of the columns.
         logits : bool, default False
-            Whether `y_prob` holds logits.
+            Whether `y_prob` holds logits instead of probabilities.
 
         Returns
         -------
         tuple of BinnedCounts
-            One a column: is class k as frequent as stated?
+            Counts of each class k: the outcome is 1 if the row has class k, the confidence is column k.
 
         Raises
         ------
         ValueError, TypeError
-            As `Predictions.from_labels` with a matrix.
+            As for `Predictions.from_labels` with a matrix.
 
         Examples
         --------
@@ -282,12 +285,12 @@ class BinnedCounts:
 
     @classmethod
     def of_classes(cls, rows: ClassRows, *, bins: Any = 15) -> "tuple[BinnedCounts, ...]":
-        """Count the rows of a matrix, as `classwise` does, values being checked in the same pass."""
-        made = make_bins(bins)
-        return tuple(cls(made, **vars(sums), target="classwise") for sums in sums_of_classes(rows, made))
+        """Count the rows of a matrix as `classwise` does; values are checked in the same pass."""
+        edges = make_bins(bins)
+        return tuple(cls(edges, **vars(sums), target="classwise") for sums in sums_of_classes(rows, edges))
 
     def __add__(self, other: object) -> "BinnedCounts":
-        if isinstance(other, int) and other == 0:  # what sum() begins with
+        if isinstance(other, int) and other == 0:  # sum() starts with 0
             return self
         if not isinstance(other, BinnedCounts):
             return NotImplemented
@@ -320,19 +323,19 @@ class BinnedCounts:
             )
         )
 
-    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality is by content, so no hash
+    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
 
     def __repr__(self) -> str:
         return f"BinnedCounts({self.bins}, {self.n_rows} rows, {int(self.k.sum())} with outcome 1)"
 
     @property
     def n(self) -> Ints:
-        """Rows in each bin, shape (n_bins,)."""
+        """Number of rows in each bin, shape (n_bins,)."""
         return self.cells.sum(axis=0)
 
     @property
     def k(self) -> Ints:
-        """Rows with outcome 1 in each bin, shape (n_bins,)."""
+        """Number of rows with outcome 1 in each bin, shape (n_bins,)."""
         return self.cells[1]
 
     @property
@@ -347,28 +350,28 @@ class BinnedCounts:
 
     @property
     def occupied(self) -> NDArray[np.bool_]:
-        """Bins with weight, shape (n_bins,)."""
+        """Whether each bin has rows of positive weight, shape (n_bins,)."""
         return self.weight.sum(axis=0) > 0
 
     @property
     def accuracy(self) -> Floats:
-        """(Weighted) share of outcome 1 in each bin; NaN where a bin is empty."""
+        """(Weighted) share of outcome 1 in each bin, shape (n_bins,); NaN if a bin is empty."""
         return _ratio(self.weight[1], self.weight.sum(axis=0))
 
     @property
     def mean_confidence(self) -> Floats:
-        """(Weighted) mean confidence in each bin; NaN where a bin is empty."""
+        """(Weighted) mean confidence in each bin, shape (n_bins,); NaN if a bin is empty."""
         return self.bins.midpoints + _ratio(self.deviation.sum(axis=0), self.weight.sum(axis=0))
 
     @property
     def share(self) -> Floats:
-        """Share of the (weighted) rows in each bin; sums to 1, or is 0 everywhere without rows."""
+        """Share of the (weighted) rows in each bin, shape (n_bins,); sums to 1, or is 0 in all bins without rows."""
         total = self.weight.sum()
         return self.weight.sum(axis=0) / (total if total > 0 else 1.0)
 
     @property
     def effective_n(self) -> Floats:
-        """Kish's effective number of rows of each bin, (sum w)^2 / sum w^2; equal to `n` without weights."""
+        """Effective number of rows of each bin (Kish 1965), (sum w)^2 / sum w^2; equal to `n` without weights."""
         return self.weight.sum(axis=0) * self._rows_per_weight
 
     @property
@@ -378,22 +381,22 @@ class BinnedCounts:
 
     @property
     def _rows_per_weight(self) -> Floats:
-        """Sum w / sum w^2 of each bin: exactly 1 for unit weights, so that the integers stay what they are."""
+        """Sum w / sum w^2 of each bin: exactly 1 for unit weights, so that `effective_n` equals the integers `n`."""
         return np.nan_to_num(_ratio(self.weight.sum(axis=0), self.weight_sq))
 
     @property
     def effective_rows(self) -> float:
-        """Kish's effective number of all rows, which is what the bin masses rest on."""
+        """Effective number of all rows, used for the bin masses; see `effective_n`."""
         squares = float(self.weight_sq.sum())
         return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
 
     def coarsen(self, edges: ArrayLike | Bins) -> "BinnedCounts":
-        """Merge bins: the counts on a subset of the edges, without another pass over the rows.
+        """Merge neighbouring bins, without another pass over the rows.
 
         Parameters
         ----------
         edges : array-like, int or Bins
-            Edges, each of which is among the present ones; a number means that many bins of equal width.
+            The edges to keep, a subset of the present edges; an integer means that many equal-width bins.
 
         Returns
         -------
@@ -403,7 +406,7 @@ class BinnedCounts:
         Raises
         ------
         ValueError
-            If an edge is not among the present ones.
+            If an edge is not among the present edges.
 
         Examples
         --------
@@ -433,5 +436,5 @@ class BinnedCounts:
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:
-    """Divide, with NaN where there is nothing to divide by."""
+    """Divide; NaN where the denominator is 0."""
     return np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0)

@@ -10,9 +10,9 @@ from bayescal import _checks
 from bayescal.data.frames import to_array
 
 Floats = NDArray[np.float64]
-#: Above this, the last of a float32's digits no longer tell neighbouring edges apart.
+#: Maximum number of bins: with more, neighbouring edges would be only a few float32 steps apart.
 MOST_BINS = 1_000_000
-#: How a number of bins becomes edges.
+#: Ways to choose edges for a number of bins.
 BINNINGS = ("equal-width", "equal-mass")
 
 
@@ -25,7 +25,13 @@ class Bins:
     edges : ndarray of float64, shape (n_bins + 1,)
         Strictly increasing from 0 to 1.
     kind : {"equal-width", "equal-mass", "custom"}
-        How they were chosen; part of every printed specification.
+        How the edges were chosen; part of every printed specification.
+
+    Examples
+    --------
+    >>> bins = make_bins(4)
+    >>> len(bins), bins.midpoints
+    (4, array([0.125, 0.375, 0.625, 0.875]))
     """
 
     edges: Floats
@@ -33,7 +39,7 @@ class Bins:
 
     def __post_init__(self) -> None:
         edges = np.array(self.edges, dtype=np.float64)
-        edges.setflags(write=False)  # everything that was counted rests on them
+        edges.setflags(write=False)  # counts are valid only for these edges
         object.__setattr__(self, "edges", edges)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -60,9 +66,9 @@ class Bins:
         return np.diff(self.edges)
 
     def edges_as(self, dtype: Any) -> NDArray[Any]:
-        """Edges in the dtype of the confidences, so that float32(0.7) meets the edge 7/10 that its writer meant.
+        """Edges in the dtype of the confidences, so that float32(0.7) equals the edge 7/10 of ten bins.
 
-        Equal-width edges are one correctly rounded division k/M in that dtype; others are rounded to it.
+        An equal-width edge is the division k / M, correctly rounded to that dtype; other edges are rounded to it.
         """
         if self.kind == "equal-width":
             return equal_width_edges(len(self), dtype)
@@ -74,7 +80,9 @@ class Bins:
 
 
 def equal_width_edges(n_bins: int, dtype: Any = np.float64) -> NDArray[Any]:
-    """Edges k / M by one correctly rounded division each (never ``k * (1 / M)``, never `numpy.linspace`).
+    """Compute the edges k / M of M bins, each by one correctly rounded division.
+
+    ``k * (1 / M)`` and `numpy.linspace` round twice, so that some of their edges differ in the last digit.
 
     Parameters
     ----------
@@ -93,30 +101,41 @@ def equal_width_edges(n_bins: int, dtype: Any = np.float64) -> NDArray[Any]:
     >>> bool(equal_width_edges(10)[3] == 0.3), bool(np.linspace(0, 1, 11)[3] == 0.3)
     (True, False)
     """
-    # float64 holds k, M and k/M to 53 digits: rounding on to 24 or 11 digits is correct but for double rounding,
-    # which cannot happen when 53 >= 2 * 24 + 2 (Figueroa 1995)
+    # k / M is rounded to the 53 bits of float64, then to the 24 or 11 bits of the dtype; this equals one rounding,
+    # because 53 >= 2 * 24 + 2 (Figueroa 1995, "When is double rounding innocuous?")
     return (np.arange(n_bins + 1) / np.float64(n_bins)).astype(dtype)
 
 
 def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15) -> Floats:
-    """Edges that put nearly the same number of rows into each bin, never splitting ties.
+    """Compute edges that put nearly the same number of rows into each bin; equal confidences share a bin.
 
     Parameters
     ----------
     confidence : array-like of float, shape (n_rows,)
         Confidences in [0, 1].
     n_bins : int, default 15
-        Number of bins wanted; ties may leave fewer.
+        Requested number of bins; ties may leave fewer.
 
     Returns
     -------
     ndarray, shape (at most n_bins + 1,)
         Edges from 0 to 1, midway between neighbouring confidences.
 
+    Raises
+    ------
+    ValueError, TypeError
+        If `confidence` is empty, or has values that are missing or outside [0, 1]; if `n_bins` is no positive integer.
+
     Notes
     -----
-    Cuts fall after every N / M rows, as in `numpy.array_split`; a cut inside a run of equal confidences moves to the
-    nearer end of the run, and cuts that fall together become one.
+    The sorted confidences are cut after every N / M rows, as in `numpy.array_split`. A cut inside a run of equal
+    confidences moves to the nearer end of the run; coinciding cuts are merged. Bins with equal numbers of rows are also
+    called adaptive [1]_. The edges depend on the rows, so compute them once and use the same edges for all batches.
+
+    References
+    ----------
+    .. [1] J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel and D. Tran (2019), "Measuring calibration in deep learning",
+       CVPR Workshops.
 
     Examples
     --------
@@ -134,13 +153,14 @@ def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15) -> Floats:
     cuts = _off_ties(values, cuts[(cuts > 0) & (cuts < len(values))])
     low, high = values[cuts - 1], values[cuts]
     edges = low + (high - low) / 2
-    edges = np.where(edges <= low, high, edges)  # neighbouring floats have no middle; left-closed bins take the upper
+    # there is no number between neighbouring floats: take the upper one, because bins are closed on the left
+    edges = np.where(edges <= low, high, edges)
     inner = np.unique(edges[(edges > 0) & (edges < 1)]).astype(np.float64)
     return np.concatenate([[0.0], inner, [1.0]])
 
 
 def _off_ties(values: NDArray[Any], cuts: NDArray[Any]) -> NDArray[Any]:
-    """Move each cut to the nearer end of the run of equal values that it falls into; drop it at either end."""
+    """Move a cut inside a run of equal values to the nearer end of the run; drop cuts before the first or last row."""
     start = np.searchsorted(values, values[cuts], side="left")
     end = np.searchsorted(values, values[cuts], side="right")
     moved = np.where(cuts - start <= end - cuts, start, end)
@@ -149,26 +169,26 @@ def _off_ties(values: NDArray[Any], cuts: NDArray[Any]) -> NDArray[Any]:
 
 
 def make_bins(bins: Any = 15, *, binning: str = "equal-width", confidence: ArrayLike | None = None) -> Bins:
-    """Make `Bins` from what a caller passes as ``bins=``.
+    """Make `Bins` from the argument ``bins=`` of public functions.
 
     Parameters
     ----------
     bins : int, array-like or Bins, default 15
-        A number of bins, or the edges themselves: strictly increasing, from 0 to 1.
+        Number of bins, or edges that increase strictly from 0 to 1.
     binning : {"equal-width", "equal-mass"}, default "equal-width"
-        How a number becomes edges.
+        How the edges are chosen if `bins` is a number.
     confidence : array-like, optional
         The confidences, for "equal-mass".
 
     Returns
     -------
     Bins
-        The edges with their kind.
+        The edges and how they were chosen.
 
     Raises
     ------
     TypeError, ValueError
-        If `bins` is neither, is not positive, or the edges do not increase from 0 to 1.
+        If `bins` is neither a positive integer nor edges that increase from 0 to 1.
 
     Examples
     --------

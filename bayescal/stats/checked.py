@@ -1,4 +1,4 @@
-"""Rows -> the sums that counts consist of; rows that nobody has looked at are checked in the same pass."""
+"""Rows -> the sums of `BinnedCounts`; unvalidated rows are checked in the same pass."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ from bayescal.stats.bins import Bins
 
 
 def sums_of_rows(rows: Predictions | Columns, bins: Bins) -> Sums:
-    """Sums by bin and outcome; raises what `Columns.checked` says, and for weights that cannot be squared."""
+    """Sum rows by bin and outcome; raise as `Columns.checked` does, or if squares of weights would overflow."""
     counted = accumulate(rows.confidence, rows.outcome, rows.weight, bins)
     if isinstance(rows, Columns) and (counted is None or counted[1] == 0):
-        # something is not allowed: look again at all of it, to say how much, or to clip what is rounding
+        # a value is invalid: check all rows, which reports the invalid values, or clips those outside by rounding
         return sums_of_rows(rows.checked(), bins)
     return _usable(counted, rows.weight)
 
 
 def sums_of_classes(rows: ClassRows, bins: Bins) -> list[Sums]:
-    """The same for every class of a matrix."""
+    """Sum the rows of a matrix by bin and outcome, for every class."""
     counted = accumulate_classes(rows.matrix, rows.label, rows.weight, bins, rows.tolerance)
     if counted is None or counted[1] == 0:
         rows = rows.looked_at()
@@ -31,9 +31,9 @@ def sums_of_classes(rows: ClassRows, bins: Bins) -> list[Sums]:
 
 
 def _usable[T](counted: tuple[T, float] | None, weight: NDArray[Any] | None) -> T:
-    """The sums, of rows that have been found right."""
+    """Return the sums of rows that have passed the checks."""
     if counted is None:
-        raise ArithmeticError("rows that were found right are wrong; this is a defect: please report it.")
+        raise ArithmeticError("rows that passed the checks cannot be counted; this is a bug, please report it.")
     sums, heaviest = counted
     if weight is not None and not 1 / LARGEST_WEIGHT < heaviest < LARGEST_WEIGHT:
         refuse_scale(weight)

@@ -1,4 +1,4 @@
-"""How the errors of several binary problems on the same rows vary together."""
+"""Correlation of the errors of several binary problems on the same rows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,12 +12,12 @@ from bayescal.stats.binned import BinnedCounts
 
 Floats = NDArray[np.float64]
 
-#: Rows at a time: a chunk of all problems stays small beside the input.
+#: Rows per chunk, so that temporary arrays are small compared with the input.
 CHUNK = 4096
 
 
 def error_correlation(rows: ClassRows, counts: Sequence[BinnedCounts]) -> tuple[Floats, Floats]:
-    r"""Correlation, over rows, of what each row adds to the ECE of each class, and of its residuals.
+    r"""Correlate classes over rows: their contributions to the plug-in ECE, and their residuals.
 
     Parameters
     ----------
@@ -33,9 +33,10 @@ def error_correlation(rows: ClassRows, counts: Sequence[BinnedCounts]) -> tuple[
 
     Notes
     -----
-    A row's residual for class k is :math:`r_{ik} = w_i (z_{ik} - c_{ik})`. It moves the plug-in ECE by
-    :math:`\mathrm{sign}(g_b) r_{ik}`, with :math:`g_b` the observed gap of its bin: the influence function of the ECE,
-    up to a constant. Uncentred second moments are used for residuals, whose mean under calibration is 0.
+    The residual of row i for class k is :math:`r_{ik} = w_i (z_{ik} - c_{ik})`. The contribution of the row to the
+    plug-in ECE of class k is :math:`\mathrm{sign}(g_b) r_{ik}`, where :math:`g_b` is the observed gap of its bin; this
+    is the influence function of the ECE, up to a constant. Residuals have mean 0 under calibration, so their second
+    moments are not centred.
     """
     moments = ErrorMoments(counts)
     moments.add(rows)
@@ -43,12 +44,12 @@ def error_correlation(rows: ClassRows, counts: Sequence[BinnedCounts]) -> tuple[
 
 
 class ErrorMoments:
-    """Second moments of what rows add to the ECE of each class; rows may come in parts.
+    """Second moments of the contributions of rows to the ECE of each class; rows may be added in batches.
 
     Parameters
     ----------
     counts : sequence of BinnedCounts
-        The counts of each class, of all rows.
+        The counts of each class, over all rows.
     """
 
     def __init__(self, counts: Sequence[BinnedCounts]) -> None:
@@ -59,10 +60,10 @@ class ErrorMoments:
         self._total, self._n_rows = np.zeros(size), 0
 
     def add(self, rows: ClassRows) -> None:
-        """Add the moments of rows that have been counted."""
+        """Add the moments of a batch of rows, which `counts` must include."""
         for start in range(0, len(rows), CHUNK):
             part = slice(start, start + CHUNK)
-            matrix = np.clip(rows.matrix[part], 0, 1)  # what was clipped when it was counted
+            matrix = np.clip(rows.matrix[part], 0, 1)  # as when the rows were counted
             r = -matrix.astype(np.float64)
             r[np.arange(len(r)), rows.label[part]] += 1
             if rows.weight is not None:
@@ -74,19 +75,19 @@ class ErrorMoments:
             self._n_rows += len(r)
 
     def correlations(self) -> tuple[Floats, Floats]:
-        """Correlation matrices of errors and of residuals."""
+        """Return the correlation matrices of errors and of residuals."""
         centred = self._influence - np.outer(self._total, self._total) / self._n_rows
         return _correlation(centred), _correlation(self._residual)
 
     def _signs_of(self, matrix: NDArray[Any]) -> Floats:
-        """Sign of the gap of each entry's bin."""
+        """Return the sign of the observed gap of the bin of each matrix entry."""
         return np.stack(
             [s[bin_index(c, bins)] for s, c, bins in zip(self._signs, matrix.T, self._bins, strict=True)], axis=1
         )
 
 
 def _correlation(moments: Floats) -> Floats:
-    """Scale to a unit diagonal; a problem without any spread correlates with none."""
+    """Scale moments to a unit diagonal; a problem with variance 0 has correlation 0 with all others."""
     sd = np.sqrt(np.maximum(np.diag(moments), 0.0))
     scale = np.where(sd > 0, sd, 1.0)
     result = np.clip(moments / np.outer(scale, scale), -1, 1)

@@ -1,4 +1,4 @@
-"""LossSums: sums of losses and of squared losses, from which the spread of a mean loss follows. Frozen, and addable."""
+"""LossSums: sums of losses and of squared losses, which give the mean loss and its variance. Frozen and addable."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class LossSums:
     """Sums over rows of a loss and of its square, for example by outcome and bin.
 
     The loss of a row is the squared error (outcome - confidence)^2, whose mean is the Brier score. It does not depend
-    on the bins, so that sums over bins merge as sums over batches do.
+    on the bins, so sums of two bins can be added like sums of two batches.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class LossSums:
 
     @classmethod
     def empty(cls, *shape: int) -> "LossSums":
-        """Sums over no rows."""
+        """Return sums over no rows."""
         return cls(np.zeros(shape), np.zeros(shape))
 
     def __add__(self, other: "LossSums") -> "LossSums":
@@ -59,7 +59,7 @@ class LossSums:
             and np.array_equal(self.squares, other.squares)
         )
 
-    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality is by content, so no hash
+    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
 
     def apply(self, function: Callable[[Floats], Any]) -> "LossSums":
         """Apply one linear function to both sums, for example to merge bins or to multiply all weights."""
@@ -67,7 +67,7 @@ class LossSums:
 
 
 def total_loss(middle: Floats, weight: Floats, deviation: Floats, deviation_sq: Floats) -> Floats:
-    """Sum of weight times (outcome - confidence)^2 by outcome and bin, from sums of the same shape (2, n_bins).
+    """Compute the sum of weight * (outcome - confidence)^2 by outcome and bin, from sums of the same shape (2, n_bins).
 
     With e = outcome - middle and d = confidence - middle, the squared error is e^2 - 2 e d + d^2.
     """
@@ -76,7 +76,7 @@ def total_loss(middle: Floats, weight: Floats, deviation: Floats, deviation_sq: 
 
 
 def total_without_squares(middle: Floats, weight: Floats, deviation: Floats) -> Floats:
-    """The same without the sum of weight times d^2."""
+    """Compute the part of `total_loss` without the sum of weight * d^2."""
     error = np.stack([-middle, 1 - middle])
     return error**2 * weight - 2 * error * deviation
 

@@ -1,4 +1,4 @@
-"""PairedCounts: rows counted by what two models said of them together. Frozen, and anything counted can be added."""
+"""PairedCounts: rows counted by the bins and outcomes of two classifiers together. Frozen and addable."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,34 +19,36 @@ from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Rows at a time.
+#: Rows per chunk.
 CHUNK = 65_536
-#: The same for losses, whose few arrays then stay in the processor's second-level cache.
+#: Rows per chunk for losses, so that temporary arrays stay in the second-level cache.
 LOSSES = 16_384
-#: Up to so many possible joint cells there is an array of all of them; beyond, only of those that occur.
+#: Maximum number of possible joint cells for an array of all of them; with more, only cells that occur are stored.
 DENSE_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class PairedCounts:
-    """Rows counted by the bins and outcomes of two models on the same rows; only cells that occur are kept.
+    """Numbers of rows by the bins and outcomes of two classifiers on the same rows.
 
-    The outcomes of two models differ where the target is about their predictions (``top-label``: each is right or
-    wrong on its own); for ``event`` they are the same.
+    A joint cell is a combination (bin and outcome of the first classifier, bin and outcome of the second). Only cells
+    with rows are stored. For the target ``event`` both classifiers have the same outcome; for ``top-label`` each is
+    right or wrong on its own.
 
     Parameters
     ----------
     first, second : BinnedCounts
-        The margins: each model's own counts.
+        The counts of each classifier.
     cells : ndarray of int64, shape (n_cells, 4)
-        Bin and outcome of the first model, bin and outcome of the second; in lexicographic order, each once.
+        The joint cells, in lexicographic order without duplicates.
     n : ndarray of int64, shape (n_cells,)
-        Rows.
+        Number of rows in each cell.
     weight, weight_sq : ndarray, shape (n_cells,)
         Sums of weights and of squared weights.
     loss_difference : LossSums of shape (), or None
-        Sums of the difference between the squared errors (outcome - confidence)^2 of the first and the second model,
-        and of its square, for the difference of Brier scores. None if a file of release 0.1.0 is part of these counts.
+        Sums of the difference between the squared errors (outcome - confidence)^2 of the first and the second
+        classifier, and of its square, for the difference of Brier scores. None if the counts include a file of
+        release 0.1.0.
 
     Examples
     --------
@@ -78,16 +80,16 @@ class PairedCounts:
 
     @classmethod
     def empty(cls, first: Any = 15, second: Any = None, *, target: str = "confidence") -> "PairedCounts":
-        """Counts of no rows: the neutral element of ``+``.
+        """Return counts without rows; adding them changes nothing.
 
         Parameters
         ----------
         first : int or array-like, default 15
-            Bins of the first model.
+            Bins of the first classifier.
         second : int or array-like, optional
-            Bins of the second model; by default the same.
+            Bins of the second classifier; by default those of the first.
         target : str, default "confidence"
-            What confidence and outcome mean.
+            Meaning of outcome and confidence, see `evaluate`.
         """
         own = BinnedCounts.empty(first, target=target)
         other = BinnedCounts.empty(first if second is None else second, target=target)
@@ -112,9 +114,9 @@ class PairedCounts:
         Parameters
         ----------
         first_outcome, second_outcome : array-like of {0, 1} or bool, shape (n_rows,)
-            What happened, for each model; the same array twice for an event.
+            Outcomes of each classifier; the same array twice for an event.
         first_confidence, second_confidence : array-like of float, shape (n_rows,)
-            Probability that each model states for its outcome 1, in [0, 1].
+            Probability that each classifier states for its outcome 1, in [0, 1].
         bins, binning, weights, target
             As for `BinnedCounts.from_arrays`.
 
@@ -126,7 +128,7 @@ class PairedCounts:
         Raises
         ------
         ValueError, TypeError
-            As `BinnedCounts.from_arrays`; if the two models do not have the same number of rows.
+            As for `BinnedCounts.from_arrays`; also if the columns differ in length.
         """
         same_rows(
             {
@@ -158,29 +160,29 @@ class PairedCounts:
         binning: str = "equal-width",
         target: str = "confidence",
     ) -> Any:
-        """Count the rows of two models in a data frame of any engine: joint cells and both margins from one query.
+        """Count the rows of two classifiers in a data frame, in one query of its engine.
 
         Parameters
         ----------
         frame : data frame
             As for `BinnedCounts.from_frame`.
         outcome : str or pair of str, default "outcome"
-            Column of what happened; two columns, the first model's and the second's, where each is right or wrong on
-            its own.
+            Column of observed outcomes. A pair names one column per classifier, for targets where each is right or
+            wrong on its own.
         first_confidence, second_confidence : str
-            Columns of the probability that each model states for its outcome 1, in [0, 1].
+            Columns of the probability that each classifier states for its outcome 1, in [0, 1].
         weights, by, bins, binning, target
             As for `BinnedCounts.from_frame`.
 
         Returns
         -------
         PairedCounts, or dict of label to PairedCounts
-            The counts; with `by` those of each group.
+            The counts; with `by`, those of each group.
 
         Raises
         ------
         ValueError, TypeError
-            As `BinnedCounts.from_frame`.
+            As for `BinnedCounts.from_frame`.
 
         Examples
         --------
@@ -190,13 +192,13 @@ class PairedCounts:
         >>> PairedCounts.from_frame(frame, **names, bins=2, target="event").cells.tolist()
         [[0, 0, 0, 0], [1, 1, 0, 1], [1, 1, 1, 1]]
         """
-        made = bins_before_rows(bins, binning)
+        edges = bins_before_rows(bins, binning)
         models = _two_models(outcome, first_confidence, second_confidence)
         counts = {}
-        for label, rows in framed(frame, models, weights, by, made, target):
-            first, second = (BinnedCounts(made, **vars(sums_of(rows, i, made)), target=target) for i in (0, 1))
-            keys, n, weight, weight_sq = joint_of(rows, len(made))
-            joint = _unpacked(keys, len(made)), n, weight, weight_sq, loss_difference_of(rows)
+        for label, rows in framed(frame, models, weights, by, edges, target):
+            first, second = (BinnedCounts(edges, **vars(sums_of(rows, i, edges)), target=target) for i in (0, 1))
+            keys, n, weight, weight_sq = joint_of(rows, len(edges))
+            joint = _unpacked(keys, len(edges)), n, weight, weight_sq, loss_difference_of(rows)
             counts[label] = cls(first, second, *joint)
         return counts[None] if by is None else counts
 
@@ -204,14 +206,14 @@ class PairedCounts:
     def from_predictions(
         cls, first: Predictions, second: Predictions, first_counts: BinnedCounts, second_counts: BinnedCounts
     ) -> "PairedCounts":
-        """Count checked rows whose margins have been counted.
+        """Count the joint cells of validated rows, given the counts of each classifier.
 
         Parameters
         ----------
         first, second : Predictions
-            The rows of each model, in the same order and with the same weights.
+            The rows of each classifier, in the same order and with the same weights.
         first_counts, second_counts : BinnedCounts
-            The counts of each.
+            The counts of each classifier.
 
         Returns
         -------
@@ -221,12 +223,12 @@ class PairedCounts:
         Raises
         ------
         ValueError
-            If the two models do not have the same number of rows.
+            If the two classifiers do not have the same number of rows.
         """
         if len(first) != len(second):
             raise ValueError(
-                f"both models must be on the same rows; they have {len(first)} and {len(second)}. "
-                "For different test sets there is `compare_independent`."
+                f"both classifiers must have the same rows; they have {len(first)} and {len(second)} rows. "
+                "For different test sets, use `compare_independent`."
             )
         keys, n, weight, weight_sq = _joint_sums(first, second, first_counts.bins, second_counts.bins)
         joint = _unpacked(keys, len(second_counts.bins)), n, weight, weight_sq, _loss_difference(first, second)
@@ -239,15 +241,15 @@ class PairedCounts:
 
     @property
     def weighted(self) -> bool:
-        """True if any weight differs from 1."""
+        """Whether any weight differs from 1."""
         return not (np.array_equal(self.weight, self.n) and np.array_equal(self.weight_sq, self.n))
 
     def __add__(self, other: object) -> "PairedCounts":
-        if isinstance(other, int) and other == 0:  # what sum() begins with
+        if isinstance(other, int) and other == 0:  # sum() starts with 0
             return self
         if not isinstance(other, PairedCounts):
             return NotImplemented
-        first, second = self.first + other.first, self.second + other.second  # refuses other edges, other targets
+        first, second = self.first + other.first, self.second + other.second  # raises if edges or targets differ
         keys = np.concatenate([_packed(c.cells, len(second.bins)) for c in (self, other)])
         keys, at = np.unique(keys, return_inverse=True)
         n = row_counts("n", summed_by_key(at, np.concatenate([self.n, other.n]), len(keys)))
@@ -271,7 +273,7 @@ class PairedCounts:
             and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in ("cells", "n", "weight", "weight_sq"))
         )
 
-    __hash__ = None  # type: ignore[assignment]  # arrays inside: equality is by content, so no hash
+    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
 
     def __repr__(self) -> str:
         return (
@@ -279,7 +281,7 @@ class PairedCounts:
         )
 
     def swapped(self) -> "PairedCounts":
-        """The same with the second model first."""
+        """Return the counts with the two classifiers exchanged."""
         cells = self.cells[:, [2, 3, 0, 1]]
         order = np.lexsort(cells.T[::-1])
         difference = self.loss_difference
@@ -290,7 +292,7 @@ class PairedCounts:
 
 
 def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bins) -> tuple[Ints, Ints, Floats, Floats]:
-    """Keys of the cells that occur, and rows, weights and squared weights in each."""
+    """Return keys of the cells that occur, and the sums of rows, weights and squared weights in each."""
     size = 4 * len(bins) * len(others)
     weight = first.weight
     parts: list[tuple[Ints, list[Any]]] = []
@@ -307,13 +309,13 @@ def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bin
             for total, value in zip(dense, values, strict=True):
                 total += np.bincount(key, value, size)
         else:
-            found, at = np.unique(key, return_inverse=True)
-            parts.append((found, [np.bincount(at, value, len(found)) for value in values]))
+            present, at = np.unique(key, return_inverse=True)
+            parts.append((present, [np.bincount(at, value, len(present)) for value in values]))
     if dense is not None:
         keys = np.flatnonzero(dense[0])
         sums = [total[keys] for total in dense]
     else:
-        keys, at = np.unique(np.concatenate([found for found, _ in parts]), return_inverse=True)
+        keys, at = np.unique(np.concatenate([present for present, _ in parts]), return_inverse=True)
         stacked = [np.concatenate(columns) for columns in zip(*(sums for _, sums in parts), strict=True)]
         sums = [np.bincount(at, column, len(keys)) for column in stacked]
     n = np.rint(sums[0]).astype(np.int64)
@@ -323,7 +325,7 @@ def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bin
 
 
 def _loss_difference(first: Predictions, second: Predictions) -> LossSums:
-    """Sums of the difference of losses, and of its square."""
+    """Sum the difference of losses, and its square, over rows."""
     total = LossSums.empty()
     for start in range(0, len(first), LOSSES):
         rows = slice(start, start + LOSSES)
@@ -332,19 +334,17 @@ def _loss_difference(first: Predictions, second: Predictions) -> LossSums:
         other *= other
         difference = np.subtract(one, other, out=one)
         moment = difference if first.weight is None else first.weight[rows] * difference
-        # einsum: one pass, and no other order of additions with other numbers of threads, as a dot product may have
+        # einsum: one pass, and unlike in a dot product the order of additions does not depend on the number of threads
         total += LossSums(np.sum(moment), np.einsum("i,i->", moment, difference))
     return total
 
 
 def _two_models(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:
-    """Arguments and columns of each model; one outcome serves both."""
+    """Map arguments to columns for each classifier; a single outcome column serves both."""
     if isinstance(outcome, str):
         return [{"outcome": outcome, "first_confidence": first}, {"outcome": outcome, "second_confidence": second}]
     if not isinstance(outcome, Sequence) or len(outcome) != 2:
-        raise TypeError(
-            f"`outcome` must name one column of `frame`, or two: the first model's and the second's; not {outcome!r}."
-        )
+        raise TypeError(f"`outcome` must name one column of `frame`, or two: one for each classifier; not {outcome!r}.")
     return [
         {"outcome[0]": outcome[0], "first_confidence": first},
         {"outcome[1]": outcome[1], "second_confidence": second},
@@ -361,7 +361,7 @@ def _unpacked(keys: Ints, n_others: int) -> Ints:
 
 
 def require_paired(counts: Any) -> None:
-    """Refuse what is not `PairedCounts`, with a hint at how to make them."""
+    """Raise TypeError if `counts` are not `PairedCounts`; the message says how to make them."""
     if not isinstance(counts, PairedCounts):
         raise TypeError(
             f"`pairs` must hold PairedCounts, not {type(counts).__name__}; make them with `PairedCounts.from_arrays`."

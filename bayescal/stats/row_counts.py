@@ -1,4 +1,4 @@
-"""Numbers of rows: non-negative integers with a sum below 2^63; sums are exact or refused, and never floats."""
+"""Numbers of rows: non-negative integers whose sum is below 2^63. Sums are exact integers or raise an error."""
 
 from typing import Any
 

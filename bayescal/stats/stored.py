@@ -1,4 +1,4 @@
-"""Counts as small JSON files: written whole, read with every rule checked that counts obey."""
+"""Counts as small JSON files: written atomically, and validated completely when read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,27 +19,27 @@ from bayescal.stats.row_counts import MOST_ROWS, by_bin, row_counts, unit_weight
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Changes when a reader of the file would have to change.
+#: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.counts/2"
-#: Written by release 0.1.0: the same without sums of losses.
+#: Schema of release 0.1.0, without sums of losses.
 WITHOUT_LOSSES = "bayescal.counts/1"
-#: Sums of 1e9 rows one after the other are off by no more than this, relative to the sum of sizes.
+#: Bound of the rounding error of a sequential sum of 1e9 rows, relative to the sum of absolute values.
 ROUNDING = 1e-6
-#: A float16 confidence lies no further than this (half of its last digit) outside a bin whose edges are float64.
+#: Rounding (half a unit in the last place) can put a float16 confidence this far outside a bin with float64 edges.
 HALF_DIGIT = 2.0**-12
 TINY = float(np.finfo(np.float64).tiny)
 LARGEST = float(np.finfo(np.float64).max)
 
 
 def save_counts(counts: BinnedCounts | PairedCounts, path: str | Path) -> Path:
-    """Write counts to a small JSON file, whole or not at all, to be merged or evaluated elsewhere.
+    """Write counts to a small JSON file, to merge or evaluate them elsewhere.
 
     Parameters
     ----------
     counts : BinnedCounts or PairedCounts
-        What was counted.
+        The counts.
     path : str or Path
-        The file; one that exists is replaced in one step, so that a reader never finds half of it.
+        The file. An existing file is replaced in one step, so that readers never see an incomplete file.
 
     Returns
     -------
@@ -49,13 +49,13 @@ def save_counts(counts: BinnedCounts | PairedCounts, path: str | Path) -> Path:
     Raises
     ------
     TypeError
-        If `counts` are something else.
+        If `counts` are neither `BinnedCounts` nor `PairedCounts`.
     OSError
-        If the folder is missing or cannot be written to.
+        If the folder does not exist or is not writable.
 
     See Also
     --------
-    load_counts : The way back.
+    load_counts : Read the file.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def save_counts(counts: BinnedCounts | PairedCounts, path: str | Path) -> Path:
 
 
 def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
-    """Read counts from a file that `save_counts` wrote; they come back bit for bit.
+    """Read counts from a file that `save_counts` wrote; all sums are equal bit for bit.
 
     Parameters
     ----------
@@ -80,20 +80,20 @@ def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
     Returns
     -------
     BinnedCounts or PairedCounts
-        What was saved. Files of workers merge by ``sum(map(load_counts, paths))``. Files of release 0.1.0 have no sums
-        of losses: their counts, and sums with them, give every result but the Brier score.
+        The saved counts. To merge the files of several workers, use ``sum(map(load_counts, paths))``. Files of release
+        0.1.0 have no sums of losses: counts that include one give every result except the Brier score.
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError
-        If there is no such file; names that are near are suggested.
+        If the file does not exist; the message suggests similar names.
     ValueError
-        If it is not JSON, ends too early, has another schema, or holds numbers that no rows have, as negative counts
-        or a mean confidence outside its bin. The message names the file and the entry.
+        If the file is not JSON, is truncated, has another schema, or holds impossible sums, such as negative numbers
+        of rows or a mean confidence outside its bin. The message names the file and the entry.
 
     See Also
     --------
-    save_counts : The way there.
+    save_counts : Write the file.
 
     Examples
     --------
@@ -114,17 +114,17 @@ def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
 
 
 def counts_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
-    """Counts as plain data for JSON, to be put into other documents.
+    """Convert counts to plain data for JSON.
 
     Parameters
     ----------
     counts : BinnedCounts or PairedCounts
-        What was counted.
+        The counts.
 
     Returns
     -------
     dict
-        Keys schema, kind ("binned" or "paired") and what that kind holds.
+        Keys "schema", "kind" ("binned" or "paired") and the sums of that kind.
     """
     if isinstance(counts, BinnedCounts):
         about = {"target": counts.target, "bins": bins_document(counts.bins)}
@@ -146,22 +146,22 @@ def counts_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
 
 
 def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
-    """Counts from plain data.
+    """Convert plain data to counts, with validation.
 
     Parameters
     ----------
     document : mapping
-        As from `counts_document`.
+        Data as `counts_document` returns them.
 
     Returns
     -------
     BinnedCounts or PairedCounts
-        Checked counts.
+        The counts.
 
     Raises
     ------
     ValueError
-        If anything in it is not what counts of rows can be.
+        If an entry is missing, unknown or invalid, or sums are impossible for rows.
     """
     document = _files.require_schema(document, SCHEMA, [WITHOUT_LOSSES])
     kind = document.pop("kind", None)
@@ -176,7 +176,7 @@ def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
 
 
 def bins_document(bins: Bins) -> dict[str, Any]:
-    """Edges as plain data; of equal width the number says all."""
+    """Convert edges to plain data; equal-width edges are stored as their number of bins."""
     if bins.kind == "equal-width":
         if not np.array_equal(bins.edges, equal_width_edges(len(bins))):
             raise ValueError(f"these {bins} do not have the edges k / {len(bins)} that their kind stands for.")
@@ -185,7 +185,7 @@ def bins_document(bins: Bins) -> dict[str, Any]:
 
 
 def bins_from_document(document: Any) -> Bins:
-    """Edges from plain data, checked."""
+    """Convert plain data to edges, with validation."""
     kind = document.get("kind") if isinstance(document, Mapping) else None
     if kind == "equal-width":
         _files.require_entries(document, ["kind", "number"], where="'bins'")
@@ -206,7 +206,7 @@ LOSSES = ("losses",)
 
 
 def sums_document(counts: BinnedCounts) -> dict[str, Any]:
-    """Return the sums of each bin, without the bins, and weights only if one differs from 1."""
+    """Return the sums of each bin without the edges, and sums of weights only if a weight differs from 1."""
     return {
         "rows": counts.n_rows,
         "cells": counts.cells.tolist(),
@@ -218,7 +218,7 @@ def sums_document(counts: BinnedCounts) -> dict[str, Any]:
 
 
 def _losses_document(losses: LossSums | None) -> dict[str, Any] | None:
-    """Sums of losses, or None where a file of release 0.1.0 is part of the counts."""
+    """Return sums of losses as plain data, or None if the counts include a file of release 0.1.0."""
     return None if losses is None else {"total": losses.total.tolist(), "squares": losses.squares.tolist()}
 
 
@@ -231,9 +231,9 @@ def _weights_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
 def sums_from_document(
     document: Any, bins: Bins, target: str, where: str = "", losses: Sequence[str] = LOSSES
 ) -> BinnedCounts:
-    """Counts from what was summed in each of these bins, checked.
+    """Convert the sums of each bin to counts, with validation.
 
-    `where` begins the names in messages; `losses` is empty for a document of release 0.1.0.
+    `where` is the prefix of names in messages; `losses` is empty for a document of release 0.1.0.
     """
     _files.require_entries(document, [*NEEDED, *losses], WEIGHTS, where.rstrip("."))
     size = len(bins)
@@ -245,7 +245,7 @@ def sums_from_document(
     _possible_weights(where, cells, weight, weight_sq)
     reach = bins.widths / 2 + HALF_DIGIT
     _within(f"{where}deviation", "lie within its bin", np.abs(deviation), weight * reach, deviation)
-    # Cauchy-Schwarz in each bin, with room for the rounding of long sums
+    # Cauchy-Schwarz inequality in each bin, with a tolerance for the rounding of long sums
     room = ROUNDING * weight.sum(axis=0) * reach**2
     with np.errstate(divide="ignore", invalid="ignore"):
         least = np.where(weight > 0, deviation * (deviation / weight), 0).sum(axis=0)
@@ -256,7 +256,7 @@ def sums_from_document(
 
 
 def _losses(document: Any, counts: BinnedCounts, where: str) -> LossSums | None:
-    """Sums of losses, checked against the other sums; without rows they are known to be 0."""
+    """Return the sums of losses after checking them against the other sums; without rows they are 0."""
     name = f"{where}losses"
     if document is None:
         return None if counts.n_rows else LossSums.empty(*counts.cells.shape)
@@ -266,7 +266,7 @@ def _losses(document: Any, counts: BinnedCounts, where: str) -> LossSums | None:
     with np.errstate(divide="ignore", invalid="ignore"):
         least = np.where(weight > 0, counts.deviation * (counts.deviation / weight), 0)
         mean = np.where(weight > 0, losses.total / weight, 0)
-    # a loss is e^2 - 2 e d + d^2: a sum over rows leaves the sum of d^2, which obeys the rules of `deviation_sq`
+    # a loss is e^2 - 2 e d + d^2; what remains is the sum of d^2, which must obey the rules of `deviation_sq`
     squares = losses.total - total_without_squares(middle, weight, counts.deviation)
     room = ROUNDING * weight
     _within(f"{name}.total", "fit `deviation`", least - room, squares, losses.total)
@@ -280,7 +280,7 @@ def _losses(document: Any, counts: BinnedCounts, where: str) -> LossSums | None:
 
 
 def _loss_sums(name: str, document: Any, shape: tuple[int, ...]) -> LossSums:
-    """Two sums >= 0 of a shape; the total of differences may be negative."""
+    """Read two sums >= 0 of one shape; the total of a difference (shape ()) may be negative."""
     _files.require_entries(document, ["total", "squares"], where=f"'{name}'")
     total, squares = (_floats(f"{name}.{key}", document[key], shape) for key in ("total", "squares"))
     for key, values in (("total", total if shape else np.abs(total)), ("squares", squares)):
@@ -291,7 +291,7 @@ def _loss_sums(name: str, document: Any, shape: tuple[int, ...]) -> LossSums:
 
 
 def _weights(document: Mapping[str, Any], rows: Ints, where: str) -> tuple[Floats, Floats]:
-    """Sums of weights and of squared weights: the rows themselves where there are none in the document."""
+    """Read sums of weights and of squared weights; without them in the document, every weight is 1."""
     given = [name for name in WEIGHTS if name in document]
     if not given:
         return unit_weights(rows)
@@ -306,7 +306,7 @@ def _weights(document: Mapping[str, Any], rows: Ints, where: str) -> tuple[Float
 
 
 def _possible_weights(where: str, rows: Ints, weight: Floats, weight_sq: Floats) -> None:
-    """A sum of squares lies between what equal weights have and what one weight alone has."""
+    """Require sums of squared weights between those of equal weights and of a single positive weight."""
     if rows.any() and not weight.any():
         raise ValueError(f"`{where}weight` is 0 everywhere, though there are {rows.sum()} rows.")
     _within(f"{where}weight", "be 0 where there are no rows", np.where(rows == 0, weight, 0), 0 * weight, weight)
@@ -362,7 +362,7 @@ def _paired(document: dict[str, Any], losses: Sequence[str]) -> PairedCounts:
 
 
 def _loss_difference(document: Any, pair: PairedCounts) -> LossSums | None:
-    """Sums of the difference of losses, checked against the losses of both margins."""
+    """Return the sums of the difference of losses after checking them against the losses of both margins."""
     name, first, second = "loss_difference", pair.first.losses, pair.second.losses
     if document is None:
         return None if pair.n_rows else LossSums.empty()
@@ -386,7 +386,7 @@ def _margin(document: Any, name: str, target: str, losses: Sequence[str]) -> Bin
 
 
 def _ascending(cells: Ints) -> None:
-    """Lexicographic order, each cell once."""
+    """Require cells in lexicographic order without duplicates."""
     steps = np.diff(cells, axis=0)
     first = np.argmax(steps != 0, axis=1)
     falls = np.zeros(len(cells), bool)
@@ -402,14 +402,14 @@ def _total(name: str, stated: Any, cells: Ints) -> None:
 
 
 def _integers(name: str, values: Any, shape: tuple[int, ...]) -> Ints:
-    """JSON integers >= 0 of a shape; 1.0 and true are none."""
+    """Read JSON integers >= 0 of the given shape; 1.0 and true are not integers."""
     return _array(name, values, shape, (int,), "integers >= 0 below 2^63", lambda v: 0 <= v <= MOST_ROWS).astype(
         np.int64
     )
 
 
 def _floats(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
-    """Finite JSON numbers of a shape; a number beyond float64 reads as infinite."""
+    """Read finite JSON numbers of the given shape; numbers beyond the range of float64 are refused."""
     return _array(name, values, shape, (int, float), "finite numbers", lambda v: abs(v) <= LARGEST).astype(np.float64)
 
 

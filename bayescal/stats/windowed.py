@@ -1,4 +1,4 @@
-"""Counts by window of time: what a stream leaves behind. Frozen, and anything counted can be added."""
+"""WindowedCounts: counts of a stream of rows by window of time. Frozen and addable."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,34 +19,34 @@ from bayescal.stats.stored import LOSSES, bins_document, bins_from_document, sum
 
 Ints = NDArray[np.int64]
 
-#: Changes when a reader of the file would have to change.
+#: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.monitor/2"
-#: Written by release 0.1.0: the same without sums of losses.
+#: Schema of release 0.1.0, without sums of losses.
 WITHOUT_LOSSES = "bayescal.monitor/1"
-#: A bound may be reckoned, as 0.1 + 0.2, which is 0.30000000000000004.
+#: Tolerance for computed bounds, such as 0.1 + 0.2 = 0.30000000000000004, relative to the length of a window.
 SAME_BOUND = 1e-9
-#: So many windows have ranks of 16 bits.
+#: Maximum range of window numbers whose ranks fit into 16 bits.
 RANKED_BY_TABLE = 2**16
 
 
 @dataclass(frozen=True)
 class WindowedCounts:
-    """Counts of the windows that have rows.
+    """Counts by window of time; only windows with rows are stored.
 
     Parameters
     ----------
     bins : Bins
-        The edges.
+        The bins.
     target : str
-        What confidence and outcome mean.
+        Meaning of outcome and confidence, see `evaluate`.
     window : Window or None
-        Length of the windows; None where there is one total, number 0.
+        Length of the windows. None if there are no windows: all rows are then counted under number 0.
     kind : str or None
-        What times are, of `times.KINDS`; None before the first.
+        Kind of the times, a key of `times.KINDS`; None before the first rows.
     counts : dict of int to BinnedCounts
-        By the number of the window.
+        Counts by the number of the window.
     forgotten : int or None
-        Windows before this number were dropped, and take no more rows.
+        Windows before this number were dropped; rows in them raise an error.
     """
 
     bins: Bins
@@ -61,20 +61,20 @@ class WindowedCounts:
         return None if self.window is None else self.window.start(number, self.kind or "naive")
 
     def said(self, number: int) -> str:
-        """First moment of a window, in words."""
+        """First moment of a window, as text."""
         return times.in_words(self.start(number))
 
     def said_span(self, numbers: Sequence[int]) -> str:
-        """Windows from the first to the last, in words."""
+        """Time span from the first to the last window, as text."""
         return "all rows" if self.window is None else f"[{self.said(numbers[0])}, {self.said(numbers[-1] + 1)})"
 
     def __str__(self) -> str:
         n_rows, size = sum(counts.n_rows for counts in self.counts.values()), len(self.counts)
-        told = f"{n_rows} row{'s' * (n_rows != 1)}" if size else "no rows yet"
+        rows = f"{n_rows} row{'s' * (n_rows != 1)}" if size else "no rows yet"
         if self.window is None or not size:
-            return told if self.window is None else f"{told}, windows of {self.window}"
+            return rows if self.window is None else f"{rows}, windows of {self.window}"
         last = f" to {self.said(max(self.counts))}" if size > 1 else ""
-        return f"{told} in {size} window{'s' * (size > 1)} of {self.window}, {self.said(min(self.counts))}{last}"
+        return f"{rows} in {size} window{'s' * (size > 1)} of {self.window}, {self.said(min(self.counts))}{last}"
 
     def batch(self, predictions: Predictions, time: Any) -> "WindowedCounts":
         """Count rows, each in the window of its time, without adding them to the counts of this object."""
@@ -84,51 +84,53 @@ class WindowedCounts:
             )
         self._require_target(predictions.target)
         kind, numbers = self._numbers(time, len(predictions))
-        found, of_row = _ranked(numbers)
+        present, rank = _ranked(numbers)
         empty = replace(self, kind=kind, counts={}, forgotten=None)
         parts: Iterable[Predictions] = [predictions]
-        if len(found) > 1:
-            parts = Groups(tuple(map(empty.said, found.tolist())), of_row, "window").split(predictions)
+        if len(present) > 1:
+            parts = Groups(tuple(map(empty.said, present.tolist())), rank, "window").split(predictions)
         counted = (BinnedCounts.from_predictions(part, bins=self.bins) for part in parts)
-        return replace(empty, counts=dict(zip(found.tolist(), counted, strict=True)))
+        return replace(empty, counts=dict(zip(present.tolist(), counted, strict=True)))
 
     def batch_of_counts(self, counts: BinnedCounts, time: Any) -> "WindowedCounts":
-        """Put counts into one window, without adding them to the counts of this object."""
+        """Assign counts to one window, without adding them to the counts of this object."""
         require_counts(counts)
         kind, numbers = self._numbers(time, None)
         summed = BinnedCounts.empty(self.bins, target=self.target) + counts
         return replace(self, kind=kind, counts={int(numbers[0]): summed}, forgotten=None)
 
     def with_batch(self, batch: "WindowedCounts") -> "WindowedCounts":
-        """Add a batch. After it was counted, another thread may have fixed the kind of time or dropped windows."""
+        """Add a batch; check it again, since another thread may have set the kind of time or dropped windows."""
         if batch.kind is not None:
             self._require_kind("time", batch.kind)
         return self._with(batch.kind, batch.counts)
 
     def without(self, before: Any) -> "WindowedCounts":
-        """Windows before a bound dropped."""
+        """Drop the windows before a bound."""
         kind, bound = self._bound("before", before)
         forgotten = bound if self.forgotten is None else max(bound, self.forgotten)
         kept = {k: counts for k, counts in self.counts.items() if k >= bound}
         return replace(self, kind=kind, counts=kept, forgotten=forgotten)
 
     def between(self, start: Any = None, end: Any = None) -> list[int]:
-        """Numbers of the windows with rows in [start, end), in order."""
+        """Return the numbers of the windows with rows in [start, end), in order."""
         chosen = sorted(self.counts)
         low = None if start is None else self._bound("start", start)[1]
         high = None if end is None else self._bound("end", end)[1]
         if low is not None and high is not None and high <= low:
             raise ValueError(f"`end` must be after `start`; they are {end} and {start}. The end is not included.")
         if low is not None and self.forgotten is not None and low < self.forgotten:
-            raise ValueError(f"`start` must not be before {self.said(self.forgotten)}: what was before is forgotten.")
+            raise ValueError(
+                f"`start` must not be before {self.said(self.forgotten)}: windows before it are forgotten."
+            )
         return [k for k in chosen if (low is None or k >= low) and (high is None or k < high)]
 
     def total(self, numbers: Iterable[int]) -> BinnedCounts:
-        """Sum over windows."""
+        """Sum the counts of windows."""
         return sum((self.counts[k] for k in numbers), BinnedCounts.empty(self.bins, target=self.target))
 
     def total_of_rows(self, chosen: list[int], what: str) -> BinnedCounts:
-        """Sum over windows that must have rows: an evaluation of none would be the prior."""
+        """Sum the counts of windows; raise if they have no rows, because the result would be the prior."""
         counts = self.total(chosen)
         if not counts.n_rows:
             raise ValueError(
@@ -138,7 +140,7 @@ class WindowedCounts:
         return counts
 
     def span(self, name: str, span: Any) -> list[int]:
-        """Numbers of the windows with rows between a pair of bounds."""
+        """Return the numbers of the windows with rows between a pair of bounds."""
         if not isinstance(span, tuple | list) or len(span) != 2:
             also = ", or BinnedCounts" if name == "reference" else ""
             raise TypeError(f"`{name}` must be a pair of bounds (start, end), either of them None{also}; not {span!r}.")
@@ -148,12 +150,12 @@ class WindowedCounts:
             raise type(problem)(f"`{name}`: {problem}") from problem
 
     def require_windows(self, why: str) -> None:
-        """Refuse a monitor without windows; the message begins with `why`."""
+        """Raise ValueError if there are no windows; the message begins with `why`."""
         if self.window is None:
             raise ValueError(f"{why}; this monitor has one total. Make it with `window=`, as in '1d'.")
 
     def require_apart(self, reference: list[int], now: list[int]) -> None:
-        """Refuse spans that share windows."""
+        """Raise ValueError if two spans share windows."""
         both = sorted({*reference} & {*now})
         if both:
             raise ValueError(
@@ -162,14 +164,14 @@ class WindowedCounts:
             )
 
     def now_and_reference(self, now: Any, reference: Any) -> tuple[dict[str, BinnedCounts], dict[str, str]]:
-        """Counts of two spans that share no window, and the spans in words; see `CalibrationMonitor.change`."""
+        """Return the counts of two disjoint spans, and the spans as text; see `CalibrationMonitor.change`."""
         chosen = sorted(self.counts)[-1:] if now is None else self.span("now", now)
         counts = {"now": self.total_of_rows(chosen, "`now`")}
         spans = {"now": self.said_span(chosen)}
         if isinstance(reference, BinnedCounts):
             counts["reference"] = BinnedCounts.empty(self.bins, target=self.target) + reference
             if not reference.n_rows:
-                raise ValueError("`reference` has no rows; there is nothing to compare with.")
+                raise ValueError("`reference` has no rows; a comparison needs at least one.")
             return counts, spans | {"reference": "counts"}
         self.require_windows("`change` needs windows, or a `reference` that is counts")
         others = self.between()
@@ -193,8 +195,8 @@ class WindowedCounts:
             if marks and min(one.counts, default=max(marks)) < max(marks):
                 bound = replace(one, forgotten=None).said(max(marks))
                 raise ValueError(
-                    f"one monitor has forgotten what was before {bound}, and the other has rows of that time: their "
-                    "sum would be of a part. `forget` the same in both first."
+                    f"one monitor has forgotten the windows before {bound}, and the other has rows in them, so the "
+                    "sum would be incomplete. Call `forget` with the same bound on both first."
                 )
         merged = replace(self, kind=self.kind or other.kind, forgotten=max(marks) if marks else None)
         return merged._with(merged.kind, other.counts)
@@ -203,8 +205,8 @@ class WindowedCounts:
         more = {k: counts for k, counts in more.items() if counts.n_rows}
         if self.forgotten is not None and min(more, default=self.forgotten) < self.forgotten:
             raise ValueError(
-                f"`time` must not be before {self.said(self.forgotten)}: the windows before it are forgotten, and rows "
-                f"came for {replace(self, kind=kind).said(min(more))}. Take these rows out."
+                f"`time` must not be before {self.said(self.forgotten)}: the windows before it are forgotten, and "
+                f"there are rows for {replace(self, kind=kind).said(min(more))}. Remove these rows."
             )
         summed = {k: self.counts[k] + counts if k in self.counts else counts for k, counts in more.items()}
         return replace(self, kind=kind, counts=self.counts | summed)
@@ -217,15 +219,17 @@ class WindowedCounts:
             )
 
     def _numbers(self, time: Any, n_rows: int | None) -> tuple[str | None, Ints]:
-        """Kind of the times, and the window of each row; of one time for all rows, one number."""
+        """Return the kind of the times, and the window of each row; one number if all rows have the same time."""
         if self.window is None:
             if time is not None:
                 raise ValueError(
-                    "`time` is of no use to a monitor without windows; make it with `window=`, as in '1d'."
+                    "`time` has no meaning for a monitor without windows; make one with `window=`, as in '1d'."
                 )
             return None, np.zeros(1, np.int64)
         if time is None:
-            raise TypeError(f"`time` is needed, one or a column: rows are counted in windows of {self.window}.")
+            raise TypeError(
+                f"`time` is needed: rows are counted in windows of {self.window}. Pass one time or a column."
+            )
         if n_rows is None or np.ndim(time) == 0:
             kind, read = times.read_moment("time", time)
         else:
@@ -238,19 +242,21 @@ class WindowedCounts:
         if self.window is not None and self.window.of_dates == (kind == "number"):
             wanted = "a date" if self.window.of_dates else "a number"
             raise TypeError(
-                f"`{name}` must be {wanted}, since windows have the length {self.window}; not {times.KINDS[kind]}."
+                f"`{name}` must be {wanted}, because windows have the length {self.window}; not {times.KINDS[kind]}."
             )
         if self.kind is not None and kind != self.kind:
             hint = " In UTC: '2026-03-01T00:00+00:00'." if self.kind == "utc" else ""
             raise TypeError(
-                f"`{name}` must be of the kind that came before, {times.KINDS[self.kind]}; not "
+                f"`{name}` must be of the same kind as earlier times, {times.KINDS[self.kind]}; not "
                 f"{times.KINDS[kind]}.{hint}"
             )
 
     def _bound(self, name: str, moment: Any) -> tuple[str, int]:
-        """Number of the window that begins at a moment."""
+        """Return the kind of a moment, and the number of the window that begins at it."""
         if self.window is None:
-            raise ValueError(f"`{name}` is of no use to a monitor without windows; make it with `window=`, as in '1d'.")
+            raise ValueError(
+                f"`{name}` has no meaning for a monitor without windows; make one with `window=`, as in '1d'."
+            )
         kind, moments = times.read_moment(name, moment)
         self._require_kind(name, kind)
         number, read = int(self.window.index(moments, name)[0]), moments[0].item()
@@ -261,12 +267,12 @@ class WindowedCounts:
                 return kind, k
         near = " and ".join(replace(self, kind=kind).said(k) for k in (number, number + 1))
         raise ValueError(
-            f"`{name}` must be where a window of {self.window} begins, since rows within it are told apart no more; "
-            f"{moment} is not. The nearest are {near}."
+            f"`{name}` must be where a window of {self.window} begins, because rows inside a window can no longer be "
+            f"separated; {moment} is not. The nearest are {near}."
         )
 
     def document(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Convert to plain data for JSON."""
         window = None
         if self.window is not None:
             window = {"microseconds" if self.window.of_dates else "number": self.window.length}
@@ -286,7 +292,7 @@ class WindowedCounts:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> "WindowedCounts":
-        """Checked counts from plain data."""
+        """Convert plain data to counts, with validation."""
         names = ["schema", "target", "bins", "window", "time", "forgotten_before", "windows"]
         _files.require_entries(document, names)
         _checks.one_of("target", document["target"], TARGETS)
@@ -324,13 +330,13 @@ class WindowedCounts:
 
 
 def _ranked(numbers: Ints) -> tuple[Ints, NDArray[Any]]:
-    """The numbers that occur, in order, and the rank of each; rows are sorted only where no table of ranks will do."""
+    """Return the distinct numbers in order, and the rank of each row's number; sort rows only if the range is large."""
     low = int(numbers.min())
     size = int(numbers.max()) - low + 1
     if size > RANKED_BY_TABLE:
         return np.unique(numbers, return_inverse=True)
     there = np.bincount(numbers - low, minlength=size) > 0
-    # numpy sorts what has 16 bits by counting: the rows of each window are then found ten times faster
+    # numpy sorts 16-bit integers by counting, which makes splitting the rows by window ten times faster
     rank = (np.cumsum(there) - 1).astype(np.uint16)
     return np.flatnonzero(there) + low, rank[numbers - low]
 
@@ -342,7 +348,7 @@ def _window(document: Any) -> Window | None:
     if len(document) != 1:
         raise ValueError("`window` must have one length, 'microseconds' or 'number'.")
     ((unit, length),) = document.items()
-    kinds, said = {"microseconds": ((int,), "an integer"), "number": ((int, float), "a number")}[unit]
+    kinds, words = {"microseconds": ((int,), "an integer"), "number": ((int, float), "a number")}[unit]
     if type(length) not in kinds:  # neither true nor "1d" is a length
-        raise ValueError(f"`window.{unit}` must be {said}, not {_checks.quoted(length)}.")
+        raise ValueError(f"`window.{unit}` must be {words}, not {_checks.quoted(length)}.")
     return replace(Window.of(length), of_dates=unit == "microseconds")

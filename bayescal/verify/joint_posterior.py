@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.draws import BinDraws
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
-from bayescal.posterior.shrinkage.model import ShrinkagePosterior
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import SATURATED
 from bayescal.verify.stacked import JointDraws
 from bayescal.verify.truths import is_saturated

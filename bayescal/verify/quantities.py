@@ -11,7 +11,7 @@ from bayescal.estimands.errors import ece
 from bayescal.estimands.estimand import registered
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
-from bayescal.posterior.shrinkage.model import ShrinkagePosterior
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SATURATED, SUB_MODELS
 from bayescal.posterior.shrinkage.saturated import is_saturated
 

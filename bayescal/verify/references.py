@@ -10,7 +10,7 @@ from bayescal import _checks
 from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
-from bayescal.posterior.shrinkage.model import ShrinkagePosterior
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import INDEPENDENT, SHARED
 from bayescal.verify.quantities import of_pymc, sub_models_of
 

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal import _checks
 from bayescal.draws import BinDraws
 from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
-from bayescal.posterior.shrinkage.model import ShrinkagePosterior, shrinkage_posterior
+from bayescal.posterior.shrinkage.model import shrinkage_posterior
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import INDEPENDENT, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
 from bayescal.posterior.shrinkage.sub_model import PARAMETERS
 from bayescal.stats.binned import BinnedCounts

@@ -23,8 +23,8 @@ from bayescal.posterior.shrinkage.gap_moments import ece_moments
 from bayescal.posterior.shrinkage.independent import cells, integrated, moments
 from bayescal.posterior.shrinkage.independent.drift import DriftingBins
 from bayescal.posterior.shrinkage.independent.integrated import COARSE, FINE, _sparsest
-from bayescal.posterior.shrinkage.model import SamplerWarning, ShrinkagePosterior
 from bayescal.posterior.shrinkage.pool import posterior_probabilities
+from bayescal.posterior.shrinkage.posterior import SamplerWarning, ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import INDEPENDENT, SUB_MODELS, ShrinkagePrior
 
 NAMES = (
@@ -35,7 +35,7 @@ NAMES = (
     "logistic_sparse",
 )
 shrinkage_posterior = partial(shrinkage.shrinkage_posterior, sub_models=[INDEPENDENT])
-DRIFTING = {name: name.startswith("smooth") for name in NAMES}
+DRIFTING = {name: name.startswith("logistic") for name in NAMES}
 RHO = (0.05, 0.15, 0.3, 0.5)
 MIDDLE = (np.arange(15) + 0.5) / 15
 

@@ -74,11 +74,11 @@ def test_what_is_forgotten_cannot_be_asked_for_and_takes_no_rows():
     assert sorted(counts.counts) == [1, 3]
     assert counts.between(10) == [1, 3]
     assert counts.between(20) == [3]
-    with pytest.raises(ValueError, match="`start` must not be before 10: what was before is forgotten"):
+    with pytest.raises(ValueError, match="`start` must not be before 10: windows before it are forgotten"):
         counts.between(0)
     more = with_rows(counts, Predictions.from_outcomes([1], [0.75]), 10)
     assert more.counts[1].n_rows == 2
-    with pytest.raises(ValueError, match=r"`time` must not be before 10: .* rows came for 0"):
+    with pytest.raises(ValueError, match=r"`time` must not be before 10: .* rows for 0"):
         with_rows(counts, Predictions.from_outcomes([1], [0.75]), 9)
 
 

@@ -1,4 +1,4 @@
-"""The shrinkage model."""
+"""The shrinkage model: a Bayesian average of sub-models of calibration."""
 
 from bayescal._moved import names_of
 

@@ -1,4 +1,4 @@
-"""Which model describes a bin: the sub-models, the one of saturated bins, or none because the bin is empty."""
+"""Partition of the bins: described by the sub-models, saturated (with a separate model), or empty."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,14 +16,14 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class BinsInUse:
-    """The bins of counts, by the model that describes them; masks have shape (n_bins,).
+    """Masks of the bins by the model that describes them, each of shape (n_bins,).
 
     Parameters
     ----------
     counts : BinnedCounts
         The counts.
     apart : bool
-        Whether saturated bins have a model of their own.
+        Whether saturated bins have a separate model.
     """
 
     counts: Counts
@@ -31,19 +31,19 @@ class BinsInUse:
 
     @cached_property
     def confidence(self) -> Floats:
-        """Mean confidence of each bin; the midpoint where it is empty."""
+        """Mean confidence of each bin; the midpoint if it is empty."""
         counts = self.counts
         return np.where(counts.occupied, np.clip(counts.mean_confidence, 0, 1), counts.bins.midpoints)
 
     @cached_property
     def used(self) -> Bools:
-        """Bins that count: those with rows, or all if there is no row."""
+        """Bins in use: those with rows, or all bins if there are no rows."""
         occupied = self.counts.occupied
         return occupied if occupied.any() else np.ones_like(occupied)
 
     @cached_property
     def saturated(self) -> Bools:
-        """Bins that have the model of saturated bins."""
+        """Saturated bins, which have a separate model."""
         return self.used & is_saturated(self.confidence) & self.apart
 
     @cached_property
@@ -53,10 +53,10 @@ class BinsInUse:
 
     @cached_property
     def crowded(self) -> Bools:
-        """Bins that have noise of their own under label noise at the ends."""
+        """Bins with their own share of noise under label noise at the ends."""
         return self.described & self.counts.occupied & crowded_ends(self.counts.bins.edges, self.confidence)
 
     def rows(self, which: Bools) -> tuple[Floats, Floats, Floats]:
-        """Effective rows, positives and mean confidences of some bins."""
+        """Return effective rows, effective positives and mean confidences of the bins in a mask."""
         n = self.counts.effective_n[which]
         return n, np.clip(self.counts.effective_k[which], 0.0, n), self.confidence[which]

@@ -12,27 +12,28 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ShrinkageDraws:
-    """Joint posterior draws of the bins and of everything behind them.
+    """Joint posterior draws of the bins, the sub-model and its parameters.
 
     Parameters
     ----------
     bins : BinDraws
-        The bins, as `ShrinkagePosterior.sample` gives them.
+        The bins, as returned by `ShrinkagePosterior.sample`.
     sub_model : ndarray of int, shape (n_draws,)
         Index of the sub-model, in the order of `ShrinkagePosterior.probabilities`.
     intercept, slope : ndarray, shape (n_draws,)
-        Calibration intercept a and slope exp(s); 0 and 1 without drift.
+        Calibration intercept a and slope exp(s); 0 and 1 under sub-models without drift.
     tau : ndarray, shape (n_draws,)
-        Standard deviation of accuracies around their centres h in units of sqrt(h (1 - h)), on a grid, where all bins
-        share one; NaN elsewhere.
+        Standard deviation of accuracies around their centres h, in units of sqrt(h (1 - h)), under a dense residual.
+        Values are on a grid; NaN under other sub-models.
     rho : ndarray, shape (n_draws,)
-        Prior share of bins that are off; NaN where that is not a parameter.
+        Prior probability of a bin to be off under "sparse", "logistic_sparse" and "offset"; NaN under other sub-models.
     amount : ndarray, shape (n_draws,)
-        Common offset of the bins under "offset", on the scale of arcsin(sqrt(accuracy)); NaN elsewhere.
+        Common offset of the bins under "offset", on the scale of arcsin(sqrt(accuracy)); NaN under other sub-models.
     noise, noise_rate : ndarray, shape (n_draws,)
-        Share of noisy labels, and the rate of outcome 1 among them; NaN elsewhere.
+        Share of noisy labels, and the rate of outcome 1 among them, under "label_noise" and "label_noise_any_rate"; NaN
+        under other sub-models.
     off : ndarray of bool, shape (n_draws, n_bins)
-        Whether a bin deviates from the drift, from exact calibration or, if saturated, from what is stated.
+        Whether each bin deviates from the drift or from exact calibration.
     """
 
     bins: BinDraws

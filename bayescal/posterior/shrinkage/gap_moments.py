@@ -1,4 +1,4 @@
-"""Moments of the ECE from those of weighted sums of absolute gaps."""
+"""Moments of the ECE, from moments of weighted sums of absolute gaps."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,9 +7,10 @@ import numpy as np
 
 
 class GapSums(NamedTuple):
-    """Posterior moments of absolute gaps g under one sub-model, where a are Dirichlet parameters of the bin masses.
+    """Posterior moments of the absolute gaps g under one sub-model, with the Dirichlet parameters a of the bin masses.
 
-    `mean` and `variance` are those of the sum of a g over bins; `squares` is the mean of the sum of a g^2.
+    `mean` and `variance` are the mean and the variance of the sum of a g over bins; `squares` is the mean of the sum of
+    a g^2.
     """
 
     mean: float
@@ -17,26 +18,30 @@ class GapSums(NamedTuple):
     squares: float
 
     def beside(self, other: "GapSums") -> "GapSums":
-        """Moments over these and other, independent bins."""
+        """Moments over these bins and other bins that are independent of them."""
         return GapSums(*(one + two for one, two in zip(self, other, strict=True)))
 
 
 def ece_moments(probability: Sequence[float], sums: Sequence[GapSums], total: float) -> tuple[float, float]:
-    """Posterior mean and standard deviation of the ECE: an average over sub-models.
+    """Compute the posterior mean and standard deviation of the ECE, averaged over sub-models.
 
     Parameters
     ----------
     probability : sequence of float
         Probabilities of the sub-models.
     sums : sequence of GapSums
-        Their moments.
+        Moments of the gaps under each sub-model.
     total : float
         Sum of the Dirichlet parameters of the bin masses.
 
     Returns
     -------
     (mean, sd) : tuple of float
-        With m ~ Dirichlet(a), E[m_b m_c] = a_b (a_c + [b = c]) / (total (total + 1)).
+        Mean and standard deviation.
+
+    Notes
+    -----
+    The masses m ~ Dirichlet(a) are independent of the gaps; E[m_b m_c] = a_b (a_c + [b = c]) / (total (total + 1)).
     """
     weights = np.array(probability) / np.sum(probability)
     means = np.array([s.mean for s in sums]) / total

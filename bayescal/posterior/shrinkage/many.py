@@ -17,8 +17,8 @@ from bayescal.posterior.shrinkage.compiled.segments import Runs
 from bayescal.posterior.shrinkage.compiled.sparse import Slab
 from bayescal.posterior.shrinkage.independent.drift import PRIOR_REACH, DriftingBins
 from bayescal.posterior.shrinkage.independent.slab import tau_rule
-from bayescal.posterior.shrinkage.model import ShrinkagePosterior
 from bayescal.posterior.shrinkage.offsets import OFFSET_PRIOR
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import ShrinkagePrior
 from bayescal.posterior.shrinkage.segments import SEGMENT_PRIOR
 from bayescal.posterior.shrinkage.sub_model import PARAMETERS, SubModelDraws

@@ -1,4 +1,4 @@
-"""Noisy labels: with some probability an outcome has nothing to do with the confidence, in all bins or at the ends."""
+"""Sub-models of noisy labels: some outcomes do not depend on the confidence, in all bins or at the ends only."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,27 +14,30 @@ from bayescal.posterior.shrinkage.independent.sampling import systematic
 from bayescal.posterior.shrinkage.sub_model import SubModelDraws
 
 Floats = NDArray[np.float64]
-#: Cells of a grid: their lower ends, shape (n_cells, n_axes), their common width, and log posterior masses.
+#: Cells of a grid: lower ends of shape (n_cells, n_axes), common widths of shape (n_axes,), and log posterior masses.
 Cells = tuple[Floats, Floats, Floats]
 
-#: The share of noise is 1.25 u^2 with u uniform on (0, 1). Its density is proportional to noise^(-1/2), as Jeffreys'
-#: prior is near 0, and labels that are all noise (a share of 1) lie inside its range.
+#: The share of noise is 1.25 u^2 with u uniform on (0, 1). Its density is proportional to share^(-1/2), like Jeffreys'
+#: prior near 0. The range includes a share of 1 in its interior, where all labels are noise.
 LARGEST = 1.25
-#: Cells per axis of the first grid, by its dimension, and into how many parts per axis cells that matter are divided.
+#: By dimension of the grid: cells per axis of the first grid, and parts per axis into which a relevant cell is divided.
 CELLS, PARTS = {1: 41, 2: 21}, {1: 3, 2: 2}
-#: Cells are divided so often at most, and while there are no more than that; with many bins fewer, as they cost more.
+#: Maximum number of divisions, and limits of the number of cells; the maximum is lower if there are many bins.
 ROUNDS, MOST_CELLS, LEAST_CELLS, MOST_VALUES = 12, {1: 180, 2: 6000}, 1500, 600_000
-#: Cells so far below the best (in log) do not matter, but the best few always do: the peak may lie between them.
+#: A cell is relevant if its log mass is within HOPELESS of the largest, or among the BEST largest, between which the
+#: peak may lie.
 HOPELESS, BEST = 14.0, {1: 5, 2: 25}
-#: A bin is crowded at 0 or 1 if its mean confidence is that near, in widths of the bin.
+#: A bin is crowded if the distance of its mean confidence from 0 or 1 is below this, in bin widths.
 CROWDED = 0.1
-#: The share of noise in such a bin is Beta(1/2, 10), like the share of contrary outcomes in saturated bins.
+#: Beta prior of the share of noise in a crowded bin, as for the share of contrary outcomes in saturated bins.
 SHARE_AT_ENDS = (0.5, 10.0)
 
 
 @dataclass(frozen=True, eq=False)
 class LabelNoise:
-    r"""Posterior of the share and the rate of noisy labels, on a grid; every bin lies on a straight line.
+    r"""Posterior of the share and the rate of noisy labels, on a grid.
+
+    Accuracies are a linear function of mean confidences, with the share :math:`\lambda` and the rate :math:`\pi`:
 
     .. math:: \theta_b = (1 - \lambda) \bar c_b + \lambda \pi
 
@@ -43,7 +46,7 @@ class LabelNoise:
     n, k, confidence : ndarray, shape (n_bins,)
         (Effective) rows, positives and mean confidences.
     free_rate : bool
-        Whether the rate pi of outcome 1 among noisy labels is uniform on (0, 1); otherwise it is 1/2.
+        Whether the rate of outcome 1 among noisy labels is uniform on (0, 1); otherwise it is 1/2.
     """
 
     n: Floats
@@ -57,7 +60,7 @@ class LabelNoise:
         return float(np.logaddexp.reduce(self._cells[2]))
 
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
-        """Draw share and rate within the cells of the grid, and again in proportion to their density there."""
+        """Draw share and rate uniformly within cells of the grid, then resample by their density."""
         low, width, log_mass = self._cells
         cell = rng.choice(len(log_mass), count, p=np.exp(log_mass - self.log_evidence))
         u = low[cell] + width * rng.random((count, len(width)))
@@ -69,17 +72,17 @@ class LabelNoise:
 
     @property
     def off_probability(self) -> Floats:
-        """All bins lie on one line."""
+        """Zero: all bins follow the same linear function."""
         return np.zeros(len(self.n))
 
     def parameter_means(self) -> dict[str, float]:
-        """Posterior means of the share of noise and of the rate."""
+        """Return the posterior means of the share and the rate of noisy labels."""
         share, rate, weight = self.nodes
         return {"noise": float(weight @ share), "noise_rate": float(weight @ rate)}
 
     @property
     def nodes(self) -> tuple[Floats, Floats, Floats]:
-        """Shares of noise, rates, and posterior masses of the cells of the grid."""
+        """Shares, rates and posterior probabilities at the centres of the cells of the grid."""
         low, width, log_mass = self._cells
         return *self._parameters(low + width / 2), np.exp(log_mass - self.log_evidence)
 
@@ -92,7 +95,7 @@ class LabelNoise:
         return GapSums(mean, float(weight @ (total - mean) ** 2), float(weight @ (gap**2 @ mass)))
 
     def accuracy(self, share: Floats, rate: Floats) -> Floats:
-        """Accuracies of the bins, shape (n, n_bins); a share above 1 may lead beyond 0 and 1."""
+        """Return accuracies of the bins, shape (n, n_bins), clipped to [0, 1] since the share may exceed 1."""
         return np.clip(self.confidence + share[:, None] * (rate[:, None] - self.confidence), 0.0, 1.0)
 
     def _parameters(self, u: Floats) -> tuple[Floats, Floats]:
@@ -106,24 +109,24 @@ class LabelNoise:
 
     @cached_property
     def _cells(self) -> Cells:
-        """Cells in (u, pi)."""
+        """Cells of the grid in (u, rate)."""
         return _adaptive_cells(self._log_likelihood, 2 if self.free_rate else 1, len(self.n))
 
 
 @dataclass(frozen=True, eq=False)
 class NoiseAtEnds:
-    r"""Posterior of the share of contrary outcomes among rows of the first and of the last bin; others are exact.
+    r"""Posterior of the shares of contrary outcomes in the first and the last bin, if crowded; other bins are exact.
 
     .. math:: \theta_1 = \bar c_1 + \lambda_1 (1 - \bar c_1), \quad \theta_M = \bar c_M - \lambda_M \bar c_M
 
-    with :math:`\lambda \sim \mathrm{Beta}(1/2, 10)` for each bin, on a grid of :math:`\sqrt\lambda`.
+    with :math:`\lambda_b \sim \mathrm{Beta}(1/2, 10)`, on a grid of :math:`\sqrt{\lambda_b}`.
 
     Parameters
     ----------
     n, k, confidence : ndarray, shape (n_bins,)
         (Effective) rows, positives and mean confidences.
     crowded : ndarray of bool, shape (n_bins,)
-        Which bins have noise; see `crowded_ends`.
+        Which bins have a share of contrary outcomes; see `crowded_ends`.
     """
 
     n: Floats
@@ -137,7 +140,7 @@ class NoiseAtEnds:
         return float(sum(np.logaddexp.reduce(log_mass) for _, _, log_mass in self._cells))
 
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
-        """Draw the shares of the bins independently, within the cells of their grids."""
+        """Draw the shares of the bins independently, uniformly within cells of their grids."""
         accuracy = np.tile(self.confidence, (count, 1))
         for b, (low, width, log_mass) in zip(self._bins, self._cells, strict=True):
             cell = rng.choice(len(log_mass), count, p=_normalised(log_mass))
@@ -147,11 +150,11 @@ class NoiseAtEnds:
 
     @property
     def off_probability(self) -> Floats:
-        """No bin deviates from what the noise makes of it."""
+        """Zero: no bin deviates beyond its noise."""
         return np.zeros(len(self.n))
 
     def parameter_means(self) -> dict[str, float]:
-        """The shares differ by bin and are not among the parameters."""
+        """Return an empty mapping: the shares differ by bin and are not parameters."""
         return {}
 
     def gap_sums(self, mass: Floats) -> GapSums:
@@ -168,11 +171,11 @@ class NoiseAtEnds:
         return np.flatnonzero(self.crowded).tolist()
 
     def _contrary_of(self, b: int) -> float:
-        """The outcome that is contrary to what a bin states."""
+        """Return the outcome that is contrary to the confidence of a bin: 0 near 1, 1 near 0."""
         return 0.0 if self.confidence[b] > 0.5 else 1.0
 
     def _stated(self, b: int) -> tuple[float, float, float]:
-        """Contrary outcomes of a bin, their stated share, and the distance of that from 1."""
+        """Return the number of contrary outcomes of a bin, their stated probability, and 1 minus that."""
         high = self.confidence[b] > 0.5
         contrary = self.n[b] - self.k[b] if high else self.k[b]
         stated = float(max(1 - self.confidence[b] if high else self.confidence[b], VALUE_FLOOR))
@@ -180,7 +183,7 @@ class NoiseAtEnds:
 
     @cached_property
     def _cells(self) -> list[Cells]:
-        """Cells in the square root of the share, for each bin with noise."""
+        """Cells of the grid in the square root of the share, for each crowded bin."""
         return [_adaptive_cells(partial(self._log_density, b), 1, 1) for b in self._bins]
 
     def _log_density(self, b: int, u: Floats) -> Floats:
@@ -193,7 +196,7 @@ class NoiseAtEnds:
 
 
 def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
-    """Find which of the first and the last bin are crowded: mean confidence within a tenth of the width of 0 or 1.
+    """Mark the first and the last bin if they are crowded: mean confidence within a tenth of the width of 0 or 1.
 
     Parameters
     ----------
@@ -205,7 +208,7 @@ def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
     Returns
     -------
     ndarray of bool, shape (n_bins,)
-        At most two are true.
+        True for crowded bins; False for all bins between the first and the last.
     """
     crowded = np.zeros(len(confidence), bool)
     crowded[0] = confidence[0] - edges[0] < CROWDED * (edges[1] - edges[0])
@@ -214,10 +217,11 @@ def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
 
 
 def _adaptive_cells(log_density: Callable[[Floats], Floats], axes: int, n_bins: int) -> Cells:
-    """Divide the unit square or interval where the density matters.
+    """Make a grid on the unit interval or square that is fine where the density is large.
 
-    Only cells that matter are divided, not the box around them: if noise has the rate of the stated outcomes, its
-    share is hardly limited, and the posterior is a narrow ridge. Log masses are not normalised.
+    Single cells are divided, not a box around them, because the posterior can be a narrow ridge: if the rate of the
+    noise equals the rate of the outcomes, the rows contain little information about its share. Log masses are not
+    normalised.
     """
     most = max(min(MOST_CELLS[axes], MOST_VALUES // n_bins), min(LEAST_CELLS, MOST_CELLS[axes]))
     starts, width = _lattice(CELLS[axes], axes) / CELLS[axes], np.full(axes, 1 / CELLS[axes])
@@ -240,5 +244,5 @@ def _normalised(log_mass: Floats) -> Floats:
 
 
 def _lattice(count: int, axes: int) -> Floats:
-    """Whole numbers below `count` along each axis, shape (count ** axes, axes)."""
+    """Return all points with integer coordinates below `count`, shape (count ** axes, axes)."""
     return np.stack(np.meshgrid(*[np.arange(float(count))] * axes, indexing="ij"), axis=-1).reshape(-1, axes)

@@ -1,4 +1,4 @@
-"""Bins that are off by one amount in either direction."""
+"""Sub-model of bins that are off by the same amount, upwards or downwards."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +14,9 @@ from bayescal.posterior.shrinkage.sub_model import SubModelDraws
 
 Floats = NDArray[np.float64]
 
-#: Cells of the grid of log amounts, and how often it is laid anew around what matters.
+#: Number of cells of the grid of log amounts, and number of grids, each on the relevant part of the one before.
 CELLS, ROUNDS = 48, 4
-#: Cells so far below the best (in log) do not matter.
+#: Cells whose log mass is this far below the largest are not relevant.
 HOPELESS = 18.0
 
 
@@ -26,9 +26,9 @@ class OffsetPrior(NamedTuple):
     Parameters
     ----------
     least, largest : float
-        Range of the amount, whose logarithm is uniform.
+        Range of the amount, whose logarithm has a uniform prior.
     rho : tuple of float
-        Shares of bins that are off, equally probable.
+        Equally probable values of the probability that a bin is off.
     """
 
     least: float = 1e-4
@@ -43,16 +43,16 @@ OFFSET_PRIOR = OffsetPrior()
 class EqualOffsets:
     r"""Posterior of bins that are off by one amount, upwards or downwards with equal probability, on a grid of amounts.
 
-    Offsets are equal on the scale on which binomial noise is: a bin that is off has
-    :math:`\theta_b = \sin^2(\arcsin\sqrt{\bar c_b} \pm \delta)`, which differs from :math:`\bar c_b` by about
-    :math:`2 \delta \sqrt{\bar c_b (1 - \bar c_b)}`.
+    Offsets are equal on the arcsine scale, which stabilises the variance of a binomial: a bin that is off has
+    :math:`\theta_b = \sin^2(\arcsin\sqrt{\bar c_b} \pm \delta)`. Its gap is about
+    :math:`2 \delta \sqrt{\bar c_b (1 - \bar c_b)}`, proportional to the standard deviation of an outcome.
 
     Parameters
     ----------
     n, k, confidence : ndarray, shape (n_bins,)
         (Effective) rows, positives and mean confidences.
     prior : OffsetPrior
-        Constants.
+        Constants of the prior.
     """
 
     n: Floats
@@ -82,7 +82,7 @@ class EqualOffsets:
         return SubModelDraws(accuracy, off, {"amount": amount, "rho": np.array(self.prior.rho)[j]}, count)
 
     def parameter_means(self) -> dict[str, float]:
-        """Posterior means of the amount and of rho."""
+        """Return the posterior means of the amount and of rho."""
         amount = float(self.share.sum(axis=1) @ self.amounts)
         return {"amount": amount, "rho": float(self.share.sum(axis=0) @ np.array(self.prior.rho))}
 
@@ -100,7 +100,7 @@ class EqualOffsets:
         return GapSums(mean, float(spread), float(weight @ (second @ mass)))
 
     def shifted(self, amount: Floats) -> Floats:
-        """Accuracies of bins that are off by an amount with a sign; broadcasts over bins."""
+        """Return accuracies of bins that are off by a signed amount; broadcasts over bins."""
         angle = np.arcsin(np.sqrt(self.confidence))
         return np.sin(np.clip(angle + amount, 0, np.pi / 2)) ** 2
 
@@ -117,7 +117,7 @@ class EqualOffsets:
 
     @property
     def amounts(self) -> Floats:
-        """Middles of the cells of the grid, shape (n_amounts,)."""
+        """Amounts at the centres of the cells of the grid, shape (n_amounts,)."""
         return self._middles(*self._range)
 
     @staticmethod
@@ -131,7 +131,7 @@ class EqualOffsets:
 
     @cached_property
     def _range(self) -> tuple[float, float]:
-        """Ends of the grid, in the logarithm of the amount."""
+        """Bounds of the final grid, in the logarithm of the amount."""
         low, high = np.log(self.prior.least), np.log(self.prior.largest)
         for _ in range(ROUNDS - 1):
             amounts = self._middles(low, high)
@@ -144,7 +144,7 @@ class EqualOffsets:
 
     @cached_property
     def _log_up(self) -> Floats:
-        """Log likelihood ratio of each bin against none off, (n_amounts, n_bins)."""
+        """Log likelihood ratio of each bin, off upwards against exact, shape (n_amounts, n_bins)."""
         return self._log_ratio(self.amounts[:, None])
 
     @cached_property
@@ -158,7 +158,7 @@ class EqualOffsets:
 
     @cached_property
     def _log_off(self) -> Floats:
-        """Log likelihood ratio of each bin if it is off, over both directions, (n_amounts, n_bins)."""
+        """Log likelihood ratio of each bin, off against exact, averaged over directions; shape (n_amounts, n_bins)."""
         return np.logaddexp(self._log_up, self._log_down) - np.log(2)
 
     def _log_off_at(self, amounts: Floats) -> Floats:
@@ -166,19 +166,19 @@ class EqualOffsets:
         return np.logaddexp(up, down) - np.log(2)
 
     def _log_by_rho(self, log_off: Floats) -> Floats:
-        """Log likelihood ratio of all bins by rho, (n_amounts, n_rho)."""
+        """Return the log likelihood ratio of all bins for each amount and rho, shape (n_amounts, n_rho)."""
         with np.errstate(divide="ignore"):
             each = [np.logaddexp(np.log(r) + log_off, np.log1p(-r)).sum(axis=1) for r in self.prior.rho]
         return np.stack(each, axis=1)
 
     @cached_property
     def _log_joint(self) -> Floats:
-        """Log posterior mass of amount and rho, not normalised, (n_amounts, n_rho)."""
+        """Unnormalised log posterior mass of each amount and rho, shape (n_amounts, n_rho)."""
         width = self._step / np.log(self.prior.largest / self.prior.least)
         return self._log_by_rho(self._log_off) + np.log(width / len(self.prior.rho))
 
     def _off(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """Probability of each bin being off given the amounts i and rho j, (n, n_bins)."""
+        """Return the probability that each bin is off, given the amounts i and rho j; shape (n, n_bins)."""
         rho = np.array(self.prior.rho)[j]
         with np.errstate(divide="ignore"):
             prior_odds = np.log(rho) - np.log1p(-rho)

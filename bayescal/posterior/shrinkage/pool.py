@@ -1,4 +1,4 @@
-"""Probabilities of sub-models: by their evidences, but for the families that form a pool with equal shares."""
+"""Probabilities of sub-models: by marginal likelihood, except that the families of the pool have equal shares."""
 
 from collections.abc import Mapping
 
@@ -24,14 +24,22 @@ def posterior_probabilities(families: Families, evidence: Mapping[str, float]) -
     Returns
     -------
     dict of str to float
-        They add up to 1. The families of the pool have equal shares of it; the evidence of the pool is the average over
-        its families.
+        They sum to 1. The families of the pool share its probability equally; the marginal likelihood of the pool is
+        the average over its families.
+
+    Notes
+    -----
+    Equal shares, whatever the marginal likelihoods, are a linear opinion pool [1]_.
+
+    References
+    ----------
+    .. [1] Stone (1961), "The opinion pool", Annals of Mathematical Statistics 32, 1339-1342.
 
     Examples
     --------
     >>> families = {"independent": {"a": 1.0, "b": 1.0}, "shared": {"c": 1.0}}
-    >>> found = posterior_probabilities(families, {"a": 0.0, "b": np.log(3.0), "c": -5.0})
-    >>> {name: round(p, 3) for name, p in found.items()}
+    >>> probability = posterior_probabilities(families, {"a": 0.0, "b": np.log(3.0), "c": -5.0})
+    >>> {name: round(p, 3) for name, p in probability.items()}
     {'a': 0.125, 'b': 0.375, 'c': 0.5}
     """
     inside, joint = {}, {}
@@ -49,7 +57,7 @@ def posterior_probabilities(families: Families, evidence: Mapping[str, float]) -
 
 
 def alternatives(families: Families) -> dict[str, float]:
-    """Compute the prior probabilities of all sub-models but exact calibration, given that it does not hold.
+    """Compute the prior probabilities of all sub-models except exact calibration, given that it does not hold.
 
     Parameters
     ----------
@@ -59,13 +67,13 @@ def alternatives(families: Families) -> dict[str, float]:
     Returns
     -------
     dict of str to float
-        They add up to 1; empty if there is no other sub-model.
+        They sum to 1; empty if there is no other sub-model.
     """
     others = {family: of for family, of in families.items() if family != EXACT}
     return posterior_probabilities(others, {name: 0.0 for of in others.values() for name in of}) if others else {}
 
 
 def allot(probability: NDArray[np.float64], n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """A sub-model for each draw, in order, each as often as its probability says to within one draw."""
+    """Assign a sub-model to each draw, in order; frequencies equal the probabilities to within one draw."""
     edges = np.cumsum(probability)
     return np.searchsorted(edges / edges[-1], (np.arange(n_draws) + rng.random()) / n_draws, side="right")

@@ -1,4 +1,4 @@
-"""Constants of the shrinkage prior; keys and words of its sub-models."""
+"""Constants of the shrinkage prior; names and descriptions of its sub-models."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -10,7 +10,7 @@ from bayescal import _checks, _moved
 
 Floats = NDArray[np.float64]
 
-#: Sub-models of independent bins: whether intercept and slope are free, and how bins deviate from that drift.
+#: Sub-models of independent bins: (whether they have a drift, their residual).
 SUB_MODELS = {
     "logistic": (True, "none"),
     "dense": (False, "dense"),
@@ -20,22 +20,22 @@ SUB_MODELS = {
 }
 #: Keys of the families of sub-models.
 INDEPENDENT, SHARED, NOISE, EXACT = "independent", "shared", "noise", "exact"
-#: This sub-model takes part only if the first or the last bin is crowded at 0 or 1.
+#: Label noise at the ends: takes part only if the first or the last bin is crowded near 0 or 1, see `crowded_ends`.
 ENDS = "label_noise_ends"
-#: Prior weights of the sub-models by family; those of independent bins are an option.
+#: Prior weights of the sub-models by family; those of independent bins can be changed by an option.
 FAMILIES: dict[str, dict[str, float]] = {
     INDEPENDENT: dict.fromkeys(SUB_MODELS, 1.0),
     SHARED: {"runs": 1.0, "offset": 0.5},
     NOISE: {"label_noise": 0.5, "label_noise_any_rate": 0.5, ENDS: 0.5},
     EXACT: {EXACT: 0.25},
 }
-#: These families form a pool: each has an equal share of its draws, whatever the evidences are. The pool has this prior
-#: weight.
+#: Families of the linear pool, which have equal shares of its draws whatever their marginal likelihoods are; and the
+#: prior weight of the pool.
 POOLED, POOL_WEIGHT = (INDEPENDENT, SHARED), 10.0
-#: Bins of confidences 0 and 1 are described apart from all others if this is among the sub-models.
+#: With this sub-model, bins whose confidences are close to 0 or 1 have a separate model.
 SATURATED = "saturated"
 NAMES = tuple(name for family in FAMILIES.values() for name in family)
-#: Words of families and sub-models, for sentences.
+#: Descriptions of families and sub-models, for sentences.
 WORDS = {
     "logistic": "smooth drift",
     "dense": "many bins off",
@@ -53,12 +53,12 @@ WORDS = {
     "exact": "exact calibration",
     "saturated": "saturated bins",
 }
-#: Keys of release 0.1.0, which were words.
+#: Keys of release 0.1.0, which were descriptions, and their new names.
 FORMER = {words: key for key, words in WORDS.items() if key in SUB_MODELS}
 
 
 class BySubModel[T](dict[str, T]):
-    """Values by key of a sub-model; the keys of release 0.1.0 work for one release, with a `DeprecationWarning`."""
+    """Values by sub-model; the keys of release 0.1.0 still work for one release, with a `DeprecationWarning`."""
 
     def __missing__(self, key: str) -> T:
         if FORMER.get(key) not in self:
@@ -67,13 +67,13 @@ class BySubModel[T](dict[str, T]):
         return self[FORMER[key]]
 
 
-#: Below this, tau^(c-1) piles up where a bin that is off cannot be told from one that is not.
+#: Smallest c: below it, most of the density c tau^(c - 1) is at deviations too small to distinguish from none.
 LEAST_SHAPE = 0.05
 
 
 @dataclass(frozen=True)
 class ShrinkagePrior:
-    """Constants of the shrinkage prior; see `shrinkage_posterior` for what each implies.
+    """Constants of the shrinkage prior; `shrinkage_posterior` describes their implications.
 
     Parameters
     ----------
@@ -82,15 +82,15 @@ class ShrinkagePrior:
     dense_scale : float
         Scale of the half-Normal tau of a dense residual.
     sparse_shape : float
-        Power c of the density c tau^(c-1) of a bin's tau under a sparse residual.
+        Shape c of the density c tau^(c - 1) of the tau of each bin under a sparse residual.
     rho : tuple of float
-        Equally probable shares of bins that are off under a sparse residual.
+        Equally probable values of the probability that a bin is off under a sparse residual.
     sub_model_weights : tuple of float
         Prior weights of the five sub-models of independent bins, in the order of `SUB_MODELS`.
     prior_odds : float
-        Of exact calibration against all other sub-models.
+        Prior odds of exact calibration against all other sub-models.
     mass_alpha : float or None
-        Dirichlet parameter of each bin's mass; None is 2 / M.
+        Dirichlet parameter of each bin mass; None means 2 / M.
     sub_models : tuple of str
         Names of the sub-models that take part.
     """
@@ -113,12 +113,12 @@ class ShrinkagePrior:
 
     @staticmethod
     def _in_short(names: tuple[str, ...]) -> list[str]:
-        """Names of whole families in place of their sub-models."""
+        """Replace the sub-models of complete families by the name of the family."""
         whole = [family for family, of in FAMILIES.items() if set(of) <= set(names)]
         return [*whole, *(n for n in names if not any(n in FAMILIES[family] for family in whole))]
 
     def without_ends(self) -> "ShrinkagePrior":
-        """The prior without label noise at the ends; the same if there is no other sub-model."""
+        """Return the prior without label noise at the ends, or unchanged if there is no other sub-model."""
         others = replace(self, sub_models=tuple(name for name in self.sub_models if name != ENDS))
         return others if others.families else self
 
@@ -167,23 +167,23 @@ def make_prior(
     if not prior.families:
         raise ValueError(
             "`sub_models` and `sub_model_weights` must leave at least one sub-model with a weight > 0; "
-            f"{SATURATED!r} is none, because it describes only bins of confidences 0 and 1."
+            f"{SATURATED!r} is none of them, because it describes only bins with confidences close to 0 or 1."
         )
     return prior
 
 
 def _named_sub_models(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Names of sub-models, from names of sub-models and of families."""
+    """Return names of sub-models, from names of sub-models and of families."""
     everything = (*NAMES, SATURATED)
     if given is None:
         return everything
     if not isinstance(given, Iterable):
         raise TypeError(f"`sub_models` must be a name or a list of names, not {given!r}.")
-    asked = [given] if isinstance(given, str) else list(given)
-    for name in asked:
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
         _checks.one_of("sub_models", name, list(dict.fromkeys([*FAMILIES, *everything])))
-    named = {n for name in asked for n in FAMILIES.get(name, {name: 1.0})}
-    return tuple(name for name in everything if name in named)
+    chosen = {n for name in names for n in FAMILIES.get(name, {name: 1.0})}
+    return tuple(name for name in everything if name in chosen)
 
 
 def _five_weights(weights: Sequence[float]) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""Bins whose confidences are 0 or 1: their share of contrary outcomes, each by itself."""
+"""Saturated bins, whose confidences are close to 0 or 1: each has its own share of contrary outcomes."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,29 +13,28 @@ from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR
 
 Floats = NDArray[np.float64]
 
-#: Bins with a mean confidence this near to 0 or 1 are saturated: a drift cannot describe their logits.
+#: A bin is saturated if its mean confidence is within this distance of 0 or 1, where a drift cannot describe its logit.
 NEAR = 1e-4
-#: Relative rounding of that, so that 0.0001 and 0.9999 are treated alike.
+#: Relative tolerance of NEAR, so that 0.0001 and 0.9999 are treated alike.
 ROUNDING = 1e-9
-#: The share of contrary outcomes in a saturated bin is Beta(1/2, 10).
+#: Beta prior of the share of contrary outcomes in a saturated bin.
 SLAB = (0.5, 10.0)
-#: Odds that all saturated bins are exactly as stated, where no outcome is contrary. They are fixed and do not depend on
-#: the numbers of rows and bins.
+#: Largest posterior odds that all saturated bins are exact, reached if observed and stated shares agree. They do not
+#: depend on the numbers of rows and bins.
 EXACT_ODDS = 0.05 / 0.95
 
 
 def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
-    """Which mean confidences are within 1e-4 of 0 or 1."""
+    """Return which mean confidences are within 1e-4 of 0 or 1."""
     return np.minimum(confidence, 1 - confidence) <= NEAR * (1 + ROUNDING)
 
 
 @dataclass(frozen=True, eq=False)
 class SaturatedBins:
-    r"""Posterior of saturated bins: independent Betas, or with a probability of at most 0.05 all as stated.
+    r"""Posterior of saturated bins: independent Betas or, with a probability of at most 0.05, all of them exact.
 
-    With r of n outcomes contrary to what is stated, their share is :math:`\mathrm{Beta}(1/2 + r, 10 + n - r)`. The odds
-    of all bins being exactly as stated are 0.05 / 0.95 times the likelihood ratio of the stated against the observed
-    shares.
+    If r of n outcomes are contrary to the confidence, their share is :math:`\mathrm{Beta}(1/2 + r, 10 + n - r)`. The
+    odds that all bins are exact are 0.05 / 0.95 times the likelihood ratio of the stated against the observed shares.
 
     Parameters
     ----------
@@ -48,7 +47,7 @@ class SaturatedBins:
     confidence: Floats
 
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
-        """Accuracies, and whether they differ from what is stated; (count, n_bins)."""
+        """Draw accuracies, and whether they differ from the confidences; each of shape (count, n_bins)."""
         if not len(self.n):
             return np.zeros((count, 0)), np.zeros((count, 0), bool)
         a, b = self._parameters
@@ -60,14 +59,14 @@ class SaturatedBins:
 
     @property
     def exact_probability(self) -> float:
-        """Posterior probability that all bins are exactly as stated."""
-        seen = np.divide(self._contrary, self.n, out=np.zeros_like(self.n), where=self.n > 0)
-        ratio = self._log_likelihood(self._stated) - self._log_likelihood(seen)
+        """Posterior probability that all bins are exact."""
+        observed = np.divide(self._contrary, self.n, out=np.zeros_like(self.n), where=self.n > 0)
+        ratio = self._log_likelihood(self._stated) - self._log_likelihood(observed)
         return float(expit(np.log(EXACT_ODDS) + ratio))
 
     @property
     def log_evidence(self) -> float:
-        """Log marginal likelihood of the Betas."""
+        """Log marginal likelihood under the Beta prior."""
         return float((betaln(*self._parameters) - betaln(*SLAB)).sum())
 
     @property

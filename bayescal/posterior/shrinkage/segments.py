@@ -1,4 +1,4 @@
-"""Runs of neighbouring bins that are off together: shifts of the logit that are constant on segments."""
+"""Sub-model of runs of neighbouring bins that are off together: shifts of the logit, constant on segments."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,21 +14,22 @@ from bayescal.posterior.shrinkage.sub_model import SubModelDraws
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
-#: Shifts of the logit beyond this are left out.
+#: Largest absolute shift of the logit.
 LARGEST_SHIFT = 10.0
-#: Spacing of the grid: this many posterior standard deviations of a shift common to all bins that could have it, and no
-#: more than 0.06 near 0, beyond EVEN in proportion to the shift. Moments need a finer grid: a gap has a kink at 0.
+#: Spacing of the grid of shifts: FINENESS posterior standard deviations of a shift common to all bins for which it is
+#: plausible. It is at most COARSEST near 0; beyond EVEN, this limit grows in proportion to the shift. Moments use FINE
+#: in place of FINENESS, because the absolute gap has a kink at 0.
 FINENESS, COARSEST, EVEN = 0.4, 0.06, 0.5
 FINE = 0.1
-#: Places at which the spacing is computed, on each side of 0.
+#: Number of points on each side of 0 at which the spacing is computed.
 PLACES = 200
-#: A bin could have its observed shift and those within this many standard deviations.
+#: Shifts within this many standard deviations of the observed shift of a bin are plausible for it.
 REACH = 9.0
-#: Quadrature points over the standard deviation of a shift.
+#: Number of quadrature points over the standard deviation tau of a shift.
 SCALES = 60
-#: Segments begin and end at most at so many places; with more bins several of them form one block.
+#: Maximum number of blocks, which segments consist of. With more bins, several neighbouring bins form one block.
 BLOCKS = 128
-#: A change between two bins is at most this probable.
+#: Largest probability of a change between two neighbouring blocks.
 LARGEST_RATE = 0.9
 
 
@@ -38,13 +39,13 @@ class SegmentPrior(NamedTuple):
     Parameters
     ----------
     changes : tuple of float
-        Expected numbers of changes of the shift over all bins, equally probable.
+        Equally probable values of the expected number of changes over all bins.
     off : float
         Prior probability that a segment is off.
     shape : float
-        The shift of a segment that is off is Normal(0, tau^2), where tau has the density c tau^(c - 1), up to a factor.
+        The shift of a segment that is off is Normal(0, tau^2); the density of tau is proportional to tau^(shape - 1).
     largest_scale : float
-        Largest tau.
+        Upper bound of tau.
     """
 
     changes: tuple[float, ...] = (1.0, 4.0, 16.0)
@@ -58,21 +59,27 @@ SEGMENT_PRIOR = SegmentPrior()
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    r"""Posterior of shifts that are constant on segments of neighbouring bins, and 0 on some of them.
+    r"""Posterior of shifts that are constant on segments of neighbouring bins, and 0 on some segments.
 
-    The changes of segment form a Markov chain over bins. A forward pass over all segments gives the marginal
-    likelihood, and a backward pass gives independent draws; the only approximation is the grid of shifts.
+    Changes from one segment to the next form a Markov chain over bins. A forward recursion over segments gives the
+    marginal likelihood, and a backward recursion gives independent draws [1]_. The only approximation is the grid of
+    shifts.
 
     Parameters
     ----------
     n, k : ndarray, shape (n_bins,)
         (Effective) rows and positives.
     logit, confidence : ndarray, shape (n_bins,)
-        Mean confidences and their logits, from which bins are shifted.
+        Mean confidences and their logits, to which shifts are added.
     prior : SegmentPrior
-        Constants.
+        Constants of the prior.
     fineness : float
-        Spacing of the grid of shifts near 0, in posterior standard deviations of a shift of all bins.
+        Spacing of the grid of shifts near 0, in posterior standard deviations of a shift common to all bins.
+
+    References
+    ----------
+    .. [1] P. Fearnhead (2006), "Exact and efficient Bayesian inference for multiple changepoint problems", Statistics
+       and Computing 16, 203-213.
     """
 
     n: Floats
@@ -88,23 +95,23 @@ class Segments:
         return float(np.logaddexp.reduce(self._forward[:, -1])) - float(np.log(len(self._rates)))
 
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
-        """Draw independently, by a backward pass."""
+        """Draw independently, by the backward recursion."""
         shift = self.shifts(count, rng)
         off = shift != 0
         return SubModelDraws(np.where(off, expit(self.logit + shift), self.confidence), off, {}, count)
 
     def parameter_means(self) -> dict[str, float]:
-        """The segments have no parameters in common."""
+        """Return an empty mapping: segments have no common parameters."""
         return {}
 
     def shifts(self, count: int, rng: np.random.Generator) -> Floats:
-        """Draw shifts of the bins, shape (count, n_bins); exactly 0 where a segment is not off."""
+        """Draw shifts of the bins, shape (count, n_bins); exactly 0 on segments that are not off."""
         owner, start, end = self._draw_segments(count, rng)
         off = rng.random(len(owner)) < self._off[end, start]
         owner, start, end = owner[off], start[off], end[off]
         value = self._draw_shifts(start, end, rng)
         change = np.zeros((count, self._blocks + 1))
-        # no two segments of a draw share a start or an end
+        # within a draw, segments have different starts and different ends
         change[owner, start] += value
         change[owner, end] -= value
         shift = np.cumsum(change, axis=1)[:, :-1]
@@ -124,7 +131,7 @@ class Segments:
         return np.repeat(np.clip(np.cumsum(change)[:-1], 0, 1), self._sizes)
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """Moments of the sum over bins of `mass` times the absolute gap, on a finer grid."""
+        """Return the moments of the sum over bins of `mass` times the absolute gap, on a finer grid."""
         return replace(self, fineness=FINE)._gap_sums(mass)
 
     def _gap_sums(self, mass: Floats) -> GapSums:
@@ -134,7 +141,7 @@ class Segments:
         )  # mean distance from 0
         gap = np.abs(expit(self.logit[:, None] + shift) - self.confidence[:, None])
         first, square = (self._cumulated(mass[:, None] * values) for values in (gap, gap**2))
-        # of each segment [end, start]: the sum, its square and the sum of squares
+        # for each segment [end, start]: posterior means of the sum of gaps, of its square and of the sum of squares
         own = np.zeros((3, self._blocks + 1, self._blocks + 1))
         for end in range(1, self._blocks + 1):
             weight = np.exp(
@@ -145,7 +152,7 @@ class Segments:
             own[1, end, :end] = (weight * total**2).sum(axis=1)
             own[2, end, :end] = (weight * (square[end] - square[:end])).sum(axis=1)
         one, two, squares = own * self._off
-        # segments are independent given where they begin: moments of all bins before each end
+        # segments are independent given their starts: accumulate moments over all bins before each end
         mean, second = np.zeros((2, len(self._rates), self._blocks + 1))
         for end in range(1, self._blocks + 1):
             given = self._backward[:, end, :end]
@@ -157,7 +164,7 @@ class Segments:
         return GapSums(average, spread, float((self._segment_probability * squares).sum()))
 
     def _cumulated(self, values: Floats) -> Floats:
-        """Sums over the blocks before each place, (n_blocks + 1, n_cells), of values by bin and cell."""
+        """Cumulate values of shape (n_bins, n_cells) over blocks; entry b sums the blocks before b."""
         sums = np.cumsum(np.add.reduceat(values, self._starts), axis=0)
         return np.concatenate([np.zeros((1, sums.shape[1])), sums])
 
@@ -181,17 +188,17 @@ class Segments:
 
     @cached_property
     def _edges(self) -> Floats:
-        """Edges of the cells of the grid of shifts; one cell has its middle at 0."""
+        """Edges of the cells of the grid of shifts; one cell is centred on 0."""
         down, up = (self._edges_to(sign) for sign in (-1, 1))
         return np.concatenate([-down[::-1], up])
 
     def _edges_to(self, sign: int) -> Floats:
-        """Edges on one side of 0, as distances: from that of the middle cell on until they cover what any bin needs."""
+        """Return the edges on one side of 0 as distances, up to the largest shift that is plausible for any bin."""
         nearest, farthest = sign * self._plausible[::sign]
         first = 0.5 * self.fineness / np.sqrt(1 + self.n @ (expit(self.logit) * expit(-self.logit)))
         first = min(first, 0.5 * self.fineness * COARSEST / FINENESS)
         place = np.geomspace(first, np.clip(farthest.max(), 2 * first, LARGEST_SHIFT), PLACES)
-        # bins that could have a shift between the places before and after
+        # bins for which a shift between the neighbouring points is plausible
         could = (nearest[:, None] <= np.append(place[1:], np.inf)) & (farthest[:, None] >= np.append(0.0, place[:-1]))
         eta = self.logit[:, None] + sign * place
         information = (self.n[:, None] * could * expit(eta) * expit(-eta)).sum(axis=0)
@@ -202,22 +209,22 @@ class Segments:
 
     @property
     def _plausible(self) -> Floats:
-        """Smallest and largest shift that each bin could have, shape (2, n_bins)."""
+        """Smallest and largest plausible shift of each bin, shape (2, n_bins)."""
         observed = np.log(self.k + 0.5) - np.log(self.n - self.k + 0.5) - self.logit
         reach = REACH * np.sqrt(1 / (self.k + 0.5) + 1 / (self.n - self.k + 0.5))
         return np.stack([observed - reach, observed + reach])
 
     @property
     def _middle(self) -> int:
-        """The cell around 0."""
+        """Index of the cell around 0."""
         return int(np.searchsorted(self._edges, 0.0)) - 1
 
     @cached_property
     def _log_prior(self) -> Floats:
-        """Log prior mass of each cell, given that the segment is off."""
+        """Log prior mass of each cell of the grid, given that the segment is off."""
         u = (np.arange(SCALES) + 0.5) / SCALES
         tau = self.prior.largest_scale * u ** (1 / self.prior.shape)
-        # differences of the smaller tail do not cancel
+        # use the smaller tail, whose differences do not cancel
         z = self._edges / tau[:, None]
         upper = z[:, :-1] > 0
         mass = np.where(upper, ndtr(-z[:, :-1]) - ndtr(-z[:, 1:]), ndtr(z[:, 1:]) - ndtr(z[:, :-1]))
@@ -226,7 +233,7 @@ class Segments:
 
     @cached_property
     def _shifted(self) -> Floats:
-        """Log likelihood ratio of each shift against none, summed over the blocks before, (n_blocks + 1, n_cells)."""
+        """Log likelihood ratio of each shift against 0, cumulated over blocks, shape (n_blocks + 1, n_cells)."""
         eta = self.logit[:, None] + self._middles
         # log(1 - h) - log(1 - c) and log h - log c differ by the shift
         log_ratio = log_expit(-eta) - log_expit(-self.logit)[:, None]
@@ -234,7 +241,7 @@ class Segments:
 
     @cached_property
     def _log_slab(self) -> Floats:
-        """Log likelihood ratio of each segment [start, end) if it is off, [end, start]; -inf where end <= start."""
+        """Log likelihood ratio of each segment, off against exact, by [end, start]; -inf if end <= start."""
         result = np.full((self._blocks + 1, self._blocks + 1), -np.inf)
         before = self._shifted - self._log_prior
         for end in range(1, self._blocks + 1):
@@ -246,12 +253,12 @@ class Segments:
 
     @cached_property
     def _log_segment(self) -> Floats:
-        """The same for a segment that may or may not be off."""
+        """Log likelihood ratio of each segment, averaged over being off and being exact, by [end, start]."""
         return np.logaddexp(np.log(self.prior.off) + self._log_slab, np.log1p(-self.prior.off))
 
     @cached_property
     def _off(self) -> Floats:
-        """Posterior probability that a segment is off, [end, start]."""
+        """Posterior probability that each segment is off, by [end, start]."""
         return np.exp(np.log(self.prior.off) + self._log_slab - self._log_segment)
 
     @cached_property
@@ -261,7 +268,7 @@ class Segments:
 
     @cached_property
     def _links(self) -> Floats:
-        """Log prior probability of a segment [start, end) given that one ends at start, times its likelihood ratio.
+        """Log of the prior probability of the segment [start, end), given its start, times its likelihood ratio.
 
         Shape (n_rates, n_blocks + 1, n_blocks + 1), by [rate, end, start].
         """
@@ -272,7 +279,7 @@ class Segments:
 
     @cached_property
     def _forward(self) -> Floats:
-        """Log likelihood ratio of the blocks before each edge, where a segment ends; (n_rates, n_blocks + 1)."""
+        """Log likelihood ratio of the blocks before each edge, if a segment ends there; (n_rates, n_blocks + 1)."""
         forward = np.full((len(self._rates), self._blocks + 1), -np.inf)
         forward[:, 0] = 0.0
         for end in range(1, self._blocks + 1):
@@ -281,7 +288,7 @@ class Segments:
 
     @cached_property
     def _backward(self) -> Floats:
-        """Posterior probability of the start of a segment given its end, by [rate, end, start]."""
+        """Posterior probability of the start of a segment, given its end, by [rate, end, start]."""
         with np.errstate(invalid="ignore"):
             return np.exp(self._forward[:, None, :] + self._links - self._forward[:, :, None])
 
@@ -291,7 +298,7 @@ class Segments:
 
     @cached_property
     def _segment_probability(self) -> Floats:
-        """Posterior probability that [start, end) is a segment, [end, start]."""
+        """Posterior probability that [start, end) is a segment, by [end, start]."""
         ends = np.zeros((len(self._rates), self._blocks + 1))
         ends[:, -1] = self._rate_probability
         joint = np.zeros_like(self._backward)
@@ -301,27 +308,27 @@ class Segments:
         return joint.sum(axis=0)
 
     def _draw_segments(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints, Ints]:
-        """Segments of all draws: index of the draw, first block, and end block (exclusive)."""
+        """Draw the segments: index of the draw, first block, and end block (exclusive) of each."""
         cumulative = np.cumsum(self._backward, axis=2)
-        # rows are put one after the other, each with an offset, so that one search serves all draws
+        # concatenate the rows, each shifted by its index, so that one search serves all draws
         table = (cumulative / np.maximum(cumulative[:, :, -1:], np.finfo(float).tiny)).reshape(-1, self._blocks + 1)
         rows = (table + np.arange(len(table))[:, None]).ravel()
-        who = np.arange(count)
+        draw = np.arange(count)
         rate = np.searchsorted(np.cumsum(self._rate_probability)[:-1], rng.random(count))
         at = np.full(count, self._blocks)
         parts = []
-        while len(who):
+        while len(draw):
             row = rate * (self._blocks + 1) + at
-            place = np.searchsorted(rows, row + rng.random(len(who)), side="right")
+            place = np.searchsorted(rows, row + rng.random(len(draw)), side="right")
             start = np.clip(place - row * (self._blocks + 1), 0, at - 1)
-            parts.append((who, start, at))
+            parts.append((draw, start, at))
             more = start > 0
-            who, rate, at = who[more], rate[more], start[more]
+            draw, rate, at = draw[more], rate[more], start[more]
         owner, starts, ends = (np.concatenate(values) for values in zip(*parts, strict=True))
         return owner, starts, ends
 
     def _draw_shifts(self, start: Ints, end: Ints, rng: np.random.Generator) -> Floats:
-        """Shifts of segments that are off: a cell by its posterior mass, and a point within it."""
+        """Draw shifts of segments that are off: a cell by its posterior mass, then a point within it."""
         pairs, which = np.unique(start * (self._blocks + 1) + end, return_inverse=True)
         first, last = pairs // (self._blocks + 1), pairs % (self._blocks + 1)
         term = self._shifted[last] - self._shifted[first] + self._log_prior
@@ -330,7 +337,7 @@ class Segments:
         cells = len(self._edges) - 1
         place = np.searchsorted(rows, which + rng.random(len(which)), side="right") - which * cells
         cell = np.clip(place, 0, cells - 1)
-        # within a cell: uniform; around 0 as the density of the prior, which has a pole there
+        # uniform within a cell; around 0, by the density of the prior, which has a pole there
         part = 2 * rng.random(len(cell)) - 1
         part = np.where(cell == self._middle, np.sign(part) * np.abs(part) ** (1 / self.prior.shape), part)
         return self._middles[cell] + 0.5 * part * np.diff(self._edges)[cell]

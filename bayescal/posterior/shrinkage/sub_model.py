@@ -1,4 +1,4 @@
-"""The interface of the sub-models of the shrinkage prior: evidence, draws, moments; and exact calibration."""
+"""The interface of the sub-models (evidence, draws, moments), and the sub-model of exact calibration."""
 
 import warnings
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from bayescal.posterior.shrinkage.gap_moments import GapSums
 
 Floats = NDArray[np.float64]
 
-#: Parameters of the sub-models, and their values where a sub-model does not have them.
+#: Parameters of the sub-models, and their values under sub-models that lack them.
 PARAMETERS = {
     "intercept": 0.0,
     "slope": 1.0,
@@ -24,15 +24,15 @@ PARAMETERS = {
 }
 
 
-#: An importance sample is poor below this effective share of its draws; fewer draws than that say nothing about it.
+#: An importance sample is poor if its effective size is below this share; samples with fewer draws are not judged.
 POOR_SHARE = 0.1
 FEWEST_JUDGED = 50
-#: A sub-model less probable than this cannot spoil an answer; nor can a smaller share of its mass be missed.
+#: A sub-model with a smaller probability has no visible effect; neither has a smaller unresolved share of its mass.
 NEGLIGIBLE = 1e-3
 
 
 class SamplerWarning(UserWarning):
-    """A sub-model that matters could not be integrated or sampled well."""
+    """Warns that a sub-model of relevant probability could not be integrated or sampled accurately."""
 
 
 class SubModelDraws(NamedTuple):
@@ -41,13 +41,13 @@ class SubModelDraws(NamedTuple):
     Parameters
     ----------
     accuracy, off : ndarray, shape (n_draws, n_bins)
-        Accuracies, and whether bins deviate from what they have in common.
+        Accuracies, and whether bins are off: deviate from the drift or from exact calibration.
     parameters : dict of str to ndarray, shape (n_draws,)
-        Those of `PARAMETERS` that the sub-model has.
+        The parameters of the sub-model, with names from `PARAMETERS`.
     effective : float
-        Effective number of draws.
+        Kish's effective number of importance draws.
     unfinished : float
-        Share of the posterior mass that was not resolved.
+        Share of the posterior mass that the integration did not resolve.
     """
 
     accuracy: Floats
@@ -57,7 +57,7 @@ class SubModelDraws(NamedTuple):
     unfinished: float = 0.0
 
     def warn_if_poor(self, name: str, probability: float) -> None:
-        """Warn if these draws are approximate, given how probable the sub-model of that name is."""
+        """Warn if these draws are inaccurate and the named sub-model has a relevant probability."""
         count = len(self.accuracy)
         poor = count >= FEWEST_JUDGED and self.effective < POOR_SHARE * count
         if poor or probability * self.unfinished > NEGLIGIBLE:
@@ -80,37 +80,37 @@ class SubModel(Protocol):
         """Draw independently."""
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """Moments of the sum over bins of `mass` times the absolute gap."""
+        """Return the moments of the sum over bins of `mass` times the absolute gap."""
 
     @property
     def off_probability(self) -> Floats:
         """Posterior probability that a bin is off, shape (n_bins,)."""
 
     def parameter_means(self) -> dict[str, float]:
-        """Posterior means of its parameters."""
+        """Return the posterior means of the parameters."""
 
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """Exact calibration; also any sub-model of no bins."""
+    """Exact calibration; also used for every sub-model if there are no bins to describe."""
 
     confidence: Floats
     log_evidence: float = 0.0
 
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
-        """Every draw is the same."""
+        """Return equal draws: accuracies are the mean confidences."""
         accuracy = np.tile(self.confidence, (count, 1))
         return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """No gaps."""
+        """Return moments of 0: there are no gaps."""
         return GapSums(0.0, 0.0, 0.0)
 
     @property
     def off_probability(self) -> Floats:
-        """None is off."""
+        """Zero: no bin is off."""
         return np.zeros(len(self.confidence))
 
     def parameter_means(self) -> dict[str, float]:
-        """No parameters."""
+        """Return an empty mapping: there are no parameters."""
         return {}

@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior.shrinkage.model import ShrinkagePosterior
 from bayescal.posterior.shrinkage.offsets import EqualOffsets
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.posterior.shrinkage.segments import Segments
 from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.posterior.shrinkage.model import ShrinkagePosterior
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
 from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws
 from bayescal.verify.mistakes.control import Control

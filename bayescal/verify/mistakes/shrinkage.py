@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
-from bayescal.posterior.shrinkage.model import ShrinkagePosterior
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.sub_model import SubModel
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.joint_posterior import JointPosterior, joint_draws, sample_not_as_stated, take

@@ -233,9 +233,13 @@ def bootstrap_ece(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None)
 
     Notes
     -----
-    A bootstrap of rows through its sufficient statistics: cell counts (outcome, bin) are multinomial, exactly as in
+    A bootstrap of rows [1]_ by its sufficient statistics: cell counts (outcome, bin) are multinomial, exactly as in
     resampled rows; the sum of confidences in a bin is Normal, with the mean of each cell and one variance within the
     cells of a bin. The cost does not grow with the rows.
+
+    References
+    ----------
+    .. [1] Efron and Tibshirani (1993), An Introduction to the Bootstrap, Chapman and Hall.
     """
     rng = _checks.generator(rng)
     drawn = rng.multinomial(counts.n_rows, counts.cells.ravel() / counts.n_rows, size=n_draws)

@@ -1,1 +1,1 @@
-"""The family of independent bins."""
+"""The family of sub-models with independent bins."""

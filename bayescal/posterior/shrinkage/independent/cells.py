@@ -1,6 +1,7 @@
-"""Adaptive integration over the drift of a posterior with many sharp modes, none of which may be missed.
+"""Adaptive integration over the drift of a posterior with many narrow modes.
 
-A sparse residual makes one mode for every line through a few of the bins. An upper bound shows where none can hide.
+Under a sparse residual, every line through a few of the bins is a mode. An upper bound of the density in each cell
+shows where no mode can have been missed.
 """
 
 from collections.abc import Callable
@@ -13,18 +14,18 @@ from bayescal.posterior.beta_binomial import FARTHEST_LOGIT
 from bayescal.posterior.shrinkage.independent.drift import HOPELESS, PRIOR_REACH, DriftingBins, Frame, Nodes
 
 Floats = NDArray[np.float64]
-#: Log-likelihood summed over bins at logits of their centres (..., n_bins).
+#: Log-likelihood summed over bins, as a function of the logits of their centres, (..., n_bins).
 LogLikelihood = Callable[[Floats], Floats]
 
-#: Gauss-Legendre nodes along each side of a cell, and the interval that each stands for, from the left end of [0, 2].
+#: Gauss-Legendre rule along each side of a cell, and the start of the interval that each node represents, in [0, 2].
 ORDER = 6
 PLACES, WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
 STARTS = np.concatenate([[0.0], np.cumsum(WEIGHTS)[:-1]])
 LAST_TWO = np.polynomial.legendre.legvander(PLACES, ORDER - 1)[:, -2:] * (np.arange(ORDER)[-2:] + 0.5)
-#: First cells end at so many standard deviations from the mode, the next ones at twice that, and so on.
+#: First cells end at this many standard deviations from the mode, the next cells at twice that distance, and so on.
 FIRST_CELL = 3.0
-#: A bound so far (in log) above what the nodes of a cell saw may hide a mode between them. Each bin adds to the bound
-#: what its own best point gains; by chance alone that grows as the square root of the number of bins.
+#: A cell may hide a mode between its nodes if its bound exceeds its mass by this much (in log). The bound allows every
+#: bin its own best point; by chance alone, the gain grows as the square root of the number of bins.
 HIDDEN, HIDDEN_BY_CHANCE = 14.0, 2.0
 MOST_ROUNDS = 80
 MOST_CELLS = 3000
@@ -39,11 +40,11 @@ class Cells(NamedTuple):
     high_s: Floats
 
     def take(self, index: NDArray[np.bool_]) -> "Cells":
-        """Some of the cells."""
+        """Return a selection of the cells."""
         return Cells(*(side[index] for side in self))
 
     def halved(self, along_t: NDArray[np.bool_]) -> "Cells":
-        """Two of each cell."""
+        """Divide each cell into two halves."""
         middle_t = np.where(along_t, (self.low_t + self.high_t) / 2, self.high_t)
         middle_s = np.where(along_t, self.high_s, (self.low_s + self.high_s) / 2)
         near = Cells(self.low_t, middle_t, self.low_s, middle_s)
@@ -54,7 +55,7 @@ class Cells(NamedTuple):
 
     @property
     def log_area(self) -> Floats:
-        """Log of the areas."""
+        """Log of the area of each cell."""
         return np.log((self.high_t - self.low_t) * (self.high_s - self.low_s))
 
 
@@ -71,27 +72,27 @@ def adaptive_nodes(
     floor: float,
     once_more: bool = False,
 ) -> tuple[Nodes, float]:
-    """Gauss-Legendre rules on cells that are halved until the posterior is smooth in each.
+    """Make Gauss-Legendre rules on cells that are halved until the posterior is smooth in each cell.
 
     Parameters
     ----------
     bins : DriftingBins
         Prior, and the logits that maximise the likelihood of each bin.
     frame : Frame
-        Coordinates, with a guess of the main mode; scalars.
+        Coordinates and an approximate main mode; fields are scalars.
     log_likelihood : callable
-        Of logits (..., n_bins); for each bin it falls off on both sides of the observed share.
+        Log-likelihood at logits (..., n_bins); for each bin it decreases on both sides of the observed share.
     tolerance : float
-        Error of a cell, relative to the evidence.
+        Tolerated error of a cell, relative to the marginal likelihood.
     floor : float
-        Log evidence against which this one may be negligible.
+        Log marginal likelihood of the other sub-models, compared with which this one may be negligible.
     once_more : bool, default False
-        Whether all cells are halved in both directions at the end.
+        Whether to halve all cells in both directions at the end.
 
     Returns
     -------
     (nodes, unfinished) : Nodes, float
-        And the share of the mass in cells that are still rough: 0 except in hopeless cases.
+        Nodes, and the share of the mass in cells that did not converge; 0 except in extreme cases.
     """
     cells, log_density, unfinished = _refine(bins, frame, log_likelihood, tolerance, floor)
     if once_more:
@@ -104,7 +105,7 @@ def adaptive_nodes(
 def _refine(
     bins: DriftingBins, frame: Frame, log_likelihood: LogLikelihood, tolerance: float, floor: float
 ) -> tuple[Cells, Floats, float]:
-    """Final cells, the log density at their nodes, and the share of the mass in cells that are still rough."""
+    """Return final cells, log densities at their nodes, and the share of the mass in cells that did not converge."""
     cells, unfinished, seen = _first_cells(bins, frame), 0.0, 0
     done: list[Cells] = []
     densities: list[Floats] = []
@@ -113,7 +114,7 @@ def _refine(
     for _ in range(MOST_ROUNDS):
         ceiling = _ceiling(bins, frame, cells, log_likelihood) + cells.log_area
         least = total + np.log(tolerance)
-        # of a sub-model that is negligible as a whole, something must be left
+        # keep some cells even if the whole sub-model is negligible
         relevant = ceiling > (least if done else min(least, ceiling.max() - excess))
         cells, ceiling = cells.take(relevant), ceiling[relevant]
         if not relevant.any():
@@ -127,7 +128,7 @@ def _refine(
         seen += len(split)
         if seen > MOST_CELLS:
             unfinished, split = float(share[split].sum()), np.zeros_like(split)
-        if not split.all():  # `done` means that something is left, so no empty round counts
+        if not split.all():  # append no empty parts: a non-empty `done` means that there are nodes
             done.append(cells.take(~split))
             densities.append(log_density[~split])
         wide_t = (cells.high_t - cells.low_t) / frame.sd_t > (cells.high_s - cells.low_s) / frame.sd_s
@@ -136,14 +137,14 @@ def _refine(
 
 
 def _crude_evidence(bins: DriftingBins, frame: Frame, log_likelihood: LogLikelihood) -> float:
-    """Height of the guessed mode times its width."""
+    """Log of the height of the approximate mode times its width."""
     a = frame.intercept(frame.t0, frame.s0)
     height = log_likelihood(bins.centre(a, frame.s0)) + bins.log_prior(a, frame.s0)
     return float(height + np.log(frame.sd_t * frame.sd_s))
 
 
 def _first_cells(bins: DriftingBins, frame: Frame) -> Cells:
-    """Cover the prior by cells that grow with their distance from the mode."""
+    """Cover the range of the prior by cells whose size grows with their distance from the mode."""
     reach_t, reach_s = PRIOR_REACH * bins.intercept_sd, PRIOR_REACH * bins.log_slope_sd
     tilt = -frame.intercept(0.0, np.array([-reach_s, 0.0, reach_s]))  # t where a = 0
     t = _graded(frame.t0, frame.sd_t, tilt.min() - reach_t, tilt.max() + reach_t)
@@ -159,7 +160,7 @@ def _graded(centre: Any, sd: Any, low: Any, high: Any) -> Floats:
 
 
 def _ceiling(bins: DriftingBins, frame: Frame, cells: Cells, log_likelihood: LogLikelihood) -> Floats:
-    """Upper bound of the log density in each cell: as if every bin, and the prior, could choose its own best point."""
+    """Upper bound of the log density in each cell: every bin, and the prior, is evaluated at its own best point."""
     s = np.stack([cells.low_s, cells.high_s])
     a = frame.intercept(0.0, s)
     ends = bins.centre(a, s)  # where t = 0
@@ -170,14 +171,14 @@ def _ceiling(bins: DriftingBins, frame: Frame, cells: Cells, log_likelihood: Log
 
 
 def _points(cells: Cells) -> tuple[Floats, Floats]:
-    """Nodes t (n_cells, ORDER, 1) and s (n_cells, 1, ORDER)."""
+    """Return nodes t of shape (n_cells, ORDER, 1) and s of shape (n_cells, 1, ORDER)."""
     t = cells.low_t[:, None] + (cells.high_t - cells.low_t)[:, None] / 2 * (1 + PLACES)
     s = cells.low_s[:, None] + (cells.high_s - cells.low_s)[:, None] / 2 * (1 + PLACES)
     return t[:, :, None], s[:, None, :]
 
 
 def _log_density(bins: DriftingBins, frame: Frame, cells: Cells, log_likelihood: LogLikelihood) -> Floats:
-    """Log density of prior and likelihood at the nodes, shape (n_cells, ORDER, ORDER)."""
+    """Log of prior times likelihood at the nodes, shape (n_cells, ORDER, ORDER)."""
     t, s = _points(cells)
     a = frame.intercept(t, s)
     s = np.broadcast_to(s, a.shape)
@@ -185,7 +186,7 @@ def _log_density(bins: DriftingBins, frame: Frame, cells: Cells, log_likelihood:
 
 
 def _assess(log_density: Floats, cells: Cells) -> tuple[Floats, Floats, Floats]:
-    """Log mass of each cell, and the relative error of the rule along t and along s."""
+    """Return the log mass of each cell, and the relative error of its rule along t and along s."""
     top = log_density.max(axis=(1, 2))
     values = np.exp(log_density - top[:, None, None])
     along_t, along_s = values @ WEIGHTS / 2, WEIGHTS @ values / 2
@@ -194,13 +195,13 @@ def _assess(log_density: Floats, cells: Cells) -> tuple[Floats, Floats, Floats]:
 
 
 def _error(along: Floats, mean: Floats) -> Floats:
-    """From the last two Legendre coefficients of a margin: by experience a hundredth of their square, or less."""
+    """Estimate the error from the last two Legendre coefficients: empirically at most a hundredth of their square."""
     rough = np.abs((along * WEIGHTS) @ LAST_TWO).sum(axis=1) / mean
     return 0.01 * np.minimum(rough, 10.0) ** 2
 
 
 def _nodes(frame: Frame, cells: Cells, log_density: Floats) -> Nodes:
-    """Nodes of cells, each with the rectangle that its weights span."""
+    """Make nodes of cells, each with the rectangle that its weights represent."""
     half_t, half_s = (cells.high_t - cells.low_t)[:, None, None] / 2, (cells.high_s - cells.low_s)[:, None, None] / 2
     t, s = _points(cells)
     low_t, low_s = cells.low_t[:, None, None] + half_t * STARTS[:, None], cells.low_s[:, None, None] + half_s * STARTS

@@ -1,4 +1,4 @@
-"""Intercept and slope of the drift: the bins as their function, and rules that integrate over them."""
+"""The drift: bins as a function of its intercept and slope, and quadrature rules over both."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -11,22 +11,22 @@ from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_r
 
 Floats = NDArray[np.float64]
 
-#: How far from 0 and 1 a mean confidence is kept: in the likelihood, and where it sets the leverage of the slope.
+#: Mean confidences are clipped to this distance from 0 and 1: in the likelihood, and in the leverage of the slope.
 VALUE_FLOOR = 1e-9
 LEVERAGE_FLOOR = 1e-4
-#: exp of a log slope beyond this is of no use to anybody, and overflows.
+#: Log slopes are clipped to this value, to avoid overflow of the slope.
 LARGEST_LOG_SLOPE = 30.0
-#: A rule reaches so many standard deviations, and further while too much of its mass is at its rim.
+#: Radius of a lattice in standard deviations; it grows to at most the second while too much mass is at the rim.
 RADIUS = 5.8
 FARTHEST_RADIUS = 20.0
-#: The prior of the drift is integrated to this many standard deviations.
+#: Range of integration over the prior of the drift, in standard deviations.
 PRIOR_REACH = 6.0
-#: What lies so far below the best (in log) is left out.
+#: Log densities this far below the largest are left out.
 HOPELESS = 25.0
 
 
 def logit(confidence: Floats, floor: float = VALUE_FLOOR) -> Floats:
-    """Log odds of confidences, which are kept `floor` away from 0 and 1."""
+    """Return the log odds of confidences, which are clipped to [floor, 1 - floor]."""
     inside = np.clip(confidence, floor, 1 - floor)
     return np.log(inside) - np.log1p(-inside)
 
@@ -42,7 +42,7 @@ class DriftingBins:
     confidence : ndarray, shape (n_bins,)
         Mean confidences.
     intercept_sd, log_slope_sd : float
-        Prior standard deviations of a and s.
+        Prior standard deviations of the intercept a and the log slope s.
     """
 
     n: Floats
@@ -58,36 +58,37 @@ class DriftingBins:
     def __post_init__(self) -> None:
         object.__setattr__(self, "logit", logit(self.confidence))
         object.__setattr__(self, "x", logit(self.confidence, LEVERAGE_FLOOR))
-        with np.errstate(divide="ignore", invalid="ignore"):  # all or none positive: infinite; no rows: anywhere
+        # infinite, hence largest float, if all or no outcomes are positive; 0 without rows
+        with np.errstate(divide="ignore", invalid="ignore"):
             object.__setattr__(self, "best_logit", np.nan_to_num(np.log(self.k) - np.log(self.n - self.k)))
 
     @property
     def farthest_logit(self) -> float:
-        """How far from 0 a centre can be where the prior of the drift is not negligible."""
+        """Largest absolute logit of a centre within the range of integration over the drift."""
         reach = np.expm1(min(PRIOR_REACH * self.log_slope_sd, LARGEST_LOG_SLOPE)) * np.abs(self.x)
         return float(np.max(np.abs(self.logit) + reach) + PRIOR_REACH * self.intercept_sd)
 
     def centre(self, a: Floats, s: Floats) -> Floats:
-        """Logit of the centre h of each bin, one more axis than `a`; without drift that of the mean confidence."""
+        """Return the logit of the centre h of each bin on a new last axis; h is the confidence at a = s = 0."""
         a, s = np.asarray(a)[..., None], np.asarray(s)[..., None]
         eta = self.logit + (a + np.expm1(np.minimum(s, LARGEST_LOG_SLOPE)) * self.x)
         return np.clip(eta, -FARTHEST_LOGIT, FARTHEST_LOGIT)
 
     def log_prior(self, a: Floats, s: Floats) -> Floats:
-        """Log density of the drift."""
+        """Log prior density of the drift."""
         z = (a / self.intercept_sd) ** 2 + (s / self.log_slope_sd) ** 2
         return -0.5 * z - np.log(2 * np.pi * self.intercept_sd * self.log_slope_sd)
 
     def log_likelihood(self, eta: Floats, kappa: Any = None) -> Floats:
-        """Summed over bins; Beta-binomial where `kappa` is given, else binomial."""
+        """Log-likelihood summed over bins: Beta-binomial if `kappa` is given, otherwise binomial."""
         each = log_binomial(self.n, self.k, eta)
         return (each if kappa is None else each + log_ratio(self.n, self.k, eta, kappa)).sum(axis=-1)
 
 
 class Frame(NamedTuple):
-    """Coordinates (t, s) in which the posterior's ridge is straight: a = t - (exp(s - s0) - 1) lever, Jacobian 1.
+    """Coordinates (t, s) in which the ridge of the posterior is straight: a = t - (exp(s - s0) - 1) lever, Jacobian 1.
 
-    With the mode and the standard deviations there; every field has one shape, and functions broadcast.
+    The fields are the mode (t0, s0), the lever, and the standard deviations at the mode; all have the same shape.
     """
 
     t0: Any
@@ -97,19 +98,19 @@ class Frame(NamedTuple):
     sd_s: Any
 
     def intercept(self, t: Any, s: Any) -> Any:
-        """The intercept a at (t, s)."""
+        """Return the intercept a at (t, s)."""
         return t - np.expm1(np.clip(s - self.s0, -LARGEST_LOG_SLOPE, LARGEST_LOG_SLOPE)) * self.lever
 
     def take(self, index: Any) -> "Frame":
-        """Some of the frames."""
+        """Return a selection of the frames."""
         return Frame(*(values[index] for values in self))
 
 
 class Nodes(NamedTuple):
-    """Points of a rule over (t, s), one field an array each; every point stands for the rectangle around it.
+    """Nodes of a quadrature rule over (t, s); every node represents the rectangle around it.
 
-    `log_density` is that of prior and likelihood at the point given tau; `log_mass` has the rectangle's area and the
-    weight of tau in it. `kappa` is of the dense residual.
+    `log_density` is the log of prior times likelihood at the node, given tau. `log_mass` adds the log of the area of
+    the rectangle and of the weight of tau. `kappa` belongs to a dense residual.
     """
 
     t: Floats
@@ -125,17 +126,17 @@ class Nodes(NamedTuple):
 
     @property
     def drift(self) -> tuple[Floats, Floats]:
-        """Intercept a and log slope s of each point."""
+        """Intercept a and log slope s of each node."""
         return self.frame.intercept(self.t, self.s), self.s
 
     def take(self, index: Any) -> "Nodes":
-        """Some of the points."""
+        """Return a selection of the nodes."""
         some: Any = (v.take(index) if isinstance(v, Frame) else None if v is None else v[index] for v in self)
         return Nodes(*some)
 
 
 class _Expansion(NamedTuple):
-    """Log posterior at (a, s), its gradient, and Fisher's information in a frame at that point."""
+    """Log posterior at (a, s), its gradient, and the Fisher information in the frame at that point."""
 
     value: Floats
     by_a: Floats
@@ -169,8 +170,8 @@ def _expand(bins: DriftingBins, a: Floats, s: Floats, kappa: Floats | None) -> _
 
 
 def find_modes(bins: DriftingBins, kappa: Floats | None, count: int = 1) -> tuple[Frame, Floats]:
-    """Posterior mode of the drift for each kappa of shape (count, 1), by damped Fisher scoring, and its height."""
-    if kappa is not None:  # the score would lose its digits beyond, where it is that of the binomial
+    """Find the posterior mode of the drift and its log density, for each kappa (count, 1), by damped Fisher scoring."""
+    if kappa is not None:  # beyond this, the score equals that of a binomial but would lose accuracy
         kappa = np.minimum(kappa, 1e6 * (1 + bins.n.max()))
     a, s, damping = np.zeros(count), np.zeros(count), np.zeros(count)
     now = _expand(bins, a, s, kappa)
@@ -184,7 +185,7 @@ def find_modes(bins: DriftingBins, kappa: Floats | None, count: int = 1) -> tupl
         now = _Expansion(*(np.where(better, new, old) for new, old in zip(trial, now, strict=True)))
         damping = np.where(better, damping / 4, np.maximum(4 * damping, 1.0))
         settled = np.maximum(np.abs(step_s) * np.sqrt(now.info_s), np.abs(step_t) * np.sqrt(now.info_t)) < 0.2
-        # convergence is slow where kappa is so small that nothing depends on it
+        # convergence is slow if kappa is so small that the likelihood hardly depends on the drift
         if np.all((better & settled) | (now.value < now.value.max() - HOPELESS) | (damping > 1e12)):
             break
     return Frame(a, s, now.lever, now.info_t**-0.5, now.info_s**-0.5), now.value
@@ -193,27 +194,27 @@ def find_modes(bins: DriftingBins, kappa: Floats | None, count: int = 1) -> tupl
 def lattice(
     bins: DriftingBins, frame: Frame, *, step: float, rim_share: float, kappa: Floats | None, log_weight: Floats
 ) -> tuple[Nodes, float]:
-    """Trapezoid rules in standard deviations, one for each frame, on discs that grow until their rims are empty.
+    """Make trapezoidal rules on discs around the modes, one per frame; discs grow until their rims have little mass.
 
     Parameters
     ----------
     bins : DriftingBins
-        The likelihood.
+        Prior and likelihood.
     frame : Frame
-        Mode and scales, fields of shape (n_frames,).
+        Modes and scales, fields of shape (n_frames,).
     step : float
-        In standard deviations.
+        Step of the lattice, in standard deviations.
     rim_share : float
-        Share of the mass that may be at the rims.
+        Largest share of the mass allowed at the rims.
     kappa : ndarray, shape (n_frames,), or None
-        Of the dense residual; its rule's `log_weight` is counted into the nodes.
+        kappa of each frame, for a dense residual.
     log_weight : ndarray, shape (n_frames,)
-        Of each frame.
+        Log weight of each frame in the rule over tau; included in the masses of the nodes.
 
     Returns
     -------
     (nodes, rim) : Nodes, float
-        Points of all rules; the share of their mass at the rims.
+        Nodes of all rules, and the share of their mass at the rims.
     """
     columns = frame.take((slice(None), None))
     pieces = []
@@ -242,7 +243,7 @@ def lattice(
 
 
 def _ring(step: float, inner: float, outer: float) -> tuple[Floats, Floats, Floats]:
-    """Lattice points with inner < radius <= outer, and their radii."""
+    """Return lattice points with inner < radius <= outer, and their radii."""
     along = np.arange(-int(outer / step), int(outer / step) + 1) * step
     v_t, v_s = np.meshgrid(along, along)
     r = np.hypot(v_t, v_s)

@@ -1,4 +1,4 @@
-"""The family of independent bins: a drift, and residuals that are independent given it."""
+"""The family of independent bins: a drift, and residuals that are independent given the drift."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,14 +26,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class IndependentBins:
-    """All sub-models of the family, integrated when first asked for.
+    """All sub-models of the family, integrated at first use.
 
     Parameters
     ----------
     n, k, confidence : ndarray, shape (n_bins,)
         (Effective) rows, positives and mean confidences.
     prior : ShrinkagePrior
-        Constants.
+        Constants of the prior.
     """
 
     n: Floats
@@ -43,12 +43,12 @@ class IndependentBins:
 
     @cached_property
     def coarse(self) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:
-        """Likelihoods and sub-models at the resolution for evidence and draws."""
+        """Likelihoods and integrated sub-models at the resolution for evidence and draws."""
         return self._integrate(COARSE)
 
     @cached_property
     def fine(self) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:
-        """The same at the resolution for moments."""
+        """Likelihoods and integrated sub-models at the finer resolution for moments."""
         return self._integrate(FINE)
 
     def _integrate(self, resolution: Resolution) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:
@@ -67,7 +67,7 @@ class IndependentSubModel:
     family : IndependentBins
         The family.
     name : str
-        The sub-model.
+        Name of the sub-model.
     """
 
     family: IndependentBins
@@ -89,7 +89,7 @@ class IndependentSubModel:
         return SubModelDraws(state.accuracy, state.off, parameters, effective, model.unfinished)
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """Moments of the sum over bins of `mass` times the absolute gap, at the finer resolution."""
+        """Return the moments of the sum over bins of `mass` times the absolute gap, at the finer resolution."""
         bins, models = self.family.fine
         return moments.gap_sums(bins, models[self.name], mass)
 
@@ -100,12 +100,12 @@ class IndependentSubModel:
         return moments.off_probability(bins, models[self.name])
 
     def parameter_means(self) -> dict[str, float]:
-        """Posterior means of intercept, slope, tau and rho."""
+        """Return the posterior means of intercept, slope, tau and rho."""
         bins, models = self.family.coarse
         return moments.parameter_means(bins, models[self.name])
 
     def importance(self, count: int) -> ImportanceSample | None:
-        """The importance sample behind `count` draws, the same every time; None without drift."""
+        """Draw an importance sample of the drift with a fixed seed; None if the sub-model has no drift."""
         bins, models = self.family.coarse
         model = models[self.name]
         return importance_sample(bins, model, count, np.random.default_rng(0)) if model.drift else None

@@ -1,4 +1,4 @@
-"""Prior and marginal likelihood of each sub-model of independent bins."""
+"""Integration of each sub-model of independent bins: prior, marginal likelihood and posterior nodes."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,35 +16,35 @@ from bayescal.posterior.shrinkage.prior import SUB_MODELS, ShrinkagePrior
 
 Floats = NDArray[np.float64]
 
-#: A tau whose share is this small (minus its log) gets no lattice.
+#: A tau gets no lattice if its log share is this far below the largest.
 NEGLIGIBLE = 15.0
-#: Largest distance (in log tau) between the lattices of many bins, if their likelihood is smooth enough.
+#: Largest step in log tau between lattices of a dense residual, if the likelihood is smooth enough.
 SMOOTH_STEP = 0.3
-#: Numbers of points times bins that are handled at once, so that temporaries stay in the cache.
+#: Number of points times bins per batch, so that temporary arrays stay in the cache.
 CACHED = 50_000
-#: Terms of a product over bins that cannot underflow together.
+#: Number of factors whose product cannot underflow.
 BLOCK = 100
 
 
 class Resolution(NamedTuple):
-    """Steps of the rules.
+    """Step sizes of the quadrature rules.
 
     Parameters
     ----------
     drift : float
-        Of the lattice for a smooth drift, in standard deviations.
+        Step of the lattice of the drift without residual, in standard deviations.
     dense_drift : float
-        The same under a dense residual, where every tau has its lattice.
+        Step of the lattices of the drift under a dense residual, one per tau, in standard deviations.
     tau : float
-        Of the dense tau, in standard deviations of log tau.
+        Step of the tau of a dense residual, in standard deviations of log tau.
     slab_tau : float
-        Of the tau of a bin that is off, in log tau.
+        Step of the tau of a bin that is off under a sparse residual, in log tau.
     table : float
-        Between nodes of the table of bins that are off.
+        Step between nodes of the table of bins that are off, see `SlabTable`.
     tolerance : float
-        Of a cell.
+        Tolerated error of a cell, relative to the marginal likelihood.
     cells_once_more : bool
-        Whether to halve all cells once more.
+        Whether to halve all cells once more at the end.
     """
 
     drift: float = 0.5
@@ -57,16 +57,16 @@ class Resolution(NamedTuple):
 
 
 COARSE = Resolution()
-#: For moments: a gap has a kink at 0, which a smooth rule does not like.
+#: For moments: the absolute gap has a kink at 0, where rules for smooth functions converge slowly.
 FINE = Resolution(0.08, 0.5, 0.9, 0.2, 0.1, 1e-6, True)
-#: With few bins everything is cheap and further from normal: steps are shortened by this.
+#: With few bins the posterior is further from Normal and nodes are cheap: steps are multiplied by this factor.
 FEW_BINS = 8
 FEW_BINS_STEP = 0.6
 
 
 @dataclass(frozen=True)
 class BinLikelihoods:
-    """Occupied bins under the shrinkage prior, at one resolution: likelihoods, and the rules of all sub-models."""
+    """Likelihoods of the occupied bins, and the quadrature rules of all sub-models, at one resolution."""
 
     drifting: DriftingBins
     prior: ShrinkagePrior
@@ -74,12 +74,12 @@ class BinLikelihoods:
 
     @cached_property
     def step(self) -> float:
-        """Factor of all steps."""
+        """Factor of all step sizes."""
         return FEW_BINS_STEP if len(self.drifting.n) <= FEW_BINS else 1.0
 
     @cached_property
     def slab(self) -> SlabTable:
-        """Likelihood of each bin if it is off under a sparse residual."""
+        """Likelihoods of single bins that are off under a sparse residual."""
         bins, resolution = self.drifting, self.resolution
         rule = tau_rule(bins.n.max(), self.step * resolution.slab_tau, self.prior.sparse_shape)
         step = resolution.table * self.step**2
@@ -87,12 +87,12 @@ class BinLikelihoods:
 
     @property
     def dense_step(self) -> float:
-        """Between the tau of a dense residual, in log tau."""
+        """Step of the tau of a dense residual, in log tau."""
         return self.step * min(0.45, self.resolution.tau / float(np.sqrt(2 * len(self.drifting.n))))
 
     @cached_property
     def dense_rule(self) -> TauRule:
-        """Over the half-Normal tau of a dense residual, whose likelihood is the narrower the more bins there are."""
+        """Quadrature rule of the half-Normal tau of a dense residual; more bins need smaller steps."""
         bins, scale = self.drifting, self.prior.dense_scale
         rule = tau_rule(max(bins.n.max(), scale**-2), self.dense_step)
         density = np.exp(-0.5 * (rule.tau / scale) ** 2) / (scale * np.sqrt(np.pi / 2) * erf(1 / (scale * np.sqrt(2))))
@@ -100,9 +100,9 @@ class BinLikelihoods:
             return rule._replace(log_weight=rule.log_weight + np.log(density))
 
     def sparse(self, eta: Floats) -> tuple[Floats, Floats]:
-        """Log-likelihood of each rho, prior weight included, (..., n_rho); and log odds of the bins, (..., n_bins).
+        """Log-likelihood of each rho, with its prior weight, (..., n_rho); and log odds of the bins, (..., n_bins).
 
-        The odds are how much more likely a bin's count is if the bin is off.
+        The odds of a bin are the likelihood of its count if it is off, divided by that if it is not.
         """
         at_once = max(CACHED // eta.shape[-1], 1)
         if eta.ndim != 2 or len(eta) <= at_once:
@@ -124,7 +124,7 @@ class BinLikelihoods:
         return np.stack(columns, axis=-1) + (top.sum(axis=-1) - np.log(len(columns)))[..., None], odds
 
     def log_likelihood(self, eta: Floats, residual: str, kappa: Floats | None) -> Floats:
-        """Summed over bins, rho integrated out."""
+        """Log-likelihood summed over bins, with rho integrated out."""
         if residual == "sparse":
             return np.logaddexp.reduce(self.sparse(eta)[0], axis=-1)
         return self.drifting.log_likelihood(eta, None if kappa is None else kappa[..., None])
@@ -132,7 +132,7 @@ class BinLikelihoods:
 
 @dataclass(frozen=True, eq=False)
 class IntegratedSubModel:
-    """One sub-model: points over its parameters with their masses.
+    """One sub-model after integration: nodes over its parameters and their posterior masses.
 
     Parameters
     ----------
@@ -141,9 +141,9 @@ class IntegratedSubModel:
     residual : {"none", "dense", "sparse"}
         How bins deviate from the drift.
     nodes : Nodes
-        Points and the posterior there.
+        Nodes and the posterior at each.
     unfinished : float
-        Share of the mass whose integration was given up: at the rim of a lattice, or in cells that are still rough.
+        Share of the mass that is not resolved: at the rim of a lattice, or in cells that did not converge.
     """
 
     drift: bool
@@ -153,17 +153,17 @@ class IntegratedSubModel:
 
     @cached_property
     def log_evidence(self) -> float:
-        """Log marginal likelihood, relative to each bin at its observed share."""
+        """Log marginal likelihood, relative to the likelihood with every accuracy at its observed share."""
         return float(np.logaddexp.reduce(self.nodes.log_mass))
 
     @property
     def share(self) -> Floats:
-        """Posterior mass of each point, adding to 1."""
+        """Posterior mass of each node; sums to 1."""
         return np.exp(self.nodes.log_mass - self.log_evidence)
 
 
 def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
-    """All sub-models."""
+    """Integrate all sub-models of the family."""
     drifting, resolution, rule = bins.drifting, bins.resolution, bins.dense_rule
     still = drifting.logit[None]
     many = drifting.log_likelihood(still, rule.kappa[:, None]) + rule.log_weight
@@ -187,19 +187,19 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
 
 
 def _still(log_likelihood: Floats, kappa: Floats | None = None) -> Nodes:
-    """Points without drift."""
+    """Make nodes without drift."""
     zero = np.zeros(len(log_likelihood))
     return Nodes(zero, zero, zero, zero, zero, zero, Frame(*[zero] * 5), log_likelihood, log_likelihood, kappa)
 
 
 def _smooth_nodes(bins: BinLikelihoods, frame: Frame) -> tuple[Nodes, float]:
-    """One lattice."""
+    """Make one lattice over a drift without residual."""
     step = bins.step * bins.resolution.drift
     return lattice(bins.drifting, frame, step=step, rim_share=1e-7, kappa=None, log_weight=np.zeros(1))
 
 
 def _dense_nodes(bins: BinLikelihoods) -> tuple[Nodes, float]:
-    """One lattice for every tau that matters."""
+    """Make one lattice over the drift for every relevant tau of a dense residual."""
     rule = bins.dense_rule
     frame, height = find_modes(bins.drifting, rule.kappa[:, None], len(rule.kappa))
     laplace = height + rule.log_weight + np.log(frame.sd_t * frame.sd_s)
@@ -217,7 +217,7 @@ def _dense_nodes(bins: BinLikelihoods) -> tuple[Nodes, float]:
 
 
 def _sparsest(log_terms: Floats, largest: int, tolerance: float) -> int:
-    """Largest m, at most `largest`, such that every m-th term gives the sum, wherever one begins."""
+    """Return the largest m <= `largest` such that the sum follows from every m-th term, for every first term."""
     terms = np.exp(log_terms - log_terms.max())
     for m in range(largest, 1, -1):
         sums = m * np.bincount(np.arange(len(terms)) % m, terms)

@@ -1,4 +1,4 @@
-"""Posterior means by the rules alone: of the ECE and its square, of bins being off, of the parameters."""
+"""Posterior moments by quadrature: moments of the ECE, probabilities of bins being off, means of parameters."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,13 +13,13 @@ from bayescal.posterior.shrinkage.independent.integrated import BinLikelihoods, 
 
 Floats = NDArray[np.float64]
 
-#: Points that hold less than this share are left out of moments, and points are taken so many at a time.
+#: Nodes with a smaller share are left out of moments; nodes per chunk.
 NEGLIGIBLE = 1e-8
 CHUNK = 2000
 
 
 class _Gaps(NamedTuple):
-    """Share of each point, and mean absolute and squared gaps there, (n_points, n_bins), independent given it."""
+    """Share of each node, and mean absolute and squared gaps (n_nodes, n_bins); independent given the node."""
 
     share: Floats
     first: Floats
@@ -27,7 +27,7 @@ class _Gaps(NamedTuple):
 
 
 def gap_sums(bins: BinLikelihoods, model: IntegratedSubModel, mass: Floats) -> GapSums:
-    """Moments of the sum over bins of `mass` times the absolute gap under one sub-model."""
+    """Return the moments of the sum over bins of `mass` times the absolute gap under one sub-model."""
     share, mean, variance, squares = [], [], [], []
     for gaps in _gaps(bins, model):
         share.append(gaps.share)
@@ -57,7 +57,7 @@ def _gaps(bins: BinLikelihoods, model: IntegratedSubModel) -> Iterator[_Gaps]:
 
 
 def _centre_gaps(bins: BinLikelihoods, eta: Floats) -> tuple[Floats, Floats]:
-    """Gaps of bins whose accuracy is their centre: exactly 0 without drift."""
+    """Return moments of the gaps of bins whose accuracy is their centre; exactly 0 without drift."""
     gap = np.where(eta == bins.drifting.logit, 0.0, expit(eta) - bins.drifting.confidence)
     return np.abs(gap), gap**2
 
@@ -71,9 +71,7 @@ def _dense_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, kappa: Floats)
 
 def _sparse_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, tables: list[Floats] | None) -> Iterator[_Gaps]:
     on_first, on_second = _centre_gaps(bins, eta)
-    if (
-        tables is None
-    ):  # without drift all centres are on the diagonal, where a gap has its cusp: no place to interpolate
+    if tables is None:  # without drift, centres are where the absolute gap has its kink: do not interpolate
         first, variance = (values.T for values in _off_gaps(bins, eta.T, bins.slab.log_by_tau(eta.T)))
     else:
         first, variance = (bins.slab.interpolate(table, eta) for table in tables)
@@ -82,14 +80,14 @@ def _sparse_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, tables: list[
 
 
 def _off_tables(bins: BinLikelihoods) -> list[Floats]:
-    """`_off_gaps` as polynomials in the logit of the centre."""
+    """Interpolate `_off_gaps` by polynomials in the logit of the centre."""
     return [bins.slab.polynomials(values) for values in _off_gaps(bins, bins.slab.eta, bins.slab.by_tau)]
 
 
 def _off_gaps(bins: BinLikelihoods, eta: Floats, by_tau: Floats) -> list[Floats]:
     """Mean and variance of the absolute gap of each bin if it is off, at logits (n_bins, n), given its likelihoods.
 
-    The variance and not the square: it can be less than an interpolation error of that.
+    The variance is interpolated, because it can be smaller than the interpolation error of the mean square.
     """
     slab = bins.slab
     weight = np.exp(by_tau + slab.rule.log_weight)
@@ -108,7 +106,7 @@ def _off_gaps(bins: BinLikelihoods, eta: Floats, by_tau: Floats) -> list[Floats]
 
 
 def _off_by_rho(bins: BinLikelihoods, share: Floats, eta: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """For each rho: the share of each point together with it, and the probability that a bin is off, given both."""
+    """Yield for each rho: its joint share with each node, and the probability that each bin is off, given both."""
     by_rho, odds = bins.sparse(eta)
     by_rho = np.exp(by_rho - np.logaddexp.reduce(by_rho, axis=-1)[:, None])
     for j, rho in enumerate(bins.prior.rho):
@@ -116,7 +114,7 @@ def _off_by_rho(bins: BinLikelihoods, share: Floats, eta: Floats) -> Iterator[tu
 
 
 def off_probability(bins: BinLikelihoods, model: IntegratedSubModel) -> Floats:
-    """Probability of each bin being off under one sub-model, shape (n_bins,)."""
+    """Return the probability that each bin is off under one sub-model, shape (n_bins,)."""
     if model.residual != "sparse":
         return np.full(len(bins.drifting.n), float(model.residual == "dense"))
     eta = bins.drifting.centre(*model.nodes.drift)
@@ -124,7 +122,7 @@ def off_probability(bins: BinLikelihoods, model: IntegratedSubModel) -> Floats:
 
 
 def parameter_means(bins: BinLikelihoods, model: IntegratedSubModel) -> dict[str, float]:
-    """Posterior means of intercept, slope, tau and rho under one sub-model; NaN if it lacks the parameter."""
+    """Return the posterior means of intercept, slope, tau and rho under one sub-model; NaN if it lacks one."""
     share, (a, s) = model.share, model.nodes.drift
     tau = rho = float("nan")
     if model.nodes.kappa is not None:

@@ -1,4 +1,4 @@
-"""Draws from the sub-models: drift by importance sampling, then what is independent given it."""
+"""Draws from the sub-models: the drift by importance sampling, then the bins, which are independent given it."""
 
 from typing import Any, NamedTuple
 
@@ -12,9 +12,9 @@ Floats = NDArray[np.float64]
 
 
 class ImportanceSample(NamedTuple):
-    """Weighted draws of one sub-model's drift.
+    """Weighted draws of the drift of one sub-model.
 
-    `kappa` is of the dense residual; `by_rho` and `odds` are of the sparse one, see `BinLikelihoods.sparse`.
+    `kappa` belongs to a dense residual; `by_rho` and `odds` belong to a sparse one, see `BinLikelihoods.sparse`.
     """
 
     a: Floats
@@ -32,17 +32,17 @@ class ImportanceSample(NamedTuple):
 
     @property
     def weights(self) -> Floats:
-        """Relative to the largest."""
+        """Importance weights, relative to the largest."""
         return np.exp(self.log_weights - self.log_weights.max())
 
     def take(self, index: NDArray[np.intp]) -> "ImportanceSample":
-        """Some of the draws."""
+        """Return a selection of the draws."""
         some: Any = (None if values is None else values[index] for values in self)
         return ImportanceSample(*some)
 
 
 class BinState(NamedTuple):
-    """Draws of one sub-model: bins (n_draws, n_bins), and parameters (n_draws,), NaN if it lacks the parameter."""
+    """Draws of one sub-model: bins (n_draws, n_bins) and parameters (n_draws,), NaN if it lacks the parameter."""
 
     accuracy: Floats
     off: NDArray[np.bool_]
@@ -55,10 +55,10 @@ class BinState(NamedTuple):
 def importance_sample(
     bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
 ) -> ImportanceSample:
-    """Draw drifts uniformly from the rectangles of the points, which are drawn by their mass.
+    """Draw nodes by their mass, then drifts uniformly from the rectangles around the nodes.
 
-    The proposal's density is the posterior at the point, so the weight is the posterior at the draw divided by that:
-    near 1, and bounded.
+    The density of the proposal is the posterior at the node. The importance weight is the posterior at the draw divided
+    by that at the node; it is close to 1 and bounded.
     """
     nodes = model.nodes.take(systematic(model.share, count, rng))
     t = nodes.low_t + nodes.width_t * rng.random(count)
@@ -76,19 +76,19 @@ def importance_sample(
 def _without_drift(
     bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
 ) -> ImportanceSample:
-    """As `importance_sample`, with nothing to weigh: one point of drift, or one for each tau."""
+    """As `importance_sample`, for sub-models without drift: all weights are equal."""
     zero, eta = np.zeros(count), np.tile(bins.drifting.logit, (count, 1))
     if model.residual == "sparse":
         by_rho, odds = bins.sparse(eta[:1])
         return ImportanceSample(zero, zero, eta, zero, None, np.tile(by_rho, (count, 1)), np.tile(odds, (count, 1)))
-    assert model.nodes.kappa is not None  # a dense residual is the only other one without drift
+    assert model.nodes.kappa is not None  # without drift, the residual is sparse or dense
     return ImportanceSample(zero, zero, eta, zero, model.nodes.kappa[systematic(model.share, count, rng)])
 
 
 def draw(
     bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
 ) -> tuple[BinState, float]:
-    """Draw from one sub-model; also the effective size of the importance sample behind it."""
+    """Draw from one sub-model; also return the effective size of the importance sample."""
     if model.drift:
         proposed = importance_sample(bins, model, count, rng)
         given = proposed.take(systematic(proposed.weights, count, rng))
@@ -107,7 +107,7 @@ def draw(
         off = rng.random(off.shape) < expit(np.log(rho / (1 - rho))[:, None] + given.odds)
         row, b = np.nonzero(off)
         eta = given.eta[row, b]
-        # on the grid of its rule: for the accuracies that is the error of the rule, far below that of the draws
+        # tau takes values on the grid of its rule; for accuracies, the error is far below the Monte Carlo error
         if model.drift:
             tau_index = _categorical(bins.slab.log_tau_weights(b, eta), rng)
         else:
@@ -118,7 +118,7 @@ def draw(
 
 
 def _accuracies(eta: Floats, kappa: Floats, n: Floats, k: Floats, rng: np.random.Generator) -> Floats:
-    """Accuracies of bins that are off: Beta, by conjugacy."""
+    """Draw the accuracies of bins that are off from their conjugate Beta posteriors."""
     tiny = np.finfo(float).tiny
     return rng.beta(np.maximum(kappa * expit(eta) + k, tiny), np.maximum(kappa * expit(-eta) + (n - k), tiny))
 
@@ -126,16 +126,16 @@ def _accuracies(eta: Floats, kappa: Floats, n: Floats, k: Floats, rng: np.random
 def _categorical(
     log_weights: Floats, rng: np.random.Generator, rows: NDArray[np.intp] | None = None
 ) -> NDArray[np.intp]:
-    """A column for each row, or for each of the given `rows`, by weights that need not add to 1."""
+    """Draw a column for each row, or for each of the given `rows`, by unnormalised log weights."""
     cumulative = np.exp(log_weights - log_weights.max(axis=1, keepdims=True)).cumsum(axis=1)
     cumulative /= cumulative[:, -1:]
     cumulative = cumulative if rows is None else cumulative[rows]
-    # the last entry is exactly 1, and no random number is
+    # the last entry is exactly 1; random numbers are below 1
     return (cumulative <= rng.random((len(cumulative), 1))).sum(axis=1)
 
 
 def systematic(weights: Floats, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Indices drawn by weight with as little scatter as possible, in random order."""
+    """Draw indices by weight with systematic resampling (Kitagawa 1996), which has little variance; random order."""
     cumulative = np.cumsum(weights)
     index = np.searchsorted(cumulative / cumulative[-1], (np.arange(count) + rng.random()) / count, side="right")
     return rng.permutation(np.minimum(index, len(weights) - 1))

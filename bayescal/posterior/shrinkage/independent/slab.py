@@ -1,4 +1,4 @@
-"""The spread tau of bins that are off: a rule to integrate over it, and each bin's likelihood once that is done."""
+"""Bins that are off under a sparse residual: integration over their spread tau, and the resulting likelihood."""
 
 from typing import NamedTuple
 
@@ -10,18 +10,18 @@ from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_r
 
 Floats = NDArray[np.float64]
 
-#: Neighbouring nodes that an interpolating polynomial goes through, their places, and values to coefficients.
+#: Interpolating polynomials: number of neighbouring nodes, their positions, and the matrix from values to coefficients.
 WINDOW = 6
 PLACES = np.arange(WINDOW) - (WINDOW - 1) / 2
 TO_COEFFICIENTS = np.linalg.inv(np.vander(PLACES, increasing=True))
 
 
-#: Where the rule over tau begins, in its own coordinate: what is missing below is less than 1e-6.
+#: First node of the rule over tau, in its transformed coordinate; the mass below it is less than 1e-6.
 FIRST_NODE = -2.5
 
 
 class TauRule(NamedTuple):
-    """Nodes over (0, 1) and log weights that integrate against a prior of tau; kappa = 1 / tau^2 - 1."""
+    """Quadrature rule over a prior of tau on (0, 1): nodes, kappa = 1 / tau^2 - 1, and log weights."""
 
     tau: Floats
     kappa: Floats
@@ -29,50 +29,55 @@ class TauRule(NamedTuple):
 
 
 def tau_rule(largest: float, step: float, power: float = 1.0) -> TauRule:
-    r"""Integrate over tau under the density ``power * tau ** (power - 1)``; a power of 1 is uniform.
+    r"""Make a quadrature rule over tau with the prior density ``power * tau ** (power - 1)``.
 
     Parameters
     ----------
     largest : float
-        Rows of the largest bin: likelihoods bend where tau is about ``largest ** -0.5``.
+        Number of rows of the largest bin; likelihoods change most where tau is about ``largest ** -0.5``.
     step : float
-        In log tau, or less.
+        Largest step in log tau.
     power : float, default 1.0
-        Of the prior.
+        Power of the prior; 1 is uniform.
 
     Notes
     -----
-    :math:`\tau^{power} = \mathrm{erf}(v \sinh y)` is uniform under the prior, and likelihoods bend on the scale of 1 in
-    y. With :math:`y = \log(1 + e^{w - \exp(-w)})` everything dies out doubly exponentially in w, so that the
-    equidistant rule in w converges exponentially, for functions of :math:`|\tau|` too.
+    With :math:`\tau^{power} = \mathrm{erf}(v \sinh y)`, likelihoods vary on the scale of 1 in y. With
+    :math:`y = \log(1 + e^{w - \exp(-w)})`, the integrand decays doubly exponentially in w, so that the trapezoidal rule
+    in w converges exponentially [1]_, also for functions of :math:`|\tau|`.
+
+    References
+    ----------
+    .. [1] H. Takahasi and M. Mori (1974), "Double exponential formulas for numerical integration", Publications of the
+       Research Institute for Mathematical Sciences 9, 721-741.
     """
     scale = max(largest, 4.0) ** (-power / 2)
     step = min(power, 1.0) * step
     w = np.arange(FIRST_NODE, np.arcsinh(4.5 / scale), step)
     y, slope = np.logaddexp(0, w - np.exp(-w)), expit(w - np.exp(-w)) * (1 + np.exp(-w))
     u = scale * np.sinh(y)
-    # near tau = 1 it is 1 - tau that must keep its digits
+    # near tau = 1, compute 1 - tau without cancellation
     log_tau = np.where(u < 0.5, np.log(erf(np.minimum(u, 1.0))), np.log1p(-erfc(np.maximum(u, 0.25)))) / power
     log_weight = np.log(2 / np.sqrt(np.pi) * step * scale * np.cosh(y) * slope) - u**2
     return TauRule(np.exp(log_tau), np.expm1(-2 * log_tau), log_weight)
 
 
 class SlabTable:
-    """Likelihood of each bin if it is off, as a function of the logit of its centre, interpolated.
+    """Likelihood of each bin if it is off, interpolated as a function of the logit of its centre.
 
-    On the scale of the binomial near the observed share, on the scale of the distance itself further out: nodes are
-    equidistant in asinh(distance / scale).
+    Nodes are equidistant in asinh(distance / scale), where distance is that from the logit of the observed share: their
+    spacing is constant near it and proportional to the distance further away.
 
     Parameters
     ----------
     n, k : ndarray, shape (n_bins,)
         Rows and positives.
     rule : TauRule
-        Over the prior of tau, one for each bin.
+        Quadrature rule over the prior of tau.
     farthest : float
-        Largest absolute logit that will be asked for.
+        Largest absolute logit at which the table will be evaluated.
     step : float
-        Between nodes.
+        Step between nodes in the transformed coordinate.
     """
 
     def __init__(self, n: Floats, k: Floats, rule: TauRule, farthest: float, step: float) -> None:
@@ -95,12 +100,12 @@ class SlabTable:
 
     @staticmethod
     def polynomials(values: Floats) -> Floats:
-        """Coefficients (6, n_bins, n_nodes - 5) of the polynomials through six neighbours each."""
+        """Return the coefficients of polynomials through six neighbouring nodes, shape (6, n_bins, n_nodes - 5)."""
         coefficients = np.lib.stride_tricks.sliding_window_view(values, WINDOW, axis=1) @ TO_COEFFICIENTS.T
         return np.ascontiguousarray(np.moveaxis(coefficients, -1, 0))
 
     def interpolate(self, polynomials: Floats, eta: Floats) -> Floats:
-        """Evaluate at logits (..., n_bins)."""
+        """Evaluate polynomials at logits of shape (..., n_bins)."""
         cell, x = self._locate(eta, self.peak, self.scale)
         cell += np.arange(len(self.n)) * polynomials.shape[2]
         *lower, highest = polynomials.reshape(WINDOW, -1)
@@ -115,7 +120,7 @@ class SlabTable:
         return self.interpolate(self._log_slab, eta)
 
     def log_tau_weights(self, bin_index: NDArray[np.intp], eta: Floats) -> Floats:
-        """Posterior log weights of each tau, not normalised, for pairs of a bin and a logit of its centre."""
+        """Unnormalised posterior log weights of each tau, for pairs of a bin and the logit of its centre."""
         cell, x = self._locate(eta, self.peak[bin_index], self.scale[bin_index])
         taps = np.vander(x, WINDOW, increasing=True) @ TO_COEFFICIENTS
         value = np.broadcast_to(self.rule.log_weight, (len(x), len(self.rule.tau))).copy()
@@ -124,7 +129,7 @@ class SlabTable:
         return value
 
     def _locate(self, eta: Floats, peak: Floats, scale: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """First node of the window around each logit, and the place in it."""
+        """Return the first node of the window around each logit, and the position within the window."""
         place = np.arcsinh((eta - peak) / scale) / self.step + self.half
         place = np.clip(place, WINDOW, 2 * self.half - WINDOW)
         cell = place.astype(np.intp)

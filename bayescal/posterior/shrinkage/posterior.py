@@ -1,0 +1,359 @@
+"""Posterior under the shrinkage model: probabilities of the sub-models, draws and moments."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, xlog1py, xlogy
+
+from bayescal import _checks
+from bayescal.draws import BinDraws
+from bayescal.posterior.shrinkage import gap_moments
+from bayescal.posterior.shrinkage.bins_in_use import BinsInUse
+from bayescal.posterior.shrinkage.draws import ShrinkageDraws
+from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR, logit
+from bayescal.posterior.shrinkage.independent.family import IndependentBins, IndependentSubModel
+from bayescal.posterior.shrinkage.independent.sampling import ImportanceSample
+from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
+from bayescal.posterior.shrinkage.offsets import EqualOffsets
+from bayescal.posterior.shrinkage.pool import allot, alternatives, posterior_probabilities
+from bayescal.posterior.shrinkage.prior import (
+    ENDS,
+    EXACT,
+    FAMILIES,
+    SATURATED,
+    SUB_MODELS,
+    BySubModel,
+    ShrinkagePrior,
+)
+from bayescal.posterior.shrinkage.saturated import SaturatedBins
+from bayescal.posterior.shrinkage.segments import Segments
+from bayescal.posterior.shrinkage.sub_model import PARAMETERS, Exact, SubModel, SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import SamplerWarning as SamplerWarning
+from bayescal.stats.contract import Counts
+
+Floats = NDArray[np.float64]
+
+#: Sub-models with a smaller probability are left out of moments.
+LEAST_OF_MOMENTS = 1e-8
+#: Number of importance draws for diagnostics.
+DIAGNOSTIC_DRAWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class ShrinkagePosterior:
+    """Posterior under the shrinkage model: an average over sub-models.
+
+    Make it with `shrinkage_posterior`, which describes the model and cites its parts. Draws are independent.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        The counts.
+    prior_options : ShrinkagePrior
+        Constants of the prior.
+    """
+
+    counts: Counts
+    prior_options: ShrinkagePrior
+
+    @property
+    def prior(self) -> str:
+        """The prior as text, for printing; empty if all options have their defaults."""
+        return str(self.prior_options)
+
+    @cached_property
+    def taking_part(self) -> ShrinkagePrior:
+        """The prior with the sub-models that apply to these counts: label noise at the ends needs a crowded bin."""
+        return self.prior_options if self.crowded.any() else self.prior_options.without_ends()
+
+    @property
+    def mass_parameters(self) -> Floats:
+        """Dirichlet parameters of the bin masses, shape (n_bins,); 0 for bins that are not in use."""
+        alpha = self.prior_options.mass_alpha
+        each = 2 / len(self.counts.bins) if alpha is None else alpha
+        return np.where(self._bins.used, each + self.counts.effective_rows * self.counts.share, 0.0)
+
+    @property
+    def confidence(self) -> Floats:
+        """Mean confidence of each bin (the midpoint if it is empty), from which gaps are measured; shape (n_bins,)."""
+        return self._bins.confidence
+
+    @property
+    def crowded(self) -> NDArray[np.bool_]:
+        """Whether each bin has its own share of noise under label noise at the ends, shape (n_bins,)."""
+        return self._bins.crowded
+
+    @property
+    def all_saturated(self) -> bool:
+        """Whether all bins in use are saturated, so that the sub-models describe no bin."""
+        return not self._bins.described.any()
+
+    @cached_property
+    def probabilities(self) -> dict[str, float]:
+        """Posterior probability of each sub-model, given the bins that are not saturated; they sum to 1."""
+        probability = posterior_probabilities(self.taking_part.families, self._evidence)
+        return BySubModel({name: probability.get(name, 0.0) for name in self._evidence})
+
+    @property
+    def families(self) -> dict[str, dict[str, float]]:
+        """Posterior probabilities of the sub-models, by family; the two families of the pool have equal totals.
+
+        They are given the bins that are not saturated. If all bins are saturated, they are the prior probabilities.
+        """
+        return {family: {n: self.probabilities[n] for n in names} for family, names in self._families.items()}
+
+    @cached_property
+    def log_evidence(self) -> dict[str, float]:
+        """Log marginal likelihood of the outcomes under each sub-model and under ``"exact"``."""
+        n, k, confidence = self._rows
+        inside = np.clip(confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
+        exact = float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
+        saturated = self._saturated.log_evidence
+        given = {name: exact + relative + saturated for name, relative in self._evidence.items()}
+        return BySubModel(given | {EXACT: exact + self._saturated.log_exact})
+
+    @property
+    def log_bayes_factor(self) -> float:
+        """Natural logarithm of `bayes_factor`, which itself may overflow."""
+        evidence, weights = self.log_evidence, alternatives(self.taking_part.families)
+        if not weights:
+            return self._saturated.log_exact - self._saturated.log_evidence
+        each = np.array([evidence[name] for name in weights]) + np.log(list(weights.values()))
+        return evidence[EXACT] - float(np.logaddexp.reduce(each))
+
+    @property
+    def bayes_factor(self) -> float:
+        """Bayes factor of exact calibration: its marginal likelihood over the average of that of the other sub-models.
+
+        Above 1, the outcomes support exact calibration [1]_. Values above exp(700) are returned as exp(700).
+
+        References
+        ----------
+        .. [1] R. E. Kass and A. E. Raftery (1995), "Bayes factors", Journal of the American Statistical Association 90,
+           773-795.
+        """
+        return float(np.exp(min(self.log_bayes_factor, 700.0)))
+
+    @property
+    def prior_odds(self) -> float:
+        """Prior odds of exact calibration."""
+        return self.prior_options.prior_odds
+
+    @property
+    def p_calibrated(self) -> float:
+        """Posterior probability of exact calibration at the prior's ``prior_odds``."""
+        return float(expit(self.log_bayes_factor + np.log(self.prior_odds)))
+
+    def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
+        """Draw independently from the joint posterior of the bins.
+
+        Parameters
+        ----------
+        n_draws : int, default 4000
+            Number of draws, at least 1.
+        rng : None, int, SeedSequence or Generator
+            Seed or generator, as for `numpy.random.default_rng`.
+
+        Returns
+        -------
+        BinDraws
+            Mass and accuracy of shape (n_draws, n_bins), confidence of shape (1, n_bins). Empty bins have mass 0 and
+            gap 0; if there are no rows at all, all bins are in use.
+
+        Warns
+        -----
+        SamplerWarning
+            If a sub-model of relevant probability could not be integrated or sampled accurately.
+        """
+        return self.sample_all(n_draws, rng=rng).bins
+
+    def sample_all(self, n_draws: int = 4000, *, rng: Any = None) -> ShrinkageDraws:
+        """Draw the bins and the parameters of the sub-models; the bins are those of `sample` with the same `rng`.
+
+        Parameters
+        ----------
+        n_draws, rng
+            As for `sample`.
+
+        Returns
+        -------
+        ShrinkageDraws
+            The bins, the sub-model of each draw, its parameters, and which bins are off.
+        """
+        n_draws = _checks.whole_number("draws", n_draws)
+        rng = _checks.generator(rng)
+        chosen = allot(np.array(list(self.probabilities.values())), n_draws, rng)
+        order = rng.permutation(n_draws)
+        rows = np.empty(n_draws, np.intp)
+        rows[order] = np.arange(n_draws)
+        drawn = self._draw_described(chosen, rows, rng)
+        used, described, saturated = self._bins.used, self._bins.described, self._bins.saturated
+        mass = _spread(rng.dirichlet(self.mass_parameters[used], n_draws), used, 0.0)
+        accuracy, off = _spread(drawn.accuracy, described, self.confidence), _spread(drawn.off, described, False)
+        if saturated.any():
+            accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
+        bins = BinDraws(mass, accuracy, self.confidence[None], used, mass)
+        return ShrinkageDraws(bins=bins, sub_model=chosen[order], off=off, **drawn.parameters)
+
+    def _draw_described(
+        self, chosen: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
+    ) -> SubModelDraws:
+        """Draw the bins that the sub-models describe: from sub-model ``chosen[i]`` into row ``rows[i]``."""
+        shape = (len(rows), len(self._rows[0]))
+        accuracy, off = np.empty(shape), np.zeros(shape, bool)
+        parameters = {name: np.full(len(rows), value) for name, value in PARAMETERS.items()}
+        for i, name in enumerate(self.probabilities):
+            of_sub_model = rows[np.flatnonzero(chosen == i)]
+            if not len(of_sub_model):
+                continue
+            drawn = self._sub_models[name].draw(len(of_sub_model), rng)
+            drawn.warn_if_poor(name, self.probabilities[name])
+            accuracy[of_sub_model], off[of_sub_model] = drawn.accuracy, drawn.off
+            for parameter, values in drawn.parameters.items():
+                parameters[parameter][of_sub_model] = values
+        return SubModelDraws(accuracy, off, parameters, len(rows))
+
+    def ece_mean(self) -> float:
+        """Posterior mean of the ECE, in [0, 1], by quadrature without random numbers (about four digits)."""
+        return self._ece_moments[0]
+
+    def ece_sd(self) -> float:
+        """Posterior standard deviation of the ECE, by quadrature without random numbers; see `ece_mean`."""
+        return self._ece_moments[1]
+
+    def off_probability(self, family: str | None = None) -> Floats:
+        """Posterior probability that each bin is off: that it deviates from the drift or from exact calibration.
+
+        Use it to compare bins with each other. Under a dense residual every bin is off; under a drift alone or label
+        noise, no bin is. For a calibrated classifier, all bins often have a probability of about 0.5.
+
+        Parameters
+        ----------
+        family : str, optional
+            A key of `families`; by default, the average over all sub-models.
+
+        Returns
+        -------
+        ndarray, shape (n_bins,)
+            In [0, 1]; NaN if a bin is empty. Saturated bins have the same probability in every family.
+
+        Raises
+        ------
+        ValueError
+            If no sub-model of the family takes part.
+        """
+        if family is not None:
+            _checks.one_of("family", family, list(self._families))
+        share = self.probabilities if family is None else self._within(family)
+        result = np.full(len(self.counts.bins), np.nan)
+        result[self._bins.used] = 1 - self._saturated.exact_probability
+        off = sum(p * self._sub_models[n].off_probability for n, p in share.items() if p)
+        result[self._bins.described] = np.minimum(off, 1.0)  # a sum may exceed 1 by rounding
+        return result
+
+    def parameter_means(self) -> dict[str, dict[str, float]]:
+        """Posterior means of the parameters under each sub-model.
+
+        A sub-model without drift has intercept 0 and slope 1; other parameters that it lacks are NaN.
+        """
+        return BySubModel({name: PARAMETERS | each.parameter_means() for name, each in self._sub_models.items()})
+
+    def effective_sample_size(self) -> dict[str, float]:
+        """Kish's effective number of 1000 importance draws, with a fixed seed, for each sub-model with drift."""
+        return BySubModel({name: sample.effective_size for name, sample in self._diagnostic_samples().items()})
+
+    def pareto_k(self) -> dict[str, float]:
+        """Pareto shape k of the importance weights of each sub-model with drift, estimated by ArviZ.
+
+        The draws are those of `effective_sample_size`. Importance sampling is reliable if k < 0.7 [1]_. The weights are
+        bounded, so k is usually well below 0.5.
+
+        References
+        ----------
+        .. [1] A. Vehtari, D. Simpson, A. Gelman, Y. Yao and J. Gabry (2024), "Pareto smoothed importance sampling",
+           Journal of Machine Learning Research 25(72), 1-58.
+        """
+        from arviz_stats.base import array_stats
+
+        # psislw expects log-likelihoods, which are minus the log weights
+        shapes = {name: array_stats.psislw(-s.log_weights)[1] for name, s in self._diagnostic_samples().items()}
+        return BySubModel({name: float(k) for name, k in shapes.items()})
+
+    @cached_property
+    def _evidence(self) -> dict[str, float]:
+        """Log marginal likelihoods of the sub-models that take part, relative to exact calibration."""
+        return {name: each.log_evidence for name, each in self._sub_models.items()}
+
+    @property
+    def _families(self) -> dict[str, list[str]]:
+        """Names of the sub-models that take part, by family."""
+        names = self.taking_part.names
+        return {f: [n for n in FAMILIES[f] if n in names] for f in self.taking_part.families}
+
+    def _within(self, family: str) -> dict[str, float]:
+        """Posterior probabilities of the sub-models of one family, given that family."""
+        only = {family: self.taking_part.families[family]}
+        return posterior_probabilities(only, self._evidence)
+
+    @cached_property
+    def _bins(self) -> BinsInUse:
+        return BinsInUse(self.counts, SATURATED in self.prior_options.sub_models)
+
+    @property
+    def _rows(self) -> tuple[Floats, Floats, Floats]:
+        return self._bins.rows(self._bins.described)
+
+    @cached_property
+    def _saturated(self) -> SaturatedBins:
+        return SaturatedBins(*self._bins.rows(self._bins.saturated))
+
+    @cached_property
+    def _independent(self) -> IndependentBins:
+        return IndependentBins(*self._rows, self.prior_options)
+
+    @cached_property
+    def _sub_models(self) -> dict[str, SubModel]:
+        """The sub-models that take part, fitted to the bins that are not saturated."""
+        n, k, confidence = self._rows
+        names = self.taking_part.names
+        if not len(n):
+            return {name: Exact(confidence) for name in names}
+        makers: dict[str, Callable[[], SubModel]] = {
+            **{name: partial(IndependentSubModel, self._independent, name) for name in SUB_MODELS},
+            "runs": lambda: Segments(n, k, logit(confidence), confidence),
+            "offset": lambda: EqualOffsets(n, k, confidence),
+            "label_noise": lambda: LabelNoise(n, k, confidence, free_rate=False),
+            "label_noise_any_rate": lambda: LabelNoise(n, k, confidence, free_rate=True),
+            ENDS: lambda: NoiseAtEnds(n, k, confidence, self.crowded[self._bins.described]),
+            EXACT: lambda: Exact(confidence),
+        }
+        return {name: makers[name]() for name in names}
+
+    @cached_property
+    def _ece_moments(self) -> tuple[float, float]:
+        mass, matters = self.mass_parameters, {n: p for n, p in self.probabilities.items() if p >= LEAST_OF_MOMENTS}
+        beside = self._saturated.gap_sums(mass[self._bins.saturated])
+        sums = [self._sub_models[name].gap_sums(mass[self._bins.described]).beside(beside) for name in matters]
+        return gap_moments.ece_moments(list(matters.values()), sums, float(mass.sum()))
+
+    def _diagnostic_samples(self) -> dict[str, ImportanceSample]:
+        drawn = {
+            name: each.importance(DIAGNOSTIC_DRAWS)
+            for name, each in self._sub_models.items()
+            if isinstance(each, IndependentSubModel)
+        }
+        return {name: sample for name, sample in drawn.items() if sample is not None}
+
+
+def _spread(values: NDArray[Any], bins: NDArray[np.bool_], fill: Any) -> NDArray[Any]:
+    """Put values of some bins, (n_draws, n), into the columns of all; `fill` holds those of the others."""
+    if bins.all():
+        return values
+    result = np.empty((len(values), len(bins)), values.dtype)
+    result[:] = fill
+    result[:, bins] = values
+    return result
