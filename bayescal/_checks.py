@@ -1,12 +1,11 @@
-"""Every argument check and its message.
+"""Argument checks and their messages.
 
-A message names the argument, the rule, how many values break it, the first index and value, and
-hints at the repair. Checks are made once, at the door; what lies behind trusts its input.
+A message names the argument, the rule, the number of values that break it, the first index and value, and a hint.
+Arguments are checked where they enter the library; inner functions rely on that.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from numbers import Integral, Real
@@ -14,6 +13,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bayescal._invalid import DOES_NOT, SHOWN, InvalidRows, Rounding, RoundingWarning, first_of, invalid, quoted
 
 Array = NDArray[Any]
 
@@ -31,124 +32,14 @@ def refuse(
     bad: Array,
     values: Any = None,
     hint: str = "",
-    error: type[Exception] = ValueError,
-    verb: tuple[str, str] = ("does not", "do not"),
+    verb: tuple[str, str] = DOES_NOT,
 ) -> NoReturn:
-    """Raise `error` about the entries of argument `name` that are marked in `bad`.
-
-    Parameters
-    ----------
-    name : str
-        The argument.
-    rule : str
-        What must hold, as in "must lie in [0, 1]".
-    bad : array of bool
-        True where the rule is broken.
-    values : array, optional
-        The values, to quote the first bad one.
-    hint : str, optional
-        How to repair it.
-    error : type, optional
-        The exception to raise.
-    verb : (str, str), optional
-        What one bad value does, and what several do.
-    """
-    bad = np.asarray(bad)
-    first = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    found = Finding(
-        said="`{name}` {rule}; {count} of {size} values {do}, first at index {where}{quoted}. {hint}",
-        words={
-            "name": name,
-            "rule": rule,
-            "quoted": "" if values is None else f": {_quote(values[first])}",
-            "hint": hint,
-        },
-        verb=verb,
-        count=int(np.count_nonzero(bad)),
-        size=bad.size,
-        first=tuple(int(i) for i in first),
-    )
-    problem = error(str(found))
-    problem.finding = found  # type: ignore[attr-defined]  # for who adds what blocks of a file are found to hold
-    raise problem
+    """Raise `InvalidRows` about the entries of argument `name` that are marked in `bad`; parameters of `invalid`."""
+    raise InvalidRows(invalid(name, rule, bad, values, hint, verb))
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Invalid values of an argument in one batch; findings of several batches can be added before one is reported.
-
-    Parameters
-    ----------
-    said : str
-        The message, with gaps.
-    words : mapping
-        What fills them, but for the numbers below.
-    verb : (str, str)
-        What one such value does, and what several do.
-    count, size : int
-        Such values, and all values.
-    first : tuple of int
-        Index of the first one.
-    most : float
-        The worst of them, where that is told.
-    at_least : bool
-        Whether there may be more, hidden behind what is wrong with another argument.
-    """
-
-    said: str
-    words: Mapping[str, str]
-    verb: tuple[str, str]
-    count: int
-    size: int
-    first: tuple[int, ...]
-    most: float = 0.0
-    at_least: bool = False
-
-    def __str__(self) -> str:
-        where = str(self.first[0]) if len(self.first) == 1 else str(self.first)
-        count = f"at least {self.count}" if self.at_least else self.count
-        numbers = {"count": count, "size": self.size, "where": where, "most": f"{self.most:.2g}"}
-        return self.said.format(do=self.verb[self.count > 1], **self.words, **numbers).rstrip()
-
-    def is_like(self, other: object) -> bool:
-        """Whether both break the same rule for the same argument."""
-        return isinstance(other, Finding) and all(self.words.get(w) == other.words.get(w) for w in ("name", "rule"))
-
-
-class RoundingWarning(UserWarning):
-    """Values outside [0, 1] by so little that they were clipped; `finding` says how many."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(str(finding))
-        self.finding = finding
-
-
-#: Maximum number of characters of a value or name that a message shows.
-SHOWN = 100
 #: Maximum number of known names that are compared with an unknown one; a comparison takes a few microseconds.
 NAMES_COMPARED = 2000
-
-
-def quoted(value: Any) -> str:
-    """Return the `repr` of a value, truncated if it is long.
-
-    Examples
-    --------
-    >>> quoted("a name")
-    "'a name'"
-    >>> quoted("ab" * 500_000)[-30:]
-    "babab'… (1,000,000 characters)"
-    """
-    if isinstance(value, str | bytes) and len(value) > SHOWN:
-        return f"{value[:SHOWN]!r}… ({len(value):,} {'characters' if isinstance(value, str) else 'bytes'})"
-    written = repr(value)
-    return written if len(written) <= 4 * SHOWN else f"{written[: 4 * SHOWN]}… ({len(written):,} characters)"
-
-
-def _quote(value: Any) -> str:
-    if isinstance(value, np.generic):
-        value = value.item()
-    return f"{value:.8g}" if isinstance(value, float) else quoted(value)
 
 
 def same_length(names: Sequence[str], lengths: Sequence[int], hint: str = "") -> None:
@@ -214,14 +105,11 @@ def probabilities(name: str, values: Array) -> Array:
         refuse(name, "must lie in [0, 1]", beyond, values, hint=scale_hint(low, high))
     import warnings
 
-    found = Finding(
-        said="`{name}`: {count} of {size} values {do} outside [0, 1] by at most {most} (first at index {where}); "
-        "taken as rounding and clipped.",
-        words={"name": name, "rule": "rounding"},
-        verb=("lie", "lie"),
+    found = Rounding(
+        argument=name,
         count=int(outside.sum()),
         size=outside.size,
-        first=tuple(int(i) for i in np.unravel_index(int(np.argmax(outside)), outside.shape)),
+        first=first_of(outside),
         most=max(-low, high - 1),
     )
     warnings.warn(RoundingWarning(found), skip_file_prefixes=PACKAGE)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _render
+from bayescal._invalid import RoundingWarning
 from bayescal.analyses.compare import compare
 from bayescal.cli import outputs
 from bayescal.cli.options import defaults_of
@@ -125,7 +126,7 @@ def compare_files(request: CompareRequest) -> tuple[Comparison, dict[str, Any]]:
             Predictions.from_labels(of_model.y_true, of_model.y_prob, **known)
     y_true = {name: r.y_true for name, r in rows.items()} if request.confidence else first.y_true
     with warnings_as_notes(first, {}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "`y_prob`:")  # said above, with the name of the column
+        warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
         comparison = compare(y_true, {name: r.y_prob for name, r in rows.items()}, **asked)
     return comparison, _parameters(request, models, rows, comparison, asked)
 

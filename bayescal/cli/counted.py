@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bayescal._files import existing_file
+from bayescal._invalid import prefixed
 from bayescal.cli import outputs
 from bayescal.cli.counting import Question, count_stream
 from bayescal.cli.options import defaults_of
@@ -128,7 +129,7 @@ def _of(file: Path, files: Sequence[Path]) -> Iterator[None]:
     except (ValueError, TypeError) as problem:
         if len(files) == 1 or f"'{file.name}'" in str(problem):
             raise
-        raise type(problem)(f"'{file.name}': {problem}") from problem
+        raise prefixed(problem, f"'{file.name}': ") from problem
 
 
 def _count(request: ReportRequest) -> BinnedCounts:

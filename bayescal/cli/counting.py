@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _render
-from bayescal._checks import Finding, RoundingWarning
+from bayescal._invalid import AllZero, Finding, InvalidRows, Rounding, RoundingWarning
 from bayescal.cli.words import console
 from bayescal.data.columns import LARGEST_WEIGHT
 from bayescal.data.files.predictions import Rows, RowStream
@@ -111,7 +111,7 @@ class _AllRows:
     def __init__(self) -> None:
         self._rows: list[int] = []
         self._problems: list[Finding | None] = []
-        self._rounding: list[Finding | None] = []
+        self._rounding: list[Rounding | None] = []
 
     @contextmanager
     def block(self, rows: int) -> Iterator[None]:
@@ -121,9 +121,9 @@ class _AllRows:
             warnings.simplefilter("always")
             try:
                 yield
-            except ValueError as refused:
-                problem = getattr(refused, "finding", None)
-                if problem is None:
+            except InvalidRows as refused:
+                problem = refused.finding
+                if problem.first is None:
                     raise
         for warning in caught:
             if not isinstance(warning.message, RoundingWarning):
@@ -138,22 +138,24 @@ class _AllRows:
         """Raise, or warn of, what was found."""
         problem, rounding = self._together(self._problems), self._together(self._rounding)
         if problem is not None:
-            raise ValueError(str(problem))
+            raise InvalidRows(problem)
         if rounding is not None:
             warnings.warn(RoundingWarning(rounding), stacklevel=2)
 
-    def _together(self, findings: list[Finding | None]) -> Finding | None:
+    def _together[F: Finding](self, findings: list[F | None]) -> F | None:
         at = next((i for i, finding in enumerate(findings) if finding is not None), None)
         first = None if at is None else findings[at]
-        if at is None or first is None:
+        if at is None or first is None or first.first is None:
             return None
+        row, *column = first.first
         alike = [finding for finding in findings if finding is not None and finding.is_like(first)]
+        if isinstance(first, Rounding):
+            first = replace(first, most=max(finding.most for finding in alike if isinstance(finding, Rounding)))
         return replace(
             first,
             count=sum(finding.count for finding in alike),
             size=sum(self._rows) * (first.size // self._rows[at]),
-            first=(first.first[0] + sum(self._rows[:at]), *first.first[1:]),
-            most=max(finding.most for finding in alike),
+            first=(row + sum(self._rows[:at]), *column),
             # of a block with something else wrong this may not have been asked
             at_least=len(alike) < sum(finding is not None for finding in findings),
         )
@@ -211,7 +213,7 @@ def _times(counts: BinnedCounts, factor: float) -> BinnedCounts:
 def _require_weight(total: BinnedCounts) -> None:
     n = total.n_rows
     if not total.occupied.any():
-        raise ValueError(f"`weights` are all zero ({n} of {n}, first at index 0): nothing is left to count.")
+        raise InvalidRows(AllZero(count=n, size=n, first=(0,)))
     if np.sqrt(total.weight_sq.sum()) <= 1 / LARGEST_WEIGHT:
         raise ValueError(
             f"`weights` must be above {1 / LARGEST_WEIGHT:g} at their largest, so that squares can be summed over "

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._checks import quoted
+from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
@@ -155,9 +155,7 @@ def allowed_weights(weight: Array) -> Array:
     if weight.min() < 0:
         _checks.refuse("weights", "must be >= 0", weight < 0, weight)
     if weight.max() == 0:
-        raise ValueError(
-            f"`weights` are all zero ({len(weight)} of {len(weight)}, first at index 0): nothing is left to count."
-        )
+        raise InvalidRows(AllZero(count=len(weight), size=len(weight), first=(0,)))
     return weight
 
 

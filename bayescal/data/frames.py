@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._checks import quoted
+from bayescal._invalid import invalid, quoted
 
 Array = NDArray[Any]
 #: Maximum number of dimensions of a numpy array.
@@ -275,13 +275,8 @@ def _unpack(name: str, array: Array) -> Array:
     if flat.size and strings.all():
         return array.astype(np.str_)
     if strings.any():
-        _checks.refuse(
-            name,
-            "must hold numbers or strings, not a mixture (object dtype)",
-            strings.reshape(array.shape),
-            array,
-            error=TypeError,
-        )
+        rule = "must hold numbers or strings, not a mixture (object dtype)"
+        raise TypeError(str(invalid(name, rule, strings.reshape(array.shape), array)))
     try:
         made = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as problem:

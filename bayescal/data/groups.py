@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._checks import quoted
+from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 
@@ -110,10 +110,9 @@ class Groups:
         for label, rows in zip(self.labels, np.split(order, ends[:-1]), strict=True):
             weight = None if predictions.weight is None else predictions.weight[rows]
             if weight is not None and not weight.any():
-                raise ValueError(
-                    f"`weights` are all zero in group {quoted(label)} ({len(rows)} rows, first at index {rows[0]}): "
-                    "nothing is left to count. Take these rows out."
-                )
+                group, first = f" in group {quoted(label)}", (int(rows[0]),)
+                hint = "Take these rows out."
+                raise InvalidRows(AllZero(count=len(rows), size=len(rows), first=first, group=group, hint=hint))
             yield replace(
                 predictions, confidence=predictions.confidence[rows], outcome=predictions.outcome[rows], weight=weight
             )

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._checks import quoted
+from bayescal._invalid import prefixed, quoted
 from bayescal.data.files.predictions import ModelColumns, Places, Rows, places_of, rows_of
 from bayescal.data.files.source import Kind, Source
 
@@ -111,7 +111,7 @@ def _named(source: Source, several: bool) -> Iterator[None]:
     except ValueError as problem:
         if not several or repr(source.path.name) in str(problem):
             raise
-        raise ValueError(f"'{source.path.name}': {problem}") from problem
+        raise prefixed(problem, f"'{source.path.name}': ") from problem
 
 
 def _matched(keys: Mapping[Source, Array], key: str) -> dict[Source, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._checks import quoted
+from bayescal._invalid import Finding, InvalidRows, NoValue, quoted
 
 Array = NDArray[Any]
 
@@ -249,23 +249,21 @@ class Source(ABC):
         )
         words = self._ask(f"SELECT DISTINCT text FROM {rows} WHERE bad AND text IS NOT NULL ORDER BY text LIMIT 4")
         repair = "Rows are never dropped for you: remove or repair them first."
+        known: dict[str, Any] = {"count": count, "size": n, "first": (first,), "place": f"in {self.place(first)}"}
+        known |= {"argument": column, "called": f"column {quoted(column)}", "unit": "rows"}
         if empty == count:
-            raise ValueError(
-                f"column {quoted(column)} must be complete; it has no value in {count} of {n} rows, "
-                f"first in {self.place(first)}. {repair}"
-            )
+            raise InvalidRows(NoValue(rule="must be complete", hint=repair, **known))
         ((shown,),) = self._ask(f"SELECT text FROM {rows} WHERE row = {first}")
-        rule = "numbers" if kind == "number" else "numbers or true/false"
+        rule = "must hold numbers" if kind == "number" else "must hold numbers or true/false"
         also = f" ({empty} of them empty)" if empty else ""
         if kind == "label" and count == n:
             labels = ", ".join(quoted(word) for (word,) in words)
             repair = f"String labels ({labels}) need `classes=` to say what they mean."
         elif kind == "number" and commas:
             repair = "Decimal commas? Write a point."
-        raise ValueError(
-            f"column {quoted(column)} must hold {rule}; {count} of {n} rows {do_or_does(count)} not{also}, "
-            f"first in {self.place(first)}: {'no value' if shown is None else quoted(shown)}. {repair}"
-        )
+        verb = f"does not{also}", f"do not{also}"
+        written = "no value" if shown is None else quoted(shown)
+        raise InvalidRows(Finding(rule=rule, verb=verb, value=shown, shown=written, hint=repair, **known))
 
 
 def _chunks(found: Any, vectors: int) -> Iterator[list[Any]]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._invalid import AllZero, InvalidRows
 from bayescal.data.columns import LARGEST_WEIGHT
 from bayescal.data.engines import names_of_columns
 from bayescal.data.predictions import TARGETS
@@ -45,7 +46,7 @@ def _require_weight(rows: RowSums, where: str) -> None:
         return
     most, n = rows.largest_weight.max(), rows.n.sum()
     if most == 0:
-        raise ValueError(f"`weights` are all zero{where} ({n} of {n}): nothing is left to count.")
+        raise InvalidRows(AllZero(count=int(n), size=int(n), group=where))
     if most <= 1 / LARGEST_WEIGHT:
         raise ValueError(
             f"`weights` must be above {1 / LARGEST_WEIGHT:g} at their largest{where}, so that squares can be summed "

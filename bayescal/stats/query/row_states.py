@@ -1,6 +1,6 @@
 """Row validation as engine expressions: one state per row, counted in the same query and reported by kind."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._invalid import Finding, InvalidRows, Rounding, RoundingWarning
 from bayescal.data.columns import LARGEST_WEIGHT
 
 Ints = NDArray[np.int64]
@@ -19,6 +20,7 @@ FRACTION, OTHER = 2, 3  # of an outcome
 INFINITE, NEGATIVE, TOO_LARGE = 2, 3, 4  # of a weight
 #: Kinds of state of one column, and the base of the number that holds those of all columns.
 KINDS = 5
+MISSING_VERB = "is missing (NaN, null or None)", "are missing (NaN, null or None)"
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
@@ -86,8 +88,8 @@ def together(states: Sequence[nw.Expr]) -> nw.Expr:
     return number
 
 
-class Told:
-    """How many rows are in which state: what the query says of its bad rows.
+class InvalidStates:
+    """Numbers of rows by state, from which invalid rows are reported.
 
     Parameters
     ----------
@@ -95,67 +97,63 @@ class Told:
         Numbers from `together`.
     n : ndarray of int, shape (n_keys,)
         Rows.
+    names : mapping of str to str
+        What messages call each argument.
     """
 
-    def __init__(self, states: Ints, n: Ints) -> None:
-        self.states, self.n, self.total = states, n, int(n.sum())
+    def __init__(self, states: Ints, n: Ints, names: Mapping[str, str]) -> None:
+        self.states, self.n, self.total, self.names = states, n, int(n.sum()), names
 
     def _rows(self, place: int, kind: int) -> tuple[int, NDArray[np.bool_]]:
         found = self.states // KINDS**place % KINDS == kind
         return int(self.n[found].sum()), found
 
-    def refuse(
-        self, place: int, kind: int, name: str, rule: str, hint: str, verb: tuple[str, str] = ("does not", "do not")
-    ) -> None:
+    def refuse(self, place: int, kind: int, argument: str, rule: str, hint: str, **also: Any) -> None:
         """Raise if any row's column number `place` is of this kind."""
         count, _ = self._rows(place, kind)
         if count:
-            raise ValueError(f"{name} {rule}; {count} of {self.total} values {verb[count > 1]}. {hint}".rstrip())
+            known = {"argument": argument, "called": self.names[argument], "rule": rule, "hint": hint, **also}
+            raise InvalidRows(Finding(count=count, size=self.total, **known))
 
-    def refuse_missing(self, place: int, name: str) -> None:
+    def refuse_missing(self, place: int, argument: str) -> None:
         """Raise if any entry is null or NaN."""
         hint = "Rows are never dropped for you: remove or repair them first."
-        what = "missing (NaN, null or None)"
-        self.refuse(place, MISSING, name, "must be complete", hint, (f"is {what}", f"are {what}"))
+        self.refuse(place, MISSING, argument, "must be complete", hint, verb=MISSING_VERB)
 
-    def refuse_outcome(self, place: int, name: str) -> None:
+    def refuse_outcome(self, place: int, argument: str) -> None:
         """Raise if any outcome is not 0 or 1."""
         rule = "must be binary labels, 0 or 1"
         swapped = "Fractions look like probabilities: are `outcome` and `confidence` swapped?"
-        self.refuse(place, FRACTION, name, rule, swapped)
-        self.refuse(place, OTHER, name, rule, "Make a column of 0 and 1 (or booleans) from other labels.")
+        self.refuse(place, FRACTION, argument, rule, swapped)
+        self.refuse(place, OTHER, argument, rule, "Make a column of 0 and 1 (or booleans) from other labels.")
 
-    def refuse_confidence(self, place: int, name: str, low: Floats, high: Floats) -> None:
+    def refuse_confidence(self, place: int, argument: str, low: Floats, high: Floats) -> None:
         """Raise if any confidence lies outside [0, 1] by more than rounding; `low`, `high` are the extremes by key."""
         count, found = self._rows(place, OUTSIDE)
         if count:
-            lowest, highest = float(np.min(low[found])), float(np.max(high[found]))
-            where = f"{lowest:.8g}" if lowest == highest else f"from {lowest:.8g} to {highest:.8g}"
-            hint = _checks.scale_hint(lowest, highest, logits="Logits? Apply a sigmoid first: 1 / (1 + exp(-x)).")
-            self.refuse(place, OUTSIDE, name, "must lie in [0, 1]", hint, (f"does not: {where}", f"do not, {where}"))
+            span = float(np.min(low[found])), float(np.max(high[found]))
+            hint = _checks.scale_hint(*span, logits="Logits? Apply a sigmoid first: 1 / (1 + exp(-x)).")
+            self.refuse(place, OUTSIDE, argument, "must lie in [0, 1]", hint, span=span)
 
-    def refuse_weights(self, place: int, name: str) -> None:
+    def refuse_weights(self, place: int, argument: str) -> None:
         """Raise if any weight is infinite, negative or too large to be squared and summed."""
-        self.refuse(place, INFINITE, name, "must be finite", "")
-        self.refuse(place, NEGATIVE, name, "must be >= 0", "")
+        self.refuse(place, INFINITE, argument, "must be finite", "")
+        self.refuse(place, NEGATIVE, argument, "must be >= 0", "")
         self.refuse(
             place,
             TOO_LARGE,
-            name,
+            argument,
             f"must be below {LARGEST_WEIGHT:g}, so that squares can be summed over batches",
             "Divide them all by one number.",
         )
 
 
-def warn_of_clipping(name: str, count: int, total: int, excess: float) -> None:
-    """Say that confidences a little outside [0, 1] were clipped."""
+def warn_of_clipping(argument: str, called: str, count: int, total: int, excess: float) -> None:
+    """Warn that confidences slightly outside [0, 1] were clipped."""
     import warnings
 
-    warnings.warn(
-        f"{name}: {count} of {total} values lie outside [0, 1] by at most {excess:.2g}; taken as rounding and clipped.",
-        UserWarning,
-        stacklevel=2,
-    )
+    found = Rounding(argument=argument, called=called, count=count, size=total, most=excess)
+    warnings.warn(RoundingWarning(found), skip_file_prefixes=_checks.PACKAGE)
 
 
 def refuse_types(name: str, role: str, dtype: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._checks import quoted
+from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal.data.engines import answers_of, dtypes_of, opened
 from bayescal.data.groups import Groups, is_missing
 from bayescal.stats.query import row_states
@@ -287,7 +287,8 @@ def _read(table: dict[str, list[Any]], query: _Query, names: dict[str, str], cat
     for i in reversed(query.numbers):
         key, own = np.divmod(key, 2 * (size + 2))
         place = own // 2 - 1
-        _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, names[list(query.models[i])[1]])
+        confidence = list(query.models[i])[1]
+        _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, confidence, names[confidence])
         index.insert(0, np.clip(place, 0, size - 1))
         outcome.insert(0, own % 2)
     deviation, deviation_sq, loss_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in "mql")
@@ -304,23 +305,23 @@ def _numbers(values: list[Any]) -> Floats:
 
 
 def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: _Query, names: dict[str, str]) -> None:
-    told = row_states.Told(states, n)
+    invalid = row_states.InvalidStates(states, n, names)
     arguments = [list(model) for model in query.models]
     for i, (outcome, confidence) in enumerate(arguments):
-        told.refuse_missing(2 * i, names[outcome])
-        told.refuse_missing(2 * i + 1, names[confidence])
-        told.refuse_confidence(2 * i + 1, names[confidence], floats[f"low{i}"], floats[f"high{i}"])
-        told.refuse_outcome(2 * i, names[outcome])
+        invalid.refuse_missing(2 * i, outcome)
+        invalid.refuse_missing(2 * i + 1, confidence)
+        invalid.refuse_confidence(2 * i + 1, confidence, floats[f"low{i}"], floats[f"high{i}"])
+        invalid.refuse_outcome(2 * i, outcome)
     if query.weights is not None:
-        told.refuse_missing(2 * len(arguments), names["weights"])
-        told.refuse_weights(2 * len(arguments), names["weights"])
+        invalid.refuse_missing(2 * len(arguments), "weights")
+        invalid.refuse_weights(2 * len(arguments), "weights")
 
 
-def _warn(place: Ints, n: Ints, low: Floats, high: Floats, size: int, name: str) -> None:
+def _warn(place: Ints, n: Ints, low: Floats, high: Floats, size: int, argument: str, called: str) -> None:
     clipped = (place < 0) | (place == size)
     if clipped.any():
         excess = max(-float(low.min()), float(high.max()) - 1)
-        row_states.warn_of_clipping(name, int(n[clipped].sum()), int(n.sum()), excess)
+        row_states.warn_of_clipping(argument, called, int(n[clipped].sum()), int(n.sum()), excess)
 
 
 def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[Any] | None) -> Groups:
@@ -329,11 +330,10 @@ def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[A
         missing = np.fromiter(map(is_missing, column), bool, len(column))
         if missing.any():
             count = int(n[missing].sum())
-            raise ValueError(
-                f"`by` (column {quoted(name)}) must be complete; {count} of {int(n.sum())} values "
-                f"{'are' if count > 1 else 'is'} missing (NaN, null or None). Rows are never dropped for you: give "
-                "them a label of their own, or remove them."
-            )
+            hint = "Rows are never dropped for you: give them a label of their own, or remove them."
+            known: dict[str, Any] = {"argument": "by", "called": f"`by` (column {quoted(name)})", "hint": hint}
+            known |= {"rule": "must be complete", "verb": row_states.MISSING_VERB}
+            raise InvalidRows(Finding(count=count, size=int(n.sum()), **known))
     labels = np.empty((len(n), len(by)), dtype=object)
     for i, column in enumerate(columns):
         labels[:, i] = np.fromiter(column, dtype=object, count=len(n))
