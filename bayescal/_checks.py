@@ -6,6 +6,7 @@ Arguments are checked where they enter the library; inner functions rely on that
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from numbers import Integral, Real
@@ -14,16 +15,13 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _rules
 from bayescal._invalid import DOES_NOT, SHOWN, InvalidRows, Rounding, RoundingWarning, first_of, invalid, quoted
 
 Array = NDArray[Any]
 
-#: A float overshoot of [0, 1] up to this size is rounding (float32 softmax) and is clipped with a warning.
-OVERSHOOT = 1e-6
 #: Files that a warning skips so that it points to the caller's line: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
 PACKAGE = (os.path.join(os.path.dirname(__file__), ""),)
-#: Rows of a probability matrix must sum to 1 within this; float16 has three digits and gets more room.
-ROW_SUM_TOLERANCE = {2: 2e-2, 4: 1e-3, 8: 1e-3}
 
 
 def refuse(
@@ -58,16 +56,11 @@ def not_empty(name: str, length: int) -> None:
         raise ValueError(f"`{name}` is empty; at least one row is needed (to see the prior, give empty counts).")
 
 
-def no_missing(name: str, missing: Array, what: str = "missing (NaN, null or None)") -> None:
-    """Refuse NaN, null, NA, None and masked entries: rows are never dropped."""
+def no_missing(name: str, missing: Array, what: str = "") -> None:
+    """Refuse NaN, null, NA, None and masked entries; `what` names them if it is not one of the first four."""
     if missing.any():
-        refuse(
-            name,
-            "must be complete",
-            missing,
-            hint="Rows are never dropped for you: remove or repair them first.",
-            verb=(f"is {what}", f"are {what}"),
-        )
+        rule = _rules.COMPLETE if not what else replace(_rules.COMPLETE, verb=(f"is {what}", f"are {what}"))
+        rule.refuse(name, missing)
 
 
 def finite(name: str, values: Array) -> None:
@@ -76,8 +69,8 @@ def finite(name: str, values: Array) -> None:
         # one pass that allocates nothing: NaN and infinities survive min and max
         if np.isfinite(values.min()) and np.isfinite(values.max()):
             return
-        no_missing(name, np.isnan(values))
-        refuse(name, "must be finite", ~np.isfinite(values), values)
+        no_missing(name, ~_rules.COMPLETE.holds(values))
+        _rules.FINITE.require(name, values)
 
 
 def probabilities(name: str, values: Array) -> Array:
@@ -100,9 +93,9 @@ def probabilities(name: str, values: Array) -> Array:
     if low >= 0 and high <= 1:
         return values
     outside = (values < 0) | (values > 1)
-    if low < -OVERSHOOT or high > 1 + OVERSHOOT:
-        beyond = (values < -OVERSHOOT) | (values > 1 + OVERSHOOT)
-        refuse(name, "must lie in [0, 1]", beyond, values, hint=scale_hint(low, high))
+    if low < -_rules.OVERSHOOT or high > 1 + _rules.OVERSHOOT:
+        rule = _rules.IN_UNIT_INTERVAL
+        rule.refuse(name, ~rule.holds(values), values, hint=_rules.scale_hint(low, high))
     import warnings
 
     found = Rounding(
@@ -116,34 +109,12 @@ def probabilities(name: str, values: Array) -> Array:
     return np.clip(values, 0, 1)
 
 
-def scale_hint(low: float, high: float, logits: str = "Logits? Pass `logits=True`.") -> str:
-    """Suggest what numbers outside [0, 1] may be; `logits` is the advice for log odds."""
-    if low < 0:
-        return logits
-    if 1.5 < high <= 100:
-        return "Percentages? Divide by 100."
-    if high <= 1.5:
-        return f"Only an overshoot of {OVERSHOOT:g} is taken as rounding and clipped."
-    return "Scores are not probabilities: calibrate them first."
-
-
-def row_sum_tolerance(dtype: Any) -> float:
-    """How far from 1 the row of a probability matrix of this dtype may add up to."""
-    return ROW_SUM_TOLERANCE.get(np.dtype(dtype).itemsize, 1e-3)
-
-
 def rows_sum_to_one(name: str, matrix: Array) -> None:
     """Require that the rows of an (N, K) matrix of probabilities sum to one."""
     sums = matrix.sum(axis=1, dtype=np.float64)
-    off = np.abs(sums - 1) > row_sum_tolerance(matrix.dtype)
+    off = np.abs(sums - 1) > _rules.row_sum_tolerance(matrix.dtype)
     if off.any():
-        refuse(
-            name,
-            "must have rows that sum to 1",
-            off,
-            sums,
-            hint="A row holds the probabilities of all classes. For a single score a row use `target='confidence'`.",
-        )
+        _rules.SUMS_TO_ONE.refuse(name, off, sums)
 
 
 def one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:

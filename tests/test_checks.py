@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import bayescal
-from bayescal import _checks, _invalid
+from bayescal import _checks, _invalid, _rules
 from bayescal._invalid import InvalidRows
 from bayescal.data.files.predictions import read_predictions
 
@@ -237,7 +237,7 @@ def test_the_largest_overshoot_is_still_clipped_and_the_next_number_is_refused(e
     ],
 )
 def test_hints_at_the_ends_of_their_ranges(low, high, hint):
-    assert _checks.scale_hint(low, high).startswith(hint)
+    assert _rules.scale_hint(low, high).startswith(hint)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_rows_may_be_off_by_what_their_dtype_allows_and_no_more(dtype, within, b
 
 
 def test_other_dtypes_are_taken_as_doubles_are():
-    assert _checks.row_sum_tolerance(np.longdouble) == _checks.row_sum_tolerance(np.float64) == 1e-3
+    assert _rules.row_sum_tolerance(np.longdouble) == _rules.row_sum_tolerance(np.float64) == 1e-3
 
 
 def test_at_most_three_near_names_and_only_near_ones():

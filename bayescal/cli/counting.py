@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from bayescal import _render
 from bayescal._invalid import AllZero, Finding, InvalidRows, Rounding, RoundingWarning
+from bayescal._rules import LARGEST_WEIGHT, too_small
 from bayescal.cli.words import console
-from bayescal.data.columns import LARGEST_WEIGHT
 from bayescal.data.files.predictions import Rows, RowStream
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, TopLabels, read_rows
@@ -215,10 +215,7 @@ def _require_weight(total: BinnedCounts) -> None:
     if not total.occupied.any():
         raise InvalidRows(AllZero(count=n, size=n, first=(0,)))
     if np.sqrt(total.weight_sq.sum()) <= 1 / LARGEST_WEIGHT:
-        raise ValueError(
-            f"`weights` must be above {1 / LARGEST_WEIGHT:g} at their largest, so that squares can be summed over "
-            "batches. Divide them all by one number."
-        )
+        raise too_small()
 
 
 def _equal_mass(stream: RowStream, asked: Question, progress: bool) -> Bins:

@@ -6,14 +6,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _rules
 from bayescal._invalid import AllZero, InvalidRows, quoted
+from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
-
-#: Sums of squared weights must stay far inside float64, so that batches can be added.
-LARGEST_WEIGHT = 1e140
 
 
 def column(name: str, array: Array) -> Array:
@@ -66,7 +64,7 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
         hint = f"Two labels? Pass `classes=({low:.15g}, {high:.15g})`, first the one that counts as 0."
     if labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any():
         hint = "Fractions look like probabilities: are `y_true` and `y_prob` swapped?"
-    return _checks.refuse(name, "must be binary labels, 0 or 1", (labels != 0) & (labels != 1), labels, hint=hint)
+    return _rules.BINARY.refuse(name, ~_rules.BINARY.holds(labels), labels, hint=hint)
 
 
 def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
@@ -153,7 +151,7 @@ def allowed_weights(weight: Array) -> Array:
     """Finite, >= 0, not all zero."""
     _checks.finite("weights", weight)
     if weight.min() < 0:
-        _checks.refuse("weights", "must be >= 0", weight < 0, weight)
+        _rules.NOT_NEGATIVE.require("weights", weight)
     if weight.max() == 0:
         raise InvalidRows(AllZero(count=len(weight), size=len(weight), first=(0,)))
     return weight
@@ -168,10 +166,5 @@ def scale_free(weight: Array) -> Array:
 
 def refuse_scale(weight: Array) -> NoReturn:
     """Refuse weights whose squares could not be summed."""
-    why, hint = "so that squares can be summed over batches", "Divide them all by one number."
-    too_large = weight >= LARGEST_WEIGHT
-    if too_large.any():
-        _checks.refuse("weights", f"must be below {LARGEST_WEIGHT:g}, {why}", too_large, weight, hint=hint)
-    raise ValueError(
-        f"`weights` must be above {1 / LARGEST_WEIGHT:g} at their largest, {why}; it is {weight.max():g}. {hint}"
-    )
+    _rules.SUMMABLE.require("weights", weight)
+    raise _rules.too_small(weight.max())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _rules
 from bayescal._loops import compiled
 from bayescal.data.alignment import same_rows
 from bayescal.data.columns import (
@@ -63,7 +63,7 @@ class ClassRows:
     @property
     def tolerance(self) -> float:
         """How far from 1 a row may add up to for no closer look: half of what is allowed, for rounding."""
-        return _checks.row_sum_tolerance(self.matrix.dtype) / 2
+        return _rules.row_sum_tolerance(self.matrix.dtype) / 2
 
     @classmethod
     def read(
@@ -194,14 +194,12 @@ def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None) -> 
         raise TypeError(strings_need_classes("y_true", label, "`classes=[name of column 0, ...]`"))
     _checks.finite("y_true", label)
     if label.min() < 0 or label.max() > n_classes - 1:
-        outside = (label < 0) | (label > n_classes - 1)
-        rule = f"must be class numbers 0..{n_classes - 1}, the columns of `y_prob`"
+        rule = _rules.class_number(n_classes)
         hint = ""
         if label.min() == 1 and label.max() == n_classes:
             hint = f"Labels 1..{n_classes}? Pass `y_true - 1`, or `classes=range(1, {n_classes + 1})`."
-        _checks.refuse("y_true", rule, outside, label, hint=hint)
+        rule.refuse("y_true", ~rule.holds(label), label, hint=hint)
     unambiguous_integers("y_true", label)
-    number = label.astype(np.int64, copy=False)
-    if label.dtype.kind == "f" and (number != label).any():
-        _checks.refuse("y_true", "must be integer class numbers", number != label, label)
-    return number
+    if label.dtype.kind == "f":
+        _rules.INTEGER.require("y_true", label)
+    return label.astype(np.int64, copy=False)

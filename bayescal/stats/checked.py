@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.data.columns import LARGEST_WEIGHT, refuse_scale
+from bayescal._rules import LARGEST_WEIGHT
+from bayescal.data.columns import refuse_scale
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats._kernel import Sums, accumulate, accumulate_classes

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import Finding, InvalidRows, NoValue, quoted
+from bayescal._rules import COMPLETE
 
 Array = NDArray[Any]
 
@@ -248,11 +249,11 @@ class Source(ABC):
             f"FROM {rows}"
         )
         words = self._ask(f"SELECT DISTINCT text FROM {rows} WHERE bad AND text IS NOT NULL ORDER BY text LIMIT 4")
-        repair = "Rows are never dropped for you: remove or repair them first."
+        repair = COMPLETE.hint
         known: dict[str, Any] = {"count": count, "size": n, "first": (first,), "place": f"in {self.place(first)}"}
         known |= {"argument": column, "called": f"column {quoted(column)}", "unit": "rows"}
         if empty == count:
-            raise InvalidRows(NoValue(rule="must be complete", hint=repair, **known))
+            raise InvalidRows(NoValue(rule=COMPLETE.words, hint=repair, **known))
         ((shown,),) = self._ask(f"SELECT text FROM {rows} WHERE row = {first}")
         rule = "must hold numbers" if kind == "number" else "must hold numbers or true/false"
         also = f" ({empty} of them empty)" if empty else ""

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _rules
 from bayescal._invalid import AllZero, InvalidRows
-from bayescal.data.columns import LARGEST_WEIGHT
+from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.engines import names_of_columns
 from bayescal.data.predictions import TARGETS
 from bayescal.stats._kernel import Sums
@@ -48,10 +48,7 @@ def _require_weight(rows: RowSums, where: str) -> None:
     if most == 0:
         raise InvalidRows(AllZero(count=int(n), size=int(n), group=where))
     if most <= 1 / LARGEST_WEIGHT:
-        raise ValueError(
-            f"`weights` must be above {1 / LARGEST_WEIGHT:g} at their largest{where}, so that squares can be summed "
-            f"over batches; it is {most:g}. Divide them all by one number."
-        )
+        raise _rules.too_small(most, where)
 
 
 def sums_of(rows: RowSums, model: int, bins: Bins) -> Sums:

@@ -7,20 +7,19 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _rules
 from bayescal._invalid import Finding, InvalidRows, Rounding, RoundingWarning
-from bayescal.data.columns import LARGEST_WEIGHT
+from bayescal._rules import Rule
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-OK, MISSING = 0, 1
-OUTSIDE = 2  # of a confidence
-FRACTION, OTHER = 2, 3  # of an outcome
-INFINITE, NEGATIVE, TOO_LARGE = 2, 3, 4  # of a weight
+OK, MISSING, INFINITE = 0, 1, 2
+OUTSIDE = 3  # of a confidence
+FRACTION, OTHER = 3, 4  # of an outcome
+NEGATIVE, TOO_LARGE = 3, 4  # of a weight
 #: Kinds of state of one column, and the base of the number that holds those of all columns.
 KINDS = 5
-MISSING_VERB = "is missing (NaN, null or None)", "are missing (NaN, null or None)"
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
@@ -34,13 +33,19 @@ def _is_number(x: nw.Expr) -> nw.Expr:
     return (x - x) == 0
 
 
+def _is_infinite(x: nw.Expr) -> nw.Expr:
+    return (x > LARGEST_FLOAT) | (x < -LARGEST_FLOAT)
+
+
 def confidence_state(c: nw.Expr) -> nw.Expr:
-    """OK (also where an overshoot will be clipped), MISSING or OUTSIDE of a float column."""
+    """OK (also where an overshoot will be clipped), MISSING, INFINITE or OUTSIDE of a float column."""
     # what is missing comes first: NaN is larger than everything in duckdb and Spark, and unequal elsewhere
     return (
         nw.when(c.is_null() | c.is_nan())
         .then(nw.lit(MISSING))
-        .when((c < -_checks.OVERSHOOT) | (c > 1 + _checks.OVERSHOOT))
+        .when(_is_infinite(c))
+        .then(nw.lit(INFINITE))
+        .when((c < -_rules.OVERSHOOT) | (c > 1 + _rules.OVERSHOOT))
         .then(nw.lit(OUTSIDE))
         .when(_is_number(c))
         .then(nw.lit(OK))
@@ -49,7 +54,7 @@ def confidence_state(c: nw.Expr) -> nw.Expr:
 
 
 def outcome_state(z: nw.Expr) -> nw.Expr:
-    """OK, MISSING, FRACTION or OTHER of a float column."""
+    """OK, MISSING, INFINITE, FRACTION or OTHER of a float column."""
     return (
         nw.when(z.is_null() | z.is_nan())
         .then(nw.lit(MISSING))
@@ -57,7 +62,9 @@ def outcome_state(z: nw.Expr) -> nw.Expr:
         .then(nw.lit(OK))
         .when((z > 0) & (z < 1))
         .then(nw.lit(FRACTION))
-        .when(_is_number(z) | (z > LARGEST_FLOAT) | (z < -LARGEST_FLOAT))
+        .when(_is_infinite(z))
+        .then(nw.lit(INFINITE))
+        .when(_is_number(z))
         .then(nw.lit(OTHER))
         .otherwise(nw.lit(MISSING))
     )
@@ -68,11 +75,11 @@ def weight_state(w: nw.Expr) -> nw.Expr:
     return (
         nw.when(w.is_null() | w.is_nan())
         .then(nw.lit(MISSING))
-        .when((w > LARGEST_FLOAT) | (w < -LARGEST_FLOAT))
+        .when(_is_infinite(w))
         .then(nw.lit(INFINITE))
         .when(w < 0)
         .then(nw.lit(NEGATIVE))
-        .when(w >= LARGEST_WEIGHT)
+        .when(w >= _rules.LARGEST_WEIGHT)
         .then(nw.lit(TOO_LARGE))
         .when(_is_number(w))
         .then(nw.lit(OK))
@@ -108,44 +115,38 @@ class InvalidStates:
         found = self.states // KINDS**place % KINDS == kind
         return int(self.n[found].sum()), found
 
-    def refuse(self, place: int, kind: int, argument: str, rule: str, hint: str, **also: Any) -> None:
+    def refuse(self, place: int, kind: int, argument: str, rule: Rule, **also: Any) -> None:
         """Raise if any row's column number `place` is of this kind."""
         count, _ = self._rows(place, kind)
         if count:
-            known = {"argument": argument, "called": self.names[argument], "rule": rule, "hint": hint, **also}
-            raise InvalidRows(Finding(count=count, size=self.total, **known))
+            known = {"argument": argument, "called": self.names[argument], "rule": rule.words, "verb": rule.verb}
+            raise InvalidRows(Finding(count=count, size=self.total, **{**known, "hint": rule.hint, **also}))
 
     def refuse_missing(self, place: int, argument: str) -> None:
         """Raise if any entry is null or NaN."""
-        hint = "Rows are never dropped for you: remove or repair them first."
-        self.refuse(place, MISSING, argument, "must be complete", hint, verb=MISSING_VERB)
+        self.refuse(place, MISSING, argument, _rules.COMPLETE)
 
     def refuse_outcome(self, place: int, argument: str) -> None:
         """Raise if any outcome is not 0 or 1."""
-        rule = "must be binary labels, 0 or 1"
+        self.refuse(place, INFINITE, argument, _rules.FINITE)
         swapped = "Fractions look like probabilities: are `outcome` and `confidence` swapped?"
-        self.refuse(place, FRACTION, argument, rule, swapped)
-        self.refuse(place, OTHER, argument, rule, "Make a column of 0 and 1 (or booleans) from other labels.")
+        self.refuse(place, FRACTION, argument, _rules.BINARY, hint=swapped)
+        other = "Make a column of 0 and 1 (or booleans) from other labels."
+        self.refuse(place, OTHER, argument, _rules.BINARY, hint=other)
 
     def refuse_confidence(self, place: int, argument: str, low: Floats, high: Floats) -> None:
         """Raise if any confidence lies outside [0, 1] by more than rounding; `low`, `high` are the extremes by key."""
+        self.refuse(place, INFINITE, argument, _rules.FINITE)
         count, found = self._rows(place, OUTSIDE)
         if count:
             span = float(np.min(low[found])), float(np.max(high[found]))
-            hint = _checks.scale_hint(*span, logits="Logits? Apply a sigmoid first: 1 / (1 + exp(-x)).")
-            self.refuse(place, OUTSIDE, argument, "must lie in [0, 1]", hint, span=span)
+            hint = _rules.scale_hint(*span, logits="Logits? Apply a sigmoid first: 1 / (1 + exp(-x)).")
+            self.refuse(place, OUTSIDE, argument, _rules.IN_UNIT_INTERVAL, hint=hint, span=span)
 
     def refuse_weights(self, place: int, argument: str) -> None:
         """Raise if any weight is infinite, negative or too large to be squared and summed."""
-        self.refuse(place, INFINITE, argument, "must be finite", "")
-        self.refuse(place, NEGATIVE, argument, "must be >= 0", "")
-        self.refuse(
-            place,
-            TOO_LARGE,
-            argument,
-            f"must be below {LARGEST_WEIGHT:g}, so that squares can be summed over batches",
-            "Divide them all by one number.",
-        )
+        for kind, rule in ((INFINITE, _rules.FINITE), (NEGATIVE, _rules.NOT_NEGATIVE), (TOO_LARGE, _rules.SUMMABLE)):
+            self.refuse(place, kind, argument, rule)
 
 
 def warn_of_clipping(argument: str, called: str, count: int, total: int, excess: float) -> None:

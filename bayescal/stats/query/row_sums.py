@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._invalid import Finding, InvalidRows, quoted
+from bayescal._rules import COMPLETE, LARGEST_WEIGHT, OVERSHOOT
 from bayescal.data.engines import answers_of, dtypes_of, opened
 from bayescal.data.groups import Groups, is_missing
 from bayescal.stats.query import row_states
@@ -176,12 +177,12 @@ class _Query:
         for i in self.numbers:
             c, z = nw.col(f"c{i}"), nw.col(f"z{i}")
             states += [row_states.outcome_state(z), row_states.confidence_state(c)]
-            clipped = nw.when((c > 1) & (c <= 1 + _checks.OVERSHOOT)).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+            clipped = nw.when((c > 1) & (c <= 1 + OVERSHOOT)).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
             safe.append(nw.when((c >= 0) & (c <= 1)).then(c).otherwise(clipped).alias(f"s{i}"))
         if self.weights is not None:
             w = nw.col("w")
             states.append(row_states.weight_state(w))
-            usable = (w >= 0) & (w < row_states.LARGEST_WEIGHT)
+            usable = (w >= 0) & (w < LARGEST_WEIGHT)
             safe.append(nw.when(usable).then(w).otherwise(nw.lit(0.0)).alias("v"))
         return frame.with_columns(row_states.together(states).alias("state"), *safe)
 
@@ -332,7 +333,7 @@ def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[A
             count = int(n[missing].sum())
             hint = "Rows are never dropped for you: give them a label of their own, or remove them."
             known: dict[str, Any] = {"argument": "by", "called": f"`by` (column {quoted(name)})", "hint": hint}
-            known |= {"rule": "must be complete", "verb": row_states.MISSING_VERB}
+            known |= {"rule": COMPLETE.words, "verb": COMPLETE.verb}
             raise InvalidRows(Finding(count=count, size=int(n.sum()), **known))
     labels = np.empty((len(n), len(by)), dtype=object)
     for i, column in enumerate(columns):
