@@ -171,14 +171,15 @@ class InvalidRows(ValueError):  # noqa: N818
     Parameters
     ----------
     finding : Finding
-        The argument, the rule, how many values break it, the first of them, and a hint.
+        A record with the fields `argument`, `rule`, `count` and `size` (invalid values, all values), `first` (index of
+        the first invalid value; None if rows have no order, as in a database), `value` and `hint`.
 
     Examples
     --------
     >>> import bayescal
     >>> try:
     ...     bayescal.evaluate([0, 1, 1], [0.2, 70, 90])
-    ... except InvalidRows as problem:
+    ... except bayescal.InvalidRows as problem:
     ...     problem.finding.argument, problem.finding.rule, problem.finding.count, problem.finding.first
     ('y_prob', 'must lie in [0, 1]', 2, (1,))
     """

@@ -14,7 +14,7 @@ from bayescal.analyses.compare import compare
 from bayescal.cli import outputs
 from bayescal.cli.options import defaults_of
 from bayescal.cli.request import bins_asked, classes_asked, sub_models_of
-from bayescal.cli.words import called_columns, console, say_saved, warnings_as_notes
+from bayescal.cli.words import console, say_saved, warnings_as_notes
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.matching import read_models
 from bayescal.data.files.predictions import ModelColumns, Rows
@@ -120,8 +120,7 @@ def compare_files(request: CompareRequest) -> tuple[Comparison, dict[str, Any]]:
     first = next(iter(rows.values()))
     asked |= {"classes": first.classes, "weights": first.weights}
     for name, of_model in rows.items():
-        called = called_columns(models[name].label, models[name].prob, models[name].prob_prefix, request.weights)
-        with warnings_as_notes(of_model, called):
+        with warnings_as_notes(of_model, models[name].called(request.weights)):
             known = {key: asked[key] for key in ("target", "classes", "weights", "logits")}
             Predictions.from_labels(of_model.y_true, of_model.y_prob, **known)
     y_true = {name: r.y_true for name, r in rows.items()} if request.confidence else first.y_true

@@ -9,13 +9,14 @@ from typing import Any
 from bayescal._files import existing_file
 from bayescal._invalid import prefixed
 from bayescal.cli import outputs
-from bayescal.cli.counting import Question, count_stream
+from bayescal.cli.counting import bars
 from bayescal.cli.options import defaults_of
 from bayescal.cli.request import ReportRequest, bins_asked, columns_of
 from bayescal.cli.words import console, say, say_saved, warnings_as_notes
 from bayescal.data.files.records import BOM
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
+from bayescal.stats.files import Counting, count_stream
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.stored import load_counts, save_counts
 
@@ -142,8 +143,9 @@ def _count(request: ReportRequest) -> BinnedCounts:
             "with the column of its probability, and a column of 0 and 1 for --label."
         )
     stream = columns.open(request.file, request)
-    with warnings_as_notes(stream, columns.called(request.weights)):
-        return count_stream(stream, Question(target, bins_asked(asked["bins"]), "equal-width", asked["logits"]))
+    how = Counting(target, bins_asked(asked["bins"]), "equal-width", asked["logits"])
+    with warnings_as_notes(stream, stream.called), bars(request.file.name) as progress:
+        return count_stream(stream, how, progress)
 
 
 def _note_copies(parts: Sequence[Counts], files: Sequence[Path]) -> None:

@@ -8,7 +8,7 @@ from bayescal import _checks, _render
 from bayescal.analyses.classwise import evaluate_class_counts
 from bayescal.cli import outputs
 from bayescal.cli.counted import holds_counts, read_counts
-from bayescal.cli.counting import Question, count_stream, count_stream_of_classes
+from bayescal.cli.counting import bars
 from bayescal.cli.options import defaults_of, refuse
 from bayescal.cli.request import ColumnNames, ReportRequest, bins_asked, columns_of, sub_models_of
 from bayescal.cli.words import console, say_saved, warnings_as_notes
@@ -19,6 +19,7 @@ from bayescal.report.figure import picture
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import BINNINGS
+from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +61,7 @@ def evaluate_file(request: ReportRequest) -> tuple[Evaluation | ClasswiseEvaluat
     asked = {**defaults_of(evaluate), **{k: v for k, v in request.asked.items() if v is not None}}
     asked |= {"bins": bins_asked(asked["bins"]), "target": asked["target"] or columns.target}
     stream = columns.open(request.file, request)
-    with warnings_as_notes(stream, columns.called(request.weights)):
+    with warnings_as_notes(stream, stream.called):
         evaluation = _evaluate(stream, asked, request.seed)
     return evaluation, _parameters(request, columns, stream, evaluation, asked)
 
@@ -89,15 +90,18 @@ def _evaluate(stream: RowStream, asked: Mapping[str, Any], seed: int) -> Evaluat
     """Evaluate all rows, as `bayescal.evaluate` does."""
     known = {"model": asked["model"], **sub_models_of(asked), "draws": asked["draws"], "rng": seed}
     _checks.one_of("binning", asked["binning"], BINNINGS)
-    question = Question(asked["target"], asked["bins"], asked["binning"], asked["logits"])
+    how = Counting(asked["target"], asked["bins"], asked["binning"], asked["logits"])
     if asked["target"] != "classwise":
-        return evaluate_counts(count_stream(stream, question), **known)
+        with bars(stream.source.path.name) as progress:
+            counted = count_stream(stream, how, progress)
+        return evaluate_counts(counted, **known)
     if stream.one_column or asked["binning"] != "equal-width":  # edges for every class need all rows at once
         rows = stream.read()
         return evaluate(
             rows.y_true, rows.y_prob, **{**asked, "classes": rows.classes, "weights": rows.weights, **known}
         )
-    counts, correlations = count_stream_of_classes(stream, question)
+    with bars(stream.source.path.name) as progress:
+        counts, correlations = count_classes_of_stream(stream, how, progress)
     classes = tuple(range(len(counts))) if stream.classes is None else stream.classes
     return evaluate_class_counts(counts, correlations, classes, **known)
 

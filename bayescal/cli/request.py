@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bayescal.cli.words import called_columns
 from bayescal.data.files.predictions import RowStream, open_predictions
 
 
@@ -30,10 +29,6 @@ class ColumnNames:
             weights=request.weights,
             classes=classes_asked(request.classes),
         )
-
-    def called(self, weights: str | None) -> dict[str, str]:
-        """Names of the arguments of `evaluate` that hold rows, for messages."""
-        return called_columns(self.label, self.prob, self.prob_prefix, weights)
 
 
 @dataclass(frozen=True)

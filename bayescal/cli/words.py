@@ -95,12 +95,6 @@ def say(kind: str, style: str, message: str) -> None:
     console(stderr=True).print(Text.assemble((f"{kind}: ", style), shown), soft_wrap=True)
 
 
-def called_columns(label: str, prob: str | None, prob_prefix: str | None, weights: str | None) -> dict[str, str]:
-    """Return the names of the arguments that hold rows, for `translated`."""
-    probabilities = f"column {prob!r}" if prob is not None else f"the matrix of columns '{prob_prefix}*'"
-    return {"y_true": f"column {label!r}", "y_prob": probabilities, "weights": f"column {weights!r}"}
-
-
 @contextmanager
 def warnings_as_notes(rows: "Rows | RowStream", called: dict[str, str]) -> Iterator[None]:
     """Show warnings of the library as notes on stderr, and its errors, in the words of the command line."""
@@ -145,8 +139,8 @@ def translated(
     if not isinstance(problem, InvalidRows | RoundingWarning):
         return in_words(str(problem))
     finding = problem.finding
-    of_rows = rows is not None and finding.argument in PER_ROW and finding.first is not None
-    place = _place(finding.first or (), rows) if rows is not None and of_rows else None
+    of_array = finding.argument in PER_ROW and finding.first is not None and not finding.place
+    place = _place(finding.first or (), rows) if rows is not None and of_array else None
     return finding.sentence(in_words(finding.called or f"`{finding.argument}`"), place, in_words)
 
 

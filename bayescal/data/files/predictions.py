@@ -79,6 +79,12 @@ class ModelColumns:
     prob: str | None = None
     prob_prefix: str | None = None
 
+    def called(self, weights: str | None) -> dict[str, str]:
+        """Names of the arguments of `evaluate` that hold rows, for messages; `weights` is a column."""
+        matrix = f"the matrix of columns '{self.prob_prefix}*'"
+        probabilities = matrix if self.prob is None else f"column {self.prob!r}"
+        return {"y_true": f"column {self.label!r}", "y_prob": probabilities, "weights": f"column {weights!r}"}
+
 
 def read_predictions(
     path: str | Path,
@@ -235,6 +241,12 @@ class RowStream:
     def one_column(self) -> bool:
         """Whether probabilities are a column and not a matrix."""
         return self.asked.prob_prefix is None
+
+    @property
+    def called(self) -> dict[str, str]:
+        """Names of the arguments of `evaluate` that hold rows, for messages."""
+        weights = [column for column, _ in self.places.weights]
+        return self.asked.called(weights[0] if weights else None)
 
     def place(self, row: int) -> str:
         """Where row number `row` (from 0) was read, in words."""
