@@ -82,7 +82,7 @@ INTEGER = Rule("must be integer class numbers", lambda values: values == np.floo
 SUMS_TO_ONE = Rule(
     "must have rows that sum to 1",
     lambda sums: np.abs(sums - 1) <= row_sum_tolerance(np.float64),
-    hint="A row holds the probabilities of all classes. For a single score a row use `target='confidence'`.",
+    hint="A row holds the probabilities of all classes. For a single score per row use `target='confidence'`.",
 )
 
 #: Rules of each column of a row, in the order in which they are checked.

@@ -26,7 +26,7 @@ def sums_of_classes(rows: ClassRows, bins: Bins) -> list[Sums]:
     """The same for every class of a matrix."""
     counted = accumulate_classes(rows.matrix, rows.label, rows.weight, bins, rows.tolerance)
     if counted is None or counted[1] == 0:
-        rows = rows.looked_at()
+        rows = rows.checked()
         counted = accumulate_classes(rows.matrix, rows.label, rows.weight, bins, np.inf)
     return _usable(counted, rows.weight)
 

@@ -19,15 +19,15 @@ class JsonLines(Text):
 
     def __init__(self, path: Path, zipped: bool) -> None:
         super().__init__(path, zipped)
-        found = self._ask(
+        key_lists = self._ask(
             "SELECT json_keys(json), bool_and(json_type(json) = 'OBJECT'), min(row) "
             f"FROM (SELECT json, row_number() OVER () - 1 AS row FROM {self._scan}) GROUP BY 1 ORDER BY 3"
         )
-        if not all(objects for _, objects, _ in found):
+        if not all(objects for _, objects, _ in key_lists):
             self._malformed()
-        for keys, _, row in found:
+        for keys, _, row in key_lists:
             self._require_once(keys, row)
-        self.columns = tuple(dict.fromkeys(key for keys, _, _ in found for key in keys))
+        self.columns = tuple(dict.fromkeys(key for keys, _, _ in key_lists for key in keys))
         spelt = {name.casefold() for name in self.columns}
         self._as_table = len(spelt) == len(self.columns) and "" not in spelt and "\0" not in "".join(spelt)
 

@@ -31,7 +31,7 @@ LONGEST_RECORD = 2_000_000
 
 
 class Text(Source):
-    """A text file: every value is text until a number is wanted, so that a bad one can be shown."""
+    """A text file. Values are read as text and converted to numbers later, so that messages can show invalid ones."""
 
     def __init__(self, path: Path, zipped: bool) -> None:
         super().__init__(path)
@@ -45,7 +45,7 @@ class Text(Source):
 
     @property
     def _file(self) -> str:
-        """Beginning of the arguments of the engine's readers."""
+        """First arguments of the readers of the engine."""
         return f"{file_literal(self.path)}, compression='{'gzip' if self._zipped else 'none'}'"
 
     @contextmanager
@@ -58,7 +58,7 @@ class Text(Source):
             raise ValueError(f"'{self.path.name}' begins as a gzip file but is broken: {problem}.") from problem
 
     def rows_about(self) -> int | None:
-        """As many as lines of the length of the first ones make up its size; unknown if it is compressed."""
+        """Estimate the number of rows from the length of the first lines; None if the file is compressed."""
         if self._zipped:
             return None
         with self._bytes() as file:
@@ -66,13 +66,13 @@ class Text(Source):
         return round(self.path.stat().st_size * max(1, head.count(b"\n")) / len(head))
 
     def place(self, row: int) -> str:
-        """Line of the file, counted from 1: header, blank lines and line breaks within quotes count."""
+        """Return the line of the file, counted from 1, with header, blank lines and line breaks within quotes."""
         number = next((line for i, line in enumerate(self._starts()) if i == row), None)
         return f"row {row + 1}" if number is None else f"line {number}"
 
     @abstractmethod
     def _starts(self) -> Iterator[int]:
-        """Line on which each row begins."""
+        """Yield the line on which each row begins."""
 
     def _line_of(self, offset: int) -> int:
         with self._bytes() as file:
@@ -125,7 +125,7 @@ class Delimited(Text):
 
     @property
     def columns_said(self) -> str:
-        """The columns, in a sentence; a row of numbers is hardly a header."""
+        """The columns, in a sentence, with a question if they look like a row of numbers."""
         numbers = all(re.fullmatch(r"\s*[-+.\deE]+\s*", name) for name in self.columns)
         return super().columns_said + numbers * " The first line must name the columns: is it missing?"
 
@@ -175,11 +175,11 @@ class Delimited(Text):
 
     def _refuse_line_endings(self) -> None:
         with self._bytes() as file:
-            found = line_endings(file)
-        if len(found) > 1:
-            told = ", ".join(f"{count} {kind}" for kind, count in found.items())
+            endings = line_endings(file)
+        if len(endings) > 1:
+            counts = ", ".join(f"{count} {kind}" for kind, count in endings.items())
             raise ValueError(
-                f"'{self.path.name}' must have line endings of one kind; it has {told}. Save it with one of them."
+                f"'{self.path.name}' must have line endings of one kind; it has {counts}. Save it with one of them."
             )
 
     def _refuse_widths(self) -> None:
@@ -195,10 +195,10 @@ class Delimited(Text):
                     f"{line} has more. Remove columns that are not needed, or save the table as Parquet."
                 )
         if ragged:
-            line, found = first
+            line, n_fields = first
             raise ValueError(
                 f"'{self.path.name}' must have {width} fields in every row, as in its first line; {ragged} "
                 f"of {rows} rows {do_or_does(ragged)} not, first in line {line}: "
-                f"{found} field{'s' * (found != 1)}. A field that contains the delimiter {self._delimiter!r} must be "
-                "in double quotes."
+                f"{n_fields} field{'s' * (n_fields != 1)}. A field that contains the delimiter {self._delimiter!r} "
+                "must be in double quotes."
             )

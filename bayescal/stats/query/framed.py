@@ -1,4 +1,4 @@
-"""The sums that an engine made of its rows -> the sums that counts consist of."""
+"""Convert the sums that an engine returns to the sums that counts store."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 def bins_before_rows(bins: Any, binning: str) -> Bins:
-    """Bins that do not depend on the rows."""
+    """Make bins that do not depend on the rows; refuse equal mass, which does."""
     if binning == "equal-mass":
         raise ValueError(
             "`binning='equal-mass'` needs all confidences in order, which no single query gives. Take the edges from a "
@@ -34,7 +34,7 @@ def bins_before_rows(bins: Any, binning: str) -> Bins:
 def framed(
     frame: Any, models: Sequence[dict[str, str]], weights: str | None, by: Any, bins: Bins, target: str
 ) -> Iterator[tuple[Any, RowSums]]:
-    """Label and sums of each group of a frame's rows; a single None where there are no groups."""
+    """Yield the label and the sums of each group of rows; the label is None if there are no groups."""
     _checks.one_of("target", target, TARGETS)
     for label, rows in row_sums(frame, models, weights, names_of_columns("by", by), bins).split():
         _require_weight(rows, "" if label is None else f" in group {label!r}")

@@ -15,20 +15,20 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 OK, MISSING, INFINITE = 0, 1, 2
-OUTSIDE = 3  # of a confidence
-FRACTION, OTHER = 3, 4  # of an outcome
-NEGATIVE, TOO_LARGE = 3, 4  # of a weight
-#: Kinds of state of one column, and the base of the number that holds those of all columns.
+OUTSIDE = 3  # confidence
+FRACTION, OTHER = 3, 4  # outcome
+NEGATIVE, TOO_LARGE = 3, 4  # weight
+#: Number of states of one column, which is the base of the number for all columns.
 KINDS = 5
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
 def _is_number(x: nw.Expr) -> nw.Expr:
-    """Neither NaN nor infinite, found by subtraction.
+    """Return whether a value is neither NaN nor infinite, by subtraction.
 
-    What an engine knows of a column it need not compute: duckdb takes the largest value from the end of a Parquet
-    file, where most writers leave NaN out, and then answers `x.is_nan()`, `x <= 1` and even `x - x != 0` without a look
-    at the rows. That `x - x == 0` is true of all rows it does not conclude.
+    An engine may answer from statistics: duckdb takes the largest value from the end of a Parquet file, where most
+    writers omit NaN, and then evaluates `x.is_nan()`, `x <= 1` and even `x - x != 0` without reading the rows. It does
+    not simplify `x - x == 0`.
     """
     return (x - x) == 0
 
@@ -38,8 +38,8 @@ def _is_infinite(x: nw.Expr) -> nw.Expr:
 
 
 def confidence_state(c: nw.Expr) -> nw.Expr:
-    """OK (also where an overshoot will be clipped), MISSING, INFINITE or OUTSIDE of a float column."""
-    # what is missing comes first: NaN is larger than everything in duckdb and Spark, and unequal elsewhere
+    """Return OK (also for an overshoot that will be clipped), MISSING, INFINITE or OUTSIDE for a float column."""
+    # missing values come first: in duckdb and Spark, NaN is larger than every number
     return (
         nw.when(c.is_null() | c.is_nan())
         .then(nw.lit(MISSING))
@@ -54,7 +54,7 @@ def confidence_state(c: nw.Expr) -> nw.Expr:
 
 
 def outcome_state(z: nw.Expr) -> nw.Expr:
-    """OK, MISSING, INFINITE, FRACTION or OTHER of a float column."""
+    """Return OK, MISSING, INFINITE, FRACTION or OTHER for a float column."""
     return (
         nw.when(z.is_null() | z.is_nan())
         .then(nw.lit(MISSING))
@@ -71,7 +71,7 @@ def outcome_state(z: nw.Expr) -> nw.Expr:
 
 
 def weight_state(w: nw.Expr) -> nw.Expr:
-    """OK, MISSING, INFINITE, NEGATIVE or TOO_LARGE of a float column."""
+    """Return OK, MISSING, INFINITE, NEGATIVE or TOO_LARGE for a float column."""
     return (
         nw.when(w.is_null() | w.is_nan())
         .then(nw.lit(MISSING))
@@ -88,7 +88,7 @@ def weight_state(w: nw.Expr) -> nw.Expr:
 
 
 def together(states: Sequence[nw.Expr]) -> nw.Expr:
-    """All states of a row as one number, which is 0 where all are OK."""
+    """Combine the states of a row in one number, which is 0 if all are OK."""
     number = states[0]
     for place, state in enumerate(states[1:], 1):
         number = number + state * KINDS**place
@@ -105,22 +105,22 @@ class InvalidStates:
     n : ndarray of int, shape (n_keys,)
         Rows.
     names : mapping of str to str
-        What messages call each argument.
+        Name of each argument in messages.
     """
 
     def __init__(self, states: Ints, n: Ints, names: Mapping[str, str]) -> None:
         self.states, self.n, self.total, self.names = states, n, int(n.sum()), names
 
     def _rows(self, place: int, kind: int) -> tuple[int, NDArray[np.bool_]]:
-        found = self.states // KINDS**place % KINDS == kind
-        return int(self.n[found].sum()), found
+        marked = self.states // KINDS**place % KINDS == kind
+        return int(self.n[marked].sum()), marked
 
     def refuse(self, place: int, kind: int, argument: str, rule: Rule, **also: Any) -> None:
         """Raise if any row's column number `place` is of this kind."""
         count, _ = self._rows(place, kind)
         if count:
-            known = {"argument": argument, "called": self.names[argument], "rule": rule.words, "verb": rule.verb}
-            raise InvalidRows(Finding(count=count, size=self.total, **{**known, "hint": rule.hint, **also}))
+            fields = {"argument": argument, "called": self.names[argument], "rule": rule.words, "verb": rule.verb}
+            raise InvalidRows(Finding(count=count, size=self.total, **{**fields, "hint": rule.hint, **also}))
 
     def refuse_missing(self, place: int, argument: str) -> None:
         """Raise if any entry is null or NaN."""
@@ -137,9 +137,9 @@ class InvalidStates:
     def refuse_confidence(self, place: int, argument: str, low: Floats, high: Floats) -> None:
         """Raise if any confidence lies outside [0, 1] by more than rounding; `low`, `high` are the extremes by key."""
         self.refuse(place, INFINITE, argument, _rules.FINITE)
-        count, found = self._rows(place, OUTSIDE)
+        count, marked = self._rows(place, OUTSIDE)
         if count:
-            span = float(np.min(low[found])), float(np.max(high[found]))
+            span = float(np.min(low[marked])), float(np.max(high[marked]))
             hint = _rules.scale_hint(*span, logits="Logits? Apply a sigmoid first: 1 / (1 + exp(-x)).")
             self.refuse(place, OUTSIDE, argument, _rules.IN_UNIT_INTERVAL, hint=hint, span=span)
 
@@ -153,8 +153,8 @@ def warn_of_clipping(argument: str, called: str, count: int, total: int, excess:
     """Warn that confidences slightly outside [0, 1] were clipped."""
     import warnings
 
-    found = Rounding(argument=argument, called=called, count=count, size=total, most=excess)
-    warnings.warn(RoundingWarning(found), skip_file_prefixes=_checks.PACKAGE)
+    clipped = Rounding(argument=argument, called=called, count=count, size=total, most=excess)
+    warnings.warn(RoundingWarning(clipped), skip_file_prefixes=_checks.PACKAGE)
 
 
 def refuse_types(name: str, role: str, dtype: Any) -> None:
@@ -163,9 +163,9 @@ def refuse_types(name: str, role: str, dtype: Any) -> None:
     Parameters
     ----------
     name : str
-        What messages call the column.
+        Name of the column in messages.
     role : {"outcome", "confidence", "weights"}
-        What it is meant for.
+        Role of the column.
     dtype : narwhals dtype
         Its type.
     """
