@@ -14,6 +14,7 @@ from bayescal.cli.options import defaults_of
 from bayescal.cli.request import ReportRequest, bins_asked, columns_of
 from bayescal.cli.words import console, say, say_saved, warnings_as_notes
 from bayescal.data.files.records import BOM
+from bayescal.data.files.source import FileError
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.files import Counting, count_stream
@@ -128,7 +129,7 @@ def _of(file: Path, files: Sequence[Path]) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError) as problem:
-        if len(files) == 1 or f"'{file.name}'" in str(problem):
+        if len(files) == 1 or isinstance(problem, FileError):
             raise
         raise prefixed(problem, f"'{file.name}': ") from problem
 

@@ -98,12 +98,14 @@ def say(kind: str, style: str, message: str) -> None:
 @contextmanager
 def warnings_as_notes(rows: "Rows | RowStream", called: dict[str, str]) -> Iterator[None]:
     """Show warnings of the library as notes on stderr, and its errors, in the words of the command line."""
+    from bayescal._invalid import InvalidRows
+
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
     except (ValueError, TypeError) as problem:
-        kind = TypeError if isinstance(problem, TypeError) else ValueError
+        kind = ValueError if isinstance(problem, InvalidRows) else type(problem)
         raise kind(translated(problem, rows, called)) from problem
     for warning in caught:
         say("Note", "yellow", translated(warning.message, rows, called))

@@ -6,7 +6,7 @@ from typing import Any
 
 from bayescal import _checks
 from bayescal._checks import quoted
-from bayescal.data.files.source import Source, listed
+from bayescal.data.files.source import FileError, Source, listed
 
 
 def class_columns(
@@ -45,7 +45,7 @@ def class_columns(
             f"only {quoted(columns[0])} does (for one column of probabilities use `prob`)" if columns else "none does"
         )
         near = "" if columns else _checks.did_you_mean(prefix, [c for c in source.columns if c not in besides])
-        raise ValueError(
+        raise FileError(
             f"`prob_prefix={quoted(prefix)}` must begin at least two columns of '{source.path.name}'; {matches}."
             f"{near} {source.columns_said}"
         )

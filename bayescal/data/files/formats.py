@@ -9,7 +9,7 @@ from bayescal._files import existing_file
 from bayescal.data.files.json_lines import JsonLines
 from bayescal.data.files.parquet import Parquet
 from bayescal.data.files.records import BOM
-from bayescal.data.files.source import Source
+from bayescal.data.files.source import FileError, Source
 from bayescal.data.files.text import Delimited
 
 #: Number of bytes from which the format is detected.
@@ -60,27 +60,27 @@ def open_source(path: str | Path) -> "Source":
             with gzip.open(path) as unzipped:
                 head = unzipped.read(HEAD_BYTES)
         except (OSError, EOFError, zlib.error) as problem:
-            raise ValueError(f"'{path.name}' begins as a gzip file but is broken: {problem}.") from problem
+            raise FileError(f"'{path.name}' begins as a gzip file but is broken: {problem}.") from problem
     return _open_text(path, head, zipped)
 
 
 def _open_text(path: Path, head: bytes, zipped: bool) -> "Source":
     body = head.removeprefix(BOM).lstrip()
     if not body:
-        raise ValueError(f"'{path.name}' is empty ({len(head)} bytes).")
+        raise FileError(f"'{path.name}' is empty ({len(head)} bytes).")
     other = next((name for magic, name in OTHER_FORMATS.items() if head.startswith(magic) and b"\0" in head), None)
     if other or b"\0" in head:
-        raise ValueError(
+        raise FileError(
             f"'{path.name}' is {other or 'a binary file that is not Parquet'}; "
             "it must be Parquet, or CSV, TSV or JSON lines in UTF-8."
         )
     if re.match(rb"\[\s*\{", body):
-        raise ValueError(
+        raise FileError(
             f"'{path.name}' is one JSON array, not JSON lines: write one object per line "
             "(pandas: `to_json(path, orient='records', lines=True)`)."
         )
     if not body.startswith(b"{"):
         return Delimited(path, zipped)
     if head.startswith(BOM):
-        raise ValueError(f"'{path.name}' begins with a byte order mark, which JSON forbids: save it as plain UTF-8.")
+        raise FileError(f"'{path.name}' begins with a byte order mark, which JSON forbids: save it as plain UTF-8.")
     return JsonLines(path, zipped)

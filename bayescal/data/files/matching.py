@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal._invalid import prefixed, quoted
 from bayescal.data.files.predictions import ModelColumns, Places, Rows, places_of, rows_of
-from bayescal.data.files.source import Kind, Source
+from bayescal.data.files.source import FileError, Kind, Source
 
 Array = NDArray[Any]
 
@@ -110,7 +110,7 @@ def _named(source: Source, several: bool) -> Iterator[None]:
     try:
         yield
     except ValueError as problem:
-        if not several or repr(source.path.name) in str(problem):
+        if not several or isinstance(problem, FileError):
             raise
         raise prefixed(problem, f"'{source.path.name}': ") from problem
 

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bayescal._checks import quoted
-from bayescal.data.files.source import Source, file_literal, first_line, identifier, text_to_label, text_to_number
+from bayescal.data.files.source import (
+    FileError,
+    Source,
+    file_literal,
+    first_line,
+    identifier,
+    text_to_label,
+    text_to_number,
+)
 
 
 class Parquet(Source):
@@ -58,7 +66,7 @@ class Parquet(Source):
         return f"row {row + 1}"
 
     def _malformed(self, problem: Exception | None = None) -> NoReturn:
-        raise ValueError(f"'{self.path.name}' begins as a Parquet file but is broken: {first_line(problem)}.")
+        raise FileError(f"'{self.path.name}' begins as a Parquet file but is broken: {first_line(problem)}.")
 
 
 def _top_level(schema: Sequence[tuple[Any, ...]]) -> tuple[str, ...]:

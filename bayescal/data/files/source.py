@@ -38,6 +38,10 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(quoted(name) for name in names[:NAMES_SHOWN]) + more
 
 
+class FileError(ValueError):
+    """A file cannot be used; the message names the file."""
+
+
 class Source(ABC):
     """One file: its columns, how to read them, and the line of a row.
 
@@ -143,7 +147,7 @@ class Source(ABC):
             empty = False
             yield [self._complete(*how_read, values) for how_read, values in zip(wanted, fetched, strict=True)]
         if empty:
-            raise ValueError(f"'{self.path.name}' has columns but no rows.")
+            raise FileError(f"'{self.path.name}' has columns but no rows.")
 
     def _all_rows(self, blocks: Iterator[list[Any]]) -> Iterator[list[Any]]:
         """Yield the blocks, but the last one only after checking that all rows of the file were read.
@@ -182,11 +186,9 @@ class Source(ABC):
         for column in columns:
             if times[column] == 0:
                 near = _checks.did_you_mean(column, self.columns)
-                raise ValueError(f"'{self.path.name}' has no column {quoted(column)}.{near} {self.columns_said}")
+                raise FileError(f"'{self.path.name}' has no column {quoted(column)}.{near} {self.columns_said}")
             if times[column] > 1:
-                raise ValueError(
-                    f"'{self.path.name}' has {times[column]} columns called {quoted(column)}; rename them."
-                )
+                raise FileError(f"'{self.path.name}' has {times[column]} columns called {quoted(column)}; rename them.")
 
     def _fetch_blocks(self, wanted: Sequence[tuple[str, Kind]], rows: int) -> Iterator[list[Array]]:
         """Read blocks of exactly `rows` rows, and a last block with the others; all reading of rows happens here."""
@@ -338,7 +340,7 @@ def file_literal(path: Path) -> str:
     if glob.escape(name) == name:
         return literal(name)
     if "\\" in name.replace(os.sep, "/"):  # in patterns, the engine treats a backslash as a path separator
-        raise ValueError(f"'{path.name}' cannot be opened: rename it, since its path has a backslash and *, ? or [.")
+        raise FileError(f"'{path.name}' cannot be opened: rename it, since its path has a backslash and *, ? or [.")
     return literal(glob.escape(name))
 
 

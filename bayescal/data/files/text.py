@@ -14,6 +14,7 @@ from typing import IO, NoReturn, cast
 from bayescal.data.files.delimiter import delimiter_of, split
 from bayescal.data.files.records import MisplacedQuoteError, count_delimited, line_endings, line_of
 from bayescal.data.files.source import (
+    FileError,
     Source,
     do_or_does,
     file_literal,
@@ -55,7 +56,7 @@ class Text(Source):
             with cast(IO[bytes], gzip.open(self.path)) if self._zipped else self.path.open("rb") as file:
                 yield file
         except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
-            raise ValueError(f"'{self.path.name}' begins as a gzip file but is broken: {problem}.") from problem
+            raise FileError(f"'{self.path.name}' begins as a gzip file but is broken: {problem}.") from problem
 
     def rows_about(self) -> int | None:
         """Estimate the number of rows from the length of the first lines; None if the file is compressed."""
@@ -88,7 +89,7 @@ class Text(Source):
                     bad += 1
                     first = first or number
         if bad:
-            raise ValueError(
+            raise FileError(
                 f"'{self.path.name}' must be UTF-8 text (or Parquet); {bad} of {number} lines "
                 f"{is_or_are(bad)} not, first in line {first}. "
                 "Save it as UTF-8."
@@ -109,7 +110,7 @@ class Delimited(Text):
     def _header(self) -> tuple[str, ...]:
         line, names = next(self._records(), (1, [""]))
         if line > 1 or not any(names):
-            raise ValueError(f"'{self.path.name}' must begin with the names of the columns; its first line is blank.")
+            raise FileError(f"'{self.path.name}' must begin with the names of the columns; its first line is blank.")
         if any("\ufffd" in name for name in names):
             self._refuse_undecodable()
         return tuple(names)
@@ -138,7 +139,7 @@ class Delimited(Text):
             try:
                 yield from split(text, self._delimiter)
             except csv.Error as problem:
-                raise ValueError(
+                raise FileError(
                     f"'{self.path.name}' cannot be read as delimited text: {problem}. Is a quote never closed?"
                 ) from problem
 
@@ -160,7 +161,7 @@ class Delimited(Text):
                 return count_delimited(file, self._delimiter)
             except MisplacedQuoteError as problem:
                 rule, offset = problem.rule, problem.offset
-        raise ValueError(
+        raise FileError(
             f"'{self.path.name}' must be delimited text by the rules of RFC 4180: {rule}; "
             f"line {self._line_of(offset)} breaks this rule."
         )
@@ -171,14 +172,14 @@ class Delimited(Text):
         self._refuse_line_endings()
         if hasattr(self, "columns"):
             self._refuse_widths()
-        raise ValueError(f"'{self.path.name}' cannot be read as delimited text: {first_line(problem)}.")
+        raise FileError(f"'{self.path.name}' cannot be read as delimited text: {first_line(problem)}.")
 
     def _refuse_line_endings(self) -> None:
         with self._bytes() as file:
             endings = line_endings(file)
         if len(endings) > 1:
             counts = ", ".join(f"{count} {kind}" for kind, count in endings.items())
-            raise ValueError(
+            raise FileError(
                 f"'{self.path.name}' must have line endings of one kind; it has {counts}. Save it with one of them."
             )
 
@@ -190,13 +191,13 @@ class Delimited(Text):
             if len(fields) != width:
                 ragged, first = ragged + 1, first if ragged else (line, len(fields))
             if sum(map(len, fields)) > LONGEST_RECORD:
-                raise ValueError(
+                raise FileError(
                     f"'{self.path.name}' must have rows of at most {LONGEST_RECORD:,} characters; the row in line "
                     f"{line} has more. Remove columns that are not needed, or save the table as Parquet."
                 )
         if ragged:
             line, n_fields = first
-            raise ValueError(
+            raise FileError(
                 f"'{self.path.name}' must have {width} fields in every row, as in its first line; {ragged} "
                 f"of {rows} rows {do_or_does(ragged)} not, first in line {line}: "
                 f"{n_fields} field{'s' * (n_fields != 1)}. A field that contains the delimiter {self._delimiter!r} "
