@@ -1,4 +1,5 @@
 from . import datasets as datasets
+from ._invalid import InvalidRows as InvalidRows
 from ._version import __version__ as __version__
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
@@ -33,6 +34,7 @@ from .results.evaluation import Evaluation as Evaluation
 from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import equal_mass_edges as equal_mass_edges
+from .stats.files import count_file as count_file
 from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts

@@ -1,12 +1,12 @@
-"""Every argument check and its message.
+"""Argument checks and their messages.
 
 A message names the argument, the rule, the number of invalid values, the first index and value, and a remedy. Public
 functions check their arguments once; internal functions trust their input.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from numbers import Integral, Real
@@ -15,14 +15,13 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _rules
+from bayescal._invalid import DOES_NOT, SHOWN, InvalidRows, Rounding, RoundingWarning, first_of, invalid, quoted
+
 Array = NDArray[Any]
 
-#: Values outside [0, 1] by at most this are taken as rounding (as of a float32 softmax) and clipped with a warning.
-OVERSHOOT = 1e-6
-#: Files that warnings skip to show the line of the caller: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
+#: Files that a warning skips so that it points to the caller's line: `warnings.warn(..., skip_file_prefixes=PACKAGE)`.
 PACKAGE = (os.path.join(os.path.dirname(__file__), ""),)
-#: Tolerance of the row sums of a probability matrix by item size of its dtype; float16 has only three digits.
-ROW_SUM_TOLERANCE = {2: 2e-2, 4: 1e-3, 8: 1e-3}
 
 
 def refuse(
@@ -31,124 +30,14 @@ def refuse(
     bad: Array,
     values: Any = None,
     hint: str = "",
-    error: type[Exception] = ValueError,
-    verb: tuple[str, str] = ("does not", "do not"),
+    verb: tuple[str, str] = DOES_NOT,
 ) -> NoReturn:
-    """Raise `error` about the entries of argument `name` that are marked in `bad`.
-
-    Parameters
-    ----------
-    name : str
-        The argument.
-    rule : str
-        The rule, such as "must lie in [0, 1]".
-    bad : array of bool
-        True where the rule is broken.
-    values : array, optional
-        The values, to quote the first invalid one.
-    hint : str, optional
-        A remedy.
-    error : type, optional
-        The exception to raise.
-    verb : (str, str), optional
-        Verb for one invalid value, and for several.
-    """
-    bad = np.asarray(bad)
-    first = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    finding = Finding(
-        said="`{name}` {rule}; {count} of {size} values {do}, first at index {where}{quoted}. {hint}",
-        words={
-            "name": name,
-            "rule": rule,
-            "quoted": "" if values is None else f": {_quote(values[first])}",
-            "hint": hint,
-        },
-        verb=verb,
-        count=int(np.count_nonzero(bad)),
-        size=bad.size,
-        first=tuple(int(i) for i in first),
-    )
-    problem = error(str(finding))
-    problem.finding = finding  # type: ignore[attr-defined]  # so that readers of files can add those of all blocks
-    raise problem
+    """Raise `InvalidRows` about the entries of argument `name` that are marked in `bad`; parameters of `invalid`."""
+    raise InvalidRows(invalid(name, rule, bad, values, hint, verb))
 
 
-@dataclass(frozen=True)
-class Finding:
-    """Invalid values of an argument in one batch; findings of several batches can be added before one is reported.
-
-    Parameters
-    ----------
-    said : str
-        The message, with placeholders.
-    words : mapping
-        Values of the placeholders, except for the numbers below.
-    verb : (str, str)
-        Verb for one invalid value, and for several.
-    count, size : int
-        Number of invalid values, and of all values.
-    first : tuple of int
-        Index of the first invalid value.
-    most : float
-        Largest deviation, if the message states it.
-    at_least : bool
-        Whether there may be more, in blocks of rows that were refused because of another argument.
-    """
-
-    said: str
-    words: Mapping[str, str]
-    verb: tuple[str, str]
-    count: int
-    size: int
-    first: tuple[int, ...]
-    most: float = 0.0
-    at_least: bool = False
-
-    def __str__(self) -> str:
-        where = str(self.first[0]) if len(self.first) == 1 else str(self.first)
-        count = f"at least {self.count}" if self.at_least else self.count
-        numbers = {"count": count, "size": self.size, "where": where, "most": f"{self.most:.2g}"}
-        return self.said.format(do=self.verb[self.count > 1], **self.words, **numbers).rstrip()
-
-    def is_like(self, other: object) -> bool:
-        """Whether both break the same rule for the same argument."""
-        return isinstance(other, Finding) and all(self.words.get(w) == other.words.get(w) for w in ("name", "rule"))
-
-
-class RoundingWarning(UserWarning):
-    """Warns that values slightly outside [0, 1] were clipped; `finding` has their number."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(str(finding))
-        self.finding = finding
-
-
-#: Maximum number of characters of a value or name that a message shows.
-SHOWN = 100
 #: Maximum number of known names that are compared with an unknown one; a comparison takes a few microseconds.
 NAMES_COMPARED = 2000
-
-
-def quoted(value: Any) -> str:
-    """Return the `repr` of a value, truncated if it is long.
-
-    Examples
-    --------
-    >>> quoted("a name")
-    "'a name'"
-    >>> quoted("ab" * 500_000)[-30:]
-    "babab'… (1,000,000 characters)"
-    """
-    if isinstance(value, str | bytes) and len(value) > SHOWN:
-        return f"{value[:SHOWN]!r}… ({len(value):,} {'characters' if isinstance(value, str) else 'bytes'})"
-    written = repr(value)
-    return written if len(written) <= 4 * SHOWN else f"{written[: 4 * SHOWN]}… ({len(written):,} characters)"
-
-
-def _quote(value: Any) -> str:
-    if isinstance(value, np.generic):
-        value = value.item()
-    return f"{value:.8g}" if isinstance(value, float) else quoted(value)
 
 
 def same_length(names: Sequence[str], lengths: Sequence[int], hint: str = "") -> None:
@@ -167,16 +56,11 @@ def not_empty(name: str, length: int) -> None:
         raise ValueError(f"`{name}` is empty; at least one row is needed (to see the prior, give empty counts).")
 
 
-def no_missing(name: str, missing: Array, what: str = "missing (NaN, null or None)") -> None:
-    """Refuse NaN, null, NA, None and masked entries: rows are never dropped."""
+def no_missing(name: str, missing: Array, what: str = "") -> None:
+    """Refuse NaN, null, NA, None and masked entries; `what` names them if it is not one of the first four."""
     if missing.any():
-        refuse(
-            name,
-            "must be complete",
-            missing,
-            hint="Rows are never dropped for you: remove or repair them first.",
-            verb=(f"is {what}", f"are {what}"),
-        )
+        rule = _rules.COMPLETE if not what else replace(_rules.COMPLETE, verb=(f"is {what}", f"are {what}"))
+        rule.refuse(name, missing)
 
 
 def finite(name: str, values: Array) -> None:
@@ -185,8 +69,8 @@ def finite(name: str, values: Array) -> None:
         # one pass that allocates nothing: NaN and infinities survive min and max
         if np.isfinite(values.min()) and np.isfinite(values.max()):
             return
-        no_missing(name, np.isnan(values))
-        refuse(name, "must be finite", ~np.isfinite(values), values)
+        no_missing(name, ~_rules.COMPLETE.holds(values))
+        _rules.FINITE.require(name, values)
 
 
 def probabilities(name: str, values: Array) -> Array:
@@ -209,53 +93,28 @@ def probabilities(name: str, values: Array) -> Array:
     if low >= 0 and high <= 1:
         return values
     outside = (values < 0) | (values > 1)
-    if low < -OVERSHOOT or high > 1 + OVERSHOOT:
-        beyond = (values < -OVERSHOOT) | (values > 1 + OVERSHOOT)
-        refuse(name, "must lie in [0, 1]", beyond, values, hint=scale_hint(low, high))
+    if low < -_rules.OVERSHOOT or high > 1 + _rules.OVERSHOOT:
+        rule = _rules.IN_UNIT_INTERVAL
+        rule.refuse(name, ~rule.holds(values), values, hint=_rules.scale_hint(low, high))
     import warnings
 
-    finding = Finding(
-        said="`{name}`: {count} of {size} values {do} outside [0, 1] by at most {most} (first at index {where}); "
-        "taken as rounding and clipped.",
-        words={"name": name, "rule": "rounding"},
-        verb=("lie", "lie"),
+    finding = Rounding(
+        argument=name,
         count=int(outside.sum()),
         size=outside.size,
-        first=tuple(int(i) for i in np.unravel_index(int(np.argmax(outside)), outside.shape)),
+        first=first_of(outside),
         most=max(-low, high - 1),
     )
     warnings.warn(RoundingWarning(finding), skip_file_prefixes=PACKAGE)
     return np.clip(values, 0, 1)
 
 
-def scale_hint(low: float, high: float, logits: str = "Logits? Pass `logits=True`.") -> str:
-    """Suggest what numbers outside [0, 1] may be; `logits` is the hint for negative numbers."""
-    if low < 0:
-        return logits
-    if 1.5 < high <= 100:
-        return "Percentages? Divide by 100."
-    if high <= 1.5:
-        return f"Only an overshoot of {OVERSHOOT:g} is taken as rounding and clipped."
-    return "Scores are not probabilities: calibrate them first."
-
-
-def row_sum_tolerance(dtype: Any) -> float:
-    """Return the largest allowed difference between 1 and the sum of a row, for a probability matrix of this dtype."""
-    return ROW_SUM_TOLERANCE.get(np.dtype(dtype).itemsize, 1e-3)
-
-
 def rows_sum_to_one(name: str, matrix: Array) -> None:
     """Require that the rows of an (N, K) matrix of probabilities sum to one."""
     sums = matrix.sum(axis=1, dtype=np.float64)
-    off = np.abs(sums - 1) > row_sum_tolerance(matrix.dtype)
+    off = np.abs(sums - 1) > _rules.row_sum_tolerance(matrix.dtype)
     if off.any():
-        refuse(
-            name,
-            "must have rows that sum to 1",
-            off,
-            sums,
-            hint="A row holds the probabilities of all classes. For a single score per row use `target='confidence'`.",
-        )
+        _rules.SUMS_TO_ONE.refuse(name, off, sums)
 
 
 def one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:

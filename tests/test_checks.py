@@ -1,9 +1,15 @@
 """Messages: argument, rule, how many, where, which value, a hint."""
 
+import pickle
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from bayescal import _checks
+import bayescal
+from bayescal import _checks, _invalid, _rules
+from bayescal._invalid import InvalidRows
+from bayescal.data.files.predictions import read_predictions
 
 
 def test_a_message_says_everything():
@@ -15,8 +21,8 @@ def test_a_message_says_everything():
 
 
 def test_one_bad_value_is_in_the_singular():
-    with pytest.raises(TypeError, match=r"^`x` must be odd; 1 of 3 values does not, first at index 2: 4\.$"):
-        _checks.refuse("x", "must be odd", np.array([False, False, True]), np.array([1, 3, 4]), error=TypeError)
+    with pytest.raises(ValueError, match=r"^`x` must be odd; 1 of 3 values does not, first at index 2: 4\.$"):
+        _checks.refuse("x", "must be odd", np.array([False, False, True]), np.array([1, 3, 4]))
 
 
 def test_a_matrix_has_a_pair_for_an_index():
@@ -31,7 +37,7 @@ def test_a_matrix_has_a_pair_for_an_index():
     [(np.float64(0.1), "0.1"), (1 / 3, "0.33333333"), (np.int64(7), "7"), ("a'b", '"a\'b"'), (None, "None")],
 )
 def test_values_are_quoted_as_python_has_them(value, quoted):
-    assert _checks._quote(value) == quoted
+    assert _invalid._quote(value) == quoted
 
 
 def test_lengths():
@@ -231,7 +237,7 @@ def test_the_largest_overshoot_is_still_clipped_and_the_next_number_is_refused(e
     ],
 )
 def test_hints_at_the_ends_of_their_ranges(low, high, hint):
-    assert _checks.scale_hint(low, high).startswith(hint)
+    assert _rules.scale_hint(low, high).startswith(hint)
 
 
 @pytest.mark.parametrize(
@@ -247,7 +253,7 @@ def test_rows_may_be_off_by_what_their_dtype_allows_and_no_more(dtype, within, b
 
 
 def test_other_dtypes_are_taken_as_doubles_are():
-    assert _checks.row_sum_tolerance(np.longdouble) == _checks.row_sum_tolerance(np.float64) == 1e-3
+    assert _rules.row_sum_tolerance(np.longdouble) == _rules.row_sum_tolerance(np.float64) == 1e-3
 
 
 def test_at_most_three_near_names_and_only_near_ones():
@@ -321,7 +327,44 @@ def test_a_finding_is_of_all_that_is_wrong_unless_it_says_at_least():
     with pytest.raises(ValueError, match=r"1 of 2 values") as caught:
         _checks.refuse("a", "must be odd", np.array([False, True]))
     found = caught.value.finding
-    assert (found.most, found.at_least) == (0.0, False)
+    assert (found.first, found.count, found.size, found.at_least) == ((1,), 1, 2, False)
+
+
+def test_invalid_rows_carry_what_they_say():
+    """Fields and message agree, also after pickling, as when a pool of processes returns the error."""
+    with pytest.raises(ValueError, match="must lie in") as caught:
+        bayescal.evaluate([0, 1, 1], [0.5, 70, 90.5])
+    for problem in (caught.value, pickle.loads(pickle.dumps(caught.value))):
+        assert isinstance(problem, InvalidRows)
+        found = problem.finding
+        assert (found.argument, found.rule, found.hint) == (
+            "y_prob", "must lie in [0, 1]", "Percentages? Divide by 100.",
+        )  # fmt: skip
+        assert (found.count, found.size, found.first, found.value) == (2, 3, (1,), 70)
+        assert str(problem) == (
+            "`y_prob` must lie in [0, 1]; 2 of 3 values do not, first at index 1: 70. Percentages? Divide by 100."
+        )
+
+
+def test_invalid_rows_of_a_model_keep_their_record():
+    with pytest.raises(InvalidRows, match=r"^model 'b': `y_prob` must lie in \[0, 1\]; 1 of 2") as caught:
+        bayescal.compare([0, 1], {"a": [0.5, 0.5], "b": [0.5, 7]})
+    assert (caught.value.finding.argument, caught.value.finding.first) == ("y_prob", (1,))
+
+
+def test_a_file_without_values_and_a_query_raise_invalid_rows(tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("label,p\n0,0.5\n1,\n")
+    with pytest.raises(
+        InvalidRows, match=r"^column 'p' must be complete; it has no value in 1 of 2 rows, first in line 3\."
+    ):
+        read_predictions(file, label="label", prob="p")
+    with pytest.raises(
+        InvalidRows, match=r"^`confidence` \(column 'p'\) must lie in \[0, 1\]; 2 of 2 values do not, from"
+    ) as caught:
+        bayescal.BinnedCounts.from_frame(pa.table({"outcome": [0, 1], "p": [-1.0, 7.0]}), confidence="p")
+    found = caught.value.finding
+    assert (found.argument, found.first, found.span) == ("confidence", None, (-1.0, 7.0))
 
 
 def test_names_that_other_libraries_use_are_translated():

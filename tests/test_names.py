@@ -26,6 +26,7 @@ from bayescal.cli import app, counting
 from bayescal.cli.outputs import save_json
 from bayescal.cli.words import prepare_terminal
 from bayescal.data.files.predictions import open_predictions
+from bayescal.stats.files import Counting, count_stream
 
 NAMES = {
     "colour": "\x1b[31mred\x1b[0m",
@@ -395,7 +396,9 @@ def test_the_name_of_a_file_is_no_markup_in_the_bar(tmp_path, monkeypatch):
     monkeypatch.setattr(counting, "console", lambda stderr: screen)
     stream = open_predictions(file, label="label", prob="p")
     monkeypatch.setattr(type(stream), "blocks", lambda self: iter([self.read()] * 2))
-    assert len(list(counting._shown(stream, "Counting", True))) == 2
+    monkeypatch.setattr(type(stream.source), "rows_about", lambda self: None)
+    with counting.bars(file.name) as progress:
+        assert count_stream(stream, Counting(), progress).n_rows == 40
     shown = screen.file.getvalue()
     assert "[red]\\x1b[2J[rows].csv" in shown
     assert "\x1b[2J" not in shown

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._invalid import prefixed
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.data.alignment import same_rows
 from bayescal.data.predictions import Predictions
@@ -282,7 +283,7 @@ def _predictions(
         try:
             rows.append(Predictions.from_labels(labels, y_prob[name], target=target, **known).scale_free())
         except (ValueError, TypeError) as problem:
-            raise type(problem)(f"model {name!r}: {problem}") from problem
+            raise prefixed(problem, f"model {name!r}: ") from problem
     sizes = {name: len(r) for name, r in zip(names, rows, strict=True)}
     if len(set(sizes.values())) > 1:
         raise ValueError(

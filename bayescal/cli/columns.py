@@ -5,7 +5,6 @@ from pathlib import Path
 
 from bayescal.cli.keywords import parse_classes
 from bayescal.cli.options import ColumnOptions, ColumnOptionsPerClassifier
-from bayescal.cli.words import called_columns
 from bayescal.data.files.predictions import RowStream, open_predictions
 
 
@@ -41,11 +40,6 @@ class ColumnNames:
             weights=self.options.weights,
             classes=parse_classes(self.options.classes),
         )
-
-    @property
-    def called(self) -> dict[str, str]:
-        """Names of the arguments of `evaluate` that hold rows, for messages."""
-        return called_columns(self.label, self.prob, self.prob_prefix, self.options.weights)
 
 
 #: End of messages that refuse all classes at once.

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _render
+from bayescal._invalid import RoundingWarning
 from bayescal.analyses.compare import compare
 from bayescal.cli.classifiers import columns_by_name
 from bayescal.cli.columns import ONE_CLASS
 from bayescal.cli.command import Result
 from bayescal.cli.keywords import keywords_of, parse_classes, settings
 from bayescal.cli.options import ColumnOptionsPerClassifier, CompareQuestionOptions, ModelOptions
-from bayescal.cli.words import called_columns, warnings_as_notes
+from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.matching import read_models
 from bayescal.data.files.predictions import ModelColumns, Rows
 from bayescal.data.predictions import Predictions
@@ -120,7 +121,7 @@ def compare_files(
     _check_rows(rows, models, columns.weights, keywords)
     y_true = {name: r.y_true for name, r in rows.items()} if columns.confidence else first.y_true
     with warnings_as_notes(first, {}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "`y_prob`:")  # shown above, with the name of the column
+        warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
         comparison = compare(y_true, {name: r.y_prob for name, r in rows.items()}, **keywords)
     parameters = {"files": [file.name for file in files], **_parameters(columns, models, rows, comparison, keywords)}
     return ComparedFiles(comparison, estimand, {**parameters, "estimand": estimand.name})
@@ -132,8 +133,7 @@ def _check_rows(
     """Check the rows of each classifier by itself, so that messages name its columns and lines of its file."""
     arguments = {key: keywords[key] for key in ("target", "classes", "weights", "logits")}
     for name, of_model in rows.items():
-        called = called_columns(models[name].label, models[name].prob, models[name].prob_prefix, weights)
-        with warnings_as_notes(of_model, called):
+        with warnings_as_notes(of_model, models[name].called(weights)):
             Predictions.from_labels(of_model.y_true, of_model.y_prob, **arguments)
 
 

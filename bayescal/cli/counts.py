@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal._files import existing_file
+from bayescal._invalid import prefixed
 from bayescal.cli.columns import ONE_CLASS, ColumnNames, columns_of
 from bayescal.cli.command import Result
-from bayescal.cli.counting import Question, count_stream
+from bayescal.cli.counting import bars
 from bayescal.cli.keywords import keywords_of
 from bayescal.cli.options import ColumnOptions, CountQuestionOptions
 from bayescal.cli.words import say, warnings_as_notes
 from bayescal.data.files.records import BOM
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
+from bayescal.stats.files import Counting, count_stream
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.stored import load_counts
 
@@ -130,9 +132,8 @@ def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQu
             f"`target='classwise'` needs one set of counts per class. Count one class at a time {ONE_CLASS}"
         )
     bins = keywords_of(BinnedCounts.from_arrays, question)["bins"]
-    return _summed(
-        files, [_count(file, files, columns, Question(target, bins, "equal-width", options.logits)) for file in files]
-    )
+    how = Counting(target, bins, "equal-width", options.logits)
+    return _summed(files, [_count(file, files, columns, how) for file in files])
 
 
 def load_files(files: Sequence[Path]) -> CountedFiles:
@@ -157,11 +158,11 @@ def load_files(files: Sequence[Path]) -> CountedFiles:
     return _summed(files, [load_counts(file) for file in files])
 
 
-def _count(file: Path, files: Sequence[Path], columns: ColumnNames, question: Question) -> BinnedCounts:
+def _count(file: Path, files: Sequence[Path], columns: ColumnNames, how: Counting) -> BinnedCounts:
     with _named(file, files):
         stream = columns.open(file)
-        with warnings_as_notes(stream, columns.called):
-            return count_stream(stream, question)
+        with warnings_as_notes(stream, stream.called), bars(file.name) as progress:
+            return count_stream(stream, how, progress)
 
 
 def _summed(files: Sequence[Path], parts: Sequence[SavedCounts]) -> CountedFiles:
@@ -190,7 +191,7 @@ def _named(file: Path, files: Sequence[Path]) -> Iterator[None]:
     except (ValueError, TypeError) as problem:
         if len(files) == 1 or f"'{file.name}'" in str(problem):
             raise
-        raise type(problem)(f"'{file.name}': {problem}") from problem
+        raise prefixed(problem, f"'{file.name}': ") from problem
 
 
 def _note_copies(parts: Sequence[SavedCounts], files: Sequence[Path]) -> None:

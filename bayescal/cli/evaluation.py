@@ -9,7 +9,7 @@ from bayescal import _checks, _render
 from bayescal.analyses.classwise import evaluate_class_counts
 from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
-from bayescal.cli.counting import Question, count_stream, count_stream_of_classes
+from bayescal.cli.counting import bars
 from bayescal.cli.counts import holds_counts, read_counts
 from bayescal.cli.keywords import keywords_of, model_keywords, settings
 from bayescal.cli.options import ColumnOptions, Options, given_in, refuse
@@ -21,6 +21,7 @@ from bayescal.report.figure import picture
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import BINNINGS
+from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,7 +96,7 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
     keywords = keywords_of(evaluate, *records) | {"logits": options.logits}
     keywords["target"] = keywords["target"] or columns.target
     stream = columns.open(file)
-    with warnings_as_notes(stream, columns.called):
+    with warnings_as_notes(stream, stream.called):
         evaluation = _evaluate(stream, keywords)
     return EvaluatedFile(evaluation, {"file": file.name, **_parameters(columns, stream, evaluation, keywords)})
 
@@ -114,15 +115,18 @@ def _evaluate(stream: RowStream, keywords: Mapping[str, Any]) -> Evaluation | Cl
     """Evaluate all rows, as `bayescal.evaluate` does."""
     model = model_keywords(keywords)
     _checks.one_of("binning", keywords["binning"], BINNINGS)
-    question = Question(*(keywords[name] for name in ("target", "bins", "binning", "logits")))
+    how = Counting(*(keywords[name] for name in ("target", "bins", "binning", "logits")))
     if keywords["target"] != "classwise":
-        return evaluate_counts(count_stream(stream, question), **model)
+        with bars(stream.source.path.name) as progress:
+            counts = count_stream(stream, how, progress)
+        return evaluate_counts(counts, **model)
     if stream.one_column or keywords["binning"] != "equal-width":  # edges for every class need all rows at once
         rows = stream.read()
         return evaluate(rows.y_true, rows.y_prob, **{**keywords, "classes": rows.classes, "weights": rows.weights})
-    counts, correlations = count_stream_of_classes(stream, question)
-    classes = tuple(range(len(counts))) if stream.classes is None else stream.classes
-    return evaluate_class_counts(counts, correlations, classes, **model)
+    with bars(stream.source.path.name) as progress:
+        class_counts, correlations = count_classes_of_stream(stream, how, progress)
+    classes = tuple(range(len(class_counts))) if stream.classes is None else stream.classes
+    return evaluate_class_counts(class_counts, correlations, classes, **model)
 
 
 def _parameters(

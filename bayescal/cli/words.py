@@ -4,7 +4,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,16 +74,16 @@ def one_clear_message() -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OSError) as problem:
-        say("Error", "bold red", translated(_told(problem)))
+        say("Error", "bold red", _told(problem))
         raise typer.Exit(2) from None
 
 
 def _told(problem: Exception) -> str:
-    """An operating system's error without its number; a file that is meant to be seen, without its folder."""
+    """Return the message of an error; for one of the operating system, without its number."""
     if isinstance(problem, OSError) and problem.strerror:
         where = f" '{problem.filename}'" if problem.filename else ""
-        return f"{problem.strerror}:{where}." if where else f"{problem.strerror}."
-    return str(problem)
+        return translated(f"{problem.strerror}:{where}." if where else f"{problem.strerror}.")
+    return translated(problem)
 
 
 def say(kind: str, style: str, message: str) -> None:
@@ -95,57 +95,69 @@ def say(kind: str, style: str, message: str) -> None:
     console(stderr=True).print(Text.assemble((f"{kind}: ", style), shown), soft_wrap=True)
 
 
-def called_columns(label: str, prob: str | None, prob_prefix: str | None, weights: str | None) -> dict[str, str]:
-    """Return the names of the arguments that hold rows, for `translated`."""
-    probabilities = f"column {prob!r}" if prob is not None else f"the matrix of columns '{prob_prefix}*'"
-    return {"y_true": f"column {label!r}", "y_prob": probabilities, "weights": f"column {weights!r}"}
-
-
 @contextmanager
 def warnings_as_notes(rows: "Rows | RowStream", called: dict[str, str]) -> Iterator[None]:
-    """Show what the library warns of as notes on stderr, and its errors, in the words of the command line."""
+    """Show warnings of the library as notes on stderr, and its errors, in the words of the command line."""
+    from bayescal._invalid import InvalidRows
+
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
     except (ValueError, TypeError) as problem:
-        raise type(problem)(translated(str(problem), rows, called)) from problem
+        kind = ValueError if isinstance(problem, InvalidRows) else type(problem)
+        raise kind(translated(problem, rows, called)) from problem
     for warning in caught:
-        say("Note", "yellow", translated(str(warning.message), rows, called))
+        say("Note", "yellow", translated(warning.message, rows, called))
 
 
-def translated(message: str, rows: "Rows | RowStream | None" = None, called: dict[str, str] | None = None) -> str:
-    """Say `message` in the words of the command line.
+def translated(
+    problem: Exception | Warning | str,
+    rows: "Rows | RowStream | None" = None,
+    called: Mapping[str, str] | None = None,
+) -> str:
+    """Write a message of the library in the words of the command line.
 
     Parameters
     ----------
-    message : str
-        What the library says, with arguments between backticks and rows as indices.
+    problem : Exception, Warning or str
+        An error or a warning of the library. Those about invalid rows carry a record, from which the message is
+        written; in other messages, arguments stand between backticks.
     rows : Rows, optional
-        The rows it speaks about, to turn indices into lines of their file.
-    called : dict of str to str, optional
-        What to call the arguments that hold rows, as in ``{"y_prob": "column 'probability'"}``.
+        The rows that were given to the library, to name lines of their file.
+    called : mapping of str to str, optional
+        Names of the arguments that hold rows, as in ``{"y_prob": "column 'probability'"}``.
 
     Returns
     -------
     str
-        The same, for somebody who typed options and whose rows are lines.
+        The message with options for arguments, and lines of the file for indices.
     """
-    if rows is not None and re.match(f"`({'|'.join(PER_ROW)})`", message):
-        message = re.sub(r"first at index (\d+|\((\d+), (\d+)\))", _line_of(rows), message)
-    message = message.replace("`y_prob[:, 1]`", "--prob with the column of class 1")
-    for argument, name in (called or {}).items():
-        message = message.replace(f"`{argument}`", name)
-    return re.sub(rf"`({'|'.join(OPTIONS)})(?:=([^`]*))?`", _option, message)
+    from bayescal._invalid import InvalidRows, RoundingWarning  # loads numpy, which `--help` does not need
+
+    def in_words(text: str) -> str:
+        return _with_options(text, called or {})
+
+    if not isinstance(problem, InvalidRows | RoundingWarning):
+        return in_words(str(problem))
+    finding = problem.finding
+    of_array = finding.argument in PER_ROW and finding.first is not None and not finding.place
+    place = _place(finding.first or (), rows) if rows is not None and of_array else None
+    return finding.sentence(in_words(finding.called or f"`{finding.argument}`"), place, in_words)
 
 
-def _line_of(rows: "Rows | RowStream") -> Callable[[re.Match[str]], str]:
-    def said(found: re.Match[str]) -> str:
-        if found[2] is None:
-            return f"first in {rows.place(int(found[1]))}"
-        return f"first in {rows.place(int(found[2]))}, column {rows.columns[int(found[3])]!r}"
+def _place(first: tuple[int, ...], rows: "Rows | RowStream") -> str:
+    """The line of the first invalid value, and its column if the values are a matrix."""
+    line = f"in {rows.place(first[0])}"
+    return line if len(first) == 1 else f"{line}, column {rows.columns[first[1]]!r}"
 
-    return said
+
+def _with_options(text: str, called: Mapping[str, str]) -> str:
+    """Write options in place of arguments, which the library marks with backticks, with or without a value."""
+    text = text.replace("`y_prob[:, 1]`", "--prob with the column of class 1")
+    for argument, name in called.items():
+        text = text.replace(f"`{argument}`", name)
+    return re.sub(rf"`({'|'.join(OPTIONS)})(?:=([^`]*))?`", _option, text)
 
 
 def _option(found: re.Match[str]) -> str:

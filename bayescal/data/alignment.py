@@ -80,15 +80,15 @@ def _refuse(
     at = int(np.argmax(bad))
     count = f"{np.count_nonzero(bad)} of {len(bad)}"
     where = f"first at position {at}: {_quoted(other[at])}, not {_quoted(index[at])}"
-    told = (
+    difference = (
         f"the labels are the same, but {count} are in other positions, {where}"
         if reordered
         else f"{count} labels differ, {where}"
     )
     hint = f"Align them, as in `{second}.loc[{first}.index]`." if reordered and unique else "Make the indexes equal."
     raise ValueError(
-        f"`{second}` must have the index of `{first}`: {told}. Values are combined by position. {hint} If the rows are "
-        f"in the same order already, pass `{second}.to_numpy()`."
+        f"`{second}` must have the index of `{first}`: {difference}. Values are combined by position. {hint} If the "
+        f"rows are in the same order already, pass `{second}.to_numpy()`."
     )
 
 

@@ -1,4 +1,4 @@
-"""One column: its shape, its type, its values; what messages call it is the caller's."""
+"""Checks of one column: shape, type and values. The caller passes the name for messages."""
 
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -6,18 +6,16 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
-from bayescal._checks import quoted
+from bayescal import _checks, _rules
+from bayescal._invalid import AllZero, InvalidRows, quoted
+from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
 
-#: Sums of squared weights must stay far inside float64, so that batches can be added.
-LARGEST_WEIGHT = 1e140
-
 
 def column(name: str, array: Array) -> Array:
-    """One dimension; a single column of shape (N, 1) counts as one."""
+    """Require one dimension; an array of shape (N, 1) is accepted."""
     if array.ndim == 2 and array.shape[1] == 1:
         return array[:, 0]
     if array.ndim != 1:
@@ -38,7 +36,7 @@ def _one_hot(name: str, array: Array) -> str:
 
 
 def numbers(name: str, array: Array) -> Array:
-    """Floats as they are, integers as float64; anything else is not a probability."""
+    """Return floats unchanged and integers as float64; refuse other types."""
     if array.dtype.kind == "f":
         return array if array.dtype.itemsize <= 8 else array.astype(np.float64)
     if array.dtype.kind in "iu":
@@ -48,7 +46,7 @@ def numbers(name: str, array: Array) -> Array:
 
 
 def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
-    """Labels that are 0 and 1, or one of two `classes`."""
+    """Return labels 0 and 1, or the position of each label in two `classes`."""
     if classes is not None:
         if len(classes) != 2:
             raise ValueError(f"`classes` must name two labels, the one for 0 and the one for 1, not {len(classes)}.")
@@ -66,41 +64,41 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
         hint = f"Two labels? Pass `classes=({low:.15g}, {high:.15g})`, first the one that counts as 0."
     if labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any():
         hint = "Fractions look like probabilities: are `y_true` and `y_prob` swapped?"
-    return _checks.refuse(name, "must be binary labels, 0 or 1", (labels != 0) & (labels != 1), labels, hint=hint)
+    return _rules.BINARY.refuse(name, ~_rules.BINARY.holds(labels), labels, hint=hint)
 
 
 def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
-    """Position of each label in `classes`."""
-    known = to_array("classes", list(classes))
-    if known.dtype.kind not in "US" and labels.dtype.kind not in "US":
-        known, labels = _comparable(name, known, labels)
-    if len(np.unique(known)) != len(known):
-        raise ValueError(f"`classes` must name each label once; got {quoted(known.tolist())}.")
-    if (known.dtype.kind in "US") != (labels.dtype.kind in "US"):
+    """Return the position of each label in `classes`."""
+    names = to_array("classes", list(classes))
+    if names.dtype.kind not in "US" and labels.dtype.kind not in "US":
+        names, labels = _comparable(name, names, labels)
+    if len(np.unique(names)) != len(names):
+        raise ValueError(f"`classes` must name each label once; got {quoted(names.tolist())}.")
+    if (names.dtype.kind in "US") != (labels.dtype.kind in "US"):
         raise TypeError(
             f"`{name}` has dtype {labels.dtype} but `classes` holds {type(classes[0]).__name__}: "
             "labels and classes must be of one type."
         )
-    order = np.argsort(known)
-    position = np.minimum(np.searchsorted(known[order], labels), len(known) - 1)
+    order = np.argsort(names)
+    position = np.minimum(np.searchsorted(names[order], labels), len(names) - 1)
     number = order[position]
-    unknown = known[number] != labels
+    unknown = names[number] != labels
     if unknown.any():
-        _checks.refuse(name, f"must be labels from `classes` {quoted(known.tolist()[:10])}", unknown, labels)
+        _checks.refuse(name, f"must be labels from `classes` {quoted(names.tolist()[:10])}", unknown, labels)
     return number
 
 
-def _comparable(name: str, known: Array, labels: Array) -> tuple[Array, Array]:
+def _comparable(name: str, names: Array, labels: Array) -> tuple[Array, Array]:
     """Convert classes and labels to types that numpy compares exactly."""
-    if "f" not in known.dtype.kind + labels.dtype.kind:
-        if np.result_type(known, labels).kind == "f":  # int64 beside uint64
-            known, labels = known.astype(object), labels.astype(object)
-        return known, labels
-    if known.dtype.kind != "f":
+    if "f" not in names.dtype.kind + labels.dtype.kind:
+        if np.result_type(names, labels).kind == "f":  # int64 beside uint64
+            names, labels = names.astype(object), labels.astype(object)
+        return names, labels
+    if names.dtype.kind != "f":
         unambiguous_integers(name, labels)
     if labels.dtype.kind != "f":
-        unambiguous_integers("classes", known)
-    return known, labels
+        unambiguous_integers("classes", names)
+    return names, labels
 
 
 def unambiguous_integers(name: str, values: Array) -> None:
@@ -121,7 +119,7 @@ def strings_need_classes(name: str, labels: Array, example: str) -> str:
 
 
 def sigmoid(name: str, logit: Array) -> Array:
-    """Probabilities of one event, from log odds."""
+    """Convert log odds to probabilities of one event."""
     from scipy.special import expit
 
     values = numbers(name, logit)
@@ -130,7 +128,7 @@ def sigmoid(name: str, logit: Array) -> Array:
 
 
 def softmax(name: str, logit: Array) -> Array:
-    """Probabilities of all classes, from logits."""
+    """Convert logits to probabilities of all classes."""
     from scipy.special import softmax
 
     values = numbers(name, logit)
@@ -139,7 +137,7 @@ def softmax(name: str, logit: Array) -> Array:
 
 
 def weight_column(weights: Any, length: int, partner: str) -> Array | None:
-    """A column of numbers, as float64."""
+    """Return weights as a column of float64; their values are not checked."""
     if weights is None:
         return None
     weight = column("weights", to_array("weights", weights))
@@ -150,19 +148,17 @@ def weight_column(weights: Any, length: int, partner: str) -> Array | None:
 
 
 def allowed_weights(weight: Array) -> Array:
-    """Finite, >= 0, not all zero."""
+    """Require weights that are finite, >= 0 and not all zero."""
     _checks.finite("weights", weight)
     if weight.min() < 0:
-        _checks.refuse("weights", "must be >= 0", weight < 0, weight)
+        _rules.NOT_NEGATIVE.require("weights", weight)
     if weight.max() == 0:
-        raise ValueError(
-            f"`weights` are all zero ({len(weight)} of {len(weight)}, first at index 0): nothing is left to count."
-        )
+        raise InvalidRows(AllZero(count=len(weight), size=len(weight), first=(0,)))
     return weight
 
 
 def scale_free(weight: Array) -> Array:
-    """Divide weights by a power of two (exactly) where their squares could not be summed."""
+    """Divide weights by a power of two (which is exact) if their squares could not be summed."""
     if 1 / LARGEST_WEIGHT < weight.max() < LARGEST_WEIGHT:
         return weight
     return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
@@ -170,10 +166,5 @@ def scale_free(weight: Array) -> Array:
 
 def refuse_scale(weight: Array) -> NoReturn:
     """Refuse weights whose squares could not be summed."""
-    why, hint = "so that squares can be summed over batches", "Divide them all by one number."
-    too_large = weight >= LARGEST_WEIGHT
-    if too_large.any():
-        _checks.refuse("weights", f"must be below {LARGEST_WEIGHT:g}, {why}", too_large, weight, hint=hint)
-    raise ValueError(
-        f"`weights` must be above {1 / LARGEST_WEIGHT:g} at their largest, {why}; it is {weight.max():g}. {hint}"
-    )
+    _rules.SUMMABLE.require("weights", weight)
+    raise _rules.too_small(weight.max())

@@ -1,4 +1,4 @@
-"""Data frames of any engine: open one, look at its columns, fetch a small answer; rows stay where they are."""
+"""Data frames of any engine: open one, read its schema, fetch the small result of a query. Rows stay in the engine."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import narwhals as nw
 from bayescal import _checks
 from bayescal._checks import quoted
 
-#: Rows at a time of a frame in memory (pandas, pyarrow), whose engine would hold every intermediate column in full.
+#: Number of rows per query of a frame in memory (pandas, pyarrow), whose engine stores every intermediate column.
 CHUNK = 262_144
 
 
@@ -40,13 +40,13 @@ class Partitions:
 
 
 def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | Partitions:
-    """Open a frame of any engine; nothing is computed, the frame is not changed.
+    """Open a frame of any engine. Nothing is computed, and the frame is not changed.
 
     Parameters
     ----------
     frame : data frame
-        pandas, polars (eager or lazy), a pyarrow Table or RecordBatch, a duckdb relation, dask, pyspark, or what
-        narwhals made of one.
+        pandas, polars (eager or lazy), a pyarrow Table or RecordBatch, a duckdb relation, dask, pyspark, or a narwhals
+        frame.
 
     Returns
     -------
@@ -71,15 +71,15 @@ def opened(frame: Any) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | Partitions:
             partitions = Partitions(frame)
             partitions.collect_schema()
             return partitions
-        seen: Any = nw.from_native(frame, pass_through=True)
+        table: Any = nw.from_native(frame, pass_through=True)
     except nw.exceptions.DuplicateError as problem:
         raise ValueError(f"`frame` must have columns of different names. {problem}") from problem
-    if not isinstance(seen, nw.DataFrame | nw.LazyFrame):
+    if not isinstance(table, nw.DataFrame | nw.LazyFrame):
         raise TypeError(
             "`frame` must be a data frame (pandas, polars, a pyarrow Table, a duckdb relation, dask, pyspark), not "
             f"{type(frame).__name__}. {_instead(frame)}"
         )
-    return seen.lazy() if seen.implementation.is_polars() else seen
+    return table.lazy() if table.implementation.is_polars() else table
 
 
 def _is_dask(frame: Any) -> bool:
@@ -100,26 +100,26 @@ def _instead(frame: Any) -> str:
 
 
 def dtypes_of(frame: Any, columns: dict[str, str]) -> dict[str, Any]:
-    """Types of the columns that arguments name.
+    """Return the types of the columns that arguments name.
 
     Parameters
     ----------
     frame : narwhals.DataFrame, narwhals.LazyFrame or Partitions
         The frame.
     columns : dict of str to str
-        Argument -> the column that it names.
+        Column that each argument names.
 
     Returns
     -------
     dict of str to narwhals dtype
-        Argument -> type.
+        Type of the column of each argument.
 
     Raises
     ------
     TypeError
         If a name is not a string.
     ValueError
-        If there is no such column; the message says which there are.
+        If there is no such column; the message lists the columns.
     """
     schema = frame.collect_schema()
     for argument, column in columns.items():
@@ -143,7 +143,7 @@ def _shown(value: Any) -> str:
 
 
 def names_of_columns(argument: str, columns: Any) -> list[str]:
-    """One name or several, as a list without repetition."""
+    """Return one name or several names as a list; refuse repetitions."""
     if columns is None:
         return []
     names = [columns] if isinstance(columns, str) or not isinstance(columns, Sequence) else list(columns)
@@ -156,22 +156,22 @@ def names_of_columns(argument: str, columns: Any) -> list[str]:
 
 
 def answers_of(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> list[dict[str, list[Any]]]:
-    """Run a query whose answer is small and whose answers on parts of the rows can be added.
+    """Run a query whose result is small; results for parts of the rows can be added.
 
     Parameters
     ----------
     frame : narwhals.DataFrame, narwhals.LazyFrame or Partitions
         The rows.
     query : callable
-        Frame -> small frame; picklable, for dask's workers.
+        Maps a frame to a small frame; picklable, for the workers of dask.
     columns : list of str
         The columns that it reads.
 
     Returns
     -------
     list of dict of str to list
-        Answers: name of each column -> its values as Python objects. One of a lazy engine, which knows best in which
-        pieces to read; of a frame in memory one for every `CHUNK` rows.
+        Results: the values of each column as Python objects. One result for a lazy engine, which chooses its own
+        batches; one per `CHUNK` rows for a frame in memory.
     """
     if isinstance(frame, Partitions):
         return [frame.answer(query, columns)]
@@ -182,7 +182,7 @@ def answers_of(frame: Any, query: Callable[[Any], Any], columns: list[str]) -> l
 
 @dataclass(frozen=True)
 class _OnPandas:
-    """A query of narwhals' frames as one of pandas' own."""
+    """Applies a query for narwhals frames to pandas frames."""
 
     query: Callable[[Any], Any]
 
@@ -191,7 +191,7 @@ class _OnPandas:
 
 
 def _fetched(frame: Any) -> dict[str, list[Any]]:
-    """Compute a small frame and fetch it with nothing installed but its own engine: duckdb needs no pyarrow."""
+    """Compute a small frame and fetch it with its own engine only; duckdb then needs no pyarrow."""
     if isinstance(frame, nw.LazyFrame):
         native = frame.to_native()
         engine = frame.implementation

@@ -1,4 +1,4 @@
-"""Anything that holds a column or a matrix of values -> one numpy array; the only room that knows data frames."""
+"""Conversion of lists, arrays and data frames to numpy arrays."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._checks import quoted
+from bayescal._invalid import invalid, quoted
 
 Array = NDArray[Any]
 #: Maximum number of dimensions of a numpy array.
 MOST_DIMENSIONS = 64
 
-#: From here on float64 cannot represent every integer: 2^53 + 1 becomes 2^53.
+#: From here on, float64 does not represent every integer: 2^53 + 1 becomes 2^53.
 SKIPS_INTEGERS = 2**53
 
 
 def to_array(name: str, values: Any) -> Array:
-    """Turn a container into a numpy array of its values, by position, without missing entries.
+    """Convert a container to a numpy array of its values, by position, without missing entries.
 
     Parameters
     ----------
@@ -32,12 +32,12 @@ def to_array(name: str, values: Any) -> Array:
     Returns
     -------
     ndarray
-        Numbers, booleans or strings. A numpy array comes back as itself: no copy.
+        Numbers, booleans or strings. A numpy array is returned without a copy.
 
     Raises
     ------
     TypeError
-        If the container is sparse, has named fields, or holds something else.
+        If the container is sparse, has named fields, or holds values of another type.
     ValueError
         If entries are missing or masked, or rows differ in length.
     """
@@ -94,28 +94,28 @@ def columns_of(name: str, frame: Any) -> list[Array] | None:
         If columns have the same name.
     """
     try:
-        seen: Any = nw.from_native(_chunked(frame), eager_only=True, allow_series=True, pass_through=True)
+        table: Any = nw.from_native(_chunked(frame), eager_only=True, allow_series=True, pass_through=True)
     except nw.exceptions.DuplicateError as problem:
         raise ValueError(f"`{name}` must have columns of different names. {problem}") from problem
-    if isinstance(seen, nw.Series) and _is_wide(seen):
-        return [_values(seen)]
-    if not isinstance(seen, nw.DataFrame):
+    if isinstance(table, nw.Series) and _is_wide(table):
+        return [_values(table)]
+    if not isinstance(table, nw.DataFrame):
         return None
-    return [_values(c) if _is_wide(c) else np.asarray(c.to_native()) for c in seen.iter_columns()]
+    return [_values(c) if _is_wide(c) else np.asarray(c.to_native()) for c in table.iter_columns()]
 
 
 def ordered_categories(values: Any) -> list[Any] | None:
-    """Categories of an ordered categorical column, in their order; None of anything else.
+    """Return the categories of an ordered categorical column, in their order; None for anything else.
 
     Parameters
     ----------
-    values : anything
-        A column, perhaps.
+    values : object
+        Possibly a column.
 
     Returns
     -------
     list or None
-        All categories, also those without rows.
+        All categories, including those without rows.
     """
     column: Any = nw.from_native(_chunked(values), series_only=True, pass_through=True)
     if isinstance(column, nw.Series) and isinstance(column.dtype, nw.Enum):
@@ -136,8 +136,8 @@ def index_of(values: Any) -> Any:
     index or None
         One label per row.
     """
-    known = nw.dependencies.is_pandas_like_series(values) or nw.dependencies.is_pandas_like_dataframe(values)
-    return values.index if known else None
+    pandas_like = nw.dependencies.is_pandas_like_series(values) or nw.dependencies.is_pandas_like_dataframe(values)
+    return values.index if pandas_like else None
 
 
 def _is_pandas(values: Any) -> bool:
@@ -169,7 +169,7 @@ def _from_frame(name: str, values: Any) -> Array:
 
 
 def _chunked(values: Any) -> Any:
-    """A pyarrow Array has no narwhals form; its chunked form has."""
+    """Convert a pyarrow Array to a chunked array, which narwhals supports."""
     if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "__arrow_c_array__"):
         import pyarrow as pa
 
@@ -197,7 +197,7 @@ def _numpy_mask(series: Any) -> Array:
 def _from_other(name: str, values: Any) -> Array:
     if hasattr(values, "tocsr"):
         raise TypeError(f"`{name}` is a sparse matrix ({type(values).__name__}); pass a dense array: `.toarray()`.")
-    if hasattr(values, "detach"):  # a PyTorch tensor may carry a gradient, which is not ours to follow
+    if hasattr(values, "detach"):  # a PyTorch tensor may carry a gradient, which numpy does not convert
         values = values.detach()
     try:
         array = np.asarray(values)
@@ -248,7 +248,7 @@ def _size(length: int | None) -> str:
 
 
 def _plain_kind(name: str, array: Array) -> Array:
-    """Only booleans, integers, floats and strings go through; objects are unpacked into one of these."""
+    """Accept booleans, integers, floats and strings only; objects are unpacked into one of these."""
     if array.dtype.kind == "O":
         array = _unpack(name, array)
     if array.dtype.names:
@@ -261,7 +261,7 @@ def _plain_kind(name: str, array: Array) -> Array:
 
 
 def _unpack(name: str, array: Array) -> Array:
-    """Objects: Python numbers (also Decimal and Fraction) to float, strings to strings."""
+    """Convert objects: Python numbers (also Decimal and Fraction) to float, strings to strings."""
     flat = array.ravel()
     if any(_length(v) is not None for v in flat):
         _equal_lengths(name, array)
@@ -275,18 +275,13 @@ def _unpack(name: str, array: Array) -> Array:
     if flat.size and strings.all():
         return array.astype(np.str_)
     if strings.any():
-        _checks.refuse(
-            name,
-            "must hold numbers or strings, not a mixture (object dtype)",
-            strings.reshape(array.shape),
-            array,
-            error=TypeError,
-        )
+        rule = "must hold numbers or strings, not a mixture (object dtype)"
+        raise TypeError(str(invalid(name, rule, strings.reshape(array.shape), array)))
     try:
-        made = array.astype(np.float64)
+        floats = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
         raise TypeError(f"`{name}` has dtype object and holds values that are not numbers: {problem}.") from problem
-    return _exact(name, array, made)
+    return _exact(name, array, floats)
 
 
 def _unrounded(name: str, values: Any, array: Array) -> Array:
@@ -307,8 +302,8 @@ def _exact(name: str, values: Array, as_float: Array) -> Array:
     large = ~(np.abs(as_float) < SKIPS_INTEGERS)
     rounded = np.zeros(values.shape, bool)
     # Python compares an integer with a float exactly; numpy rounds the integer first
-    made = as_float[large].tolist()
-    rounded[large] = [v == v and v != float_ for v, float_ in zip(values[large].tolist(), made, strict=True)]
+    floats = as_float[large].tolist()
+    rounded[large] = [v == v and v != float_ for v, float_ in zip(values[large].tolist(), floats, strict=True)]
     if rounded.any():
         hint = "Pass integers of one type (int64 or uint64), or strings where they are labels."
         _checks.refuse(name, "must hold integers that a 64-bit type can represent exactly", rounded, values, hint=hint)

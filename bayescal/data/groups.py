@@ -1,4 +1,4 @@
-"""Groups of rows: a column of labels -> which rows belong together, and in which order the groups are told."""
+"""Groups of rows from columns of labels, and the order of the groups."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._checks import quoted
+from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
-#: What groups are groups of, if their column does not say.
+#: Name of the column of labels if it has none.
 UNNAMED = "group"
 #: A column with more distinct non-integer numbers than this is a measurement and does not define groups.
 MOST_FRACTIONS = 30
@@ -23,17 +23,17 @@ MOST_FRACTIONS = 30
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Which group each row belongs to.
+    """The group of each row.
 
     Parameters
     ----------
     labels : tuple
-        The groups: sorted, or as the categories of an ordered categorical are; as they first occur where labels cannot
-        be sorted.
+        The groups: sorted, or in the order of an ordered categorical; in order of occurrence if labels cannot be
+        sorted.
     of_row : ndarray of int, shape (n_rows,)
         Position in `labels` of each row's group.
     name : str
-        What the column is called, if it has a name, as a column of a data frame has; else "group".
+        Name of the column, as in a data frame; "group" if it has none.
     """
 
     labels: tuple[Any, ...]
@@ -50,7 +50,7 @@ class Groups:
             Labels of any hashable kind. Of several columns, every combination that occurs is a group, labelled by a
             tuple.
         n_rows : int
-            How many there must be.
+            Required number of labels.
         categories : list, optional
             The order of the labels; by default that of an ordered categorical.
 
@@ -80,15 +80,15 @@ class Groups:
             labels, of_row = _factorised(columns[0])
         else:
             labels, of_row = _combined([_factorised(column) for column in columns])
-        known = ordered_categories(by) if categories is None else categories
-        labels, of_row = _as_categories(labels, of_row, known)
+        order = ordered_categories(by) if categories is None else categories
+        labels, of_row = _as_categories(labels, of_row, order)
         return cls(tuple(labels), of_row, _name(by))
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def split(self, predictions: Predictions) -> Iterator[Predictions]:
-        """The rows of each group, in the order of `labels`.
+        """Split rows by group, in the order of `labels`.
 
         Parameters
         ----------
@@ -110,10 +110,9 @@ class Groups:
         for label, rows in zip(self.labels, np.split(order, ends[:-1]), strict=True):
             weight = None if predictions.weight is None else predictions.weight[rows]
             if weight is not None and not weight.any():
-                raise ValueError(
-                    f"`weights` are all zero in group {quoted(label)} ({len(rows)} rows, first at index {rows[0]}): "
-                    "nothing is left to count. Take these rows out."
-                )
+                group, first = f" in group {quoted(label)}", (int(rows[0]),)
+                hint = "Take these rows out."
+                raise InvalidRows(AllZero(count=len(rows), size=len(rows), first=first, group=group, hint=hint))
             yield replace(
                 predictions, confidence=predictions.confidence[rows], outcome=predictions.outcome[rows], weight=weight
             )
@@ -129,7 +128,7 @@ def _columns(by: Any) -> list[Array]:
 
 
 def _labels(by: Any) -> Array:
-    """One dimension, or two for several columns; entries as they are, so that none is made up by a conversion."""
+    """Return labels in one dimension, or in two for several columns, without converting entries."""
     if isinstance(by, list | tuple):  # numpy would turn ["a", nan] into strings
         return np.fromiter(by, dtype=object, count=len(by))
     if hasattr(by, "tocsr"):
@@ -141,7 +140,7 @@ def _labels(by: Any) -> Array:
     if array.ndim not in (1, 2):
         hint = f" Pass the column itself, as in `by=frame[{quoted(by)}]`." if isinstance(by, str) else ""
         raise TypeError(f"`by` must be a column or array with one label per row, not {quoted(by)}.{hint}")
-    if array.dtype.kind == "T":  # whose missing entries are objects
+    if array.dtype.kind == "T":  # its missing entries are objects
         array = array.astype(object)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
@@ -157,7 +156,7 @@ def _missing(labels: Array) -> NDArray[np.bool_]:
 
 
 def is_missing(label: Any) -> bool:
-    """None, NaN of any kind, NaT, NA? The last two by name, since who has no pandas cannot have them."""
+    """Return whether a label is None, NaN, NaT or NA; the last two are recognised by name, without pandas."""
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(label, tuple):
@@ -167,32 +166,32 @@ def is_missing(label: Any) -> bool:
 
 def _factorised(labels: Array) -> tuple[list[Any], Ints]:
     """Return the distinct labels of a column and the position of each row's label; refuse measurements."""
-    found, of_row = _distinct(labels)
-    fractions = [label for label in found if _is_fraction(label)]
+    distinct, of_row = _distinct(labels)
+    fractions = [label for label in distinct if _is_fraction(label)]
     if len(fractions) > MOST_FRACTIONS:
         raise ValueError(
-            f"`by` must hold group labels; it holds {len(found)} distinct numbers, {len(fractions)} of them "
+            f"`by` must hold group labels; it holds {len(distinct)} distinct numbers, {len(fractions)} of them "
             f"not integers, such as {fractions[0]:.8g}. Cut them into ranges, for example with `pandas.cut(by, 10)` or "
             "`numpy.digitize(by, edges)`. If every value is a group, pass strings, as in `by.astype(str)`."
         )
-    return found, of_row
+    return distinct, of_row
 
 
 def _is_fraction(label: Any) -> bool:
-    """Whether a label is a number with a fraction; of infinity the type decides."""
+    """Return whether a label is a number with a fractional part; infinite floats count as one."""
     if isinstance(label, Decimal):
         return label != label.to_integral_value()
     return isinstance(label, float | np.floating) and not label.is_integer()
 
 
 def _distinct(labels: Array) -> tuple[list[Any], Ints]:
-    """The labels that occur, sorted if they can be, and the position of each row's."""
+    """Return the distinct labels, sorted if possible, and the position of the label of each row."""
     if labels.dtype.kind != "O":
-        found, of_row = np.unique(labels, return_inverse=True)
-        if found.dtype.kind in "mM":  # to Python's datetime, but for what it cannot hold
-            microseconds = found.astype(f"{found.dtype.kind}8[us]")
-            found = microseconds if (microseconds == found).all() else found.astype(object)
-        return found.tolist(), of_row.astype(np.int64)
+        distinct, of_row = np.unique(labels, return_inverse=True)
+        if distinct.dtype.kind in "mM":  # to Python's datetime if it can represent them
+            microseconds = distinct.astype(f"{distinct.dtype.kind}8[us]")
+            distinct = microseconds if (microseconds == distinct).all() else distinct.astype(object)
+        return distinct.tolist(), of_row.astype(np.int64)
     first_seen: dict[Any, int] = {}
     try:
         of_row = np.fromiter((first_seen.setdefault(v, len(first_seen)) for v in labels), np.int64, len(labels))
@@ -207,16 +206,18 @@ def _distinct(labels: Array) -> tuple[list[Any], Ints]:
 def _in_order(labels: list[Any], of_row: Ints) -> tuple[list[Any], Ints]:
     try:
         order = sorted(range(len(labels)), key=labels.__getitem__)
-    except TypeError:  # of different kinds: as they first occurred
+    except TypeError:  # labels of different kinds stay in order of occurrence
         return labels, of_row
     return [labels[i] for i in order], np.argsort(order)[of_row]
 
 
 def _combined(columns: list[tuple[list[Any], Ints]]) -> tuple[list[Any], Ints]:
-    """Every combination of several columns that occurs, in the order of the first column, then the second ..."""
+    """Return the combinations of labels that occur, ordered by the first column, then the second, and so on."""
     numbers = np.stack([of_row for _, of_row in columns], axis=1)
-    found, of_row = np.unique(numbers, axis=0, return_inverse=True)
-    labels = [tuple(known[i] for (known, _), i in zip(columns, row, strict=True)) for row in found.tolist()]
+    combinations, of_row = np.unique(numbers, axis=0, return_inverse=True)
+    labels = [
+        tuple(distinct[i] for (distinct, _), i in zip(columns, row, strict=True)) for row in combinations.tolist()
+    ]
     return labels, of_row.ravel().astype(np.int64)
 
 

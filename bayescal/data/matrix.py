@@ -1,4 +1,4 @@
-"""Labels and a matrix of probabilities, one column a class: what `top-label` and `classwise` make of them."""
+"""Labels and a matrix of probabilities with one column per class, for the targets `top-label` and `classwise`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _rules
 from bayescal._loops import compiled
 from bayescal.data.alignment import same_rows
 from bayescal.data.columns import (
@@ -26,24 +26,24 @@ from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
 
-#: Entries at a time: they stay in the processor's second-level cache while they are looked at.
+#: Number of entries that are processed at a time; they fit in the second-level cache.
 CHUNK = 2**18
-#: Up to here the loop over columns is unrolled by the compiler.
+#: Maximum number of classes for which the compiler unrolls the loop over columns.
 FEW_CLASSES = 20
-#: What numpy needs for an entry, of many classes and of few, roughly; see `bayescal._loops`.
+#: Approximate time of numpy per entry, with many classes and with few; see `bayescal._loops`.
 SECONDS_AN_ENTRY = (8e-10, 4e-9)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClassRows:
-    """Class of each row and the probabilities of all classes; labels are checked, probabilities may not be.
+    """Class of each row and the probabilities of all classes. Labels are validated, probabilities and weights are not.
 
     Parameters
     ----------
     label : ndarray of int, shape (n_rows,)
         Class numbers 0..K-1.
     matrix : ndarray of float, shape (n_rows, n_classes)
-        Probabilities, perhaps the caller's own memory.
+        Probabilities; may share memory with the caller's array.
     weight : ndarray of float, shape (n_rows,), or None
         Importance weights.
     """
@@ -62,8 +62,8 @@ class ClassRows:
 
     @property
     def tolerance(self) -> float:
-        """How far from 1 a row may add up to for no closer look: half of what is allowed, for rounding."""
-        return _checks.row_sum_tolerance(self.matrix.dtype) / 2
+        """Distance of a row sum from 1 that fast loops accept: half of the tolerance, to allow for rounding."""
+        return _rules.row_sum_tolerance(self.matrix.dtype) / 2
 
     @classmethod
     def read(
@@ -92,44 +92,44 @@ class ClassRows:
         label = _multiclass(label, matrix.shape[1], classes)
         return cls(label=label, matrix=matrix, weight=weight_column(weights, len(label), "y_true"))
 
-    def looked_at(self) -> "ClassRows":
-        """The same rows, every value looked at; raises what `Predictions.from_labels` says."""
+    def checked(self) -> "ClassRows":
+        """Validate all values; errors as in `Predictions.from_labels`."""
         matrix = _checks.probabilities("y_prob", self.matrix)
         _checks.rows_sum_to_one("y_prob", matrix)
         weight = None if self.weight is None else allowed_weights(self.weight)
         return replace(self, matrix=matrix, weight=weight)
 
     def scale_free(self) -> "ClassRows":
-        """The same rows with checked weights on a scale on which their squares can be summed."""
+        """Validate weights and scale them so that their squares can be summed."""
         return self if self.weight is None else replace(self, weight=scale_free(allowed_weights(self.weight)))
 
     def top_label(self) -> tuple[Array, Array]:
-        """Probability of the most probable class (the first, on ties), and whether it is the label.
+        """Return the probability of the most probable class (the first, on ties), and whether it is the label.
 
         Returns
         -------
         (confidence, correct) : tuple of ndarray, shape (n_rows,)
-            In the dtype of the matrix, and booleans.
+            Floats in the dtype of the matrix, and booleans.
 
         Raises
         ------
         ValueError
-            If an entry is missing or out of range, or a row does not add up to 1.
+            If an entry is missing or out of range, or a row does not sum to 1.
         """
-        found = self._top_label(self.tolerance)
-        if found is None:
-            found = self.looked_at()._top_label(np.inf)
-        if found is None:
-            raise ArithmeticError("rows that were found right are wrong; this is a defect: please report it.")
-        return found
+        result = self._top_label(self.tolerance)
+        if result is None:
+            result = self.checked()._top_label(np.inf)
+        if result is None:
+            raise ArithmeticError("validated rows were refused; this is a defect: please report it.")
+        return result
 
     def _top_label(self, tolerance: float) -> tuple[Array, Array] | None:
-        """In one pass over the matrix; None if a value is not allowed."""
+        """Process the matrix in one pass; return None if a value is invalid."""
         confidence, correct = np.empty(len(self), self.matrix.dtype), np.empty(len(self), bool)
         few = self.n_classes <= FEW_CLASSES
         seconds = self.matrix.size * SECONDS_AN_ENTRY[few]
         kind = f"top of {self.n_classes if few else 'many'}"
-        # what compiled loops leave to who looks again, as -0.0, they would leave again
+        # compiled loops refuse -0.0, so they are not used for rows that have been validated
         loops = None if np.isinf(tolerance) else compiled(kind, (self.label, self.matrix[:1]), seconds)
         top_of = _top_of if loops is None else _compiled_top_of(loops, few)
         step = max(CHUNK // self.n_classes, 1)
@@ -142,10 +142,10 @@ class ClassRows:
 
 
 def _compiled_top_of(loops: ModuleType, few: bool) -> Callable[..., bool]:
-    """`_top_of`, compiled."""
+    """Return the compiled form of `_top_of`."""
 
     def of_few(block: Array, label: Array, confidence: Array, correct: Array, tolerance: float) -> bool:
-        columns = (0,) * block.shape[1]  # a number of columns that the compiler sees
+        columns = (0,) * block.shape[1]  # its length is a constant for the compiler
         fine: bool = loops.top_label(block, label, confidence, correct, columns, block.dtype.type(tolerance))
         return fine
 
@@ -161,8 +161,8 @@ def _compiled_top_of(loops: ModuleType, few: bool) -> Callable[..., bool]:
 
 
 def _top_of(block: Array, label: Array, confidence: Array, correct: Array, tolerance: float) -> bool:
-    """Write the top label's confidence and whether it is right; False if an entry is not allowed."""
-    # NaN counts as the largest, and fails the comparisons
+    """Write the confidence of the top label and whether it is right; return False if an entry is invalid."""
+    # argmax selects NaN, which fails the comparisons
     top = block.argmax(axis=1)
     confidence[:] = np.take_along_axis(block, top[:, None], axis=1)[:, 0]
     np.equal(top, label, out=correct)
@@ -173,7 +173,7 @@ def _top_of(block: Array, label: Array, confidence: Array, correct: Array, toler
 
 
 def columns_in_order(y_prob: Any, classes: Sequence[Any] | None) -> None:
-    """Refuse a data frame whose columns are named as the classes but stand in another order."""
+    """Refuse a data frame whose columns have the names of the classes in another order."""
     named = getattr(y_prob, "columns", None)
     if classes is None or named is None or np.ndim(named) != 1:
         return
@@ -194,14 +194,12 @@ def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None) -> 
         raise TypeError(strings_need_classes("y_true", label, "`classes=[name of column 0, ...]`"))
     _checks.finite("y_true", label)
     if label.min() < 0 or label.max() > n_classes - 1:
-        outside = (label < 0) | (label > n_classes - 1)
-        rule = f"must be class numbers 0..{n_classes - 1}, the columns of `y_prob`"
+        rule = _rules.class_number(n_classes)
         hint = ""
         if label.min() == 1 and label.max() == n_classes:
             hint = f"Labels 1..{n_classes}? Pass `y_true - 1`, or `classes=range(1, {n_classes + 1})`."
-        _checks.refuse("y_true", rule, outside, label, hint=hint)
+        rule.refuse("y_true", ~rule.holds(label), label, hint=hint)
     unambiguous_integers("y_true", label)
-    number = label.astype(np.int64, copy=False)
-    if label.dtype.kind == "f" and (number != label).any():
-        _checks.refuse("y_true", "must be integer class numbers", number != label, label)
-    return number
+    if label.dtype.kind == "f":
+        _rules.INTEGER.require("y_true", label)
+    return label.astype(np.int64, copy=False)

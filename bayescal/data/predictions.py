@@ -1,4 +1,4 @@
-"""Predictions: (confidence, outcome, weight), and the targets that make them from labels and probabilities."""
+"""Predictions (confidence, outcome, weight), and the targets that derive them from labels and probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,11 +20,11 @@ TARGETS = ("event", "top-label", "classwise", "confidence")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Predictions:
-    """Checked rows of one binary calibration problem: a confidence and an outcome each, perhaps a weight.
+    """Validated rows of one binary calibration problem: confidence, outcome and optional weight.
 
     Make them with `Predictions.from_labels` (labels and probabilities), `Predictions.from_outcomes`
-    (the two columns themselves) or `Predictions.classwise` (one problem per class). The arrays may be the
-    caller's own: they are read, never written.
+    (confidence and outcome) or `Predictions.classwise` (one problem per class). The arrays may share memory with those
+    of the caller and are never modified.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Predictions:
     target: str = "confidence"
 
     def __post_init__(self) -> None:
-        """Refuse columns that were put together by hand and are not what the makers below would let through."""
+        """Refuse columns that the constructors below would not accept."""
         _checks.one_of("target", self.target, TARGETS)
         shape = np.shape(self.outcome)
         if np.shape(self.confidence) != shape or len(shape) != 1:
@@ -52,7 +52,7 @@ class Predictions:
                 f"`confidence`, `outcome` must be columns of one length; their shapes are {np.shape(self.confidence)} "
                 f"and {shape}."
             )
-        # compiled loops trust the length of every column, and sums of weights are taken in float64
+        # compiled loops rely on equal lengths, and sums of weights are computed in float64
         object.__setattr__(self, "weight", weight_column(self.weight, shape[0], "outcome"))
         if not _possible(self.confidence, self.outcome, self.weight):
             raise ValueError(
@@ -64,9 +64,9 @@ class Predictions:
         return len(self.outcome)
 
     def scale_free(self) -> "Predictions":
-        """The same rows, weights divided by a power of two (exactly) where their squares could not be summed.
+        """Divide weights by a power of two (which is exact) if their squares could not be summed.
 
-        Only for answers that do not depend on the scale of the weights and are not added to other batches.
+        Only for results that do not depend on the scale of the weights and are not added to other batches.
         """
         return self if self.weight is None else replace(self, weight=scale_free(self.weight))
 
@@ -87,15 +87,15 @@ class Predictions:
         Parameters
         ----------
         outcome : array-like of {0, 1} or bool, shape (n_rows,)
-            What happened. Other labels need `classes`.
+            Observed outcomes. Other labels need `classes`.
         confidence : array-like of float, shape (n_rows,)
             Probability stated for outcome 1, in [0, 1].
         weights : array-like of float, shape (n_rows,), optional
             Importance weights, >= 0.
         names : (str, str), optional
-            What messages call the two columns.
+            Names of the two columns in messages.
         target : str, default "confidence"
-            What the columns mean; kept with the result.
+            Meaning of the columns; stored in the result.
         classes : sequence of two labels, optional
             The label that counts as 0 and the one that counts as 1, as in ``("no", "yes")``.
         logits : bool, default False
@@ -104,13 +104,13 @@ class Predictions:
         Returns
         -------
         Predictions
-            The checked columns; the same memory where nothing had to change.
+            The validated columns; arrays that need no conversion share memory with the input.
 
         Raises
         ------
         ValueError, TypeError
-            If lengths differ, values are missing, out of range or not 0 and 1. The message names the argument,
-            how many, the first index and its value.
+            If lengths differ, or values are missing, out of range or not 0 and 1. The message names the argument, the
+            number of invalid values, and the first index and value.
 
         Examples
         --------
@@ -132,7 +132,7 @@ class Predictions:
         logits: bool = False,
         weights: Any = None,
     ) -> "Predictions":
-        """Make the binary problem that a target asks of labels and probabilities.
+        """Derive a binary problem from labels and probabilities.
 
         Parameters
         ----------
@@ -142,15 +142,15 @@ class Predictions:
         y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
             Probabilities of class 1, or of every class.
         target : {"event", "top-label", "confidence"}, optional
-            ``event``: is class 1 as frequent as stated? ``top-label``: is the most probable class (the first, on
-            ties) right as often as its probability says? ``confidence``: `y_true` says whether the prediction was
-            right and `y_prob` how sure it was. Default: ``event`` for a column, ``top-label`` for a matrix.
+            ``event``: is class 1 as frequent as stated? ``top-label``: is the most probable class (the first, on ties)
+            right as often as its probability states? ``confidence``: `y_true` states whether the prediction was right,
+            and `y_prob` is its confidence. Default: ``event`` for a column, ``top-label`` for a matrix.
         classes : sequence, optional
-            The label of each column, in the columns' order; for ``event`` the two labels (for 0, for 1).
+            The label of each column, in the order of the columns; for ``event`` the two labels (for 0, for 1).
         logits : bool, default False
             Whether `y_prob` holds logits: a sigmoid (column) or softmax (matrix) is applied.
         weights : array-like, optional
-            Importance weights >= 0, one a row.
+            Importance weights >= 0, one per row.
 
         Returns
         -------
@@ -160,8 +160,8 @@ class Predictions:
         Raises
         ------
         ValueError, TypeError
-            As for `from_outcomes`; also where target and shape do not fit, labels lie outside 0..K-1, or
-            rows of a matrix do not sum to 1.
+            As for `from_outcomes`. Also if target and shape do not match, labels lie outside 0..K-1, or rows of
+            a matrix do not sum to 1.
 
         Examples
         --------
@@ -181,7 +181,7 @@ class Predictions:
         logits: bool = False,
         weights: Any = None,
     ) -> "list[Predictions]":
-        """Make one binary problem per class: is class k as frequent as its column says?
+        """Derive one binary problem per class: is class k as frequent as its column states?
 
         Parameters
         ----------
@@ -202,8 +202,8 @@ class Predictions:
 
     @classmethod
     def of_classes(cls, rows: ClassRows) -> "list[Predictions]":
-        """Make one binary problem per class of rows that may not have been looked at."""
-        rows = rows.looked_at()
+        """Derive one binary problem per class from rows that may not have been validated."""
+        rows = rows.checked()
         return [
             cls(confidence=rows.matrix[:, k], outcome=rows.label == k, weight=rows.weight, target="classwise")
             for k in range(rows.n_classes)
@@ -211,7 +211,7 @@ class Predictions:
 
 
 def _possible(confidence: Any, outcome: Any, weight: Array | None) -> bool:
-    """Comparisons that NaN fails."""
+    """Return whether all values are valid; NaN fails every comparison."""
     c, z = confidence, outcome
     if not (isinstance(c, np.ndarray) and c.dtype.kind == "f" and isinstance(z, np.ndarray) and len(z)):
         return False
@@ -223,14 +223,14 @@ def _possible(confidence: Any, outcome: Any, weight: Array | None) -> bool:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Columns:
-    """Columns of numbers of one length, whose values nobody has looked at: who counts them does so in the same pass.
+    """Unvalidated columns of one length; values are checked during counting.
 
     Parameters
     ----------
     confidence, outcome, weight, target
-        As for `Predictions`, but of any values.
+        As for `Predictions`, with any values.
     names : (str, str)
-        What messages call outcome and confidence.
+        Names of outcome and confidence in messages.
     """
 
     confidence: Array
@@ -267,7 +267,7 @@ class Columns:
         return len(self.outcome)
 
     def checked(self) -> Predictions:
-        """The same rows, every value looked at; raises what `Predictions.from_outcomes` says."""
+        """Validate all values; errors as in `Predictions.from_outcomes`."""
         p = _checks.probabilities(self.names[1], self.confidence)
         y = binary(self.names[0], self.outcome, None)
         weight = None if self.weight is None else allowed_weights(self.weight)
@@ -276,7 +276,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TopLabels:
-    """Rows of a matrix, of which the most probable class is asked for; nobody has looked at the probabilities."""
+    """Unvalidated rows of a matrix for the target `top-label`."""
 
     rows: ClassRows
     target: str = "top-label"
@@ -291,7 +291,7 @@ class TopLabels:
         return Columns(confidence=confidence, outcome=correct, weight=self.rows.weight, target=self.target, names=names)
 
     def checked(self) -> Predictions:
-        """The same, every value looked at."""
+        """Validate all values."""
         return self.columns().checked()
 
 
@@ -309,7 +309,7 @@ def read_rows(
     Returns
     -------
     Columns or TopLabels
-        Rows whose values nobody has looked at; ``.checked()`` does.
+        Unvalidated rows; ``.checked()`` validates them.
     """
     columns_in_order(y_prob, classes)
     same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
@@ -317,10 +317,10 @@ def read_rows(
     target = _resolve_target(target, probabilities)
     if target == "classwise":
         raise ValueError("`target='classwise'` makes one problem per class: use `Predictions.classwise`.")
-    known: dict[str, Any] = {"classes": classes, "logits": logits}
+    options: dict[str, Any] = {"classes": classes, "logits": logits}
     if target == "top-label":
-        return TopLabels(rows=ClassRows.read(y_true, probabilities, weights=weights, **known))
-    return Columns.read(y_true, probabilities, weights, names=("y_true", "y_prob"), target=target, **known)
+        return TopLabels(rows=ClassRows.read(y_true, probabilities, weights=weights, **options))
+    return Columns.read(y_true, probabilities, weights, names=("y_true", "y_prob"), target=target, **options)
 
 
 def _resolve_target(target: str | None, probabilities: Array) -> str:
@@ -330,7 +330,7 @@ def _resolve_target(target: str | None, probabilities: Array) -> str:
     _checks.one_of("target", target, TARGETS)
     if matrix and target in ("event", "confidence"):
         raise ValueError(
-            f"`target={target!r}` needs one probability a row, a column of shape (N,); `y_prob` has shape "
+            f"`target={target!r}` needs one probability per row, a column of shape (N,); `y_prob` has shape "
             f"{probabilities.shape}. For two classes pass `y_prob[:, 1]`; else `target='top-label'` or 'classwise'."
         )
     if not matrix and target in ("top-label", "classwise") and probabilities.ndim < 3:

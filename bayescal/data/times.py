@@ -1,4 +1,4 @@
-"""Times of rows, as numbers or as dates, and windows of one length that they fall into."""
+"""Times of rows, as numbers or dates, and windows of equal length."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from bayescal.data.frames import as_array
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
-#: What a window is called by: its first moment, or None of a stream without time.
+#: First moment of a window, which identifies it; None for a stream without time.
 Start = int | float | datetime | None
 
 MICROSECOND = timedelta(microseconds=1)
@@ -26,20 +26,20 @@ UNITS = {"us": 1, "ms": 1000, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6, 
 SPELT = {"second": "s", "sec": "s", "minute": "min", "hour": "h", "day": "d", "week": "w"}
 NAMES = {"w": "week", "d": "day", "h": "hour", "min": "minute", "s": "second", "ms": "millisecond", "us": "microsecond"}
 MOST = 2**63 - 1
-#: Beyond, neighbouring whole numbers are one float64.
+#: From here on, float64 does not represent every integer.
 EXACT = MOST_WINDOWS = 2**53
-#: How times are told apart: a naive time has no zone and is taken as it is, others are taken to UTC.
+#: Kinds of times. A naive time has no zone and is used unchanged; others are converted to UTC.
 KINDS = {"number": "numbers", "naive": "times without a zone", "utc": "times with a zone"}
 
 
 @dataclass(frozen=True)
 class Window:
-    """The length of all windows; number k begins at k times the length, as one writes it: 3 windows of 0.1 end at 0.3.
+    """Length of all windows. Window k begins at k times the length, in decimal arithmetic: 3 windows of 0.1 end at 0.3.
 
     Parameters
     ----------
     length : int or float
-        Microseconds, or whatever numbers mean.
+        Microseconds, or the unit of times that are numbers.
     of_dates : bool
         Whether the length is a span of time and counted from 1970-01-01T00:00.
     """
@@ -74,19 +74,19 @@ class Window:
 
     @property
     def given(self) -> timedelta | float:
-        """The length as Python's own: a timedelta or a number."""
+        """The length as a timedelta or a number."""
         return timedelta(microseconds=int(self.length)) if self.of_dates else self.length
 
     def begin(self, index: Any) -> Any:
-        """Where windows begin, from their numbers."""
+        """Return the times at which windows begin, from their numbers."""
         if isinstance(self.length, int):
             return index * self.length
-        # 3 * 0.1 is not 0.3, and 3 / 10 is: the float nearest to three times what was written
+        # 3 * 0.1 differs from 0.3, but 3 / 10 does not: use the float nearest to the decimal product
         top, bottom = Fraction(repr(self.length)).as_integer_ratio()
         return index * top / bottom if max(top, bottom) < EXACT else index * self.length
 
     def index(self, times: Array, name: str = "time") -> Ints:
-        """Which window each time falls into: k with begin(k) <= time < begin(k + 1)."""
+        """Return the window of each time: k with begin(k) <= time < begin(k + 1)."""
         if times.dtype.kind == "i" and isinstance(self.length, int):
             k = times // self.length
             first, after = -(-EARLIEST // self.length), LATEST // self.length
@@ -112,7 +112,7 @@ class Window:
         return k.astype(np.int64)
 
     def start(self, index: int, kind: str) -> Start:
-        """First moment of a window, as its users write it."""
+        """Return the first moment of a window as a number or a datetime."""
         begin = self.begin(index)
         if not self.of_dates:
             return begin
@@ -127,10 +127,10 @@ def _refuse_beyond(name: str, times: Array, bound: int, rule: str) -> None:
 
 
 def _spelt(window: str) -> int:
-    said = re.fullmatch(r"\s*(\d*)\s*([a-zµ]+)\s*", window.lower())
-    unit = said[2] if said else ""
+    match = re.fullmatch(r"\s*(\d*)\s*([a-zµ]+)\s*", window.lower())
+    unit = match[2] if match else ""
     unit = SPELT.get(unit.removesuffix("s"), "us" if unit == "µs" else unit)
-    if said is None or unit not in UNITS:
+    if match is None or unit not in UNITS:
         hint = ""
         if unit in ("m", "mo", "month", "months", "y", "year", "years"):
             hint = " For minutes say 'min'; months and years differ in length, and windows do not."
@@ -138,7 +138,7 @@ def _spelt(window: str) -> int:
             f"`window` must be a number and a unit, as in '1d', '6h' or '15min', with a unit of {list(UNITS)}; not "
             f"{quoted(window)}.{hint}"
         )
-    return int(_positive(int(said[1] or 1) * UNITS[unit], window))
+    return int(_positive(int(match[1] or 1) * UNITS[unit], window))
 
 
 def _microseconds(window: np.timedelta64) -> int:
@@ -218,11 +218,11 @@ def read_column(name: str, time: Any) -> tuple[str, Array]:
     if isinstance(time, np.ma.MaskedArray):
         _checks.no_missing(name, np.ma.getmaskarray(time), "masked")
     dtype = getattr(time, "dtype", None)
-    of_pandas = getattr(dtype, "tz", None)  # whose arrays are objects, unless they are asked for as UTC
+    of_pandas = getattr(dtype, "tz", None)  # pandas converts to objects unless UTC is requested
     zone = of_pandas or getattr(dtype, "time_zone", None) or getattr(getattr(time, "type", None), "tz", None)
     array = np.asarray(time, dtype="M8[us]") if of_pandas else as_array(name, time)
     if array.ndim != 1:
-        raise ValueError(f"`{name}` must be one time, or a column with one a row; its shape is {array.shape}.")
+        raise ValueError(f"`{name}` must be one time, or a column with one time per row; its shape is {array.shape}.")
     if array.dtype.kind == "M":
         return ("utc" if zone else "naive"), _since_epoch(name, array)
     if array.dtype.kind in "iuf":
@@ -236,7 +236,7 @@ def read_column(name: str, time: Any) -> tuple[str, Array]:
 
 
 def _from_objects(name: str, array: Array) -> tuple[str, Array]:
-    """Python's own dates, one object a row."""
+    """Read dates of Python, one object per row."""
     missing = np.fromiter((t is None or type(t).__name__ in ("NAType", "NaTType") for t in array), bool, len(array))
     _checks.no_missing(name, missing)
     read = [read_moment(name, t) for t in array]
@@ -276,13 +276,13 @@ def _in_calendar(array: Array) -> NDArray[np.bool_]:
 
 
 def in_words(moment: Any) -> str:
-    """A time, short: no midnight, no seconds where there are none, and UTC by its name; a number as it is."""
+    """Return a time as short text: without midnight, without seconds that are zero, and with UTC by name."""
     if not isinstance(moment, datetime):
         return str(moment)
     if not any((moment.hour, moment.minute, moment.second, moment.microsecond)):
-        said = moment.date().isoformat()
+        text = moment.date().isoformat()
     else:
         brief = "auto" if moment.second or moment.microsecond else "minutes"
-        said = moment.replace(tzinfo=None).isoformat(" ", brief)
+        text = moment.replace(tzinfo=None).isoformat(" ", brief)
     zone = moment.strftime("%z")
-    return said + (" UTC" if zone == "+0000" else f" {zone}" if zone else "")
+    return text + (" UTC" if zone == "+0000" else f" {zone}" if zone else "")

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.data.columns import LARGEST_WEIGHT, refuse_scale
+from bayescal._rules import LARGEST_WEIGHT
+from bayescal.data.columns import refuse_scale
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions
 from bayescal.stats._kernel import Sums, accumulate, accumulate_classes
@@ -25,7 +26,7 @@ def sums_of_classes(rows: ClassRows, bins: Bins) -> list[Sums]:
     """Sum the rows of a matrix by bin and outcome, for every class."""
     counted = accumulate_classes(rows.matrix, rows.label, rows.weight, bins, rows.tolerance)
     if counted is None or counted[1] == 0:
-        rows = rows.looked_at()
+        rows = rows.checked()
         counted = accumulate_classes(rows.matrix, rows.label, rows.weight, bins, np.inf)
     return _usable(counted, rows.weight)
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal._rules import NOT_NEGATIVE
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ def row_counts(name: str, values: Array) -> Ints:
     if values.dtype.kind not in "iu":
         raise TypeError(f"`{name}` must hold numbers of rows, which are integers, not dtype {values.dtype}.")
     if values.size and values.min() < 0:
-        _checks.refuse(name, "must be >= 0", values < 0, values)
+        NOT_NEGATIVE.require(name, values)
     if values.sum(dtype=np.float64) >= 2.0**62:  # otherwise no entry and no sum can reach 2^63
         total = sum(map(int, values.ravel()))
         if total > MOST_ROWS:

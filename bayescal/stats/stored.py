@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _files
+from bayescal._rules import NOT_NEGATIVE
 from bayescal.data.predictions import TARGETS
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import MOST_BINS, Bins, equal_width_edges, make_bins
@@ -284,9 +285,7 @@ def _loss_sums(name: str, document: Any, shape: tuple[int, ...]) -> LossSums:
     _files.require_entries(document, ["total", "squares"], where=f"'{name}'")
     total, squares = (_floats(f"{name}.{key}", document[key], shape) for key in ("total", "squares"))
     for key, values in (("total", total if shape else np.abs(total)), ("squares", squares)):
-        if (values < 0).any():
-            values = np.atleast_1d(values)
-            _checks.refuse(f"{name}.{key}", "must be >= 0", values < 0, values)
+        NOT_NEGATIVE.require(f"{name}.{key}", np.atleast_1d(values))
     return LossSums(total, squares)
 
 
@@ -300,8 +299,7 @@ def _weights(document: Mapping[str, Any], rows: Ints, where: str) -> tuple[Float
     weight = _floats(f"{where}weight", document["weight"], rows.shape)
     weight_sq = _floats(f"{where}weight_sq", document["weight_sq"], rows.shape[-1:])
     for name, values in (("weight", weight), ("weight_sq", weight_sq)):
-        if (values < 0).any():
-            _checks.refuse(f"{where}{name}", "must be >= 0", values < 0, values)
+        NOT_NEGATIVE.require(f"{where}{name}", values)
     return weight, weight_sq
 
 

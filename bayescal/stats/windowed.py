@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _files
+from bayescal._invalid import prefixed
 from bayescal.data import times
 from bayescal.data.groups import Groups
 from bayescal.data.predictions import TARGETS, Predictions
@@ -147,7 +148,7 @@ class WindowedCounts:
         try:
             return self.between(*span)
         except (ValueError, TypeError) as problem:
-            raise type(problem)(f"`{name}`: {problem}") from problem
+            raise prefixed(problem, f"`{name}`: ") from problem
 
     def require_windows(self, why: str) -> None:
         """Raise ValueError if there are no windows; the message begins with `why`."""

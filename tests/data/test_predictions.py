@@ -160,8 +160,8 @@ def test_float32_stays_float32_and_wider_floats_become_double():
 @pytest.mark.parametrize(
     ("target", "y_prob", "message"),
     [
-        ("event", P, r"`target='event'` needs one probability a row.*shape \(3, 3\)"),
-        ("confidence", P, r"`target='confidence'` needs one probability a row"),
+        ("event", P, r"`target='event'` needs one probability per row.*shape \(3, 3\)"),
+        ("confidence", P, r"`target='confidence'` needs one probability per row"),
         ("top-label", [0.1, 0.2, 0.3], r"`target='top-label'` needs a matrix of shape \(N, K\) with K >= 2"),
         ("classwise", P, "use `Predictions.classwise`"),
         ("classwise", [0.1, 0.2, 0.3], r"`target='classwise'` needs a matrix"),

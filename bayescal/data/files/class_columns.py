@@ -1,4 +1,4 @@
-"""Which columns of a file are a matrix of probabilities, and which class each of them is of."""
+"""Columns of a file that form a matrix of probabilities, and the class of each."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from typing import Any
 
 from bayescal import _checks
 from bayescal._checks import quoted
-from bayescal.data.files.source import Source, listed
+from bayescal.data.files.source import FileError, Source, listed
 
 
 def class_columns(
@@ -16,23 +16,23 @@ def class_columns(
     besides: Sequence[str | None] = (),
     classes: Sequence[str] | None = None,
 ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Columns of a probability matrix, and the class of each.
+    """Find the columns of a probability matrix, and the class of each.
 
     Parameters
     ----------
     source : Source
         The file.
     prefix : str
-        What the columns begin with.
+        Common beginning of the names of the columns.
     besides : sequence of str
-        Columns that are something else.
+        Other columns, which are left out.
     classes : sequence of str, optional
         As for `read_predictions`.
 
     Returns
     -------
     (columns, classes) : tuple of tuple
-        Names and classes; classes are integers where all of them are, else strings.
+        Names and classes. Classes are integers if all endings are integers, otherwise strings.
 
     Raises
     ------
@@ -41,12 +41,12 @@ def class_columns(
     """
     columns = [c for c in source.columns if c.startswith(prefix) and c not in besides]
     if len(columns) < 2:
-        found = (
+        matches = (
             f"only {quoted(columns[0])} does (for one column of probabilities use `prob`)" if columns else "none does"
         )
         near = "" if columns else _checks.did_you_mean(prefix, [c for c in source.columns if c not in besides])
-        raise ValueError(
-            f"`prob_prefix={quoted(prefix)}` must begin at least two columns of '{source.path.name}'; {found}."
+        raise FileError(
+            f"`prob_prefix={quoted(prefix)}` must begin at least two columns of '{source.path.name}'; {matches}."
             f"{near} {source.columns_said}"
         )
     endings = [c.removeprefix(prefix) for c in columns]
@@ -86,7 +86,7 @@ def as_integers(names: Sequence[str]) -> tuple[int, ...] | None:
 
 
 def _endings_name_classes(prefix: str, columns: Sequence[str], endings: Sequence[str]) -> None:
-    """Endings like 0, 1, mean or _0, _1 are rather a prefix that is too short than names of classes."""
+    """Refuse endings such as 0, 1, mean or _0, _1, which indicate a prefix that is too short."""
     rule = f"`prob_prefix={quoted(prefix)}` must be followed by the names of the classes;"
     integers = [c for c, ending in zip(columns, endings, strict=True) if as_integers([ending])]
     others = [c for c in columns if c not in integers]

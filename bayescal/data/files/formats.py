@@ -1,4 +1,4 @@
-"""Which format a file is in: Parquet, delimited text or JSON lines; content decides, not the name."""
+"""Detection of file formats (Parquet, delimited text, JSON lines) from the content, not from the name."""
 
 import gzip
 import re
@@ -9,13 +9,13 @@ from bayescal._files import existing_file
 from bayescal.data.files.json_lines import JsonLines
 from bayescal.data.files.parquet import Parquet
 from bayescal.data.files.records import BOM
-from bayescal.data.files.source import Source
+from bayescal.data.files.source import FileError, Source
 from bayescal.data.files.text import Delimited
 
-#: What is looked at to tell formats apart.
+#: Number of bytes from which the format is detected.
 HEAD_BYTES = 65536
 
-#: First bytes of what people pass by mistake.
+#: First bytes of other formats, for messages.
 OTHER_FORMATS = {
     b"PK": "a zip archive (an Excel workbook?)",
     b"\x93NUMPY": "a NumPy array",
@@ -32,7 +32,7 @@ OTHER_FORMATS = {
 
 
 def open_source(path: str | Path) -> "Source":
-    """Look at the first bytes of a file to know how to read it.
+    """Detect the format of a file from its first bytes.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def open_source(path: str | Path) -> "Source":
     Returns
     -------
     Source
-        Its columns; no rows are read yet.
+        The columns and a reader of the file; no rows have been read.
 
     Raises
     ------
@@ -60,27 +60,27 @@ def open_source(path: str | Path) -> "Source":
             with gzip.open(path) as unzipped:
                 head = unzipped.read(HEAD_BYTES)
         except (OSError, EOFError, zlib.error) as problem:
-            raise ValueError(f"'{path.name}' begins as a gzip file but is broken: {problem}.") from problem
+            raise FileError(f"'{path.name}' begins as a gzip file but is broken: {problem}.") from problem
     return _open_text(path, head, zipped)
 
 
 def _open_text(path: Path, head: bytes, zipped: bool) -> "Source":
     body = head.removeprefix(BOM).lstrip()
     if not body:
-        raise ValueError(f"'{path.name}' is empty ({len(head)} bytes).")
-    other = next((told for magic, told in OTHER_FORMATS.items() if head.startswith(magic) and b"\0" in head), None)
+        raise FileError(f"'{path.name}' is empty ({len(head)} bytes).")
+    other = next((name for magic, name in OTHER_FORMATS.items() if head.startswith(magic) and b"\0" in head), None)
     if other or b"\0" in head:
-        raise ValueError(
+        raise FileError(
             f"'{path.name}' is {other or 'a binary file that is not Parquet'}; "
             "it must be Parquet, or CSV, TSV or JSON lines in UTF-8."
         )
     if re.match(rb"\[\s*\{", body):
-        raise ValueError(
-            f"'{path.name}' is one JSON array, not JSON lines: write one object a line "
+        raise FileError(
+            f"'{path.name}' is one JSON array, not JSON lines: write one object per line "
             "(pandas: `to_json(path, orient='records', lines=True)`)."
         )
     if not body.startswith(b"{"):
         return Delimited(path, zipped)
     if head.startswith(BOM):
-        raise ValueError(f"'{path.name}' begins with a byte order mark, which JSON forbids: save it as plain UTF-8.")
+        raise FileError(f"'{path.name}' begins with a byte order mark, which JSON forbids: save it as plain UTF-8.")
     return JsonLines(path, zipped)

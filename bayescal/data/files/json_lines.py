@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from bayescal._checks import quoted
 from bayescal.data.files.records import NotStrictJsonError, count_json_lines, is_json_object
-from bayescal.data.files.source import first_line, identifier, is_or_are, literal
+from bayescal.data.files.source import FileError, first_line, identifier, is_or_are, literal
 from bayescal.data.files.text import Text
 
 #: Maximum number of bytes of a line that a message shows.
@@ -19,22 +19,22 @@ class JsonLines(Text):
 
     def __init__(self, path: Path, zipped: bool) -> None:
         super().__init__(path, zipped)
-        found = self._ask(
+        key_lists = self._ask(
             "SELECT json_keys(json), bool_and(json_type(json) = 'OBJECT'), min(row) "
             f"FROM (SELECT json, row_number() OVER () - 1 AS row FROM {self._scan}) GROUP BY 1 ORDER BY 3"
         )
-        if not all(objects for _, objects, _ in found):
+        if not all(objects for _, objects, _ in key_lists):
             self._malformed()
-        for keys, _, row in found:
+        for keys, _, row in key_lists:
             self._require_once(keys, row)
-        self.columns = tuple(dict.fromkeys(key for keys, _, _ in found for key in keys))
+        self.columns = tuple(dict.fromkeys(key for keys, _, _ in key_lists for key in keys))
         spelt = {name.casefold() for name in self.columns}
         self._as_table = len(spelt) == len(self.columns) and "" not in spelt and "\0" not in "".join(spelt)
 
     def _require_once(self, keys: list[str], row: int) -> None:
         if len(set(keys)) < len(keys):
             twice = next(key for key, times in Counter(keys).items() if times > 1)
-            raise ValueError(
+            raise FileError(
                 f"'{self.path.name}' must have each key once per line; in {self.place(row)} the key "
                 f"{quoted(twice)} occurs more than once, so its value is ambiguous."
             )
@@ -70,7 +70,7 @@ class JsonLines(Text):
                 return count_json_lines(file)
             except NotStrictJsonError as problem:
                 offset = problem.offset
-        raise ValueError(
+        raise FileError(
             f"'{self.path.name}' must hold one JSON object per line; line {self._line_of(offset)} is not strict JSON: "
             "it has a comma before a closing bracket."
         )
@@ -83,8 +83,8 @@ class JsonLines(Text):
             if not is_json_object(line):
                 bad, first = bad + 1, first if bad else (number, line)
         if bad:
-            raise ValueError(
+            raise FileError(
                 f"'{self.path.name}' must hold one JSON object per line; {bad} of {count} lines {is_or_are(bad)} not, "
                 f"first in line {first[0]}: {first[1][:SHOWN].decode(errors='replace')!r}."
             )
-        raise ValueError(f"'{self.path.name}' cannot be read as JSON lines: {first_line(problem)}.")
+        raise FileError(f"'{self.path.name}' cannot be read as JSON lines: {first_line(problem)}.")

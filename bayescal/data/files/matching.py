@@ -1,4 +1,4 @@
-"""Predictions of several models: of one file, or of several whose rows are matched by a column of keys."""
+"""Predictions of several models, from one file or from several files whose rows are matched by a column of keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal._checks import quoted
+from bayescal._invalid import prefixed, quoted
 from bayescal.data.files.predictions import ModelColumns, Places, Rows, places_of, rows_of
-from bayescal.data.files.source import Kind, Source
+from bayescal.data.files.source import FileError, Kind, Source
 
 Array = NDArray[Any]
 
@@ -23,29 +23,30 @@ def read_models(
     classes: Sequence[str] | None = None,
     same_labels: bool = True,
 ) -> dict[str, Rows]:
-    """Read the predictions of several models on the same rows: from one file, or from files with a column of keys.
+    """Read the predictions of several models on the same rows, from one file or from files with a column of keys.
 
     Parameters
     ----------
     models : mapping of str to ModelColumns
-        Where each model's predictions are, by its name.
+        Location of the predictions of each model, by name.
     key : str, optional
-        Column that names each row, once in each file; needed for several files. Keys are compared as they are written.
+        Column that identifies each row, once in each file; required for several files. Keys are compared as text.
     weights, classes
         As for `read_predictions`, the same for all.
     same_labels : bool, default True
-        Whether labels are the truth, which does not differ between files; False if they are about the predictions.
+        Whether labels are true classes, which must agree between files; False if they state whether a prediction was
+        right.
 
     Returns
     -------
     dict of str to Rows
-        The arrays of each model, all of them in the order of the first file.
+        The arrays of each model, in the order of the first file.
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError, ValueError
-        As `read_predictions`; if a key is missing in a file or stands in it twice, if labels or weights differ between
-        files, or classes between models.
+        As `read_predictions`. Also if a key is missing from a file or occurs twice, if labels or weights differ between
+        files, or if classes differ between models.
 
     Examples
     --------
@@ -56,7 +57,7 @@ def read_models(
     >>> {model: rows.y_prob.shape for model, rows in read_models(both).items()}
     {'naive_bayes': (178, 3), 'random_forest': (178, 3)}
     """
-    sources = list(dict.fromkeys(asked.source for asked in models.values()))
+    sources = list(dict.fromkeys(model.source for model in models.values()))
     several = len(sources) > 1
     if several and key is None:
         raise ValueError("`key` must name the column that says which rows of the files are the same.")
@@ -71,7 +72,7 @@ def read_models(
     if not several or key is None:
         return rows
     orders = _matched({source: read[source][key, "text"] for source in sources}, key)
-    rows = {name: _reordered(found, orders[found.source]) for name, found in rows.items()}
+    rows = {name: _reordered(of_model, orders[of_model.source]) for name, of_model in rows.items()}
     first, *others = rows
     for name in others:
         for column, kind, once in ((models[name].label, "y_true", same_labels), (weights, "weights", True)):
@@ -89,16 +90,16 @@ def _places(
     `row_columns` are the columns of weights and of keys.
     """
     places: dict[str, Places] = {}
-    for name, asked in models.items():
-        place = places_of(asked, row_columns, classes)
+    for name, model in models.items():
+        place = places_of(model, row_columns, classes)
         first = next(iter(places.values()), place)
-        if place.classes != first.classes and asked.prob_prefix is not None:
+        if place.classes != first.classes and model.prob_prefix is not None:
             if first.classes is None or place.classes is None or set(place.classes) != set(first.classes):
                 raise ValueError(
                     f"`prob_prefix` must lead to the same classes for every model: {quoted(next(iter(places)))} has "
                     f"{quoted(list(first.classes or ()))}, {quoted(name)} has {quoted(list(place.classes or ()))}."
                 )
-            place = places_of(asked, row_columns, [str(c) for c in first.classes])
+            place = places_of(model, row_columns, [str(c) for c in first.classes])
         places[name] = place
     return places
 
@@ -109,13 +110,13 @@ def _named(source: Source, several: bool) -> Iterator[None]:
     try:
         yield
     except ValueError as problem:
-        if not several or repr(source.path.name) in str(problem):
+        if not several or isinstance(problem, FileError):
             raise
-        raise ValueError(f"'{source.path.name}': {problem}") from problem
+        raise prefixed(problem, f"'{source.path.name}': ") from problem
 
 
 def _matched(keys: Mapping[Source, Array], key: str) -> dict[Source, Array]:
-    """For each file, the numbers of its rows in the order of the first file's keys; every key once in every file."""
+    """Return the row numbers of each file in the order of the keys of the first file; refuse unmatched keys."""
     import duckdb
 
     sources = list(keys)
@@ -125,7 +126,7 @@ def _matched(keys: Mapping[Source, Array], key: str) -> dict[Source, Array]:
             return np.asarray(engine.execute(sql).fetchnumpy()["row"])
 
         for i, source in enumerate(sources):
-            # as objects and copied: text arrays are sorted anew by every query
+            # a table of objects, since text arrays would be sorted anew by every query
             engine.register("rows", {"key": keys[source].astype(object), "row": np.arange(len(keys[source]))})
             engine.execute(f"CREATE TABLE file{i} AS SELECT * FROM rows")
             later = rows_of(
@@ -147,7 +148,7 @@ def _matched(keys: Mapping[Source, Array], key: str) -> dict[Source, Array]:
 
 
 def _refuse_repeated(key: str, values: Array, source: Source, later: Array) -> NoReturn:
-    """Refuse keys that come again in the rows `later`."""
+    """Refuse keys that an earlier row has; `later` are the rows that repeat one."""
     again = int(later[0])
     before = int(np.argmax(values == values[again]))
     raise ValueError(
@@ -160,7 +161,7 @@ def _refuse_repeated(key: str, values: Array, source: Source, later: Array) -> N
 def _refuse_unmatched(
     key: str, keys: Mapping[Source, Array], pair: tuple[Source, Source], alone: Sequence[Array]
 ) -> NoReturn:
-    told = "; ".join(
+    unmatched = "; ".join(
         f"{len(rows)} of {len(keys[source])} rows of '{source.path.name}' have a key that is not in "
         f"'{other.path.name}', first {quoted(str(keys[source][rows[0]]))} in {source.place(int(rows[0]))}"
         for rows, source, other in ((alone[0], *pair), (alone[1], *pair[::-1]))
@@ -171,7 +172,7 @@ def _refuse_unmatched(
         if len(alone[0]) == len(keys[pair[0]])
         else "Rows are never dropped for you: if a model has no prediction for a row, take the row out of both files."
     )
-    raise ValueError(f"`key` must find the same rows in both files; by column {quoted(key)}, {told}. {hint}")
+    raise ValueError(f"`key` must find the same rows in both files; by column {quoted(key)}, {unmatched}. {hint}")
 
 
 def _reordered(rows: Rows, order: Array) -> Rows:
@@ -180,7 +181,7 @@ def _reordered(rows: Rows, order: Array) -> Rows:
 
 
 def _must_be_the_same(column: str, rows: Rows, others: Rows, what: str, keys: Array) -> None:
-    """Refuse what belongs to a row and not to a model, if two files say different things of it."""
+    """Refuse labels or weights that differ between two files."""
     one, other = getattr(rows, what), getattr(others, what)
     differ = one != other
     if not differ.any():

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from bayescal._checks import quoted
-from bayescal.data.files.source import Source, file_literal, first_line, identifier, text_to_label, text_to_number
+from bayescal.data.files.source import (
+    FileError,
+    Source,
+    file_literal,
+    first_line,
+    identifier,
+    text_to_label,
+    text_to_number,
+)
 
 
 class Parquet(Source):
@@ -16,13 +24,13 @@ class Parquet(Source):
         super().__init__(path)
         schema = f"parquet_schema({file_literal(self.path)})"
         self.columns = _top_level(self._ask(f"SELECT name, num_children FROM {schema}"))
-        # the engine knows names regardless of case and renames the second of `P` and `p`; positions are safe
+        # the engine ignores case and renames the second of `P` and `p`; positions are unambiguous
         described = self._ask(f"DESCRIBE SELECT * FROM {self._scan}")
         self._known_as = {name: (row[0], str(row[1])) for name, row in zip(self.columns, described, strict=True)}
 
     @property
     def _scan(self) -> str:
-        # a folder called label=3 would otherwise become a column
+        # otherwise a folder called label=3 would become a column
         return f"read_parquet({file_literal(self.path)}, hive_partitioning=false)"
 
     def _text(self, column: str) -> str:
@@ -46,7 +54,7 @@ class Parquet(Source):
         return text_to_label(name) if kind == "VARCHAR" else self._number(column)
 
     def rows_about(self) -> int:
-        """Exactly, from the file's end."""
+        """Return the exact number of rows, which the end of the file states."""
         ((rows,),) = self._ask(f"SELECT sum(num_rows) FROM parquet_file_metadata({file_literal(self.path)})")
         return int(rows)
 
@@ -54,15 +62,15 @@ class Parquet(Source):
         return self.rows_about()
 
     def place(self, row: int) -> str:
-        """Rows of a table have no lines; they are counted from 1."""
+        """Return the number of the row, counted from 1."""
         return f"row {row + 1}"
 
     def _malformed(self, problem: Exception | None = None) -> NoReturn:
-        raise ValueError(f"'{self.path.name}' begins as a Parquet file but is broken: {first_line(problem)}.")
+        raise FileError(f"'{self.path.name}' begins as a Parquet file but is broken: {first_line(problem)}.")
 
 
 def _top_level(schema: Sequence[tuple[Any, ...]]) -> tuple[str, ...]:
-    """Names of the columns of a table in a flattened tree (each node before its children)."""
+    """Return the names of the columns from a flattened tree, in which each node precedes its children."""
     names: list[str] = []
     open_nodes: list[int] = []
     for name, children in schema:

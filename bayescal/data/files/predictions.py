@@ -1,4 +1,4 @@
-"""Files of predictions -> the columns that `evaluate` and `compare` take: labels, probabilities, weights."""
+"""Read files of predictions: the labels, probabilities and weights that `evaluate` and `compare` take."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ class Rows:
     columns : tuple of str
         The column or columns of probabilities, in the order of `y_prob`.
     source : Source
-        Where the rows came from, to say on which line a row stands.
+        The file, which gives the line of a row.
     order : ndarray of int, shape (n_rows,), or None
-        Where in its file each row stands, from 0, if rows of several files were matched; None for the file's order.
+        Position of each row in its file, from 0, if rows of several files were matched; None for the file's order.
     """
 
     y_true: Array
@@ -49,20 +49,20 @@ class Rows:
     order: Array | None = None
 
     def place(self, row: int) -> str:
-        """Where row number `row` (from 0) was read, in words; with the file's name if there are several."""
+        """Return the position of row number `row` (from 0) in words, with the name of the file if there are several."""
         if self.order is None:
             return self.source.place(row)
         return place_in_file(self.source, int(self.order[row]))
 
 
 def place_in_file(source: Source, row: int) -> str:
-    """Where a row stands, with the name of the file."""
+    """Return the position of a row in words, with the name of the file."""
     return f"{source.place(row)} of '{source.path.name}'"
 
 
 @dataclass(frozen=True, eq=False)
 class ModelColumns:
-    """Where the predictions of one model are.
+    """Location of the predictions of one model.
 
     Parameters
     ----------
@@ -78,6 +78,12 @@ class ModelColumns:
     label: str
     prob: str | None = None
     prob_prefix: str | None = None
+
+    def called(self, weights: str | None) -> dict[str, str]:
+        """Names of the arguments of `evaluate` that hold rows, for messages; `weights` is a column."""
+        matrix = f"the matrix of columns '{self.prob_prefix}*'"
+        probabilities = matrix if self.prob is None else f"column {self.prob!r}"
+        return {"y_true": f"column {self.label!r}", "y_prob": probabilities, "weights": f"column {weights!r}"}
 
 
 def read_predictions(
@@ -97,15 +103,15 @@ def read_predictions(
     Parameters
     ----------
     path : str or Path
-        The file. Its content decides what it is; text may be compressed with gzip. The first line of delimited text
+        The file. Its content decides its format; text may be compressed with gzip. The first line of delimited text
         names the columns.
     label : str
         Column of labels: numbers or true/false, or text with `classes` or with class names after `prob_prefix`.
     prob : str, optional
         Column of probabilities of one event. Either this or `prob_prefix`.
     prob_prefix : str, optional
-        What the columns of a probability matrix begin with. The rest of their names are the classes: sorted as
-        numbers if all are integers, else in the file's order.
+        Common beginning of the names of the columns of a probability matrix. The rest of each name is the class.
+        Classes are sorted if all are integers, otherwise in the order of the file.
     weights : str, optional
         Column of weights.
     classes : sequence of str, optional
@@ -139,7 +145,7 @@ def read_predictions(
 
 @dataclass(frozen=True)
 class Places:
-    """Columns of one model, each with how it is read, and its classes."""
+    """Columns to read for one model, each with its kind, and the classes."""
 
     label: tuple[str, Kind]
     probs: tuple[tuple[str, Kind], ...]
@@ -152,36 +158,36 @@ class Places:
         return [self.label, *self.probs, *self.weights]
 
 
-def places_of(asked: ModelColumns, row_columns: tuple[str | None, str | None], classes: Sequence[str] | None) -> Places:
+def places_of(model: ModelColumns, row_columns: tuple[str | None, str | None], classes: Sequence[str] | None) -> Places:
     """Return the columns to read for a model; `row_columns` are those of weights and of keys."""
     weights, key = row_columns
     names: tuple[Any, ...] | None = None if classes is None else tuple(classes)
-    if asked.prob_prefix is not None:
-        besides = (asked.label, weights, key)
-        columns, names = class_columns(asked.source, asked.prob_prefix, besides=besides, classes=names)
-    elif asked.prob is not None:
-        columns, names = (asked.prob,), None if names is None else named_classes(names)
+    if model.prob_prefix is not None:
+        besides = (model.label, weights, key)
+        columns, names = class_columns(model.source, model.prob_prefix, besides=besides, classes=names)
+    elif model.prob is not None:
+        columns, names = (model.prob,), None if names is None else named_classes(names)
     else:
         raise ValueError("`prob` or `prob_prefix` must say where the probabilities are.")
     return Places(
-        (asked.label, "text" if names and isinstance(names[0], str) else "label"),
+        (model.label, "text" if names and isinstance(names[0], str) else "label"),
         tuple((column, "number") for column in columns),
         () if weights is None else ((weights, "number"),),
         names,
     )
 
 
-def rows_of(asked: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], Array]) -> Rows:
+def rows_of(model: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], Array]) -> Rows:
     """Combine the columns that were read."""
     probs = [read[column] for column in place.probs]
     labels = read[place.label]
     return Rows(
         _as_wide_as_classes(labels, place.classes or ()) if place.label[1] == "text" else labels,
-        probs[0] if asked.prob_prefix is None else np.column_stack(probs),
+        probs[0] if model.prob_prefix is None else np.column_stack(probs),
         read[place.weights[0]] if place.weights else None,
         place.classes,
         tuple(column for column, _ in place.probs),
-        asked.source,
+        model.source,
     )
 
 
@@ -211,33 +217,39 @@ class RowStream:
     source: Source
     columns: tuple[str, ...]
     classes: tuple[Any, ...] | None
-    asked: ModelColumns
+    model: ModelColumns
     places: "Places"
 
     def blocks(self) -> Iterator[Rows]:
-        """The rows, in the order of the file, a block at a time; raises what `read_predictions` does.
+        """Read the rows in the order of the file, one block at a time; errors as in `read_predictions`.
 
         Yields
         ------
         Rows
-            At most some 100 MB; where a row stands is asked of the stream.
+            At most some 100 MB. `RowStream.place` gives the line of a row.
         """
         wanted = list(dict.fromkeys(self.places.wanted))
         for read in self.source.blocks(wanted):
-            yield rows_of(self.asked, self.places, dict(zip(wanted, read, strict=True)))
+            yield rows_of(self.model, self.places, dict(zip(wanted, read, strict=True)))
 
     def read(self) -> Rows:
         """All rows at once."""
         wanted = list(dict.fromkeys(self.places.wanted))
-        return rows_of(self.asked, self.places, dict(zip(wanted, self.source.read(wanted), strict=True)))
+        return rows_of(self.model, self.places, dict(zip(wanted, self.source.read(wanted), strict=True)))
 
     @property
     def one_column(self) -> bool:
         """Whether probabilities are a column and not a matrix."""
-        return self.asked.prob_prefix is None
+        return self.model.prob_prefix is None
+
+    @property
+    def called(self) -> dict[str, str]:
+        """Names of the arguments of `evaluate` that hold rows, for messages."""
+        weights = [column for column, _ in self.places.weights]
+        return self.model.called(weights[0] if weights else None)
 
     def place(self, row: int) -> str:
-        """Where row number `row` (from 0) was read, in words."""
+        """Return the position of row number `row` (from 0) in words."""
         return self.source.place(row)
 
 
@@ -255,7 +267,7 @@ def open_predictions(
     Returns
     -------
     RowStream
-        No row is read yet.
+        The open file; no row has been read.
 
     Examples
     --------
@@ -264,6 +276,6 @@ def open_predictions(
     >>> [rows.y_prob.shape for rows in stream.blocks()]
     [(178, 3)]
     """
-    asked = ModelColumns(open_source(path), label, prob, prob_prefix)
-    places = places_of(asked, (weights, None), classes)
-    return RowStream(asked.source, tuple(c for c, _ in places.probs), places.classes, asked, places)
+    model = ModelColumns(open_source(path), label, prob, prob_prefix)
+    places = places_of(model, (weights, None), classes)
+    return RowStream(model.source, tuple(c for c, _ in places.probs), places.classes, model, places)

@@ -81,12 +81,12 @@ def count_delimited(file: IO[bytes], delimiter: str) -> tuple[int, int]:
     records = delimiters = last_turn = 0
     quoted = False
     for offset, chunk in _whole_lines(file):
-        found = np.frombuffer(chunk, np.uint8)
-        ends = _line_ends(found, chunk)
-        splits = found == ord(delimiter)
+        codes = np.frombuffer(chunk, np.uint8)
+        ends = _line_ends(codes, chunk)
+        splits = codes == ord(delimiter)
         records += not (quoted or ends[0])  # a chunk begins after a line end
         if quoted or b'"' in chunk:
-            turns = _Quotes(chunk, found, edge, offset).turns(quoted)
+            turns = _Quotes(chunk, codes, edge, offset).turns(quoted)
             outside = _outside(len(chunk), turns, quoted)
             ends &= outside
             splits &= outside
@@ -125,14 +125,14 @@ def count_json_lines(file: IO[bytes]) -> int:
     """
     records = 0
     for offset, chunk in _whole_lines(file, b"\n"):
-        found = np.frombuffer(chunk, np.uint8)
-        ends = found == LF
+        codes = np.frombuffer(chunk, np.uint8)
+        ends = codes == LF
         starts = np.flatnonzero(ends[:-1] > ends[1:]) + 1
-        if (found[starts] > BLANKS[0]).all() and found[0] > BLANKS[0]:
+        if (codes[starts] > BLANKS[0]).all() and codes[0] > BLANKS[0]:
             records += 1 + len(starts)
         else:
             records += sum(1 for line in chunk.split(b"\n") if line.strip())
-        _require_strict_json(chunk, found, offset)
+        _require_strict_json(chunk, codes, offset)
     return records
 
 
@@ -144,16 +144,16 @@ def line_of(file: IO[bytes], offset: int) -> int:
 
 def line_endings(file: IO[bytes]) -> dict[str, int]:
     """Count the line endings of each kind, including those inside quotes."""
-    found = {r"\n": 0, r"\r\n": 0, r"\r": 0}
+    counts = {r"\n": 0, r"\r\n": 0, r"\r": 0}
     last = b""
     for _, chunk in _whole_lines(file):
         both = chunk.count(b"\r\n")
         split = last == b"\r" and chunk.startswith(b"\n")
-        found[r"\r\n"] += both + split
-        found[r"\n"] += chunk.count(b"\n") - both - split
-        found[r"\r"] += chunk.count(b"\r") - both - split
+        counts[r"\r\n"] += both + split
+        counts[r"\n"] += chunk.count(b"\n") - both - split
+        counts[r"\r"] += chunk.count(b"\r") - both - split
         last = chunk[-1:]
-    return {kind: count for kind, count in found.items() if count}
+    return {kind: count for kind, count in counts.items() if count}
 
 
 def _whole_lines(file: IO[bytes], line_ends: bytes = b"\n\r") -> Iterator[tuple[int, bytes]]:
@@ -180,11 +180,11 @@ def _without_mark(offset: int, chunk: bytes) -> Iterator[tuple[int, bytes]]:
         yield offset, chunk
 
 
-def _line_ends(found: Bytes, chunk: bytes) -> Flags:
+def _line_ends(codes: Bytes, chunk: bytes) -> Flags:
     r"""Flag line ends; \r\n gives two, which looks like an additional blank line and so adds no record."""
-    ends: Flags = found == LF
+    ends: Flags = codes == LF
     if b"\r" in chunk:
-        ends |= found == CR
+        ends |= codes == CR
     return ends
 
 
@@ -197,10 +197,10 @@ def _outside(length: int, turns: NDArray[np.intp], quoted: bool) -> Flags:
 class _Quotes:
     """The quotes in a chunk of whole lines, which open a field, close it or are text."""
 
-    def __init__(self, chunk: bytes, found: Bytes, edge: Flags, offset: int) -> None:
+    def __init__(self, chunk: bytes, codes: Bytes, edge: Flags, offset: int) -> None:
         self.chunk, self.edge, self.offset = chunk, edge, offset
         self.blanks = bytes(blank for blank in BLANKS if not edge[blank])
-        self.at = np.flatnonzero(found == QUOTE)
+        self.at = np.flatnonzero(codes == QUOTE)
         padded = np.frombuffer(chunk + b"\n", np.uint8)  # a chunk is preceded and followed by a line end
         self.before, self.after = padded[self.at - 1], padded[self.at + 1]
 
@@ -248,9 +248,9 @@ class _Quotes:
             )
 
 
-def _require_strict_json(chunk: bytes, found: Bytes, offset: int) -> None:
-    before = found[:-1]
-    suspect = ((found[1:] == CLOSE_OBJECT) | (found[1:] == CLOSE_ARRAY)) & ((before == COMMA) | (before <= BLANKS[0]))
+def _require_strict_json(chunk: bytes, codes: Bytes, offset: int) -> None:
+    before = codes[:-1]
+    suspect = ((codes[1:] == CLOSE_OBJECT) | (codes[1:] == CLOSE_ARRAY)) & ((before == COMMA) | (before <= BLANKS[0]))
     after = 0 if suspect.any() else len(chunk)
     while (hit := CLOSED_AFTER_COMMA.search(chunk, after)) is not None:
         begin = chunk.rfind(b"\n", 0, hit.start()) + 1
@@ -262,7 +262,7 @@ def _require_strict_json(chunk: bytes, found: Bytes, offset: int) -> None:
 def is_json_object(line: bytes) -> bool:
     """Return whether a line is a JSON object by Python's parser, which also limits its depth."""
     try:
-        found: Any = json.loads(line)
+        value: Any = json.loads(line)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict)
+    return isinstance(value, dict)

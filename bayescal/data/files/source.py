@@ -1,4 +1,4 @@
-"""A file of rows: its columns, how they are read with an engine's SQL, and where in the file a row stands."""
+"""Base class of file formats: columns, reading them with the SQL of duckdb, and the line of a row."""
 
 import glob
 import os
@@ -14,31 +14,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._checks import quoted
+from bayescal._invalid import Finding, InvalidRows, NoValue, quoted
+from bayescal._rules import COMPLETE
 
 Array = NDArray[Any]
 
-#: How a column is read: as numbers; as class numbers or true/false; as unchanged text in an array of objects.
+#: Kinds of columns: numbers; class numbers or true/false; unchanged text in an array of objects.
 Kind = Literal["number", "label", "text"]
 
 NAMES_SHOWN = 12
-#: Values of a block, roughly.
+#: Approximate number of values in a block.
 BLOCK = 2**21
-#: A block has a multiple of so many rows, the chunk in which rows are summed, so that a block is summed as it would be
-#: among all rows.
+#: The number of rows in a block is a multiple of this, which is the chunk in which rows are summed. Sums over a chunk
+#: therefore do not depend on the block.
 ROWS = 16_384
-#: Rows that the engine has together.
+#: Number of rows in a vector of the engine.
 ENGINE_ROWS = 2048
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first names, quoted, and how many more there are."""
+    """Return the first names, quoted, and the number of the others."""
     more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
     return ", ".join(quoted(name) for name in names[:NAMES_SHOWN]) + more
 
 
+class FileError(ValueError):
+    """A file cannot be used; the message names the file."""
+
+
 class Source(ABC):
-    """One file: its columns, how to read them, and where in the file a row stands.
+    """One file: its columns, how to read them, and the line of a row.
 
     Parameters
     ----------
@@ -60,7 +65,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def _scan(self) -> str:
-        """SQL of the table, in the file's order."""
+        """SQL of the table, in the order of the file."""
 
     def _table(self, columns: Sequence[str]) -> str:
         """Return the SQL of a table from which these columns can be read."""
@@ -68,27 +73,27 @@ class Source(ABC):
 
     @abstractmethod
     def _text(self, column: str) -> str:
-        """SQL of a column as it is written."""
+        """Return the SQL of a column as text, unchanged."""
 
     @abstractmethod
     def _number(self, column: str) -> str:
-        """SQL of a column as numbers: NULL where it is none."""
+        """Return the SQL of a column as numbers, with NULL for other values."""
 
     @abstractmethod
     def _label(self, column: str) -> str:
-        """SQL of a column as class numbers or booleans: NULL where it is neither."""
+        """Return the SQL of a column as class numbers or booleans, with NULL for other values."""
 
     @abstractmethod
     def place(self, row: int) -> str:
-        """Where row number `row` (from 0) stands in the file, in words."""
+        """Return the position of row number `row` (from 0) in words, as in "line 3"."""
 
     @abstractmethod
     def _malformed(self, problem: Exception | None = None) -> NoReturn:
-        """Raise what is wrong with a file that cannot be read."""
+        """Raise an error that explains why the file cannot be read."""
 
     @abstractmethod
     def rows_about(self) -> int | None:
-        """Number of rows, perhaps only roughly, from a look at the file; None if that says nothing."""
+        """Return the number of rows, possibly an estimate, without reading them; None if it cannot be estimated."""
 
     @abstractmethod
     def _count_rows(self) -> int:
@@ -105,12 +110,13 @@ class Source(ABC):
         Returns
         -------
         list of ndarray
-            One a column, complete: no missing values.
+            One array per column, without missing values.
 
         Raises
         ------
         ValueError
-            If a column does not exist or is not complete; the message says how many rows and names the first.
+            If a column does not exist or has missing values. The message gives the number of such rows and the line of
+            the first.
         """
         parts = list(self.blocks(wanted))
         return parts[0] if len(parts) == 1 else [np.concatenate(column) for column in zip(*parts, strict=True)]
@@ -126,22 +132,22 @@ class Source(ABC):
         Yields
         ------
         list of ndarray
-            One a column, complete. Blocks have the same number of rows, but for the last; it depends on the number of
-            columns only, so that sums over blocks do not depend on the machine.
+            One array per column, without missing values. All blocks but the last have the same number of rows, which
+            depends only on the number of columns, so that sums over blocks do not depend on the machine.
 
         Raises
         ------
         ValueError
-            As `read`; the message is about all rows of the file.
+            As `read`; the message gives the numbers for all rows of the file.
         """
         self._require([column for column, _ in wanted])
         rows = max(1, BLOCK // (len(wanted) * ROWS)) * ROWS
         empty = True
         for fetched in self._all_rows(self._fetch_blocks(wanted, rows)):
             empty = False
-            yield [self._complete(*asked, values) for asked, values in zip(wanted, fetched, strict=True)]
+            yield [self._complete(*how_read, values) for how_read, values in zip(wanted, fetched, strict=True)]
         if empty:
-            raise ValueError(f"'{self.path.name}' has columns but no rows.")
+            raise FileError(f"'{self.path.name}' has columns but no rows.")
 
     def _all_rows(self, blocks: Iterator[list[Any]]) -> Iterator[list[Any]]:
         """Yield the blocks, but the last one only after checking that all rows of the file were read.
@@ -180,41 +186,39 @@ class Source(ABC):
         for column in columns:
             if times[column] == 0:
                 near = _checks.did_you_mean(column, self.columns)
-                raise ValueError(f"'{self.path.name}' has no column {quoted(column)}.{near} {self.columns_said}")
+                raise FileError(f"'{self.path.name}' has no column {quoted(column)}.{near} {self.columns_said}")
             if times[column] > 1:
-                raise ValueError(
-                    f"'{self.path.name}' has {times[column]} columns called {quoted(column)}; rename them."
-                )
+                raise FileError(f"'{self.path.name}' has {times[column]} columns called {quoted(column)}; rename them.")
 
     def _fetch_blocks(self, wanted: Sequence[tuple[str, Kind]], rows: int) -> Iterator[list[Array]]:
-        """The one place where rows are read: blocks of exactly so many rows, then the rest."""
+        """Read blocks of exactly `rows` rows, and a last block with the others; all reading of rows happens here."""
         aliased = ", ".join(f"{self._sql(*column)} AS c{i}" for i, column in enumerate(wanted))
         about = self.rows_about()
         with self._engine() as engine:
-            found = engine.execute(f"SELECT {aliased} FROM {self._table([column for column, _ in wanted])}")
+            result = engine.execute(f"SELECT {aliased} FROM {self._table([column for column, _ in wanted])}")
             if about is not None and about <= rows:  # without pandas, which takes long to load
-                whole = found.fetchnumpy()
+                whole = result.fetchnumpy()
                 chunks = iter([[whole[f"c{i}"] for i in range(len(wanted))]])
             else:
-                chunks = _chunks(found, max(1, rows // ENGINE_ROWS))
+                chunks = _chunks(result, max(1, rows // ENGINE_ROWS))
             yield from _of_equal_length(chunks, rows)
 
     def _ask(self, sql: str) -> list[tuple[Any, ...]]:
-        """Rows of a small answer about the file."""
+        """Return the rows of a small result."""
         with self._engine() as engine:
             answer: list[tuple[Any, ...]] = engine.execute(sql).fetchall()
         return answer
 
     @contextmanager
     def _engine(self) -> Iterator[Any]:
-        """A database in memory; what it finds wrong with the file, at once or on the way, is told in our words."""
+        """Open a database in memory, whose errors are replaced by our own messages."""
         import duckdb
 
         config: dict[str, Any] = {
-            # nothing is ever fetched from the network for a file: what is needed is inside the wheel
+            # nothing is loaded from the network
             "autoinstall_known_extensions": "false",
             "autoload_known_extensions": "false",
-            # Parquet's statistics leave NaN out, and from them the engine concludes that no row is NaN
+            # the statistics of Parquet omit NaN, and the engine would conclude from them that no row is NaN
             "disabled_optimizers": "statistics_propagation",
         }
         try:
@@ -234,7 +238,7 @@ class Source(ABC):
         return values.astype(object) if kind == "text" else values
 
     def _refuse(self, column: str, kind: Kind) -> NoReturn:
-        """Say what stands where a value should be, in how many rows of the file, and where first."""
+        """Raise an error about invalid values of a column, with their number and the first of them."""
         value, text = self._sql(column, kind), self._text(column)
         not_a_number = "" if kind == "text" else f" OR isnan(CAST({value} AS DOUBLE))"
         rows = (
@@ -248,34 +252,32 @@ class Source(ABC):
             f"FROM {rows}"
         )
         words = self._ask(f"SELECT DISTINCT text FROM {rows} WHERE bad AND text IS NOT NULL ORDER BY text LIMIT 4")
-        repair = "Rows are never dropped for you: remove or repair them first."
+        repair = COMPLETE.hint
+        fields: dict[str, Any] = {"count": count, "size": n, "first": (first,), "place": f"in {self.place(first)}"}
+        fields |= {"argument": column, "called": f"column {quoted(column)}", "unit": "rows"}
         if empty == count:
-            raise ValueError(
-                f"column {quoted(column)} must be complete; it has no value in {count} of {n} rows, "
-                f"first in {self.place(first)}. {repair}"
-            )
+            raise InvalidRows(NoValue(rule=COMPLETE.words, hint=repair, **fields))
         ((shown,),) = self._ask(f"SELECT text FROM {rows} WHERE row = {first}")
-        rule = "numbers" if kind == "number" else "numbers or true/false"
+        rule = "must hold numbers" if kind == "number" else "must hold numbers or true/false"
         also = f" ({empty} of them empty)" if empty else ""
         if kind == "label" and count == n:
             labels = ", ".join(quoted(word) for (word,) in words)
             repair = f"String labels ({labels}) need `classes=` to say what they mean."
         elif kind == "number" and commas:
             repair = "Decimal commas? Write a point."
-        raise ValueError(
-            f"column {quoted(column)} must hold {rule}; {count} of {n} rows {do_or_does(count)} not{also}, "
-            f"first in {self.place(first)}: {'no value' if shown is None else quoted(shown)}. {repair}"
-        )
+        verb = f"does not{also}", f"do not{also}"
+        written = "no value" if shown is None else quoted(shown)
+        raise InvalidRows(Finding(rule=rule, verb=verb, value=shown, shown=written, hint=repair, **fields))
 
 
-def _chunks(found: Any, vectors: int) -> Iterator[list[Any]]:
+def _chunks(result: Any, vectors: int) -> Iterator[list[Any]]:
     """Yield chunks of the result as the engine returns them."""
-    while len(frame := found.fetch_df_chunk(vectors)):
+    while len(frame := result.fetch_df_chunk(vectors)):
         yield [_masked(frame[name]) for name in frame.columns]
 
 
 def _of_equal_length(chunks: Iterable[list[Any]], rows: int) -> Iterator[list[Any]]:
-    """Columns cut anew into blocks of so many rows, but for the last."""
+    """Cut chunks of any length into blocks of `rows` rows; the last block may have fewer."""
     pending: list[list[Any]] = []
     for chunk in chunks:
         pending.append(chunk)
@@ -290,7 +292,7 @@ def _of_equal_length(chunks: Iterable[list[Any]], rows: int) -> Iterator[list[An
 
 
 def _masked(column: Any) -> Any:
-    """A column of the engine's chunk: what is missing is masked, whatever stands there."""
+    """Return a column of a chunk with missing values masked."""
     missing = column.isna().to_numpy()
     values = column.to_numpy()
     if values.dtype.kind == "O" and not missing.all():
@@ -301,12 +303,12 @@ def _masked(column: Any) -> Any:
 
 
 def do_or_does(count: int) -> str:
-    """The verb for so many."""
+    """Return "do" or "does"."""
     return "do" if count > 1 else "does"
 
 
 def is_or_are(count: int) -> str:
-    """The verb for so many."""
+    """Return "are" or "is"."""
     return "are" if count > 1 else "is"
 
 
@@ -323,12 +325,12 @@ def text_to_number(text: str) -> str:
 
 
 def text_to_label(text: str) -> str:
-    """SQL of the number, or of true and false as 1 and 0."""
+    """Return SQL that converts text to a number, or true and false to 1 and 0."""
     return f"COALESCE({text_to_number(text)}, CASE lower(trim({text})) WHEN 'true' THEN 1 WHEN 'false' THEN 0 END)"
 
 
 def literal(text: str) -> str:
-    """SQL of a text."""
+    """Return text as a literal of SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -338,16 +340,16 @@ def file_literal(path: Path) -> str:
     if glob.escape(name) == name:
         return literal(name)
     if "\\" in name.replace(os.sep, "/"):  # in patterns, the engine treats a backslash as a path separator
-        raise ValueError(f"'{path.name}' cannot be opened: rename it, since its path has a backslash and *, ? or [.")
+        raise FileError(f"'{path.name}' cannot be opened: rename it, since its path has a backslash and *, ? or [.")
     return literal(glob.escape(name))
 
 
 def identifier(name: str) -> str:
-    """SQL of a name."""
+    """Return a name as an identifier of SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def first_line(problem: Exception | None) -> str:
     """Return the first line of an engine's message, without the kind of the error."""
-    said = str(problem).strip().splitlines()[0] if str(problem).strip() else "unknown problem"
-    return re.sub(r"^(\w+ )+Error: ", "", said).rstrip(".")
+    line = str(problem).strip().splitlines()[0] if str(problem).strip() else "unknown problem"
+    return re.sub(r"^(\w+ )+Error: ", "", line).rstrip(".")

@@ -14,6 +14,7 @@ from typing import IO, NoReturn, cast
 from bayescal.data.files.delimiter import delimiter_of, split
 from bayescal.data.files.records import MisplacedQuoteError, count_delimited, line_endings, line_of
 from bayescal.data.files.source import (
+    FileError,
     Source,
     do_or_does,
     file_literal,
@@ -31,7 +32,7 @@ LONGEST_RECORD = 2_000_000
 
 
 class Text(Source):
-    """A text file: every value is text until a number is wanted, so that a bad one can be shown."""
+    """A text file. Values are read as text and converted to numbers later, so that messages can show invalid ones."""
 
     def __init__(self, path: Path, zipped: bool) -> None:
         super().__init__(path)
@@ -45,7 +46,7 @@ class Text(Source):
 
     @property
     def _file(self) -> str:
-        """Beginning of the arguments of the engine's readers."""
+        """First arguments of the readers of the engine."""
         return f"{file_literal(self.path)}, compression='{'gzip' if self._zipped else 'none'}'"
 
     @contextmanager
@@ -55,10 +56,10 @@ class Text(Source):
             with cast(IO[bytes], gzip.open(self.path)) if self._zipped else self.path.open("rb") as file:
                 yield file
         except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
-            raise ValueError(f"'{self.path.name}' begins as a gzip file but is broken: {problem}.") from problem
+            raise FileError(f"'{self.path.name}' begins as a gzip file but is broken: {problem}.") from problem
 
     def rows_about(self) -> int | None:
-        """As many as lines of the length of the first ones make up its size; unknown if it is compressed."""
+        """Estimate the number of rows from the length of the first lines; None if the file is compressed."""
         if self._zipped:
             return None
         with self._bytes() as file:
@@ -66,13 +67,13 @@ class Text(Source):
         return round(self.path.stat().st_size * max(1, head.count(b"\n")) / len(head))
 
     def place(self, row: int) -> str:
-        """Line of the file, counted from 1: header, blank lines and line breaks within quotes count."""
+        """Return the line of the file, counted from 1, with header, blank lines and line breaks within quotes."""
         number = next((line for i, line in enumerate(self._starts()) if i == row), None)
         return f"row {row + 1}" if number is None else f"line {number}"
 
     @abstractmethod
     def _starts(self) -> Iterator[int]:
-        """Line on which each row begins."""
+        """Yield the line on which each row begins."""
 
     def _line_of(self, offset: int) -> int:
         with self._bytes() as file:
@@ -88,7 +89,7 @@ class Text(Source):
                     bad += 1
                     first = first or number
         if bad:
-            raise ValueError(
+            raise FileError(
                 f"'{self.path.name}' must be UTF-8 text (or Parquet); {bad} of {number} lines "
                 f"{is_or_are(bad)} not, first in line {first}. "
                 "Save it as UTF-8."
@@ -109,7 +110,7 @@ class Delimited(Text):
     def _header(self) -> tuple[str, ...]:
         line, names = next(self._records(), (1, [""]))
         if line > 1 or not any(names):
-            raise ValueError(f"'{self.path.name}' must begin with the names of the columns; its first line is blank.")
+            raise FileError(f"'{self.path.name}' must begin with the names of the columns; its first line is blank.")
         if any("\ufffd" in name for name in names):
             self._refuse_undecodable()
         return tuple(names)
@@ -125,7 +126,7 @@ class Delimited(Text):
 
     @property
     def columns_said(self) -> str:
-        """The columns, in a sentence; a row of numbers is hardly a header."""
+        """The columns, in a sentence, with a question if they look like a row of numbers."""
         numbers = all(re.fullmatch(r"\s*[-+.\deE]+\s*", name) for name in self.columns)
         return super().columns_said + numbers * " The first line must name the columns: is it missing?"
 
@@ -138,7 +139,7 @@ class Delimited(Text):
             try:
                 yield from split(text, self._delimiter)
             except csv.Error as problem:
-                raise ValueError(
+                raise FileError(
                     f"'{self.path.name}' cannot be read as delimited text: {problem}. Is a quote never closed?"
                 ) from problem
 
@@ -160,7 +161,7 @@ class Delimited(Text):
                 return count_delimited(file, self._delimiter)
             except MisplacedQuoteError as problem:
                 rule, offset = problem.rule, problem.offset
-        raise ValueError(
+        raise FileError(
             f"'{self.path.name}' must be delimited text by the rules of RFC 4180: {rule}; "
             f"line {self._line_of(offset)} breaks this rule."
         )
@@ -171,15 +172,15 @@ class Delimited(Text):
         self._refuse_line_endings()
         if hasattr(self, "columns"):
             self._refuse_widths()
-        raise ValueError(f"'{self.path.name}' cannot be read as delimited text: {first_line(problem)}.")
+        raise FileError(f"'{self.path.name}' cannot be read as delimited text: {first_line(problem)}.")
 
     def _refuse_line_endings(self) -> None:
         with self._bytes() as file:
-            found = line_endings(file)
-        if len(found) > 1:
-            told = ", ".join(f"{count} {kind}" for kind, count in found.items())
-            raise ValueError(
-                f"'{self.path.name}' must have line endings of one kind; it has {told}. Save it with one of them."
+            endings = line_endings(file)
+        if len(endings) > 1:
+            counts = ", ".join(f"{count} {kind}" for kind, count in endings.items())
+            raise FileError(
+                f"'{self.path.name}' must have line endings of one kind; it has {counts}. Save it with one of them."
             )
 
     def _refuse_widths(self) -> None:
@@ -190,15 +191,15 @@ class Delimited(Text):
             if len(fields) != width:
                 ragged, first = ragged + 1, first if ragged else (line, len(fields))
             if sum(map(len, fields)) > LONGEST_RECORD:
-                raise ValueError(
+                raise FileError(
                     f"'{self.path.name}' must have rows of at most {LONGEST_RECORD:,} characters; the row in line "
                     f"{line} has more. Remove columns that are not needed, or save the table as Parquet."
                 )
         if ragged:
-            line, found = first
-            raise ValueError(
+            line, n_fields = first
+            raise FileError(
                 f"'{self.path.name}' must have {width} fields in every row, as in its first line; {ragged} "
                 f"of {rows} rows {do_or_does(ragged)} not, first in line {line}: "
-                f"{found} field{'s' * (found != 1)}. A field that contains the delimiter {self._delimiter!r} must be "
-                "in double quotes."
+                f"{n_fields} field{'s' * (n_fields != 1)}. A field that contains the delimiter {self._delimiter!r} "
+                "must be in double quotes."
             )

@@ -1,1 +1,1 @@
-"""Counting in the engine that holds the rows."""
+"""Counting rows with a query of the engine that holds them."""

@@ -1,4 +1,4 @@
-"""The sums that an engine made of its rows -> the sums that counts consist of."""
+"""Convert the sums that an engine returns to the sums that counts store."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
-from bayescal.data.columns import LARGEST_WEIGHT
+from bayescal import _checks, _rules
+from bayescal._invalid import AllZero, InvalidRows
+from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.engines import names_of_columns
 from bayescal.data.predictions import TARGETS
 from bayescal.stats._kernel import Sums
@@ -21,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 def bins_before_rows(bins: Any, binning: str) -> Bins:
-    """Bins that do not depend on the rows."""
+    """Make bins that do not depend on the rows; refuse equal mass, which does."""
     if binning == "equal-mass":
         raise ValueError(
             "`binning='equal-mass'` needs all confidences in order, which no single query gives. Take the edges from a "
@@ -33,7 +34,7 @@ def bins_before_rows(bins: Any, binning: str) -> Bins:
 def framed(
     frame: Any, models: Sequence[dict[str, str]], weights: str | None, by: Any, bins: Bins, target: str
 ) -> Iterator[tuple[Any, RowSums]]:
-    """Label and sums of each group of a frame's rows; a single None where there are no groups."""
+    """Yield the label and the sums of each group of rows; the label is None if there are no groups."""
     _checks.one_of("target", target, TARGETS)
     for label, rows in row_sums(frame, models, weights, names_of_columns("by", by), bins).split():
         _require_weight(rows, "" if label is None else f" in group {label!r}")
@@ -45,12 +46,9 @@ def _require_weight(rows: RowSums, where: str) -> None:
         return
     most, n = rows.largest_weight.max(), rows.n.sum()
     if most == 0:
-        raise ValueError(f"`weights` are all zero{where} ({n} of {n}): nothing is left to count.")
+        raise InvalidRows(AllZero(count=int(n), size=int(n), group=where))
     if most <= 1 / LARGEST_WEIGHT:
-        raise ValueError(
-            f"`weights` must be above {1 / LARGEST_WEIGHT:g} at their largest{where}, so that squares can be summed "
-            f"over batches; it is {most:g}. Divide them all by one number."
-        )
+        raise _rules.too_small(most, where)
 
 
 def sums_of(rows: RowSums, model: int, bins: Bins) -> Sums:

@@ -1,44 +1,51 @@
 """Row validation as engine expressions: one state per row, counted in the same query and reported by kind."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
-from bayescal.data.columns import LARGEST_WEIGHT
+from bayescal import _checks, _rules
+from bayescal._invalid import Finding, InvalidRows, Rounding, RoundingWarning
+from bayescal._rules import Rule
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-OK, MISSING = 0, 1
-OUTSIDE = 2  # of a confidence
-FRACTION, OTHER = 2, 3  # of an outcome
-INFINITE, NEGATIVE, TOO_LARGE = 2, 3, 4  # of a weight
-#: Kinds of state of one column, and the base of the number that holds those of all columns.
+OK, MISSING, INFINITE = 0, 1, 2
+OUTSIDE = 3  # confidence
+FRACTION, OTHER = 3, 4  # outcome
+NEGATIVE, TOO_LARGE = 3, 4  # weight
+#: Number of states of one column, which is the base of the number for all columns.
 KINDS = 5
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
 def _is_number(x: nw.Expr) -> nw.Expr:
-    """Neither NaN nor infinite, found by subtraction.
+    """Return whether a value is neither NaN nor infinite, by subtraction.
 
-    What an engine knows of a column it need not compute: duckdb takes the largest value from the end of a Parquet
-    file, where most writers leave NaN out, and then answers `x.is_nan()`, `x <= 1` and even `x - x != 0` without a look
-    at the rows. That `x - x == 0` is true of all rows it does not conclude.
+    An engine may answer from statistics: duckdb takes the largest value from the end of a Parquet file, where most
+    writers omit NaN, and then evaluates `x.is_nan()`, `x <= 1` and even `x - x != 0` without reading the rows. It does
+    not simplify `x - x == 0`.
     """
     return (x - x) == 0
 
 
+def _is_infinite(x: nw.Expr) -> nw.Expr:
+    return (x > LARGEST_FLOAT) | (x < -LARGEST_FLOAT)
+
+
 def confidence_state(c: nw.Expr) -> nw.Expr:
-    """OK (also where an overshoot will be clipped), MISSING or OUTSIDE of a float column."""
-    # what is missing comes first: NaN is larger than everything in duckdb and Spark, and unequal elsewhere
+    """Return OK (also for an overshoot that will be clipped), MISSING, INFINITE or OUTSIDE for a float column."""
+    # missing values come first: in duckdb and Spark, NaN is larger than every number
     return (
         nw.when(c.is_null() | c.is_nan())
         .then(nw.lit(MISSING))
-        .when((c < -_checks.OVERSHOOT) | (c > 1 + _checks.OVERSHOOT))
+        .when(_is_infinite(c))
+        .then(nw.lit(INFINITE))
+        .when((c < -_rules.OVERSHOOT) | (c > 1 + _rules.OVERSHOOT))
         .then(nw.lit(OUTSIDE))
         .when(_is_number(c))
         .then(nw.lit(OK))
@@ -47,7 +54,7 @@ def confidence_state(c: nw.Expr) -> nw.Expr:
 
 
 def outcome_state(z: nw.Expr) -> nw.Expr:
-    """OK, MISSING, FRACTION or OTHER of a float column."""
+    """Return OK, MISSING, INFINITE, FRACTION or OTHER for a float column."""
     return (
         nw.when(z.is_null() | z.is_nan())
         .then(nw.lit(MISSING))
@@ -55,22 +62,24 @@ def outcome_state(z: nw.Expr) -> nw.Expr:
         .then(nw.lit(OK))
         .when((z > 0) & (z < 1))
         .then(nw.lit(FRACTION))
-        .when(_is_number(z) | (z > LARGEST_FLOAT) | (z < -LARGEST_FLOAT))
+        .when(_is_infinite(z))
+        .then(nw.lit(INFINITE))
+        .when(_is_number(z))
         .then(nw.lit(OTHER))
         .otherwise(nw.lit(MISSING))
     )
 
 
 def weight_state(w: nw.Expr) -> nw.Expr:
-    """OK, MISSING, INFINITE, NEGATIVE or TOO_LARGE of a float column."""
+    """Return OK, MISSING, INFINITE, NEGATIVE or TOO_LARGE for a float column."""
     return (
         nw.when(w.is_null() | w.is_nan())
         .then(nw.lit(MISSING))
-        .when((w > LARGEST_FLOAT) | (w < -LARGEST_FLOAT))
+        .when(_is_infinite(w))
         .then(nw.lit(INFINITE))
         .when(w < 0)
         .then(nw.lit(NEGATIVE))
-        .when(w >= LARGEST_WEIGHT)
+        .when(w >= _rules.LARGEST_WEIGHT)
         .then(nw.lit(TOO_LARGE))
         .when(_is_number(w))
         .then(nw.lit(OK))
@@ -79,15 +88,15 @@ def weight_state(w: nw.Expr) -> nw.Expr:
 
 
 def together(states: Sequence[nw.Expr]) -> nw.Expr:
-    """All states of a row as one number, which is 0 where all are OK."""
+    """Combine the states of a row in one number, which is 0 if all are OK."""
     number = states[0]
     for place, state in enumerate(states[1:], 1):
         number = number + state * KINDS**place
     return number
 
 
-class Told:
-    """How many rows are in which state: what the query says of its bad rows.
+class InvalidStates:
+    """Numbers of rows by state, from which invalid rows are reported.
 
     Parameters
     ----------
@@ -95,67 +104,57 @@ class Told:
         Numbers from `together`.
     n : ndarray of int, shape (n_keys,)
         Rows.
+    names : mapping of str to str
+        Name of each argument in messages.
     """
 
-    def __init__(self, states: Ints, n: Ints) -> None:
-        self.states, self.n, self.total = states, n, int(n.sum())
+    def __init__(self, states: Ints, n: Ints, names: Mapping[str, str]) -> None:
+        self.states, self.n, self.total, self.names = states, n, int(n.sum()), names
 
     def _rows(self, place: int, kind: int) -> tuple[int, NDArray[np.bool_]]:
-        found = self.states // KINDS**place % KINDS == kind
-        return int(self.n[found].sum()), found
+        marked = self.states // KINDS**place % KINDS == kind
+        return int(self.n[marked].sum()), marked
 
-    def refuse(
-        self, place: int, kind: int, name: str, rule: str, hint: str, verb: tuple[str, str] = ("does not", "do not")
-    ) -> None:
+    def refuse(self, place: int, kind: int, argument: str, rule: Rule, **also: Any) -> None:
         """Raise if any row's column number `place` is of this kind."""
         count, _ = self._rows(place, kind)
         if count:
-            raise ValueError(f"{name} {rule}; {count} of {self.total} values {verb[count > 1]}. {hint}".rstrip())
+            fields = {"argument": argument, "called": self.names[argument], "rule": rule.words, "verb": rule.verb}
+            raise InvalidRows(Finding(count=count, size=self.total, **{**fields, "hint": rule.hint, **also}))
 
-    def refuse_missing(self, place: int, name: str) -> None:
+    def refuse_missing(self, place: int, argument: str) -> None:
         """Raise if any entry is null or NaN."""
-        hint = "Rows are never dropped for you: remove or repair them first."
-        what = "missing (NaN, null or None)"
-        self.refuse(place, MISSING, name, "must be complete", hint, (f"is {what}", f"are {what}"))
+        self.refuse(place, MISSING, argument, _rules.COMPLETE)
 
-    def refuse_outcome(self, place: int, name: str) -> None:
+    def refuse_outcome(self, place: int, argument: str) -> None:
         """Raise if any outcome is not 0 or 1."""
-        rule = "must be binary labels, 0 or 1"
+        self.refuse(place, INFINITE, argument, _rules.FINITE)
         swapped = "Fractions look like probabilities: are `outcome` and `confidence` swapped?"
-        self.refuse(place, FRACTION, name, rule, swapped)
-        self.refuse(place, OTHER, name, rule, "Make a column of 0 and 1 (or booleans) from other labels.")
+        self.refuse(place, FRACTION, argument, _rules.BINARY, hint=swapped)
+        other = "Make a column of 0 and 1 (or booleans) from other labels."
+        self.refuse(place, OTHER, argument, _rules.BINARY, hint=other)
 
-    def refuse_confidence(self, place: int, name: str, low: Floats, high: Floats) -> None:
+    def refuse_confidence(self, place: int, argument: str, low: Floats, high: Floats) -> None:
         """Raise if any confidence lies outside [0, 1] by more than rounding; `low`, `high` are the extremes by key."""
-        count, found = self._rows(place, OUTSIDE)
+        self.refuse(place, INFINITE, argument, _rules.FINITE)
+        count, marked = self._rows(place, OUTSIDE)
         if count:
-            lowest, highest = float(np.min(low[found])), float(np.max(high[found]))
-            where = f"{lowest:.8g}" if lowest == highest else f"from {lowest:.8g} to {highest:.8g}"
-            hint = _checks.scale_hint(lowest, highest, logits="Logits? Apply a sigmoid first: 1 / (1 + exp(-x)).")
-            self.refuse(place, OUTSIDE, name, "must lie in [0, 1]", hint, (f"does not: {where}", f"do not, {where}"))
+            span = float(np.min(low[marked])), float(np.max(high[marked]))
+            hint = _rules.scale_hint(*span, logits="Logits? Apply a sigmoid first: 1 / (1 + exp(-x)).")
+            self.refuse(place, OUTSIDE, argument, _rules.IN_UNIT_INTERVAL, hint=hint, span=span)
 
-    def refuse_weights(self, place: int, name: str) -> None:
+    def refuse_weights(self, place: int, argument: str) -> None:
         """Raise if any weight is infinite, negative or too large to be squared and summed."""
-        self.refuse(place, INFINITE, name, "must be finite", "")
-        self.refuse(place, NEGATIVE, name, "must be >= 0", "")
-        self.refuse(
-            place,
-            TOO_LARGE,
-            name,
-            f"must be below {LARGEST_WEIGHT:g}, so that squares can be summed over batches",
-            "Divide them all by one number.",
-        )
+        for kind, rule in ((INFINITE, _rules.FINITE), (NEGATIVE, _rules.NOT_NEGATIVE), (TOO_LARGE, _rules.SUMMABLE)):
+            self.refuse(place, kind, argument, rule)
 
 
-def warn_of_clipping(name: str, count: int, total: int, excess: float) -> None:
-    """Say that confidences a little outside [0, 1] were clipped."""
+def warn_of_clipping(argument: str, called: str, count: int, total: int, excess: float) -> None:
+    """Warn that confidences slightly outside [0, 1] were clipped."""
     import warnings
 
-    warnings.warn(
-        f"{name}: {count} of {total} values lie outside [0, 1] by at most {excess:.2g}; taken as rounding and clipped.",
-        UserWarning,
-        stacklevel=2,
-    )
+    clipped = Rounding(argument=argument, called=called, count=count, size=total, most=excess)
+    warnings.warn(RoundingWarning(clipped), skip_file_prefixes=_checks.PACKAGE)
 
 
 def refuse_types(name: str, role: str, dtype: Any) -> None:
@@ -164,9 +163,9 @@ def refuse_types(name: str, role: str, dtype: Any) -> None:
     Parameters
     ----------
     name : str
-        What messages call the column.
+        Name of the column in messages.
     role : {"outcome", "confidence", "weights"}
-        What it is meant for.
+        Role of the column.
     dtype : narwhals dtype
         Its type.
     """

@@ -1,4 +1,4 @@
-"""Rows of any engine -> sums by bin, outcome and group, in one query: only the sums leave the engine."""
+"""Sums by bin, outcome and group, computed by the engine that holds the rows in one query."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._checks import quoted
+from bayescal._invalid import Finding, InvalidRows, quoted
+from bayescal._rules import COMPLETE, LARGEST_WEIGHT, OVERSHOOT
 from bayescal.data.engines import answers_of, dtypes_of, opened
 from bayescal.data.groups import Groups, is_missing
 from bayescal.stats.query import row_states
@@ -19,18 +20,18 @@ Floats = NDArray[np.float64]
 
 
 class Edges(Protocol):
-    """Bins, as the query needs them."""
+    """Properties of bins that the query uses."""
 
     @property
     def kind(self) -> str:
-        """How the edges were chosen."""
+        """Method by which the edges were chosen."""
 
     @property
     def midpoints(self) -> Floats:
         """Middle of each bin, shape (n_bins,)."""
 
     def edges_as(self, dtype: Any) -> NDArray[Any]:
-        """Edges that confidences of this type are compared with, shape (n_bins + 1,)."""
+        """Edges in this dtype, shape (n_bins + 1,)."""
 
     def __len__(self) -> int:
         """Number of bins."""
@@ -38,7 +39,7 @@ class Edges(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RowSums:
-    """Sums over the rows of each combination of group, bins and outcomes that occurs; a combination may occur again.
+    """Sums over the rows of each combination of group, bins and outcomes; a combination may occur more than once.
 
     Parameters
     ----------
@@ -51,11 +52,11 @@ class RowSums:
     loss_sq : list of ndarray, shape (n_keys,)
         Sums of weight times (outcome - confidence)^4, the squared loss of the Brier score, for each model.
     weight, weight_sq : ndarray, shape (n_keys,), or None
-        Sums of weights and squared weights, where there are weights.
+        Sums of weights and of squared weights; None without weights.
     largest_weight : ndarray, shape (n_keys,), or None
         Largest weight.
     groups : Groups or None
-        Which group each combination belongs to.
+        Group of each combination.
     loss_difference, loss_difference_sq : ndarray, shape (n_keys,), or None
         Of two models, sums of weight times the difference of their losses (outcome - confidence)^2, and of its square.
     """
@@ -74,7 +75,7 @@ class RowSums:
     loss_difference_sq: Floats | None = None
 
     def split(self) -> Iterator[tuple[Any, "RowSums"]]:
-        """Label and sums of each group, in the order of the groups; None and all of them where there are no groups."""
+        """Yield the label and the sums of each group, in the order of the groups; without groups, None and all sums."""
         if self.groups is None:
             yield None, self
             return
@@ -98,12 +99,11 @@ def row_sums(frame: Any, models: Sequence[dict[str, str]], weights: str | None, 
     frame : data frame
         Of any engine.
     models : sequence of dict of str to str
-        For each model (one or two) the two arguments that name its outcome and its confidence, in this order, and the
-        columns that they name.
+        For each of one or two models, the columns of outcome and confidence, in this order, by argument.
     weights : str or None
         Column of weights.
     by : list of str
-        Columns of labels of groups.
+        Columns of group labels.
     bins : Edges
         The bins of all models.
 
@@ -115,29 +115,29 @@ def row_sums(frame: Any, models: Sequence[dict[str, str]], weights: str | None, 
     Raises
     ------
     ValueError, TypeError
-        For columns that do not exist or hold other types; for bad rows, counted by kind; for a frame without rows.
+        If a column does not exist or has another type, if rows are invalid, or if there are no rows.
     """
-    seen = opened(frame)
+    source = opened(frame)
     columns = {argument: name for model in models for argument, name in model.items()}
     columns |= {} if weights is None else {"weights": weights}
-    dtypes = dtypes_of(seen, columns | {f"by[{i}]" if len(by) > 1 else "by": name for i, name in enumerate(by)})
+    dtypes = dtypes_of(source, columns | {f"by[{i}]" if len(by) > 1 else "by": name for i, name in enumerate(by)})
     names = {argument: f"`{argument}` (column {quoted(name)})" for argument, name in columns.items()}
     for argument, name in names.items():
         row_states.refuse_types(name, argument.rpartition("_")[2].partition("[")[0], dtypes[argument])
     query = _Query(models, weights, by, bins, [dtypes[list(model)[1]] for model in models])
-    answers = answers_of(seen, query.of, [*columns.values(), *by])
+    answers = answers_of(source, query.of, [*columns.values(), *by])
     table = {name: [v for answer in answers for v in answer[name]] for name in (answers[0] if answers else {})}
     _checks.not_empty("frame", sum(table.get("n", [])))
     return _read(table, query, names, _categories(dtypes.get("by")))
 
 
 def _categories(dtype: Any) -> list[Any] | None:
-    """Categories of one ordered column of labels, in their order."""
+    """Return the categories of an ordered column of labels, in their order."""
     return list(dtype.categories) if isinstance(dtype, nw.Enum) else None
 
 
 class _Query:
-    """The one pipeline: columns of the frame -> bins, deviations and one key a row -> sums by key."""
+    """Query that computes bins, deviations and one key per row, and sums by key."""
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class _Query:
         self.numbers = range(len(models))
 
     def of(self, frame: Any) -> Any:
-        """The sums by key of a frame, not yet computed if the engine is lazy."""
+        """Return the sums by key of a frame; a lazy engine has not computed them yet."""
         eager = isinstance(frame, nw.DataFrame)
         frame = self._states(self._columns(frame))
         for i in self.numbers:
@@ -160,7 +160,7 @@ class _Query:
         return self._summed(self._key(frame))
 
     def _columns(self, frame: Any) -> Any:
-        """Under our own names, so that none of the frame's can be in the way; numbers as float64."""
+        """Select the columns under names of our own, which cannot clash, with numbers as float64."""
         chosen = [nw.col(name).alias(label) for name, label in zip(self.by, self.labels, strict=True)]
         for i, model in enumerate(self.models):
             chosen += [
@@ -176,17 +176,17 @@ class _Query:
         for i in self.numbers:
             c, z = nw.col(f"c{i}"), nw.col(f"z{i}")
             states += [row_states.outcome_state(z), row_states.confidence_state(c)]
-            clipped = nw.when((c > 1) & (c <= 1 + _checks.OVERSHOOT)).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+            clipped = nw.when((c > 1) & (c <= 1 + OVERSHOOT)).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
             safe.append(nw.when((c >= 0) & (c <= 1)).then(c).otherwise(clipped).alias(f"s{i}"))
         if self.weights is not None:
             w = nw.col("w")
             states.append(row_states.weight_state(w))
-            usable = (w >= 0) & (w < row_states.LARGEST_WEIGHT)
+            usable = (w >= 0) & (w < LARGEST_WEIGHT)
             safe.append(nw.when(usable).then(w).otherwise(nw.lit(0.0)).alias("v"))
         return frame.with_columns(row_states.together(states).alias("state"), *safe)
 
     def _binned(self, frame: Any, i: int, eager: bool) -> Any:
-        """Bin and deviation of each row for one model: columns b and d."""
+        """Add the bin and the deviation of each row for one model: columns b and d."""
         c, b, d = nw.col(f"s{i}"), f"b{i}", f"d{i}"
         edges = self.bins.edges_as(_numpy_dtype(self.dtypes[i]))
         if self.bins.kind != "equal-width" or edges.dtype == np.float16:
@@ -199,7 +199,7 @@ class _Query:
         size = len(self.bins)
         frame = frame.with_columns((c * float(size)).floor().cast(nw.Float64).alias(b))
         low, high = (_edge(k, size, edges.dtype) for k in (nw.col(b), nw.col(b) + 1))
-        # the product is off by at most one, which the comparison repairs
+        # the product differs by at most one bin, which the comparison corrects
         frame = frame.with_columns((nw.col(b) - (c < low).cast(nw.Float64) + (c >= high).cast(nw.Float64)).alias(b))
         last = float(size - 1)
         frame = frame.with_columns(nw.when(nw.col(b) > last).then(nw.lit(last)).otherwise(nw.col(b)).alias(b))
@@ -207,11 +207,11 @@ class _Query:
         return frame.with_columns((c - (low + high) / 2).alias(d))
 
     def _key(self, frame: Any) -> Any:
-        """Bins and outcomes of all models in one number, 0 or more; of bad rows minus their state."""
+        """Add a key: a number >= 0 for the bins and outcomes of all models, or minus the state of an invalid row."""
         key: Any = None
         for i in self.numbers:
             c, size = nw.col(f"c{i}"), len(self.bins)
-            # clipped rows have a place of their own, so that they are counted: below the first bin, above the last
+            # clipped rows have bins of their own, below the first and above the last, so that they can be counted
             place = nw.when(c < 0).then(nw.lit(-1.0)).when(c > 1).then(nw.lit(float(size))).otherwise(nw.col(f"b{i}"))
             own = (place + 1) * 2 + nw.col(f"z{i}")
             key = own if key is None else key * (2.0 * (size + 2)) + own
@@ -245,20 +245,20 @@ class _Query:
 
 
 def _numpy_dtype(dtype: Any) -> Any:
-    """Floats are compared in their own type; integers and decimals as float64, as `from_arrays` does."""
+    """Return the type in which confidences are compared: their own, or float64 for integers and decimals."""
     return {nw.Float16: np.float16, nw.Float32: np.float32}.get(type(dtype), np.float64)
 
 
 def _edge(k: nw.Expr, size: int, dtype: Any) -> nw.Expr:
-    """Edge k / M, correctly rounded to the dtype."""
-    # polars divides by a constant as if it multiplied by 1 / M, which misses the edge; by a column it divides
+    """Return edge k / M, correctly rounded to the dtype."""
+    # polars multiplies by 1 / M instead of dividing by a constant, which misses the edge; by a column it divides
     edge = k / (k * 0 + float(size))
     return edge.cast(nw.Float32).cast(nw.Float64) if dtype == np.float32 else edge
 
 
 def _looked_up(c: nw.Expr, at: Floats, values: Floats, eager: bool) -> nw.Expr:
-    """Value b of each row with at[b - 1] <= c < at[b]."""
-    if eager:  # every branch of a tree would run over every row
+    """Return values[b] for each row, with at[b - 1] <= c < at[b]."""
+    if eager:  # an eager engine would evaluate every branch of a tree for every row
         return c.map_batches(
             lambda s: values[np.searchsorted(at, s.to_numpy(), side="right")], return_dtype=nw.Float64()
         )
@@ -266,7 +266,7 @@ def _looked_up(c: nw.Expr, at: Floats, values: Floats, eager: bool) -> nw.Expr:
 
 
 def _tree(c: nw.Expr, at: list[float], values: list[float]) -> nw.Expr:
-    """Balanced, so that a thousand edges are ten levels deep, and ten comparisons where an engine takes one branch."""
+    """Return a balanced tree of comparisons: ten levels for a thousand edges."""
     if len(values) == 1:
         return nw.lit(values[0])
     half = len(values) // 2
@@ -275,7 +275,7 @@ def _tree(c: nw.Expr, at: list[float], values: list[float]) -> nw.Expr:
 
 
 def _read(table: dict[str, list[Any]], query: _Query, names: dict[str, str], categories: list[Any] | None) -> RowSums:
-    """The answer as arrays, if no row was bad."""
+    """Convert the result to arrays; refuse invalid rows."""
     n, key = (np.array(table[name], dtype=np.int64) for name in ("n", "key"))
     floats = {k: _numbers(v) for k, v in table.items() if k not in ("n", "key", *query.labels)}
     if (key < 0).any():
@@ -287,53 +287,53 @@ def _read(table: dict[str, list[Any]], query: _Query, names: dict[str, str], cat
     for i in reversed(query.numbers):
         key, own = np.divmod(key, 2 * (size + 2))
         place = own // 2 - 1
-        _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, names[list(query.models[i])[1]])
+        confidence = list(query.models[i])[1]
+        _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, confidence, names[confidence])
         index.insert(0, np.clip(place, 0, size - 1))
         outcome.insert(0, own % 2)
     deviation, deviation_sq, loss_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in "mql")
     if not all(np.isfinite(sums).all() for sums in [*deviation, *deviation_sq, *loss_sq]):
-        raise ValueError("`frame` has NaN that its engine did not find when it was asked; remove or repair these rows.")
+        raise ValueError("`frame` has NaN that its engine did not report; remove or repair these rows.")
     weight, weight_sq, largest, difference, difference_sq = map(floats.get, ("v", "vv", "most", "mm", "qq"))
     of_rows = weight, weight_sq, largest, groups, difference, difference_sq
     return RowSums(n, index, outcome, deviation, deviation_sq, loss_sq, *of_rows)
 
 
 def _numbers(values: list[Any]) -> Floats:
-    """Extremes of nothing but missing values are themselves missing, in each engine's own way."""
+    """Convert numbers; the extremes of missing values are missing, in a form that depends on the engine."""
     return np.array([np.nan if is_missing(v) else v for v in values], dtype=np.float64)
 
 
 def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: _Query, names: dict[str, str]) -> None:
-    told = row_states.Told(states, n)
+    invalid = row_states.InvalidStates(states, n, names)
     arguments = [list(model) for model in query.models]
     for i, (outcome, confidence) in enumerate(arguments):
-        told.refuse_missing(2 * i, names[outcome])
-        told.refuse_missing(2 * i + 1, names[confidence])
-        told.refuse_confidence(2 * i + 1, names[confidence], floats[f"low{i}"], floats[f"high{i}"])
-        told.refuse_outcome(2 * i, names[outcome])
+        invalid.refuse_missing(2 * i, outcome)
+        invalid.refuse_missing(2 * i + 1, confidence)
+        invalid.refuse_confidence(2 * i + 1, confidence, floats[f"low{i}"], floats[f"high{i}"])
+        invalid.refuse_outcome(2 * i, outcome)
     if query.weights is not None:
-        told.refuse_missing(2 * len(arguments), names["weights"])
-        told.refuse_weights(2 * len(arguments), names["weights"])
+        invalid.refuse_missing(2 * len(arguments), "weights")
+        invalid.refuse_weights(2 * len(arguments), "weights")
 
 
-def _warn(place: Ints, n: Ints, low: Floats, high: Floats, size: int, name: str) -> None:
+def _warn(place: Ints, n: Ints, low: Floats, high: Floats, size: int, argument: str, called: str) -> None:
     clipped = (place < 0) | (place == size)
     if clipped.any():
         excess = max(-float(low.min()), float(high.max()) - 1)
-        row_states.warn_of_clipping(name, int(n[clipped].sum()), int(n.sum()), excess)
+        row_states.warn_of_clipping(argument, called, int(n[clipped].sum()), int(n.sum()), excess)
 
 
 def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[Any] | None) -> Groups:
-    """Groups of the keys; missing labels are refused with their number of rows."""
+    """Return the groups of the keys; refuse missing labels with their number of rows."""
     for name, column in zip(by, columns, strict=True):
         missing = np.fromiter(map(is_missing, column), bool, len(column))
         if missing.any():
             count = int(n[missing].sum())
-            raise ValueError(
-                f"`by` (column {quoted(name)}) must be complete; {count} of {int(n.sum())} values "
-                f"{'are' if count > 1 else 'is'} missing (NaN, null or None). Rows are never dropped for you: give "
-                "them a label of their own, or remove them."
-            )
+            hint = "Rows are never dropped for you: give them a label of their own, or remove them."
+            entries: dict[str, Any] = {"argument": "by", "called": f"`by` (column {quoted(name)})", "hint": hint}
+            entries |= {"rule": COMPLETE.words, "verb": COMPLETE.verb}
+            raise InvalidRows(Finding(count=count, size=int(n.sum()), **entries))
     labels = np.empty((len(n), len(by)), dtype=object)
     for i, column in enumerate(columns):
         labels[:, i] = np.fromiter(column, dtype=object, count=len(n))

@@ -1,0 +1,293 @@
+"""Invalid values: records of what is wrong, the exception and the warning that carry them, and their sentences."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+#: Maximum number of characters of a value or name that a message shows.
+SHOWN = 100
+#: Verbs for one value and for several.
+DOES_NOT = ("does not", "do not")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """Values of one argument that break one rule.
+
+    Parameters
+    ----------
+    argument : str
+        The argument of the library, or the column of a file.
+    rule : str
+        The rule, as in "must lie in [0, 1]".
+    count, size : int
+        Number of values that break it, and of all values. Of more than one dimension, `size` counts all entries.
+    first : tuple of int, or None
+        Index of the first value that breaks the rule; None if the values have no order, as in a database.
+    value : object
+        That value.
+    shown : str
+        The value as messages show it; empty if they do not.
+    hint : str
+        A suggestion for repair.
+    verb : (str, str)
+        What one such value does, and what several do.
+    unit : str
+        What is counted: "values" or "rows".
+    called : str
+        What messages call the argument, if not its name between backticks.
+    place : str
+        The position of the first value in words, if not its index: "in line 3".
+    span : (float, float), or None
+        Smallest and largest invalid value, shown if `first` is None.
+    at_least : bool
+        Whether there may be more, because rows that break another rule were not checked for this one.
+    context : str
+        Words before the sentence, as in "model 'a': ".
+
+    Examples
+    --------
+    >>> found = Finding(argument="y_prob", rule="must lie in [0, 1]", count=2, size=9, first=(4,), value=7.0, shown="7")
+    >>> str(found)
+    '`y_prob` must lie in [0, 1]; 2 of 9 values do not, first at index 4: 7.'
+    >>> found.sentence(called="column 'p'", place="in line 6")
+    "column 'p' must lie in [0, 1]; 2 of 9 values do not, first in line 6: 7."
+    """
+
+    argument: str
+    rule: str
+    count: int
+    size: int
+    first: tuple[int, ...] | None = None
+    value: Any = None
+    shown: str = ""
+    hint: str = ""
+    verb: tuple[str, str] = DOES_NOT
+    unit: str = "values"
+    called: str = ""
+    place: str = ""
+    span: tuple[float, float] | None = None
+    at_least: bool = False
+    context: str = ""
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+    def sentence(
+        self, called: str | None = None, place: str | None = None, in_words: Callable[[str], str] = str
+    ) -> str:
+        """Write the message.
+
+        Parameters
+        ----------
+        called : str, optional
+            What to call the argument.
+        place : str, optional
+            The position of the first value, as in "in line 3".
+        in_words : callable, optional
+            Rewrites text that names other arguments between backticks.
+
+        Returns
+        -------
+        str
+            One sentence, and the hint.
+        """
+        called = self.called or f"`{self.argument}`" if called is None else called
+        return (self.context + self._sentence(called, self._first(place), in_words)).rstrip()
+
+    def _first(self, place: str | None) -> str:
+        """The clause about the first value, empty if there is no first."""
+        if self.first is None:
+            return ""
+        index = self.first[0] if len(self.first) == 1 else self.first
+        return f", first {place or self.place or f'at index {index}'}"
+
+    def _sentence(self, called: str, first: str, in_words: Callable[[str], str]) -> str:
+        quote = f": {self.shown}" if self.shown else ""
+        do = self.verb[self.count > 1]
+        found = f"{self._count} of {self.size} {self.unit} {do}{first}{quote}{self._span}"
+        return f"{called} {in_words(self.rule)}; {found}. {in_words(self.hint)}"
+
+    @property
+    def _count(self) -> str:
+        return f"at least {self.count}" if self.at_least else str(self.count)
+
+    @property
+    def _span(self) -> str:
+        if self.span is None:
+            return ""
+        low, high = (f"{value:.8g}" for value in self.span)
+        mark = ", " if self.count > 1 else ": "
+        return mark + (low if low == high else f"from {low} to {high}")
+
+    def is_like(self, other: object) -> bool:
+        """Whether both break the same rule for the same argument."""
+        return isinstance(other, Finding) and (self.argument, self.rule) == (other.argument, other.rule)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoValue(Finding):
+    """Rows of a file without a value in one column."""
+
+    def _sentence(self, called: str, first: str, in_words: Callable[[str], str]) -> str:
+        where = f"it has no value in {self._count} of {self.size} {self.unit}{first}"
+        return f"{called} {in_words(self.rule)}; {where}. {in_words(self.hint)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AllZero(Finding):
+    """Weights that are all zero; `group` names the rows, as in " in group 'a'", if they are not all rows."""
+
+    argument: str = "weights"
+    rule: str = "must not all be zero"
+    group: str = ""
+
+    def _sentence(self, called: str, first: str, in_words: Callable[[str], str]) -> str:
+        rows = f"{self.count} of {self.size}{first}"
+        return f"{called} are all zero{self.group} ({rows}): nothing is left to count. {in_words(self.hint)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounding(Finding):
+    """Values outside [0, 1] by at most `most`, which is taken as rounding."""
+
+    rule: str = "rounding"
+    most: float
+
+    def _sentence(self, called: str, first: str, in_words: Callable[[str], str]) -> str:
+        where = f" ({first.removeprefix(', ')})" if first else ""
+        found = f"{self._count} of {self.size} {self.unit} lie outside [0, 1] by at most {self.most:.2g}{where}"
+        return f"{called}: {found}; taken as rounding and clipped."
+
+
+class InvalidRows(ValueError):  # noqa: N818
+    """Values of an argument break a rule.
+
+    Parameters
+    ----------
+    finding : Finding
+        A record with the fields `argument`, `rule`, `count` and `size` (invalid values, all values), `first` (index of
+        the first invalid value; None if rows have no order, as in a database), `value` and `hint`.
+
+    Examples
+    --------
+    >>> import bayescal
+    >>> try:
+    ...     bayescal.evaluate([0, 1, 1], [0.2, 70, 90])
+    ... except bayescal.InvalidRows as problem:
+    ...     problem.finding.argument, problem.finding.rule, problem.finding.count, problem.finding.first
+    ('y_prob', 'must lie in [0, 1]', 2, (1,))
+    """
+
+    finding: Finding
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding)
+        self.finding = finding
+
+
+class RoundingWarning(UserWarning):
+    """Values outside [0, 1] by so little that they were clipped.
+
+    Parameters
+    ----------
+    finding : Rounding
+        How many values, and by how much at most.
+    """
+
+    finding: Rounding
+
+    def __init__(self, finding: Rounding) -> None:
+        super().__init__(finding)
+        self.finding = finding
+
+
+def invalid(
+    name: str,
+    rule: str,
+    bad: Array,
+    values: Any = None,
+    hint: str = "",
+    verb: tuple[str, str] = DOES_NOT,
+) -> Finding:
+    """Describe the entries of argument `name` that are marked in `bad`.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    rule : str
+        What must hold, as in "must lie in [0, 1]".
+    bad : array of bool
+        True where the rule is broken.
+    values : array, optional
+        The values, to quote the first invalid one.
+    hint : str, optional
+        How to repair it.
+    verb : (str, str), optional
+        What one invalid value does, and what several do.
+
+    Returns
+    -------
+    Finding
+        Their number and the first of them.
+    """
+    bad = np.asarray(bad)
+    first = first_of(bad)
+    value = None if values is None else values[first]
+    return Finding(
+        argument=name,
+        rule=rule,
+        count=int(np.count_nonzero(bad)),
+        size=bad.size,
+        first=first,
+        value=value,
+        shown="" if values is None else _quote(value),
+        hint=hint,
+        verb=verb,
+    )
+
+
+def first_of(bad: Array) -> tuple[int, ...]:
+    """Return the index of the first True."""
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+
+
+def prefixed(problem: Exception, context: str) -> Exception:
+    """Return an exception of the same kind with words before its message.
+
+    Examples
+    --------
+    >>> prefixed(TypeError("`y_prob` must hold numbers."), "model 'a': ")
+    TypeError("model 'a': `y_prob` must hold numbers.")
+    """
+    if isinstance(problem, InvalidRows):
+        return InvalidRows(replace(problem.finding, context=context + problem.finding.context))
+    return type(problem)(f"{context}{problem}")
+
+
+def quoted(value: Any) -> str:
+    """Return the `repr` of a value, truncated if it is long.
+
+    Examples
+    --------
+    >>> quoted("a name")
+    "'a name'"
+    >>> quoted("ab" * 500_000)[-30:]
+    "babab'… (1,000,000 characters)"
+    """
+    if isinstance(value, str | bytes) and len(value) > SHOWN:
+        return f"{value[:SHOWN]!r}… ({len(value):,} {'characters' if isinstance(value, str) else 'bytes'})"
+    written = repr(value)
+    return written if len(written) <= 4 * SHOWN else f"{written[: 4 * SHOWN]}… ({len(written):,} characters)"
+
+
+def _quote(value: Any) -> str:
+    if isinstance(value, np.generic):
+        value = value.item()
+    return f"{value:.8g}" if isinstance(value, float) else quoted(value)

@@ -1,0 +1,122 @@
+"""The rules of a valid row: their words, hints, and which values obey them.
+
+Rows are also checked by faster code that does not call these functions: the loops of `stats._kernel` and `_compiled`,
+and the expressions of `stats.query.row_states`. `tests/test_rules.py` compares all of them with this table, on values
+just inside and just outside every rule.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal._invalid import DOES_NOT, InvalidRows, invalid
+
+Array = NDArray[Any]
+
+#: A float overshoot of [0, 1] up to this size is rounding (float32 softmax) and is clipped with a warning.
+OVERSHOOT = 1e-6
+#: Rows of a probability matrix sum to 1 within this, by the size of a float in bytes; float16 has three digits.
+ROW_SUM_TOLERANCE = {2: 2e-2, 4: 1e-3, 8: 1e-3}
+#: Sums of squared weights must stay far inside float64, so that batches can be added.
+LARGEST_WEIGHT = 1e140
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of valid values.
+
+    Parameters
+    ----------
+    words : str
+        The rule in a sentence that begins with the argument, as in "must lie in [0, 1]".
+    holds : callable
+        Takes an array, returns an array of bool: True where a value obeys the rule.
+    hint : str
+        How to repair other values, if that does not depend on them.
+    verb : (str, str)
+        What one such value does, and what several do.
+
+    Examples
+    --------
+    >>> BINARY.holds(np.array([0.0, 0.5, 1.0]))
+    array([ True, False,  True])
+    """
+
+    words: str
+    holds: Callable[[Array], Array]
+    hint: str = ""
+    verb: tuple[str, str] = DOES_NOT
+
+    def require(self, name: str, values: Array) -> None:
+        """Raise `InvalidRows` if a value breaks the rule."""
+        obeyed = self.holds(values)
+        if not obeyed.all():
+            self.refuse(name, ~obeyed, values)
+
+    def refuse(self, name: str, bad: Array, values: Any = None, hint: str | None = None) -> NoReturn:
+        """Raise `InvalidRows` about the entries that are marked in `bad`; without `values` none is quoted."""
+        raise InvalidRows(invalid(name, self.words, bad, values, self.hint if hint is None else hint, self.verb))
+
+
+COMPLETE = Rule(
+    "must be complete",
+    lambda values: ~np.isnan(values),
+    hint="Rows are never dropped for you: remove or repair them first.",
+    verb=("is missing (NaN, null or None)", "are missing (NaN, null or None)"),
+)
+FINITE = Rule("must be finite", np.isfinite)
+BINARY = Rule("must be binary labels, 0 or 1", lambda values: (values == 0) | (values == 1))
+#: Values that lie outside by less than `OVERSHOOT` are clipped.
+IN_UNIT_INTERVAL = Rule("must lie in [0, 1]", lambda values: (values >= -OVERSHOOT) & (values <= 1 + OVERSHOOT))
+NOT_NEGATIVE = Rule("must be >= 0", lambda values: values >= 0)
+SUMMABLE = Rule(
+    f"must be below {LARGEST_WEIGHT:g}, so that squares can be summed over batches",
+    lambda values: values < LARGEST_WEIGHT,
+    hint="Divide them all by one number.",
+)
+INTEGER = Rule("must be integer class numbers", lambda values: values == np.floor(values))
+#: Of sums of rows of a probability matrix; the tolerance is that of float32 and float64.
+SUMS_TO_ONE = Rule(
+    "must have rows that sum to 1",
+    lambda sums: np.abs(sums - 1) <= row_sum_tolerance(np.float64),
+    hint="A row holds the probabilities of all classes. For a single score per row use `target='confidence'`.",
+)
+
+#: Rules of each column of a row, in the order in which they are checked.
+ROW: Mapping[str, tuple[Rule, ...]] = {
+    "outcome": (COMPLETE, FINITE, BINARY),
+    "confidence": (COMPLETE, FINITE, IN_UNIT_INTERVAL),
+    "weights": (COMPLETE, FINITE, NOT_NEGATIVE, SUMMABLE),
+}
+
+
+def class_number(n_classes: int) -> Rule:
+    """Rule of a label beside a matrix with `n_classes` columns."""
+    words = f"must be class numbers 0..{n_classes - 1}, the columns of `y_prob`"
+    return Rule(words, lambda labels: (labels >= 0) & (labels <= n_classes - 1))
+
+
+def row_sum_tolerance(dtype: Any) -> float:
+    """Largest distance from 1 of a sum over a row of a probability matrix of this dtype."""
+    return ROW_SUM_TOLERANCE.get(np.dtype(dtype).itemsize, 1e-3)
+
+
+def scale_hint(low: float, high: float, logits: str = "Logits? Pass `logits=True`.") -> str:
+    """Suggest what numbers outside [0, 1] may be; `logits` is the advice for log odds."""
+    if low < 0:
+        return logits
+    if 1.5 < high <= 100:
+        return "Percentages? Divide by 100."
+    if high <= 1.5:
+        return f"Only an overshoot of {OVERSHOOT:g} is taken as rounding and clipped."
+    return "Scores are not probabilities: calibrate them first."
+
+
+def too_small(largest: float | None = None, where: str = "") -> ValueError:
+    """Return the error for weights that are too small for their squares to be summed."""
+    rule = f"must be above {1 / LARGEST_WEIGHT:g} at their largest{where}, so that squares can be summed over batches"
+    found = "" if largest is None else f"; it is {largest:g}"
+    return ValueError(f"`weights` {rule}{found}. {SUMMABLE.hint}")

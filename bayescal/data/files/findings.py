@@ -1,0 +1,96 @@
+"""Invalid values in the blocks of a file, reported once about all rows, with columns and lines of the file."""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from bayescal._checks import PACKAGE
+from bayescal._invalid import Finding, InvalidRows, Rounding, RoundingWarning
+from bayescal.data.files.predictions import RowStream
+
+
+class BlockFindings:
+    """Findings about the blocks of a file, which are reported as if all rows had been checked together.
+
+    Parameters
+    ----------
+    stream : RowStream
+        The file, which names columns and lines.
+    """
+
+    def __init__(self, stream: RowStream) -> None:
+        self._stream = stream
+        self._rows: list[int] = []
+        self._invalid: list[Finding | None] = []
+        self._rounding: list[Rounding | None] = []
+
+    @contextmanager
+    def block(self, rows: int) -> Iterator[None]:
+        """Keep the findings about the next block, which has so many rows, until `report`."""
+        problem = rounding = None
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                yield
+            except InvalidRows as refused:
+                problem = refused.finding
+        for warning in caught:
+            if isinstance(warning.message, RoundingWarning):
+                rounding = warning.message.finding
+            else:
+                warnings.warn(warning.message, skip_file_prefixes=PACKAGE)
+        self._rows.append(rows)
+        self._invalid.append(problem)
+        self._rounding.append(rounding)
+
+    def report(self) -> None:
+        """Raise `InvalidRows`, or warn that values were clipped, if any block gave cause."""
+        problem, rounding = self._together(self._invalid), self._together(self._rounding)
+        if problem is not None:
+            raise InvalidRows(in_file(problem, self._stream))
+        if rounding is not None:
+            warnings.warn(RoundingWarning(in_file(rounding, self._stream)), skip_file_prefixes=PACKAGE)
+
+    def _together[F: Finding](self, findings: list[F | None]) -> F | None:
+        """The first finding, with the counts of all that break the same rule; rows are numbered within the file."""
+        at = next((i for i, finding in enumerate(findings) if finding is not None), None)
+        first = None if at is None else findings[at]
+        if at is None or first is None or first.first is None:
+            return None
+        row, *column = first.first
+        alike = [finding for finding in findings if finding is not None and finding.is_like(first)]
+        if isinstance(first, Rounding):
+            first = replace(first, most=max(finding.most for finding in alike if isinstance(finding, Rounding)))
+        return replace(
+            first,
+            count=sum(finding.count for finding in alike),
+            size=sum(self._rows) * (first.size // self._rows[at]),
+            first=(row + sum(self._rows[:at]), *column),
+            # a block that breaks another rule was perhaps not checked for this one
+            at_least=len(alike) < sum(finding is not None for finding in findings),
+        )
+
+
+def in_file[F: Finding](finding: F, stream: RowStream) -> F:
+    """Name the column and the line of a finding about arrays that were read from a file.
+
+    Parameters
+    ----------
+    finding : Finding
+        A finding about `y_true`, `y_prob` or `weights`.
+    stream : RowStream
+        The file.
+
+    Returns
+    -------
+    Finding
+        The same finding in the words of the file.
+    """
+    place, hint = "", finding.hint
+    if finding.first is not None:
+        row, *column = finding.first
+        place = f"in {stream.place(row)}" + "".join(f", column {stream.columns[k]!r}" for k in column)
+    for argument, name in stream.called.items():
+        hint = hint.replace(f"`{argument}`", name)
+    return replace(finding, called=stream.called.get(finding.argument, ""), place=place, hint=hint)

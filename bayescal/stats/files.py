@@ -1,0 +1,298 @@
+"""Counting the rows of a file in blocks: memory does not grow with the number of rows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._invalid import AllZero, InvalidRows
+from bayescal._rules import LARGEST_WEIGHT, too_small
+from bayescal.data.files.findings import BlockFindings, in_file
+from bayescal.data.files.predictions import Rows, RowStream, open_predictions
+from bayescal.data.matrix import ClassRows
+from bayescal.data.predictions import Columns, TopLabels, read_rows
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import BINNINGS, Bins, make_bins
+from bayescal.stats.dependence import ErrorMoments
+
+Floats = NDArray[np.float64]
+
+#: Passes over the rows of a file.
+COUNTING, EDGES, DEPENDENCE = "counting", "edges", "dependence"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Progress of one pass over the rows of a file.
+
+    Parameters
+    ----------
+    step : {"counting", "edges", "dependence"}
+        The pass: counting rows, choosing edges of equal mass, or measuring how the errors of classes vary together.
+    rows : int
+        Rows read so far.
+    about : int or None
+        Number of rows in the file; an estimate for text, and None if it is not known.
+    """
+
+    step: str
+    rows: int
+    about: int | None
+
+
+type OnProgress = Callable[[Progress], None] | None
+
+
+@dataclass(frozen=True)
+class Counting:
+    """How rows are counted.
+
+    Parameters
+    ----------
+    target : str or None
+        As for `evaluate`.
+    bins : int, list of float or Bins
+        As for `evaluate`.
+    binning : str
+        As for `evaluate`.
+    logits : bool
+        Whether probabilities are logits.
+    """
+
+    target: str | None = None
+    bins: Any = 15
+    binning: str = "equal-width"
+    logits: bool = False
+
+    def columns(self, rows: Rows) -> Columns:
+        """Unvalidated columns of a block."""
+        known: dict[str, Any] = {"target": self.target, "classes": rows.classes, "logits": self.logits}
+        read = read_rows(rows.y_true, rows.y_prob, weights=rows.weights, **known)
+        return read.columns() if isinstance(read, TopLabels) else read
+
+    def class_rows(self, rows: Rows) -> ClassRows:
+        """Unvalidated matrix of a block."""
+        known: dict[str, Any] = {"classes": rows.classes, "logits": self.logits}
+        return ClassRows.read(rows.y_true, rows.y_prob, weights=rows.weights, **known)
+
+
+def count_file(
+    path: str | Path,
+    *,
+    label: str,
+    prob: str | None = None,
+    prob_prefix: str | None = None,
+    weights: str | None = None,
+    classes: Sequence[str] | None = None,
+    target: str | None = None,
+    logits: bool = False,
+    bins: Any = 15,
+    binning: str = "equal-width",
+    progress: Callable[[Progress], None] | None = None,
+) -> BinnedCounts:
+    r"""Count the rows of a Parquet, CSV, TSV or JSON-lines file, which may be larger than memory.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file. Its content decides its format; text may be compressed with gzip.
+    label : str
+        Column of labels: numbers or true/false, or text with `classes` or with class names after `prob_prefix`.
+    prob : str, optional
+        Column of probabilities of one event. Either this or `prob_prefix`.
+    prob_prefix : str, optional
+        Common beginning of the names of the columns of a probability matrix. The rest of each name is the class.
+    weights : str, optional
+        Column of importance weights >= 0.
+    classes : sequence of str, optional
+        With `prob`, the label of 0 and the label of 1. With `prob_prefix`, the order of the classes.
+    target : {"event", "top-label", "confidence"}, optional
+        As for `evaluate`; by default "event" with `prob` and "top-label" with `prob_prefix`. With "confidence", `label`
+        states whether the prediction was right.
+    logits : bool, default False
+        Whether probabilities are logits.
+    bins : int, array-like or Bins, default 15
+        A number of bins, or edges that increase from 0 to 1.
+    binning : {"equal-width", "equal-mass"}, default "equal-width"
+        How a number becomes edges. Edges of equal mass need a pass over the file and all confidences in memory.
+    progress : callable, optional
+        Called after each block of rows, with a record that has `step`, `rows` and `about`.
+
+    Returns
+    -------
+    BinnedCounts
+        The counts of all rows.
+
+    Raises
+    ------
+    ValueError
+        If the file lacks a column, has no rows, or values are invalid. The message names the column, the rule, the
+        number of invalid values in the whole file, and the line of the first.
+    TypeError
+        If a column has a type that cannot be meant.
+    FileNotFoundError, IsADirectoryError
+        If there is no such file.
+
+    See Also
+    --------
+    BinnedCounts.from_frame : Counts rows where a database or data frame engine holds them.
+    evaluate_counts : Evaluates counts.
+
+    Notes
+    -----
+    A block has at most some 100 MB. Numbers of rows are exact. Sums of confidences agree with those of `evaluate` to
+    about 1e-15 of their size; in a file of one block, they are equal.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "forecasts.csv")
+    ...     _ = path.write_text("rain,p\n0,0.2\n1,0.7\n1,0.9\n")
+    ...     counts = count_file(path, label="rain", prob="p", bins=2)
+    >>> counts
+    BinnedCounts(2 equal-width bins [a, b), 3 rows, 2 with outcome 1)
+    >>> counts.target, counts.n
+    ('event', array([1, 2]))
+    """
+    if target == "classwise":
+        raise ValueError(
+            "`target='classwise'` has one set of counts for each class; count one class at a time, as an event: `prob` "
+            "is the column of its probability, and `label` a column of 0 and 1."
+        )
+    stream = open_predictions(path, label=label, prob=prob, prob_prefix=prob_prefix, weights=weights, classes=classes)
+    return count_stream(stream, Counting(target, bins, binning, logits), progress)
+
+
+def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) -> BinnedCounts:
+    """Count all rows of an open file; invalid values are reported about all rows, as if they had been read at once.
+
+    Parameters
+    ----------
+    stream : RowStream
+        The file.
+    how : Counting
+        Target, bins and binning.
+    progress : callable, optional
+        Called after each block.
+
+    Returns
+    -------
+    BinnedCounts
+        The counts. Equal-mass bins take a pass of their own, and the memory of all confidences.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `evaluate` for all rows; also for weights whose squares cannot be summed, which `evaluate` divides by a
+        number.
+    """
+    bins = make_bins(how.bins) if how.binning == "equal-width" else _equal_mass(stream, how, progress)
+    found = BlockFindings(stream)
+    total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
+    for rows in _blocks(stream, COUNTING, progress):
+        with found.block(len(rows.y_true)):
+            total = total + _count(how.columns(rows), bins)
+    found.report()
+    _require_weight(total, stream)
+    return total
+
+
+def count_classes_of_stream(
+    stream: RowStream, how: Counting, progress: OnProgress = None
+) -> tuple[tuple[BinnedCounts, ...], tuple[Floats, Floats]]:
+    """Count all rows for every class, then read them again to measure how the errors of classes vary together.
+
+    Parameters
+    ----------
+    stream, how, progress
+        As for `count_stream`; bins of equal width.
+
+    Returns
+    -------
+    (counts, correlations) : tuple
+        Arguments of `evaluate_class_counts`.
+    """
+    bins = make_bins(how.bins)
+    found = BlockFindings(stream)
+    counts = [BinnedCounts.empty(bins, target="classwise") for _ in stream.columns]
+    for rows in _blocks(stream, COUNTING, progress):
+        with found.block(len(rows.y_true)):
+            counts = [a + b for a, b in zip(counts, _count_classes(how.class_rows(rows), bins), strict=True)]
+    found.report()
+    _require_weight(counts[0], stream)
+    moments = ErrorMoments(counts)
+    for rows in _blocks(stream, DEPENDENCE, progress):
+        moments.add(how.class_rows(rows))
+    return tuple(counts), moments.correlations()
+
+
+def _blocks(stream: RowStream, step: str, progress: OnProgress) -> Iterator[Rows]:
+    """The blocks of a file, with a report after each of them."""
+    about = None if progress is None else stream.source.rows_about()
+    done = 0
+    for rows in stream.blocks():
+        yield rows
+        done += len(rows.y_true)
+        if progress is not None:
+            progress(Progress(step, done, about))
+
+
+def _count(columns: Columns, bins: Bins) -> BinnedCounts:
+    weight, factor = _weighable(columns.weight)
+    return _times(BinnedCounts.from_predictions(replace(columns, weight=weight), bins=bins), factor)
+
+
+def _count_classes(rows: ClassRows, bins: Bins) -> tuple[BinnedCounts, ...]:
+    weight, factor = _weighable(rows.weight)
+    return tuple(_times(counts, factor) for counts in BinnedCounts.of_classes(replace(rows, weight=weight), bins=bins))
+
+
+def _weighable(weight: Floats | None) -> tuple[Floats | None, float]:
+    """Return weights whose squares can be summed, and the factor by which to multiply the sums.
+
+    The weights of one block may all be zero or too small for their squares, even if those of all rows are not. The
+    factor is 0 or a power of two.
+    """
+    if weight is None:
+        return None, 1.0
+    if not weight.any():
+        return None, 0.0
+    if weight.min() >= 0 and weight.max() <= 1 / LARGEST_WEIGHT:
+        exponent = int(np.frexp(weight.max())[1])
+        return np.ldexp(weight, -exponent), float(np.ldexp(1.0, exponent))
+    return weight, 1.0
+
+
+def _times(counts: BinnedCounts, factor: float) -> BinnedCounts:
+    """The same rows with all weights multiplied."""
+    if factor == 1:
+        return counts
+    sums = {name: factor * getattr(counts, name) for name in ("weight", "deviation", "deviation_sq")}
+    losses = None if counts.losses is None else counts.losses.apply(lambda total: factor * total)
+    return replace(counts, **sums, weight_sq=factor * (factor * counts.weight_sq), losses=losses)
+
+
+def _require_weight(total: BinnedCounts, stream: RowStream) -> None:
+    if not total.occupied.any():
+        raise InvalidRows(in_file(AllZero(count=total.n_rows, size=total.n_rows, first=(0,)), stream))
+    if np.sqrt(total.weight_sq.sum()) <= 1 / LARGEST_WEIGHT:
+        raise too_small()
+
+
+def _equal_mass(stream: RowStream, how: Counting, progress: OnProgress) -> Bins:
+    _checks.one_of("binning", how.binning, BINNINGS)
+    found = BlockFindings(stream)
+    parts = []
+    for rows in _blocks(stream, EDGES, progress):
+        with found.block(len(rows.y_true)):
+            columns = how.columns(rows)
+            weight, _ = _weighable(columns.weight)
+            parts.append(replace(columns, weight=weight).checked().confidence)
+    found.report()
+    return make_bins(how.bins, binning=how.binning, confidence=np.concatenate(parts))
