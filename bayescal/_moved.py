@@ -57,7 +57,8 @@ def names_of(folder: str) -> "Callable[[str], Any]":
     new = FOLDERS[folder]
 
     def of_new_module(name: str) -> "Any":
-        if not name.startswith("_"):
+        file = os.path.join(PACKAGE[0], *folder.split(".")[1:], f"{name}.py")
+        if not name.startswith("_") and not os.path.exists(file):  # else an import asks for a module of the folder
             module = importlib.import_module(new)
             if hasattr(module, name):
                 warn(f"{folder}.{name}", f"{new}.{name}")
