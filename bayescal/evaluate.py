@@ -1,4 +1,4 @@
-"""READ FIRST. The whole pipeline on one page: rows -> counts -> posterior -> draws -> what is reported."""
+"""READ FIRST. The whole pipeline on one page: rows -> counts -> posterior -> draws -> Evaluation."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
@@ -77,7 +77,7 @@ def evaluate(
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
         The posterior. ``shrinkage`` can sit on or near exact calibration, and its 95 % intervals contain the true ECE
         about 95 % of the time; where bins are off by about as much as their noise, less than 90 %. ``dirichlet`` is
-        the reference model (Bayesian ECE); its intervals miss a true ECE near 0, at any number of rows.
+        the Dirichlet model (Bayesian ECE); its intervals miss a true ECE near 0, at any number of rows.
     draws : int, default 4000
         Number of independent posterior draws.
     rng : None, int, SeedSequence or Generator
@@ -168,7 +168,8 @@ def evaluate_counts(
     Returns
     -------
     Evaluation
-        The posterior with its reference points; of a mapping, a `GroupedEvaluation`, which holds that of all rows too.
+        The posterior, with the plug-in value and its null distribution. For a mapping, a `GroupedEvaluation`, which
+        also holds the evaluation of all rows.
 
     Raises
     ------

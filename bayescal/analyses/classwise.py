@@ -1,4 +1,4 @@
-"""Classes of one classifier: one posterior per class, tied by how their errors vary together."""
+"""Classes of one classifier: one posterior per class, and the correlation of their errors."""
 
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from bayescal.stats.dependence import error_correlation
 
 
 def count_classes(rows: ClassRows, bins: Any, binning: str) -> tuple[BinnedCounts, ...]:
-    """Count every class as an event of its own."""
+    """Count each class as an event."""
     rows = rows.scale_free()
     if binning == "equal-width":
         return BinnedCounts.of_classes(rows, bins=bins)
@@ -39,16 +39,16 @@ def evaluate_classes(
 def evaluate_class_counts(
     counts: tuple[BinnedCounts, ...], correlations: tuple[Any, Any], classes: tuple[Any, ...], *, rng: Any, **known: Any
 ) -> ClasswiseEvaluation:
-    """Posterior of the mean ECE of all classes, from their counts and from how their errors vary together.
+    """Posterior of the mean ECE of all classes, from their counts and the correlation of their errors.
 
     Parameters
     ----------
     counts : tuple of BinnedCounts
-        One a class.
+        Counts of each class.
     correlations : (ndarray, ndarray)
-        What `error_correlation` gives.
+        From `error_correlation`.
     classes : tuple
-        Their labels.
+        Labels of the classes.
     rng, **known
         As for `evaluate_counts`.
 
@@ -58,12 +58,12 @@ def evaluate_class_counts(
         All classes.
     """
     *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=len(counts) + 2))
-    # a thousand classes would not fit into memory with all their bins: only the ECE of each is kept
+    # keep only the ECE of each class, because the bins of a thousand classes would not fit into memory
     evaluations = (evaluate_one(c, rng=seed, **known) for c, seed in zip(counts, seeds, strict=True))
     drawn = [(e.ece.values, e.null.values, _for_exact(e)) for e in evaluations]
     *values, for_exact = zip(*drawn, strict=True)
     by_class, null = (np.stack(columns, axis=1) for columns in values)
-    # the classes share their rows, so their errors vary together: the margins stay, their ranks are tied
+    # classes share their rows, so the draws are reordered to correlate; the margins do not change
     of_errors, of_residuals = correlations
     exact = np.zeros(len(by_class), bool)
     if None not in for_exact:
@@ -85,7 +85,7 @@ def evaluate_class_counts(
 
 
 def _for_exact(evaluation: Evaluation) -> float | None:
-    """Log Bayes factor of exact calibration, if that is among the sub-models."""
+    """Return the log Bayes factor of exact calibration if it is a sub-model, else None."""
     posterior = evaluation.posterior
     if isinstance(posterior, HasHypotheses) and EXACT in posterior.probabilities:
         return posterior.log_bayes_factor
@@ -95,7 +95,7 @@ def _for_exact(evaluation: Evaluation) -> float | None:
 def _evaluate_class(
     counts: tuple[BinnedCounts, ...], seeds: tuple[int, ...], known: dict[str, Any], k: int
 ) -> Evaluation:
-    """One class in full; the same draws of its ECE in another order."""
+    """Evaluate one class; the draws of its ECE are the same, in another order."""
     return evaluate_one(counts[k], rng=seeds[k], **known)
 
 

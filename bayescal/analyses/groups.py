@@ -50,18 +50,18 @@ def evaluate_groups(
     labels : sequence of hashable
         The groups.
     counts : iterable of BinnedCounts
-        Theirs, in the same order and on the same bins; nothing is counted before it is known that draws fit.
+        Counts of each group, in the same order and on the same bins; consumed only if the draws fit into memory.
     overall : BinnedCounts
         Counts of all rows.
     name : str
-        What the groups are groups of.
+        Name of the column of labels.
     rng, draws, **known
         As for `evaluate_counts`.
 
     Returns
     -------
     GroupedEvaluation
-        One evaluation a group, beside that of all rows.
+        One evaluation per group, and the evaluation of all rows.
 
     Raises
     ------
@@ -72,12 +72,12 @@ def evaluate_groups(
     if drawn > MOST_DRAWN:
         raise ValueError(
             f"there are {len(labels)} groups of {overall.n_rows} rows, by {name}; {draws} draws of {len(overall.bins)} "
-            f"bins for each are {drawn:.3g}, and at most {MOST_DRAWN:g} fit into memory. A number is cut into ranges "
-            "before it makes groups; if these are meant, ask for fewer draws."
+            f"bins for each are {drawn:.3g}, and at most {MOST_DRAWN:g} fit into memory. Cut numbers into ranges "
+            "before grouping; if these groups are intended, use fewer draws."
         )
     rng = _checks.generator(rng)
     known = {"draws": draws, **known}
-    # first, and with the same generator: what all rows give without groups
+    # first, so that the generator gives all rows the same draws as without groups
     whole = evaluate_one(overall, rng=rng, **known)
     order, *seeds = (int(s) for s in rng.integers(2**63, size=len(labels) + 1))
     return GroupedEvaluation(

@@ -28,7 +28,7 @@ def count_rows(rows: Columns | TopLabels | Predictions, bins: Any, binning: str)
     """Count the rows of one problem; unvalidated columns are checked during counting."""
     if isinstance(rows, TopLabels):
         rows = rows.columns()
-    if rows.weight is not None:  # else values are looked at while they are counted
+    if rows.weight is not None:  # otherwise values are checked during counting
         rows = (rows.checked() if isinstance(rows, Columns) else rows).scale_free()
     return BinnedCounts.from_predictions(rows, bins=bins, binning=binning)
 
@@ -51,20 +51,20 @@ def evaluate_one(
             f"`draws` times `bins` must be at most {MOST_DRAWN:g} to fit into memory; {draws} draws of "
             f"{len(counts.bins)} bins are {draws * len(counts.bins):.3g}. Ask for fewer of either."
         )
-    # streams of their own: the null reference does not change when the model draws more or fewer numbers
-    seed, for_null, for_reference = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
+    # separate streams, so that the null distribution does not depend on how many numbers the model draws
+    seed, for_null, for_dirichlet = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
     posterior = MODELS[model](counts, **options)
-    bins = posterior.sample(draws, rng=seed)
-    if not all(np.isfinite(values).all() for values in (bins.mass, bins.accuracy, bins.confidence)):
+    drawn = posterior.sample(draws, rng=seed)
+    if not all(np.isfinite(values).all() for values in (drawn.mass, drawn.accuracy, drawn.confidence)):
         raise ArithmeticError(
             f"the {model} posterior has draws that are not finite; this is a defect: please report it."
         )
     return Evaluation(
         counts=counts,
         posterior=posterior,
-        bins=bins,
-        null_bins=null_bins(counts, draws, rng=for_null) if counts.occupied.any() else None,
+        bin_draws=drawn,
+        null_bin_draws=null_bins(counts, draws, rng=for_null) if counts.occupied.any() else None,
         model=model,
-        bins_seed=seed,
-        reference_seed=for_reference,
+        bin_draws_seed=seed,
+        dirichlet_seed=for_dirichlet,
     )

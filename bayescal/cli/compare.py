@@ -146,8 +146,8 @@ def show_differences(screen: "Console", comparison: Comparison, estimand: Estima
     name, rope = estimand.words(_target(comparison)), f"{comparison.rope:g}"
     below = "of the signed values" if estimand.better == "nearest zero" else f"below 0, the 1st has the smaller {name}"
     screen.print(
-        f"1st - 2nd: {below}. P(1st), P(2nd): that model is better, its {name} {estimand.comparative} by more than "
-        f"{rope}. P(equal): they are no more than {rope} apart (--rope).\n"
+        f"1st - 2nd: {below}. P(1st), P(2nd): that classifier is better, its {name} {estimand.comparative} by more "
+        f"than {rope}. P(equal): they are no more than {rope} apart (--rope).\n"
     )
 
 
@@ -175,12 +175,12 @@ def _by_itself(comparison: Comparison, estimand: Estimand) -> tuple[Sequence[str
     header = (estimand.column_label(_target(comparison)), "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
     rows = [
         [
-            _render.name(row["model"]),
+            _render.name(row[comparison.axis]),
             *(_render.number(row[column]) for column in ("mean", "sd", "low", "high")),
             _share(row["p_best"]),
             f"{row['rank']:.2f}",
         ]
-        for row in comparison.models(PROB, estimand=estimand)
+        for row in comparison.each(PROB, estimand=estimand)
     ]
     return header, rows
 
@@ -301,7 +301,7 @@ def _parameters(
         "files": [file.name for file in request.files],
         "key": request.key,
         "rows": first.counts.n_rows,
-        "models": [
+        "classifiers": [
             {
                 "name": name,
                 "file": of_model.source.path.name,

@@ -1,4 +1,4 @@
-"""Two reference points beside every posterior: the plug-in value, and its distribution if the model were calibrated."""
+"""The plug-in value, and its null distribution: that of the value if the classifier were exactly calibrated."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def observed_bins(counts: BinnedCounts) -> BinDraws:
 
 
 def null_bins(counts: BinnedCounts, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
-    r"""Draw observed bins as they would be if the model were exactly calibrated.
+    r"""Draw observed bins as they would be if the classifier were exactly calibrated.
 
     Parameters
     ----------
@@ -72,5 +72,5 @@ def null_bins(counts: BinnedCounts, n_draws: int = 4000, *, rng: Any = None) -> 
 
 def _some_rows(counts: BinnedCounts) -> np.ndarray:
     if not counts.occupied.any():
-        raise ValueError("`counts` has no rows: there is no plug-in value and no null reference.")
+        raise ValueError("`counts` has no rows: there is no plug-in value and no null distribution.")
     return counts.occupied

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _moved
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, _add
 from bayescal.stats.binned import BinnedCounts
@@ -19,12 +19,13 @@ Floats = NDArray[np.float64]
 LEAST_ROWS = 3
 
 
-def brier_score(bins: BinDraws, counts: BinnedCounts, *, rng: Any = None) -> Draws:
+@_moved.keywords(bins="bin_draws")
+def brier_score(bin_draws: BinDraws, counts: BinnedCounts, *, rng: Any = None) -> Draws:
     r"""Draws of the Brier score, the mean of (outcome - confidence) squared.
 
     Parameters
     ----------
-    bins : BinDraws
+    bin_draws : BinDraws
         Draws of the bins, from a posterior given `counts`.
     counts : BinnedCounts
         The counts, whose `losses` describe how squared errors vary within each bin.
@@ -47,8 +48,8 @@ def brier_score(bins: BinDraws, counts: BinnedCounts, *, rng: Any = None) -> Dra
 
     .. math:: \sum_b m_b \left[\theta_b A_{b1} + (1 - \theta_b) A_{b0}\right]
 
-    with masses m and accuracies :math:`\theta` from `bins`, and :math:`A_{bz}` the mean squared error of the rows with
-    outcome z in bin b. :math:`A_{bz}` is Normal around the observed mean with the variance of a Bayesian bootstrap
+    with masses m and accuracies :math:`\theta` from `bin_draws`, and :math:`A_{bz}` the mean squared error of the rows
+    with outcome z in bin b. :math:`A_{bz}` is Normal around the observed mean with the variance of a Bayesian bootstrap
     [1]_, :math:`s_{bz}^2 / (n_{bz} + 2)`, where two half rows with the smallest and the largest squared error possible
     in the bin are added to the :math:`n_{bz}` rows. Draws outside the possible range are moved to its end. For weighted
     rows :math:`n_{bz}` is Kish's effective number. The variation within bins is thus part of the uncertainty, with one
@@ -71,14 +72,14 @@ def brier_score(bins: BinDraws, counts: BinnedCounts, *, rng: Any = None) -> Dra
     """
     mean, sd, least, most = mean_losses(counts)
     generator = _checks.generator(rng)
-    score = np.zeros(len(bins))
-    for outcome, share in enumerate((1 - bins.accuracy, bins.accuracy)):
-        drawn = generator.standard_normal(bins.accuracy.shape)
+    score = np.zeros(len(bin_draws))
+    for outcome, share in enumerate((1 - bin_draws.accuracy, bin_draws.accuracy)):
+        drawn = generator.standard_normal(bin_draws.accuracy.shape)
         drawn *= sd[outcome]
         drawn += mean[outcome]
         np.clip(drawn, least[outcome], most[outcome], out=drawn)
         drawn *= share
-        drawn *= bins.mass
+        drawn *= bin_draws.mass
         score += drawn.sum(axis=-1)
     return Draws(score, "brier_score")
 
@@ -143,9 +144,9 @@ def joint_brier_scores(
 
     Notes
     -----
-    The mean losses have the reference posterior of a multivariate Normal mean: a multivariate Student t with n - 1
-    degrees of freedom, centre at the observed mean losses and scale matrix :math:`S / (n - 1)`, where S is the
-    covariance of losses over rows and n the effective number of rows. The covariance of two classifiers follows from
+    The posterior of the mean losses is a multivariate Student t with n - 1 degrees of freedom, centre at the observed
+    mean losses and scale matrix :math:`S / (n - 1)`, where S is the covariance of losses over rows and n the effective
+    number of rows. The covariance of two classifiers follows from
     the variances of their losses and of the difference of their losses. No accuracy is shrunk towards a confidence,
     because that would move the scores of two classifiers by different amounts, possibly larger than their difference.
     """
@@ -205,6 +206,6 @@ _add(
         reported=False,
         plug_in=_observed,
         joint=joint_brier_scores,
-        reference="Brier (1950), Monthly Weather Review 78, equation 2",
+        citation="Brier (1950), Monthly Weather Review 78, equation 2",
     )
 )

@@ -1,4 +1,4 @@
-"""The reference model: Dirichlet-multinomial cells (outcome, bin) and truncated-Normal bin means."""
+"""The Dirichlet model: Dirichlet-multinomial cells (outcome, bin) and truncated-Normal bin means."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _moved
 from bayescal.draws import BinDraws
 from bayescal.posterior.beta_binomial import absolute_gap
 from bayescal.posterior.truncated_normal import (
@@ -25,15 +25,17 @@ SD_RANGE = (1e-6, 1e6)
 #: Pseudo-rows per cell under each named prior, given the number of bins M.
 PRIORS = {
     "perks": lambda n_bins: 1 / (2 * n_bins),
-    "reference": lambda n_bins: 1 / n_bins,
+    "two-rows": lambda n_bins: 1 / n_bins,
     "jeffreys": lambda n_bins: 0.5,
     "uniform": lambda n_bins: 1.0,
 }
+#: Names of priors in release 0.1.0.
+FORMER = {"reference": "two-rows"}
 
 
 @dataclass(frozen=True, eq=False)
 class DirichletPosterior:
-    """Posterior of bin masses, accuracies and mean confidences under the reference model; independent draws.
+    """Posterior of bin masses, accuracies and mean confidences under the Dirichlet model; independent draws.
 
     Made by `dirichlet_posterior`.
 
@@ -228,15 +230,15 @@ def dirichlet_posterior(
     formula: str = "corrected",
     bin_variance: ArrayLike | None = None,
 ) -> DirichletPosterior:
-    r"""Posterior of the reference model (Bayesian ECE).
+    r"""Posterior of the Dirichlet model (Bayesian ECE).
 
     Parameters
     ----------
     counts : BinnedCounts
         Counts; empty counts give the prior.
-    alpha : {"reference", "perks", "jeffreys", "uniform"}, float or array of shape (2, n_bins), optional
-        Prior pseudo-rows of each of the 2 M cells (outcome, bin): ``reference`` 1/M, ``perks`` 1/(2M),
-        ``jeffreys`` 1/2, ``uniform`` 1. The default ``reference`` weighs as much as two rows in all; ``uniform``
+    alpha : {"two-rows", "perks", "jeffreys", "uniform"}, float or array of shape (2, n_bins), optional
+        Prior pseudo-rows of each of the 2 M cells (outcome, bin): ``two-rows`` 1/M, ``perks`` 1/(2M),
+        ``jeffreys`` 1/2, ``uniform`` 1. The default ``two-rows`` weighs as much as two rows in all; ``uniform``
         weighs as much as 2 M rows and pulls every accuracy towards 1/2.
     formula : {"corrected", "original"}, default "corrected"
         ``original`` reproduces the original program: bins weighted by P(bin | outcome 1), prior 1/M per cell,
@@ -279,7 +281,7 @@ def dirichlet_posterior(
     require_counts(counts)
     _checks.one_of("formula", formula, FORMULAS)
     n_bins = len(counts.bins)
-    prior = "reference" if alpha is None else alpha
+    prior = "two-rows" if alpha is None else _moved.value(alpha, FORMER)
     if isinstance(prior, str):
         _checks.one_of("alpha", prior, PRIORS)
         pseudo_rows, said = np.full((2, n_bins), PRIORS[prior](n_bins)), f"{prior} prior"

@@ -30,22 +30,23 @@ PRINTED = 25
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
-    """One evaluation of each group of rows: a mapping from the group's label, with that of all rows beside it.
+    """One evaluation per group of rows, and the evaluation of all rows: a mapping from labels to evaluations.
 
-    Made by ``evaluate(y_true, y_prob, by=column)``. Groups have no row in common, so their posteriors are independent;
-    all of them use the edges that were chosen for all rows.
+    Made by ``evaluate(y_true, y_prob, by=column)``. Groups have no row in common, so their posteriors are independent.
+    All groups have the same bins, whose edges are chosen from all rows.
 
     Parameters
     ----------
     groups : dict of hashable to Evaluation
         The groups, in order.
     overall : Evaluation
-        All rows: what `evaluate` without `by` gives for the same `rng`.
+        The evaluation of all rows, as from `evaluate` without `by` and with the same `rng`.
     seeds : dict of hashable to int
-        What each group was drawn with: ``evaluate(its labels, its probabilities, bins=grouped.overall.counts.bins,
-        rng=grouped.seeds[label])``, with the other arguments of the call, is the group's evaluation again.
+        Seed of each group. ``evaluate(y_true[rows], y_prob[rows], bins=grouped.overall.counts.bins,
+        rng=grouped.seeds[label])``, with the rows of the group and the other arguments of the call, returns the
+        evaluation of the group.
     name : str
-        What the groups are groups of.
+        Name of the column of labels.
     order_seed : int
         Seed of `compare`.
     """
@@ -72,7 +73,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The groups in words: a string or a date is its own name, others follow the column's, as in ``fold 3``."""
+        """The groups in words: strings and dates as they are, other labels after the name of the column, ``fold 3``."""
         return tuple(_in_words(label, self.name) for label in self.groups)
 
     def compare(self, *, rope: float = 0.01) -> Comparison:
@@ -86,7 +87,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         Returns
         -------
         Comparison
-            Its models are the groups, called as in `names`.
+            A comparison of the groups, under their `names`.
 
         Raises
         ------
@@ -99,10 +100,11 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         if len(set(self.names)) < len(self):
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise ValueError(f"`by` must have labels that differ in writing; {twice!r} stands for several.")
-        return Comparison(dict(zip(self.names, self.groups.values(), strict=True)), None, width, self.order_seed)
+        named = dict(zip(self.names, self.groups.values(), strict=True))
+        return Comparison(named, None, width, self.order_seed, self.axis)
 
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
-        """One dict a group, as data.
+        """Return one dict per group, as data.
 
         Parameters
         ----------

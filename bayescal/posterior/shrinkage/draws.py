@@ -5,18 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _moved
 from bayescal.draws import BinDraws
 
 Floats = NDArray[np.float64]
 
 
+@_moved.fields(bins="bin_draws")
 @dataclass(frozen=True, eq=False)
 class ShrinkageDraws:
-    """Joint posterior draws of the bins and of everything behind them.
+    """Joint posterior draws of the bins and of their parameters.
 
     Parameters
     ----------
-    bins : BinDraws
+    bin_draws : BinDraws
         The bins, as `ShrinkagePosterior.sample` gives them.
     sub_model : ndarray of int, shape (n_draws,)
         Index of the sub-model, in the order of `ShrinkagePosterior.probabilities`.
@@ -35,7 +37,7 @@ class ShrinkageDraws:
         Whether a bin deviates from the drift, from exact calibration or, if saturated, from what is stated.
     """
 
-    bins: BinDraws
+    bin_draws: BinDraws
     sub_model: NDArray[np.intp]
     intercept: Floats
     slope: Floats

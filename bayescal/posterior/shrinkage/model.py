@@ -163,7 +163,7 @@ class ShrinkagePosterior:
         SamplerWarning
             If a sub-model that matters could not be integrated or sampled well.
         """
-        return self.sample_all(n_draws, rng=rng).bins
+        return self.sample_all(n_draws, rng=rng).bin_draws
 
     def sample_all(self, n_draws: int = 4000, *, rng: Any = None) -> ShrinkageDraws:
         """Draw the bins and the parameters behind them; the bins are those of `sample` with the same `rng`.
@@ -201,7 +201,7 @@ class ShrinkagePosterior:
         mass[:, used] = rng.dirichlet(self.mass_parameters[used], n_draws)
         accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
         bins = BinDraws(mass, accuracy, confidence, used, mass)
-        return ShrinkageDraws(bins=bins, sub_model=chosen[order], off=off, **parameters)
+        return ShrinkageDraws(bin_draws=bins, sub_model=chosen[order], off=off, **parameters)
 
     def ece_mean(self) -> float:
         """Posterior mean of the ECE, by quadrature (about four digits), without random numbers."""
@@ -360,7 +360,7 @@ def shrinkage_posterior(
     prior_odds : float, default 1.0
         Prior odds of exact calibration against all other sub-models. It matters for `p_calibrated` only.
     mass_alpha : float, optional
-        Dirichlet parameter of each bin's mass; default 2 / M, as in the reference model.
+        Dirichlet parameter of each bin's mass; default 2 / M, as in the Dirichlet model.
     sub_models : sequence of str, optional
         Names of the sub-models or families that take part, by default all; see the notes. ``["independent"]`` is
         the model of release 0.1.0. Without ``"saturated"`` among them, such bins are treated as all others.
