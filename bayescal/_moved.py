@@ -56,11 +56,11 @@ def warn(old: str, new: str) -> None:
     )
 
 
-def keywords[F: Callable[..., Any]](**new: str) -> "Callable[[F], F]":
-    """Let a function take its keywords of release 0.1.0 too; `new` maps the old names to the new ones."""
+def keywords[F: Callable[..., Any]](path: str = "", /, **new: str) -> "Callable[[F], F]":
+    """Let a function take its keywords of release 0.1.0 too; `new` maps them to the new ones, `path` is for messages."""
 
     def decorate(function: F) -> F:
-        called = function.__qualname__.removesuffix(".__init__")
+        called = path or function.__qualname__.removesuffix(".__init__")
         labels = {old: (f"{called}({old}=)", f"{called}({name}=)") for old, name in new.items()}
         NAMES.update(labels.values())
         announce = warn  # the new function below has no names of this module

@@ -171,7 +171,7 @@ class Evaluations(_render.Presented, ABC):
         }
         return shares | {f"{name}_mcse": float(np.sqrt(p * (1 - p) / len(gap))) for name, p in shares.items()}
 
-    @_moved.keywords(widths="ropes")
+    @_moved.keywords("Comparison.rope_curve", widths="ropes")
     def rope_curve(
         self, ropes: ArrayLike, first: Any = None, second: Any = None, estimand: EstimandLike = "ece"
     ) -> Floats:

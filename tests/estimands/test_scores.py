@@ -174,7 +174,9 @@ def test_losses_within_bins_are_not_those_of_the_bins_again():
     found = evaluate(rng.random(2000) < p, p, bins=1, model="dirichlet", draws=4000, rng=7)
     mean, _, _, _ = mean_losses(found.counts)
     within = (
-        found.brier_score.values - (1 - found.bin_draws.accuracy[:, 0]) * mean[0, 0] - found.bin_draws.accuracy[:, 0] * mean[1, 0]
+        found.brier_score.values
+        - (1 - found.bin_draws.accuracy[:, 0]) * mean[0, 0]
+        - found.bin_draws.accuracy[:, 0] * mean[1, 0]
     )
     assert abs(np.corrcoef(within, found.bin_draws.accuracy[:, 0])[0, 1]) < 5 / np.sqrt(4000)
 
