@@ -127,7 +127,7 @@ def test_targets_and_matrices():
     monitor = CalibrationMonitor(window=1, target="top-label")
     monitor.add_predictions(Predictions.from_labels(y, p), time=0)
     assert monitor.windows[0] == BinnedCounts.from_predictions(Predictions.from_labels(y, p))
-    with pytest.raises(ValueError, match=r"one number a row.*from_labels"):
+    with pytest.raises(ValueError, match=r"one number per row.*from_labels"):
         monitor.add(y, p, time=0)
     with pytest.raises(ValueError, match=r"'event' do not belong.*'top-label'"):
         monitor.add_predictions(Predictions.from_labels([0, 1], [0.2, 0.7]), time=0)
@@ -475,7 +475,7 @@ def test_how_a_change_prints():
     change = drifting().change((0, 3), (3, 6), rng=1, draws=500)
     text = str(change)
     assert text.startswith("The ECE has risen by more than 0.01 (now minus baseline")
-    for line in ("baseline [0, 3)  4500", "now [3, 6)        4500", "now - baseline"):
+    for line in ("baseline [0, 3)  4500", "now [3, 6)       4500", "now - baseline"):
         assert line in text
     assert change.spec.startswith("now [3, 6), N = 4500, against baseline [0, 3), N = 4500: event ECE, 15 equal-width")
     assert "<table>" in change._repr_html_()

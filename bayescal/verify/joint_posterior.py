@@ -79,7 +79,7 @@ def take(drawn: ShrinkageDraws, index: NDArray[np.intp]) -> ShrinkageDraws:
         Those, in that order.
     """
     bins, confidence = drawn.bin_draws, drawn.bin_draws.confidence
-    some = {f.name: getattr(drawn, f.name)[index] for f in fields(drawn) if f.name != "bins"}
+    some = {f.name: getattr(drawn, f.name)[index] for f in fields(drawn) if f.name != "bin_draws"}
     mass = bins.mass[index]
     return ShrinkageDraws(BinDraws(mass, bins.accuracy[index], confidence, bins.occupied, mass), **some)
 
