@@ -57,7 +57,7 @@ def warn(old: str, new: str) -> None:
 
 
 def keywords[F: Callable[..., Any]](path: str = "", /, **new: str) -> "Callable[[F], F]":
-    """Let a function take its keywords of release 0.1.0 too; `new` maps them to the new ones, `path` is for messages."""
+    """Let a function take its keywords of release 0.1.0 too, given as ``old="new"``; `path` is its name in warnings."""
 
     def decorate(function: F) -> F:
         called = path or function.__qualname__.removesuffix(".__init__")

@@ -29,15 +29,20 @@ def count_classes(rows: ClassRows, bins: Any, binning: str) -> tuple[BinnedCount
 
 
 def evaluate_classes(
-    rows: ClassRows, classes: tuple[Any, ...], *, bins: Any, binning: str, **known: Any
+    rows: ClassRows, classes: tuple[Any, ...], *, bins: Any, binning: str, **arguments: Any
 ) -> ClasswiseEvaluation:
     """Posterior of the mean ECE of all classes, from rows."""
     counts = count_classes(rows, bins, binning)
-    return evaluate_class_counts(counts, error_correlation(rows, counts), classes, **known)
+    return evaluate_class_counts(counts, error_correlation(rows, counts), classes, **arguments)
 
 
 def evaluate_class_counts(
-    counts: tuple[BinnedCounts, ...], correlations: tuple[Any, Any], classes: tuple[Any, ...], *, rng: Any, **known: Any
+    counts: tuple[BinnedCounts, ...],
+    correlations: tuple[Any, Any],
+    classes: tuple[Any, ...],
+    *,
+    rng: Any,
+    **arguments: Any,
 ) -> ClasswiseEvaluation:
     """Posterior of the mean ECE of all classes, from their counts and the correlation of their errors.
 
@@ -49,7 +54,7 @@ def evaluate_class_counts(
         From `error_correlation`.
     classes : tuple
         Labels of the classes.
-    rng, **known
+    rng, **arguments
         As for `evaluate_counts`.
 
     Returns
@@ -59,7 +64,7 @@ def evaluate_class_counts(
     """
     *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=len(counts) + 2))
     # keep only the ECE of each class, because the bins of a thousand classes would not fit into memory
-    evaluations = (evaluate_one(c, rng=seed, **known) for c, seed in zip(counts, seeds, strict=True))
+    evaluations = (evaluate_one(c, rng=seed, **arguments) for c, seed in zip(counts, seeds, strict=True))
     drawn = [(e.ece.values, e.null.values, _for_exact(e)) for e in evaluations]
     *values, for_exact = zip(*drawn, strict=True)
     by_class, null = (np.stack(columns, axis=1) for columns in values)
@@ -75,10 +80,10 @@ def evaluate_class_counts(
         by_class=Draws(reorder(by_class, of_errors, rng=for_errors), "ece by class"),
         # sizes of two centred Normals with correlation r have correlation close to r^2
         null_by_class=Draws(reorder(null, of_residuals**2, rng=for_null), "ece by class if calibrated"),
-        model=known["model"],
-        prior=MODELS[known["model"]](counts[0], **_options(known)).prior,
+        model=arguments["model"],
+        prior=MODELS[arguments["model"]](counts[0], **_options(arguments)).prior,
         exact=exact,
-        evaluate_class=partial(_evaluate_class, counts, tuple(seeds), known),
+        evaluate_class=partial(_evaluate_class, counts, tuple(seeds), arguments),
         correlations=(of_errors, of_residuals),
         order_seed=for_errors,
     )
@@ -93,11 +98,11 @@ def _for_exact(evaluation: Evaluation) -> float | None:
 
 
 def _evaluate_class(
-    counts: tuple[BinnedCounts, ...], seeds: tuple[int, ...], known: dict[str, Any], k: int
+    counts: tuple[BinnedCounts, ...], seeds: tuple[int, ...], arguments: dict[str, Any], k: int
 ) -> Evaluation:
     """Evaluate one class; the draws of its ECE are the same, in another order."""
-    return evaluate_one(counts[k], rng=seeds[k], **known)
+    return evaluate_one(counts[k], rng=seeds[k], **arguments)
 
 
-def _options(known: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in known.items() if name not in ("model", "draws")}
+def _options(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in ("model", "draws")}

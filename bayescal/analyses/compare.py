@@ -182,10 +182,10 @@ def _compared(
     rope: float,
     *,
     rng: Any,
-    **known: Any,
+    **arguments: Any,
 ) -> Comparison:
     common, order = (int(s) for s in _checks.generator(rng).integers(2**63, size=2))
-    return Comparison({n: evaluate_one(c, rng=common, **known) for n, c in counts.items()}, pairs, rope, order)
+    return Comparison({n: evaluate_one(c, rng=common, **arguments) for n, c in counts.items()}, pairs, rope, order)
 
 
 def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 0.01, rng: Any = None) -> Comparison:
@@ -262,7 +262,7 @@ def _names(argument: str, given: Any) -> list[str]:
 
 
 def _predictions(
-    names: list[str], y_true: Any, y_prob: Mapping[str, Any], target: str | None, known: dict[str, Any]
+    names: list[str], y_true: Any, y_prob: Mapping[str, Any], target: str | None, arguments: dict[str, Any]
 ) -> list[Predictions]:
     """Read the rows of each classifier; errors begin with its name."""
     rows = []
@@ -277,7 +277,7 @@ def _predictions(
                 raise ValueError(f"`y_true` has no {name!r}, which `y_prob` has.")
             labels = y_true[name]
         try:
-            rows.append(Predictions.from_labels(labels, y_prob[name], target=target, **known).scale_free())
+            rows.append(Predictions.from_labels(labels, y_prob[name], target=target, **arguments).scale_free())
         except (ValueError, TypeError) as problem:
             raise type(problem)(f"classifier {name!r}: {problem}") from problem
     sizes = {name: len(r) for name, r in zip(names, rows, strict=True)}

@@ -12,7 +12,7 @@ from bayescal.stats.binned import BinnedCounts, require_counts
 from bayescal.stats.bins import make_bins
 
 
-def evaluate_count_groups(counts: Mapping[Any, BinnedCounts], **known: Any) -> GroupedEvaluation:
+def evaluate_count_groups(counts: Mapping[Any, BinnedCounts], **arguments: Any) -> GroupedEvaluation:
     """Posteriors of groups from a mapping of label to counts; see `bayescal.evaluate_counts`."""
     for label, of_group in counts.items():
         require_counts(of_group, f"counts[{label!r}]")
@@ -20,17 +20,17 @@ def evaluate_count_groups(counts: Mapping[Any, BinnedCounts], **known: Any) -> G
         raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
     first, *others = counts.values()
     overall = sum(others, start=first)
-    return evaluate_groups(list(counts), list(counts.values()), overall, name=UNNAMED, **known)
+    return evaluate_groups(list(counts), list(counts.values()), overall, name=UNNAMED, **arguments)
 
 
 def evaluate_row_groups(
-    predictions: Predictions, by: Groups, *, bins: Any, binning: str, **known: Any
+    predictions: Predictions, by: Groups, *, bins: Any, binning: str, **arguments: Any
 ) -> GroupedEvaluation:
     """Posteriors of groups of rows, all with the same edges."""
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
     overall = count_rows(predictions, edges, "equal-width")
     counts = (count_rows(rows, edges, "equal-width") for rows in by.split(predictions))
-    return evaluate_groups(by.labels, counts, overall, name=by.name, **known)
+    return evaluate_groups(by.labels, counts, overall, name=by.name, **arguments)
 
 
 def evaluate_groups(
@@ -41,7 +41,7 @@ def evaluate_groups(
     name: str,
     rng: Any = None,
     draws: int = 4000,
-    **known: Any,
+    **arguments: Any,
 ) -> GroupedEvaluation:
     """Posteriors of groups that have no row in common, from their counts.
 
@@ -55,7 +55,7 @@ def evaluate_groups(
         Counts of all rows.
     name : str
         Name of the column of labels.
-    rng, draws, **known
+    rng, draws, **arguments
         As for `evaluate_counts`.
 
     Returns
@@ -76,13 +76,13 @@ def evaluate_groups(
             "before grouping; if these groups are intended, use fewer draws."
         )
     rng = _checks.generator(rng)
-    known = {"draws": draws, **known}
+    arguments = {"draws": draws, **arguments}
     # first, so that the generator gives all rows the same draws as without groups
-    whole = evaluate_one(overall, rng=rng, **known)
+    whole = evaluate_one(overall, rng=rng, **arguments)
     order, *seeds = (int(s) for s in rng.integers(2**63, size=len(labels) + 1))
     return GroupedEvaluation(
         groups={
-            label: evaluate_one(of_label, rng=seed, **known)
+            label: evaluate_one(of_label, rng=seed, **arguments)
             for label, of_label, seed in zip(labels, counts, seeds, strict=True)
         },
         overall=whole,

@@ -402,8 +402,8 @@ class CalibrationMonitor(_render.Presented):
         held = self._held
         rows = []
         for k in sorted(held.counts)[-PRINTED:]:
-            seen = observed_bins(held.counts[k])
-            numbers = ((seen.mass * seen.accuracy).sum(), (seen.mass * seen.confidence).sum(), ece(seen).values[0])
+            bins = observed_bins(held.counts[k])
+            numbers = ((bins.mass * bins.accuracy).sum(), (bins.mass * bins.confidence).sum(), ece(bins).values[0])
             name = "all rows" if held.window is None else held.said(k)
             rows.append([name, str(held.counts[k].n_rows), *(_render.number(float(x)) for x in numbers)])
         more = len(held.counts) - len(rows)
@@ -420,9 +420,9 @@ class CalibrationMonitor(_render.Presented):
 
     @classmethod
     def _of(cls, held: WindowedCounts) -> "CalibrationMonitor":
-        made = cls()
-        made._held = held
-        return made
+        monitor = cls()
+        monitor._held = held
+        return monitor
 
     def _add(self, batch: WindowedCounts) -> "CalibrationMonitor":
         return self._change(lambda held: held.with_batch(batch))

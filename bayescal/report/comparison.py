@@ -254,8 +254,8 @@ def _in_small(
     else:
         draw_forest(ax, shapes.classifiers, [BLUE] * len(shapes.classifiers), small=True)
         ax.set_xlabel("ECE" if what == "ECE" else axis, parse_math=False)
-        taken = max(map(len, wrapped(max(shapes.classifiers.names, key=len), NAME_WIDTH * 2 // 3).split("\n")))
-        room = (cell(ax).width * 72 / ax.figure.dpi - 0.6 * TINY * (taken + 2)) / (0.6 * (TINY + 1))
+        longest = max(map(len, wrapped(max(shapes.classifiers.names, key=len), NAME_WIDTH * 2 // 3).split("\n")))
+        room = (cell(ax).width * 72 / ax.figure.dpi - 0.6 * TINY * (longest + 2)) / (0.6 * (TINY + 1))
         lines, above = max(12, int(room)), 4
     ax.set_title(wrapped(verdict, lines), loc="left", fontsize=TINY + 1, pad=above, parse_math=False)
     small_words(ax)

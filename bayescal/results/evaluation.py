@@ -63,7 +63,7 @@ class Evaluation(_render.Presented):
     dirichlet_seed: int
 
     def draws(self, estimand: EstimandLike) -> Draws:
-        """Draws of any estimand; those that have a name are attributes too, as in ``evaluation.ece``.
+        """Draws of any estimand; registered estimands are also attributes, as in ``evaluation.ece``.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Evaluation(_render.Presented):
 
     @cached_property
     def _drawn(self) -> dict[str, tuple[Estimand, Draws]]:
-        """Registered estimands that were asked for, with their draws."""
+        """Registered estimands by name with their draws, once drawn."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -100,8 +100,8 @@ class Evaluation(_render.Presented):
         return record.draw(self.bin_draws, self.counts, rng=np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS)))
 
     def __getattr__(self, name: str) -> Draws:
-        """Estimands that were registered after this class was defined."""
-        if hasattr(type(self), name):  # a property whose own error brought us here
+        """Return the draws of an estimand that was registered after this class was defined."""
+        if hasattr(type(self), name):  # a property that raised AttributeError itself
             return object.__getattribute__(self, name)
         if name.startswith("_") or name not in registered():
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.")
@@ -116,7 +116,7 @@ class Evaluation(_render.Presented):
 
     @cached_property
     def plug_in(self) -> float:
-        """The usual ECE: observed shares and gaps taken for the truth. Biased upwards. NaN without rows."""
+        """The plug-in ECE, of the observed shares and gaps. Biased upwards; NaN without rows."""
         return self.plug_in_of(errors.ece)
 
     def plug_in_of(self, estimand: EstimandLike) -> float:
@@ -171,20 +171,20 @@ class Evaluation(_render.Presented):
         Raises
         ------
         AttributeError
-            For any model but ``shrinkage``.
+            For other models than ``shrinkage``.
         """
         return self._hypotheses("p_calibrated").p_calibrated
 
     @property
     def bayes_factor(self) -> float:
-        """How many times more probable exact calibration makes the data than the other sub-models do on average."""
+        """Bayes factor of exact calibration against the average of the other sub-models."""
         return self._hypotheses("bayes_factor").bayes_factor
 
     @property
     def sub_models(self) -> dict[str, float]:
-        """Posterior probability of each sub-model; see `shrinkage_posterior` for what they are.
+        """Posterior probability of each sub-model; `shrinkage_posterior` describes them.
 
-        Two families of sub-models have equal shares whatever the data say; ``posterior.families`` groups the
+        Two families of sub-models have equal shares regardless of the data; ``posterior.families`` groups the
         probabilities by family.
         """
         return self._hypotheses("sub_models").probabilities
@@ -196,13 +196,13 @@ class Evaluation(_render.Presented):
             raise self._lacks("parameters")
         return self.posterior.sample_all(len(self.bin_draws), rng=self.bin_draws_seed)
 
-    def _hypotheses(self, asked: str) -> HasHypotheses:
+    def _hypotheses(self, name: str) -> HasHypotheses:
         if not isinstance(self.posterior, HasHypotheses):
-            raise self._lacks(asked)
+            raise self._lacks(name)
         return self.posterior
 
-    def _lacks(self, asked: str) -> AttributeError:
-        return AttributeError(f"`{asked}` exists for model='shrinkage' only; this is model={self.model!r}.")
+    def _lacks(self, name: str) -> AttributeError:
+        return AttributeError(f"`{name}` exists for model='shrinkage' only; this is model={self.model!r}.")
 
     @property
     def question(self) -> str:
@@ -225,7 +225,7 @@ class Evaluation(_render.Presented):
         Returns
         -------
         str
-            Posterior mean and interval, and what chance alone would show.
+            Posterior mean and interval, the plug-in value, and the mean of its null distribution.
         """
         null = None if self.null_bin_draws is None else self.null
         return wording.sentence("Expected Calibration Error", self.ece, prob, self.plug_in, null)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
 #: Minimum probability of having the largest error for a group to be named.
 STANDS_OUT = 0.8
-#: As many groups are printed.
+#: Maximum number of groups that are printed.
 PRINTED = 25
 
 
@@ -121,7 +121,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         return [{"group": label} | _row(evaluation, prob, estimand) for label, evaluation in self.groups.items()]
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
-        """ArviZ's table: one row a group, ``ece[label]``.
+        """ArviZ's table: one row per group, ``ece[label]``.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def to_datatree(self) -> "xr.DataTree":
         """Every named estimand of all groups as an ArviZ DataTree, along the dimension ``group``.
 
-        Draws of one group are joint over estimands, and groups are independent. That of all rows is in
+        Draws of one group are joint over estimands, and groups are independent. The data tree of all rows is
         ``grouped.overall.to_datatree()``; the bins of a group are in ``grouped[label].to_datatree()``.
         """
         counts = [evaluation.counts for evaluation in self.groups.values()]
@@ -180,22 +180,22 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         label = max(largest, key=largest.__getitem__)
         of = self._with_rows(label)
         probability = _render.probability(largest[label]).removeprefix("= ")
-        everybody = f"that of all rows is {_render.number(self.overall.ece.mean(), 3)}"
+        of_all = f"that of all rows is {_render.number(self.overall.ece.mean(), 3)}"
         if len(self) > 1 and self.standing_out() is None:
             means = [evaluation.ece.mean() for evaluation in self.groups.values()]
             low, high = (_render.number(v, 3) for v in (min(means), max(means)))
             return (
                 f"No group stands out: of {len(self)} groups, the ECE of {of} is the largest with probability "
-                f"{probability}; posterior means lie between {low} and {high}; {everybody}."
+                f"{probability}; posterior means lie between {low} and {high}; {of_all}."
             )
         drawn = self.groups[label].ece
         mean, low, high = (_render.number(v, 3) for v in (drawn.mean(), *drawn.interval(prob)))
-        found = f"{mean} ({100 * prob:g} % credible interval {low} to {high})"
+        result = f"{mean} ({100 * prob:g} % credible interval {low} to {high})"
         if len(self) == 1:
-            return f"The ECE of {of} is {found}; {everybody}."
+            return f"The ECE of {of} is {result}; {of_all}."
         return (
-            f"Of {len(self)} groups, {of} stands out: its ECE is {found}, the largest with probability {probability}; "
-            f"{everybody}."
+            f"Of {len(self)} groups, {of} stands out: its ECE is {result}, the largest with probability {probability}; "
+            f"{of_all}."
         )
 
     def _with_rows(self, label: Any) -> str:

@@ -151,12 +151,12 @@ def labels_needed(
     if not isinstance(keep_pilot, bool | np.bool_):
         raise TypeError(f"`keep_pilot` must be True or False, not {keep_pilot!r}.")
     rng = _checks.generator(rng)
-    known = {"model": model, "draws": draws, **options}
+    arguments = {"model": model, "draws": draws, **options}
     planned: _Width | _Difference
     if isinstance(pilot_counts, PairedCounts):
-        planned = _Difference(pilot_counts, goal, prob, keep_pilot, known, rng)
+        planned = _Difference(pilot_counts, goal, prob, keep_pilot, arguments, rng)
     else:
-        planned = _Width(pilot_counts, goal, prob, keep_pilot, known, rng)
+        planned = _Width(pilot_counts, goal, prob, keep_pilot, arguments, rng)
     verdict = planned.pilot_verdict if keep_pilot else None
     simulated: Simulated = {}
     if verdict is None:
@@ -211,10 +211,16 @@ class _Width:
     verdicts: tuple[str, ...] = (NARROW,)
 
     def __init__(
-        self, pilot: BinnedCounts, size: float, prob: float, keep: bool, known: dict[str, Any], rng: np.random.Generator
+        self,
+        pilot: BinnedCounts,
+        size: float,
+        prob: float,
+        keep: bool,
+        arguments: dict[str, Any],
+        rng: np.random.Generator,
     ) -> None:
-        self.pilot, self.size, self.prob, self.keep, self.known = pilot, size, prob, keep, known
-        now = evaluate_one(pilot, rng=rng, **{**known, "draws": TRUTHS})
+        self.pilot, self.size, self.prob, self.keep, self.arguments = pilot, size, prob, keep, arguments
+        now = evaluate_one(pilot, rng=rng, **{**arguments, "draws": TRUTHS})
         low, high = now.ece.interval(prob)
         self.truths, self.spec = now.bin_draws, f"pilot: {now.question}"
         self.pilot_verdict = NARROW if high - low <= size else None
@@ -232,7 +238,7 @@ class _Width:
         positive = rng.binomial(total, accuracy)
         confidence = np.broadcast_to(self.truths.confidence, self.truths.accuracy.shape)[i % TRUTHS]
         counts = _counts_like(self.pilot, np.stack([total - positive, positive]), confidence, weight)
-        evaluation = evaluate_one(self.pilot + counts if self.keep else counts, rng=rng, **self.known)
+        evaluation = evaluate_one(self.pilot + counts if self.keep else counts, rng=rng, **self.arguments)
         low, high = evaluation.ece.interval(self.prob)
         return NARROW if high - low <= self.size else None
 
@@ -243,9 +249,15 @@ class _Difference:
     verdicts: tuple[str, ...] = tuple(VERDICTS.values())
 
     def __init__(
-        self, pilot: PairedCounts, size: float, prob: float, keep: bool, known: dict[str, Any], rng: np.random.Generator
+        self,
+        pilot: PairedCounts,
+        size: float,
+        prob: float,
+        keep: bool,
+        arguments: dict[str, Any],
+        rng: np.random.Generator,
     ) -> None:
-        self.pilot, self.size, self.prob, self.keep, self.known = pilot, size, prob, keep, known
+        self.pilot, self.size, self.prob, self.keep, self.arguments = pilot, size, prob, keep, arguments
         now = self._compared(pilot, TRUTHS, rng)
         self.pilot_verdict = self._verdict(now)
         self.goal = _settled(size, prob)
@@ -278,13 +290,13 @@ class _Difference:
             confidence = np.broadcast_to(truths.confidence, truths.accuracy.shape)[j]
             margins.append(_counts_like(own, by_outcome, confidence, weight))
         pair = _paired(margins, self.at, cells, weight)
-        return self._verdict(self._compared(pilot + pair if self.keep else pair, self.known["draws"], rng))
+        return self._verdict(self._compared(pilot + pair if self.keep else pair, self.arguments["draws"], rng))
 
     def _compared(self, pair: PairedCounts, draws: int, rng: np.random.Generator) -> Comparison:
         """Compare as `compare` does, with the same random numbers for both classifiers."""
         common, order = (int(s) for s in rng.integers(2**63, size=2))
-        known = {**self.known, "draws": draws, "rng": common}
-        both = {"first": evaluate_one(pair.first, **known), "second": evaluate_one(pair.second, **known)}
+        arguments = {**self.arguments, "draws": draws, "rng": common}
+        both = {"first": evaluate_one(pair.first, **arguments), "second": evaluate_one(pair.second, **arguments)}
         return Comparison(both, {(0, 1): pair}, self.size, order)
 
     def _verdict(self, comparison: Comparison) -> str | None:
