@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal.analyses.one import MODELS, count_rows, evaluate_one
+from bayescal.analyses.one import DEFAULT_MODEL, MODELS, count_rows, evaluate_one
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
 from bayescal.draws import Draws
@@ -41,8 +41,9 @@ def evaluate_class_counts(
     correlations: tuple[Any, Any],
     classes: tuple[Any, ...],
     *,
-    rng: Any,
-    **arguments: Any,
+    model: str = DEFAULT_MODEL,
+    rng: Any = None,
+    **options: Any,
 ) -> ClasswiseEvaluation:
     """Posterior of the mean ECE of all classes, from their counts and the correlation of their errors.
 
@@ -54,7 +55,7 @@ def evaluate_class_counts(
         From `error_correlation`.
     classes : tuple
         Labels of the classes.
-    rng, **arguments
+    model, rng, **options
         As for `evaluate_counts`.
 
     Returns
@@ -62,6 +63,7 @@ def evaluate_class_counts(
     ClasswiseEvaluation
         All classes.
     """
+    arguments = {"model": model, **options}
     *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=len(counts) + 2))
     # keep only the ECE of each class, because the bins of a thousand classes would not fit into memory
     evaluations = (evaluate_one(c, rng=seed, **arguments) for c, seed in zip(counts, seeds, strict=True))
@@ -80,8 +82,8 @@ def evaluate_class_counts(
         by_class=Draws(reorder(by_class, of_errors, rng=for_errors), "ece by class"),
         # sizes of two centred Normals with correlation r have correlation close to r^2
         null_by_class=Draws(reorder(null, of_residuals**2, rng=for_null), "ece by class if calibrated"),
-        model=arguments["model"],
-        prior=MODELS[arguments["model"]](counts[0], **_options(arguments)).prior,
+        model=model,
+        prior=MODELS[model](counts[0], **{k: v for k, v in options.items() if k != "draws"}).prior,
         exact=exact,
         evaluate_class=partial(_evaluate_class, counts, tuple(seeds), arguments),
         correlations=(of_errors, of_residuals),
@@ -102,7 +104,3 @@ def _evaluate_class(
 ) -> Evaluation:
     """Evaluate one class; the draws of its ECE are the same, in another order."""
     return evaluate_one(counts[k], rng=seeds[k], **arguments)
-
-
-def _options(arguments: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if name not in ("model", "draws")}

@@ -5,6 +5,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import Draws
+from bayescal.analyses.classwise import evaluate_class_counts
 from bayescal.estimands.classwise import classwise_mean, jointly_exact, marginal_mean
 
 
@@ -117,3 +118,11 @@ def test_an_estimand_without_joint_draws_is_refused(three_classes):
     for ask in (three_classes[2].table, three_classes[2].summary):
         with pytest.raises(ValueError, match="'overconfidence' has no joint draws over classes"):
             ask(estimand="overconfidence")
+
+
+def test_counts_of_classes_have_the_default_model(three_classes):
+    y, p, ev = three_classes
+    counts = bc.BinnedCounts.classwise(y, p)
+    alone = evaluate_class_counts(counts, ev.correlations, (0, 1, 2), rng=1, draws=500)
+    assert (alone.model, alone.prior) == (ev.model, ev.prior)
+    np.testing.assert_allclose(alone.plug_in, ev.plug_in)
