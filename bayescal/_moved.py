@@ -185,19 +185,16 @@ class _Finder:
         return ModuleSpec(name, _Loader())  # type: ignore[arg-type]  # importlib.abc is slow to import
 
 
-class _Module(ModuleType):
-    """A module that hides the function of its name in the package, once imported, and is called in its place."""
-
-    def __call__(self, *args: "Any", **given: "Any") -> "Any":
-        return getattr(self, self.__name__.rpartition(".")[2])(*args, **given)
-
-
 class _Loader:
     """Makes a module whose names are those of the new one."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         warn(spec.name, MODULES[spec.name])
-        return _Module(spec.name)
+        folder, _, name = spec.name.rpartition(".")
+        parent = sys.modules[folder]
+        if name in getattr(parent, "__all__", ()):  # lazy_loader does not let a module hide the function of its name
+            vars(parent).setdefault("__lazy_shadowed__", set()).add(name)
+        return ModuleType(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         new = importlib.import_module(MODULES[module.__name__])
