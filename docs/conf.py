@@ -70,8 +70,8 @@ def _write_estimands(app):
     for each in registered().values():
         better = f"{each.comparative} is better" if each.better else ""
         shown = "every table" if each.reported else "by name"
-        rows.append(f"| `{each.name}` | {each.title} | {better} | {shown} | {each.reference} |")
-    header = "| Name | In words | Direction | Shown | Reference |\n| --- | --- | --- | --- | --- |\n"
+        rows.append(f"| `{each.name}` | {each.title} | {better} | {shown} | {each.citation} |")
+    header = "| Name | In words | Direction | Shown | Citation |\n| --- | --- | --- | --- | --- |\n"
     folder = Path(app.srcdir, "reference", "generated")
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "estimands.inc").write_text(header + "\n".join(rows) + "\n", encoding="utf-8")

@@ -34,7 +34,7 @@ def test_a_summary_takes_the_whole_tree(evaluation):
         table = az.summary(tree, round_to="none")
     assert {"ece", "slope", "gap[0]", "gap[2]"} <= set(table.index)
     assert float(table.loc["ece", "mean"]) == pytest.approx(evaluation.ece.values.mean())
-    assert float(table.loc["gap[2]", "mean"]) == pytest.approx(evaluation.bins.gap[:, 2].mean())
+    assert float(table.loc["gap[2]", "mean"]) == pytest.approx(evaluation.bin_draws.gap[:, 2].mean())
 
 
 def test_counts_and_edges_can_be_put_beside_the_draws(evaluation):

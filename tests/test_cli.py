@@ -260,7 +260,7 @@ def test_json_has_every_bin_and_null_where_a_bin_is_empty(tmp_path):
             continue
         assert row["mean_confidence"] == pytest.approx(p[inside].mean())
         assert row["accuracy"] == pytest.approx(y[inside].mean())
-        posterior = beta(0.1 + row["k"], 0.1 + row["n"] - row["k"])  # reference prior: 1/M a cell
+        posterior = beta(0.1 + row["k"], 0.1 + row["n"] - row["k"])  # two-rows prior: 1/M a cell
         # in probability, 40000 draws have a standard error of 0.0008 at the 2.5 % point: five of them, and the
         # neighbouring doubles, because a full bin's upper end is as near to 1 as doubles are
         for q, end in ((0.025, row["accuracy_low"]), (0.975, row["accuracy_high"])):

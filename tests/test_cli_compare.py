@@ -100,9 +100,9 @@ def test_what_is_printed_is_what_compare_finds(one, rows):
     (row,) = found.table()
     numbers = [f"{row[key]:.4f}" for key in ("mean", "low", "high")]
     assert ["a", "-", "b", *numbers] in [line[:6] for line in lines]
-    for model in found.models():
+    for model in found.each():
         numbers = [f"{model[key]:.4f}" for key in ("mean", "sd", "low", "high")]
-        assert [model["model"], *numbers] in [line[:5] for line in lines]
+        assert [model["classifier"], *numbers] in [line[:5] for line in lines]
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -119,7 +119,7 @@ def test_the_columns_say_which_model_is_better(tmp_path, swapped):
     assert float(row[3]) < 0
     words = " ".join(text.split())
     assert "good is better calibrated than bad" in words
-    assert "below 0, the 1st has the smaller ECE. P(1st), P(2nd): that model is better, its ECE smaller" in words
+    assert "below 0, the 1st has the smaller ECE. P(1st), P(2nd): that classifier is better, its ECE smaller" in words
 
 
 def test_options_reach_compare(tmp_path):
@@ -134,11 +134,11 @@ def test_options_reach_compare(tmp_path):
     (expected,), (row,) = found.table(estimand="brier_score"), document["differences"]
     assert {k: row[k] for k in expected} == expected
     assert {w["rope"]: w["probability"] for w in row["p_within"]}[0.03] == expected["p_rope"]
-    for model in found.models(estimand="brier_score"):
-        written = next(m for m in document["models"] if m["model"] == model["model"])
+    for model in found.each(estimand="brier_score"):
+        written = next(m for m in document["classifiers"] if m["classifier"] == model["classifier"])
         assert {k: written[k] for k in model} == model
-        assert written["table"] == found[model["model"]].table()
-        assert [b["n"] for b in written["bins"]] == found[model["model"]].counts.n.tolist()
+        assert written["table"] == found[model["classifier"]].table()
+        assert [b["n"] for b in written["bins"]] == found[model["classifier"]].counts.n.tolist()
 
 
 @pytest.mark.parametrize("estimand", [*registered()])
@@ -149,7 +149,7 @@ def test_every_estimand_is_shown(one, rows, estimand):
     assert found.sentence(estimand=estimand) in text
     (row,) = found.table(estimand=estimand)
     assert ["a", "-", "b", *(f"{row[key]:.4f}" for key in ("mean", "low", "high"))] in [line[:6] for line in lines]
-    models = [[m["model"], f"{m['mean']:.4f}", f"{m['sd']:.4f}"] for m in found.models(estimand=estimand)]
+    models = [[m["classifier"], f"{m['mean']:.4f}", f"{m['sd']:.4f}"] for m in found.each(estimand=estimand)]
     assert all(model in [line[:3] for line in lines] for model in models)
     assert ("nearer to 0 by more than" in text) == (estimand == "signed_error")
 
@@ -183,7 +183,7 @@ def test_two_confidences_and_whether_the_answers_were_right(tmp_path, rows):
     labels = dict(zip("ab", right.values(), strict=True))
     found = bc.compare(labels, {"a": rows["a"], "b": rows["b"]}, target="confidence", rng=1)
     assert document["differences"][0]["mean"] == found.difference("a", "b").mean()
-    assert [m["label"] for m in document["parameters"]["models"]] == list(right)
+    assert [m["label"] for m in document["parameters"]["classifiers"]] == list(right)
 
 
 # names
@@ -205,7 +205,7 @@ def test_models_are_named_by_their_columns_or_by_name(tmp_path, arguments, names
         header + "\n" + "0,0.2,0.3,0.4,0.1,0.9,0.6,0.4\n1,0.9,0.8,0.7,0.5,0.5,0.3,0.7\n" * 5
     )
     document = saved(tmp_path, tmp_path / "x.csv", "--label", "label", *arguments)
-    assert [m["model"] for m in document["models"]] == names
+    assert [m["classifier"] for m in document["classifiers"]] == names
 
 
 def test_files_are_named_by_as_much_of_their_paths_as_tells_them_apart(tmp_path, rows):
@@ -215,10 +215,10 @@ def test_files_are_named_by_as_much_of_their_paths_as_tells_them_apart(tmp_path,
         files.append(tmp_path / folder / "p.csv")
         files[-1].write_text(csv({"id": rows["id"], "won": rows["won"], "p": rows["a"]}))
     document = saved(tmp_path, *files, *TWO_FILES)
-    assert [m["model"] for m in document["models"]] == ["old/p", "new/p"]
+    assert [m["classifier"] for m in document["classifiers"]] == ["old/p", "new/p"]
     assert document["differences"][0]["p_rope"] == 1
     named = saved(tmp_path, *files, "--key", "id", "--label", "won", "--prob", "X=p", "--prob", "Y=p")
-    assert [m["model"] for m in named["models"]] == ["X", "Y"]
+    assert [m["classifier"] for m in named["classifiers"]] == ["X", "Y"]
 
 
 # rows of two files
@@ -228,7 +228,7 @@ def test_two_files_in_different_orders_are_one_file(tmp_path, one, two):
     together = saved(tmp_path, one, *ONE_FILE)
     apart = saved(tmp_path, *two, *TWO_FILES)
     assert without_names(apart, "old", "new") == without_names(together, "a", "b")
-    assert [m["model"] for m in apart["models"]] == ["old", "new"]
+    assert [m["classifier"] for m in apart["classifiers"]] == ["old", "new"]
 
 
 def test_the_order_of_the_files_does_not_change_the_signs(tmp_path, two):
@@ -407,12 +407,13 @@ def test_models_that_know_different_classes(tmp_path):
 
 def test_json_says_how_to_get_it_again(tmp_path, two):
     document = saved(tmp_path, *two, *TWO_FILES, "--rope", "0.02")
-    assert (document["schema"], document["bayescal"]) == ("bayescal.compare/1", bc.__version__)
+    assert (document["schema"], document["bayescal"]) == ("bayescal.compare/2", bc.__version__)
+    assert document["estimand"] == {"name": "ece", "title": "Expected Calibration Error", "better": "smaller"}
     assert document["parameters"] == {
         "files": ["old.parquet", "new.csv"],
         "key": "id",
         "rows": N,
-        "models": [
+        "classifiers": [
             {"name": "old", "file": "old.parquet", "label": "won", "prob": ["p"]},
             {"name": "new", "file": "new.csv", "label": "won", "prob": ["p"]},
         ],
@@ -471,7 +472,7 @@ def test_netcdf_is_read_by_arviz(tmp_path, one, rows):
     shown(one, *ONE_FILE, "--netcdf", tmp_path / "x.nc", "--draws", 100)
     tree = az.from_netcdf(tmp_path / "x.nc")
     found = bc.compare(rows["won"], {"a": rows["a"], "b": rows["b"]}, rng=1, draws=100)
-    drawn = tree.posterior.ece.sel(model="a") - tree.posterior.ece.sel(model="b")
+    drawn = tree.posterior.ece.sel(classifier="a") - tree.posterior.ece.sel(classifier="b")
     np.testing.assert_array_equal(np.sort(drawn.values.ravel()), np.sort(np.asarray(found.difference("a", "b"))))
 
 
@@ -508,7 +509,7 @@ def test_numbers_are_not_cut_off_in_a_terminal(width):
     text = shown(DIGITS, *PREFIXES, "--prob-prefix", "logistic_regression_", width=width)
     assert "…" not in text
     # the specification and a path are lines to be copied
-    assert all(len(line) <= width for line in text.splitlines() if "models on the same rows" not in line)
+    assert all(len(line) <= width for line in text.splitlines() if "classifiers on the same rows" not in line)
     digits = datasets.load_digits()
     names = ("naive_bayes", "random_forest", "logistic_regression")
     for row in bc.compare(digits.y_true, {name: digits.y_prob[name] for name in names}, rng=1).table():

@@ -1,4 +1,4 @@
-"""Comparing models, from rows or from evaluations: what must hold whatever the models are.
+"""Comparing classifiers, from rows or from evaluations: what must hold for any classifiers.
 
 Seeds are fixed; a correlation of D independent draws has standard error 1 / sqrt(D), and five of them are allowed
 (`close_to`): a false alarm in 1.7 million.
@@ -277,21 +277,21 @@ Y, P, Q = event(20)
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (lambda: bc.compare(Y, {"a": P}), ValueError, "`y_prob` must hold at least two models; it holds 1"),
-        (lambda: bc.compare(Y, [P, Q]), TypeError, "`y_prob` must be a mapping from names of models"),
+        (lambda: bc.compare(Y, {"a": P}), ValueError, "`y_prob` must hold at least two classifiers; it holds 1"),
+        (lambda: bc.compare(Y, [P, Q]), TypeError, "`y_prob` must be a mapping from names of classifiers"),
         (lambda: bc.compare(Y, {"a": P, 2: Q}), TypeError, "names that are strings; 2 is not"),
         (
             lambda: bc.compare({"a": Y, "b": Y[:9]}, {"a": P, "b": Q[:9]}, target="confidence"),
             ValueError,
-            r"same rows; there are \{'a': 20, 'b': 9\}.*`compare_independent`",
+            r"same rows; the numbers of rows are \{'a': 20, 'b': 9\}.*`compare_independent`",
         ),
-        (lambda: bc.compare(Y, {"a": P, "b": Q[:9]}), ValueError, "model 'b': .*same length"),
-        (lambda: bc.compare(Y, {"a": P, "b": Q + 1}), ValueError, r"model 'b': `y_prob` must lie in \[0, 1\]"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q[:9]}), ValueError, "classifier 'b': .*same length"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q + 1}), ValueError, r"classifier 'b': `y_prob` must lie in \[0, 1\]"),
         (lambda: bc.compare(Y, {"a": P, "b": Q}, rope=-0.01), ValueError, "`rope` must be a number >= 0"),
         (lambda: bc.compare(Y, {"a": P, "b": Q}, rope="auto"), ValueError, "`rope`.*not 'auto'"),
-        (lambda: bc.compare(Y, {"a": P, "b": Q}, target="classwise"), ValueError, "a comparison needs one"),
+        (lambda: bc.compare(Y, {"a": P, "b": Q}, target="classwise"), ValueError, "must not be 'classwise'"),
         (lambda: bc.compare(Y, {"a": P, "b": Q}, target="evnt"), ValueError, "Did you mean 'event'"),
-        (lambda: bc.compare(Y, {"a": P, "b": np.stack([1 - Q, Q], 1)}), ValueError, "must ask one question"),
+        (lambda: bc.compare(Y, {"a": P, "b": np.stack([1 - Q, Q], 1)}), ValueError, "must have one target"),
         (lambda: bc.compare({"a": Y, "b": Y}, {"a": P, "b": Q}), TypeError, "mapping.*`target='confidence'` only"),
         (lambda: bc.compare({"a": Y}, {"a": P, "b": Q}, target="confidence"), ValueError, "`y_true` has no 'b'"),
         (lambda: bc.compare(Y, {"a": P, "b": Q}, model="shrinkge"), ValueError, "Did you mean 'shrinkage'"),
@@ -304,7 +304,7 @@ Y, P, Q = event(20)
             r"evaluations\['a'\].*must be an Evaluation, not int",
         ),
         (lambda: bc.compare_independent([1, 2]), TypeError, "`evaluations` must be a mapping"),
-        (lambda: bc.compare_independent({}), ValueError, "at least two models; it holds 0"),
+        (lambda: bc.compare_independent({}), ValueError, "at least two classifiers; it holds 0"),
     ],
 )
 def test_what_is_no_comparison_is_refused(call, error, said):
@@ -342,7 +342,7 @@ def test_many_groups_of_different_sizes():
     assert found.names == ("a", "b", "c")
     assert found.rope == 0.01
     assert bc.compare_independent({"a": a, "b": b}, rope=0.3).rope == 0.3
-    assert "3 models on different rows, independent" in found.spec
+    assert "3 classifiers on different rows, independent" in found.spec
     assert "N = 500 to 700" in found.spec
     assert sum(found.p_best().values()) == pytest.approx(1)
 
@@ -350,7 +350,7 @@ def test_many_groups_of_different_sizes():
 def test_evaluations_of_the_same_rows_are_not_taken_for_independent_silently():
     y, p, q = event(300)
     same = {"a": bc.evaluate(y, p, draws=100, rng=1), "b": bc.evaluate(y, q, draws=100, rng=1)}
-    with pytest.warns(SameRowsWarning, match="'a' and 'b' have 300 rows each.*`compare` them"):
+    with pytest.warns(SameRowsWarning, match="'a' and 'b' have 300 rows each.*use `compare`"):
         bc.compare_independent(same, rng=1)
     different = {"a": same["a"], "b": group(301, 5)}
     with warnings.catch_warnings():
@@ -365,7 +365,7 @@ def test_evaluations_of_the_same_rows_are_not_taken_for_independent_silently():
         ({"binning": "equal-mass"}, "kind of bins"),
         ({"target": "confidence"}, "target: 'a' has event, 'b' has confidence"),
         ({"draws": 50}, "number of draws: 'a' has 100, 'b' has 50"),
-        ({"model": "dirichlet"}, "model: 'a' has shrinkage, 'b' has dirichlet reference prior"),
+        ({"model": "dirichlet"}, "model: 'a' has shrinkage, 'b' has dirichlet two-rows prior"),
         ({"dense_scale": 0.3}, "model: 'a' has shrinkage, 'b' has shrinkage prior with dense_scale=0.3"),
     ],
 )
@@ -388,7 +388,7 @@ def test_the_prior_may_be_compared():
 
 
 def test_same_rows_are_said_everywhere(two):
-    assert "2 models on the same rows: event ECE, 15 equal-width bins [a, b), N = 600" in two.spec
+    assert "2 classifiers on the same rows: event ECE, 15 equal-width bins [a, b), N = 600" in two.spec
     assert two.to_datatree().attrs["same_rows"] == 1
     assert list(two.pairs) == [(0, 1)]
     for (i, j), pair in two.pairs.items():
@@ -459,9 +459,9 @@ def test_of_two_models_none_need_be_named():
     np.testing.assert_array_equal(two.difference().values, two.difference("p", "q").values)
     assert two.decide() == two.decide("p", "q")
     three = bc.compare(y, {"p": p, "q": q, "r": p**2}, draws=200, rng=1)
-    with pytest.raises(TypeError, match="name two of the models"):
+    with pytest.raises(TypeError, match="`first` and `second` must be two of the labels"):
         three.difference()
-    with pytest.raises(TypeError, match="name two of the models"):
+    with pytest.raises(TypeError, match="`first` and `second` must be two of the labels"):
         three.decide("p")
 
 

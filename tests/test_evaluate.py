@@ -42,7 +42,7 @@ def test_defaults(event):
     assert len(ev.ece) == 4000
     assert len(ev.counts.bins) == 15
     assert ev.question.endswith("shrinkage model")
-    assert bc.evaluate(*event, model="dirichlet").posterior.prior == "reference prior"
+    assert bc.evaluate(*event, model="dirichlet").posterior.prior == "two-rows prior"
 
 
 def test_the_posterior_is_the_models(event):
@@ -320,7 +320,7 @@ def test_no_rows_give_the_prior():
     exact = bc.dirichlet_posterior(bc.BinnedCounts.empty(10), alpha="uniform").ece_mean()
     assert abs(ev.ece.mean() - exact) < 5 * ev.ece.mcse()
     assert np.isnan(ev.plug_in)
-    with pytest.raises(ValueError, match="without rows there is no null reference"):
+    with pytest.raises(ValueError, match="without rows there is no null distribution"):
         _ = ev.null
     assert "this is the prior" in ev.sentence()
     assert "null" not in ev.spec

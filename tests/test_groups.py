@@ -49,7 +49,7 @@ def test_a_group_is_the_call_of_its_rows(options):
         own |= {} if weights is None else {"weights": weights[by == label]}
         alone = bc.evaluate(y[by == label], p[by == label], rng=grouped.seeds[label], draws=200, **own)
         assert grouped[label].counts == alone.counts
-        np.testing.assert_array_equal(grouped[label].bins.accuracy, alone.bins.accuracy)
+        np.testing.assert_array_equal(grouped[label].bin_draws.accuracy, alone.bin_draws.accuracy)
         np.testing.assert_array_equal(grouped[label].ece, alone.ece)
         np.testing.assert_array_equal(grouped[label].null, alone.null)
     everybody = bc.evaluate(y, p, rng=7, draws=200, **options)
@@ -232,7 +232,7 @@ def test_other_refusals(monkeypatch):
     with pytest.raises(ValueError, match="`by` needs one"):
         bc.evaluate([0, 1], [[0.5, 0.5], [0.1, 0.9]], target="classwise", by=[0, 1])
     monkeypatch.setattr(sys.modules["bayescal.analyses.groups"], "MOST_DRAWN", 40 * 60 * 15)
-    with pytest.raises(ValueError, match=r"60 groups of 60 rows.*cut"):
+    with pytest.raises(ValueError, match=r"60 groups of 60 rows.*Cut"):
         bc.evaluate(y, p, by=np.arange(60), draws=41)
     assert len(bc.evaluate(y, p, by=np.arange(60), draws=40, model="dirichlet")) == 60
     grouped = bc.evaluate(y, p, by=by, draws=10)

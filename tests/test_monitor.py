@@ -127,7 +127,7 @@ def test_targets_and_matrices():
     monitor = CalibrationMonitor(window=1, target="top-label")
     monitor.add_predictions(Predictions.from_labels(y, p), time=0)
     assert monitor.windows[0] == BinnedCounts.from_predictions(Predictions.from_labels(y, p))
-    with pytest.raises(ValueError, match=r"one number a row.*from_labels"):
+    with pytest.raises(ValueError, match=r"one number per row.*from_labels"):
         monitor.add(y, p, time=0)
     with pytest.raises(ValueError, match=r"'event' do not belong.*'top-label'"):
         monitor.add_predictions(Predictions.from_labels([0, 1], [0.2, 0.7]), time=0)
@@ -163,11 +163,11 @@ REFUSED = {
     "start": (lambda m: m.counts("2026-03-02T05:00"), ValueError, "nearest are 2026-03-02 and 2026-03-03"),
     "order": (lambda m: m.counts(DAYS[3], DAYS[3]), ValueError, "`end` must be after `start`"),
     "nothing there": (lambda m: m.evaluate("2027-01-01"), ValueError, r"no rows in \[start, end\).*3000 rows"),
-    "one bound": (lambda m: m.change(DAYS[0]), TypeError, r"`reference` must be a pair"),
-    "a bad bound": (lambda m: m.change((DAYS[0], 3)), TypeError, r"`reference`: `end` must be a date"),
+    "one bound": (lambda m: m.change(DAYS[0]), TypeError, r"`baseline` must be a pair"),
+    "a bad bound": (lambda m: m.change((DAYS[0], 3)), TypeError, r"`baseline`: `end` must be a date"),
     "overlap": (lambda m: m.change((DAYS[0], None)), ValueError, "share 1, first at 2026-03-10"),
-    "no reference": (lambda m: m.change(now=(None, None)), ValueError, "no rows in `reference`"),
-    "empty reference": (lambda m: m.change(BinnedCounts.empty()), ValueError, "`reference` has no rows"),
+    "no baseline": (lambda m: m.change(now=(None, None)), ValueError, "no rows in `baseline`"),
+    "empty baseline": (lambda m: m.change(BinnedCounts.empty()), ValueError, "`baseline` has no rows"),
     "other bins": (lambda m: m.change(BinnedCounts.from_arrays([1], [0.5], bins=3)), ValueError, "edges"),
     "rope": (lambda m: m.change(rope=-1), ValueError, "`rope`"),
     "an option": (lambda m: m.evaluate(n_draws=3), TypeError, "'draws'"),
@@ -446,19 +446,19 @@ def drifting():
     return monitor
 
 
-def test_a_change_is_now_minus_reference():
+def test_a_change_is_now_minus_baseline():
     monitor = drifting()
     truth = [simulate(1, population="top", curve="temperature", strength=s).true_ece() for s in (1.0, 2.0)]
     change = monitor.change((0, 3), (3, 6), rng=1)
-    assert change.names == ("now", "reference")
+    assert change.names == ("now", "baseline")
     low, high = change.difference().interval(0.99)
     assert low < truth[1] - truth[0] < high
     assert low > 0.05
     assert change["now"].counts == monitor.counts(3, 6)
-    assert change["reference"].counts == monitor.counts(0, 3)
+    assert change["baseline"].counts == monitor.counts(0, 3)
     assert change.verdict() == "The ECE has risen by more than 0.01"
     assert "P(risen by more than 0.01) = 1.00; P(equal within 0.01) = 0.00" in change.sentence()
-    assert f"now minus reference {change.difference().mean():.3f}" in change.sentence()
+    assert f"now minus baseline {change.difference().mean():.3f}" in change.sentence()
     back = monitor.change((3, 6), (0, 3), rng=1)
     assert back.verdict() == "The ECE has fallen by more than 0.01"
     np.testing.assert_allclose(back.difference().mean(), -change.difference().mean(), atol=0.005)
@@ -474,18 +474,18 @@ def test_a_change_is_now_minus_reference():
 def test_how_a_change_prints():
     change = drifting().change((0, 3), (3, 6), rng=1, draws=500)
     text = str(change)
-    assert text.startswith("The ECE has risen by more than 0.01 (now minus reference")
-    for line in ("reference [0, 3)  4500", "now [3, 6)        4500", "now - reference"):
+    assert text.startswith("The ECE has risen by more than 0.01 (now minus baseline")
+    for line in ("baseline [0, 3)  4500", "now [3, 6)       4500", "now - baseline"):
         assert line in text
-    assert change.spec.startswith("now [3, 6), N = 4500, against reference [0, 3), N = 4500: event ECE, 15 equal-width")
+    assert change.spec.startswith("now [3, 6), N = 4500, against baseline [0, 3), N = 4500: event ECE, 15 equal-width")
     assert "<table>" in change._repr_html_()
     assert repr(change) == f"Change({change.spec})"
-    rows = [text.index(line) for line in ("reference [0, 3)  ", "now [3, 6)  ", "now - reference  ")]
+    rows = [text.index(line) for line in ("baseline [0, 3)  ", "now [3, 6)  ", "now - baseline  ")]
     assert rows == sorted(rows)
     # ever further below 0: the signed difference falls, its size rises
     assert change.difference(estimand="signed_error").mean() < -0.05
     assert "The size of the signed error has risen" in change.sentence(estimand="signed_error")
-    assert "now minus reference 0.1" in change.sentence(estimand="signed_error")
+    assert "now minus baseline 0.1" in change.sentence(estimand="signed_error")
     assert change.sentence(0.5).count("50 % credible interval") == 1
 
 
@@ -493,19 +493,19 @@ def test_a_change_without_arguments_is_the_last_window_against_all_before():
     monitor = drifting()
     change = monitor.change(rng=1, draws=100)
     assert change["now"].counts == monitor.windows[5]
-    assert change["reference"].counts == monitor.counts(0, 5)
+    assert change["baseline"].counts == monitor.counts(0, 5)
     explicit = monitor.change((None, 5), (5, None), rng=1, draws=100)
     np.testing.assert_array_equal(change.difference().values, explicit.difference().values)
 
 
-def test_the_test_set_as_reference():
+def test_the_test_set_as_baseline():
     monitor = drifting()
     rows = simulate(4000, population="top", rng=99)
     counts = BinnedCounts.from_arrays(rows.outcome, rows.confidence, target="event")
     change = monitor.change(counts, rng=1, draws=500)
-    assert change["reference"].counts == counts
+    assert change["baseline"].counts == counts
     assert "has risen" in change.verdict()
-    assert "reference counts" in str(change)
+    assert "baseline counts" in str(change)
 
 
 def test_two_times_are_independent():

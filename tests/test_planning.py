@@ -9,7 +9,7 @@ import bayescal as bc
 from bayescal.analyses.planning import labels_needed as planning
 from bayescal.analyses.planning.labels_needed import labels_needed
 
-#: The reference model with one bin and a mean confidence that is as good as known: only the accuracy is uncertain.
+#: The Dirichlet model with one bin and a mean confidence that is as good as known: only the accuracy is uncertain.
 ONE_BIN = {"model": "dirichlet", "alpha": 1e-6, "bin_variance": 1e-10}
 #: Half-width of a Normal's central 95 %.
 Z = 1.959964
@@ -37,7 +37,7 @@ def pair_of(cells):
 def test_rows_for_a_width_are_those_of_the_beta_distribution(width, keep):
     """sd of Beta(a, b) is sqrt(p (1 - p) / n): the width is 2 z times it, so n = (2 z / width)^2 p (1 - p)."""
     plan = labels_needed(
-        one_bin_pilot(), width=width, probability=0.5, keep_pilot=keep, simulations=300, draws=2000, rng=1, **ONE_BIN
+        one_bin_pilot(), width=width, assurance=0.5, keep_pilot=keep, simulations=300, draws=2000, rng=1, **ONE_BIN
     )
     total = (2 * Z / width) ** 2 * 0.8 * 0.2
     # the truth's p (1 - p) varies by 7.5 % given the pilot, an interval of 2000 draws by 2.3 %, so n by 9 %: the median
@@ -47,7 +47,7 @@ def test_rows_for_a_width_are_those_of_the_beta_distribution(width, keep):
 
 def test_the_recommended_size_meets_the_goal_as_often_as_asked():
     """Fresh truths and rows, their intervals from the Beta distribution's own quantiles."""
-    plan = labels_needed(one_bin_pilot(60, 51), width=0.05, probability=0.8, simulations=400, rng=2, **ONE_BIN)
+    plan = labels_needed(one_bin_pilot(60, 51), width=0.05, assurance=0.8, simulations=400, rng=2, **ONE_BIN)
     rng = np.random.default_rng(5)
     truth = rng.beta(51, 9, size=20_000)
     k = 51 + rng.binomial(plan.rows, truth)
@@ -108,10 +108,10 @@ def test_models_that_go_together_need_fewer_rows():
 
 def test_more_demanding_goals_need_more_rows():
     pilot, known = one_bin_pilot(), {"simulations": 100, "draws": 500, "rng": 1, **ONE_BIN}
-    easy = labels_needed(pilot, width=0.04, probability=0.6, **known)
-    assert 0 < easy.rows < labels_needed(pilot, width=0.03, probability=0.6, **known).rows
-    assert easy.rows < labels_needed(pilot, width=0.04, probability=0.95, **known).rows
-    assert easy.rows < labels_needed(pilot, width=0.04, probability=0.6, prob=0.99, **known).rows
+    easy = labels_needed(pilot, width=0.04, assurance=0.6, **known)
+    assert 0 < easy.rows < labels_needed(pilot, width=0.03, assurance=0.6, **known).rows
+    assert easy.rows < labels_needed(pilot, width=0.04, assurance=0.95, **known).rows
+    assert easy.rows < labels_needed(pilot, width=0.04, assurance=0.6, prob=0.99, **known).rows
     assert easy.rows_for(0.6) == easy.rows
     assert easy.rows_for(0.5) < easy.rows < easy.rows_for(0.8)
 
@@ -172,7 +172,7 @@ def test_rows_worth_half_need_twice_as_many():
     pilot, w = one_bin_pilot(400, 320), np.tile([0.0, 2.0], 400)
     outcome = np.repeat(np.arange(400) < 320, 2)
     weighted = bc.BinnedCounts.from_arrays(outcome, np.full(800, 0.2), bins=[0, 1], weights=w)
-    known = {"width": 0.03, "probability": 0.5, "simulations": 200, "draws": 500, "rng": 1, **ONE_BIN}
+    known = {"width": 0.03, "assurance": 0.5, "simulations": 200, "draws": 500, "rng": 1, **ONE_BIN}
     assert labels_needed(weighted, **known).rows == pytest.approx(2 * labels_needed(pilot, **known).rows, rel=0.1)
 
 
@@ -233,11 +233,11 @@ PAIR = pair_of([30, 70, 90, 210])
         (bc.PairedCounts.empty(5), {"difference": 0.1}, ValueError, "`pilot_counts` must hold labelled rows"),
         (curved_pilot(), {"width": 5}, ValueError, "`width` must lie strictly between 0 and 1, not 5. Percent"),
         (curved_pilot(), {"width": 0}, ValueError, "`width` must lie strictly between 0 and 1"),
-        (PAIR, {"difference": -0.1}, ValueError, r"`difference` must lie in \[0, 1\).*-0.1. The sign"),
+        (PAIR, {"difference": -0.1}, ValueError, r"`difference` must lie in \[0, 1\).*-0.1. Its sign"),
         (PAIR, {"difference": 2}, ValueError, "Percent. Divide by 100"),
         (PAIR, {"difference": float("nan")}, ValueError, "`difference` must lie in"),
         (PAIR, {"difference": "0.1"}, TypeError, "`difference` must be a number"),
-        (curved_pilot(), {"width": 0.1, "probability": 80}, ValueError, "`probability` .* Percent"),
+        (curved_pilot(), {"width": 0.1, "assurance": 80}, ValueError, "`assurance` .* Percent"),
         (curved_pilot(), {"width": 0.1, "prob": 1.0}, ValueError, "`prob` must lie strictly"),
         (curved_pilot(), {"width": 0.1, "simulations": 5}, ValueError, "`simulations` must be an integer >= 20"),
         (curved_pilot(), {"width": 0.1, "draws": 10}, ValueError, "`draws` must be an integer >= 100"),

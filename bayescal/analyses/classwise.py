@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal.analyses.one import MODELS, count_rows, evaluate_one
+from bayescal.analyses.one import DEFAULT_MODEL, MODELS, count_rows, evaluate_one
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
 from bayescal.draws import Draws
@@ -30,11 +30,11 @@ def count_classes(rows: ClassRows, bins: Any, binning: str) -> tuple[BinnedCount
 
 
 def evaluate_classes(
-    rows: ClassRows, classes: tuple[Any, ...], *, bins: Any, binning: str, **settings: Any
+    rows: ClassRows, classes: tuple[Any, ...], *, bins: Any, binning: str, **arguments: Any
 ) -> ClasswiseEvaluation:
     """Evaluate all classes and the mean of their ECEs, from rows."""
     counts = count_classes(rows, bins, binning)
-    return evaluate_class_counts(counts, error_correlation(rows, counts), classes, **settings)
+    return evaluate_class_counts(counts, error_correlation(rows, counts), classes, **arguments)
 
 
 def evaluate_class_counts(
@@ -42,8 +42,9 @@ def evaluate_class_counts(
     correlations: tuple[Any, Any],
     classes: tuple[Any, ...],
     *,
-    rng: Any,
-    **settings: Any,
+    model: str = DEFAULT_MODEL,
+    rng: Any = None,
+    **options: Any,
 ) -> ClasswiseEvaluation:
     """Evaluate all classes and the mean of their ECEs, from counts and correlations of errors.
 
@@ -55,7 +56,7 @@ def evaluate_class_counts(
         Correlation matrices of errors and of residuals, from `error_correlation`.
     classes : tuple
         Labels of the classes.
-    rng, **settings
+    model, rng, **options
         As for `evaluate_counts`.
 
     Returns
@@ -63,10 +64,10 @@ def evaluate_class_counts(
     ClasswiseEvaluation
         All classes.
     """
-    settings = {**settings, "compiled": compiled_form_pays(len(counts))}
+    arguments = {"model": model, "compiled": compiled_form_pays(len(counts)), **options}
     *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=len(counts) + 2))
     # keep only the ECE of each class: all bins of a thousand classes would not fit into memory
-    evaluations = (evaluate_one(c, rng=seed, **settings) for c, seed in zip(counts, seeds, strict=True))
+    evaluations = (evaluate_one(c, rng=seed, **arguments) for c, seed in zip(counts, seeds, strict=True))
     drawn = [(e.ece.values, e.null.values, _for_exact(e)) for e in evaluations]
     *values, for_exact = zip(*drawn, strict=True)
     by_class, null = (np.stack(columns, axis=1) for columns in values)
@@ -82,10 +83,10 @@ def evaluate_class_counts(
         by_class=Draws(reorder(by_class, of_errors, rng=for_errors), "ece by class"),
         # the absolute values of two centred Normals with correlation r have a correlation close to r^2
         null_by_class=Draws(reorder(null, of_residuals**2, rng=for_null), "ece by class if calibrated"),
-        model=settings["model"],
-        prior=MODELS[settings["model"]](counts[0], **_options(settings)).prior,
+        model=model,
+        prior=MODELS[model](counts[0], **{k: v for k, v in options.items() if k != "draws"}).prior,
         exact=exact,
-        evaluate_class=partial(_evaluate_class, counts, tuple(seeds), settings),
+        evaluate_class=partial(_evaluate_class, counts, tuple(seeds), arguments),
         correlations=(of_errors, of_residuals),
         order_seed=for_errors,
     )
@@ -100,11 +101,7 @@ def _for_exact(evaluation: Evaluation) -> float | None:
 
 
 def _evaluate_class(
-    counts: tuple[BinnedCounts, ...], seeds: tuple[int, ...], settings: dict[str, Any], k: int
+    counts: tuple[BinnedCounts, ...], seeds: tuple[int, ...], arguments: dict[str, Any], k: int
 ) -> Evaluation:
     """Evaluate one class with all its bins; its draws of the ECE are the same as in the result, in another order."""
-    return evaluate_one(counts[k], rng=seeds[k], **settings)
-
-
-def _options(settings: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in settings.items() if name not in ("model", "draws", "compiled")}
+    return evaluate_one(counts[k], rng=seeds[k], **arguments)

@@ -1,4 +1,4 @@
-"""Compare models: rows -> joint counts -> posteriors of their own, tied together -> what is reported."""
+"""Compare classifiers: rows -> joint counts -> one posterior per classifier, with joint draws -> Comparison."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from bayescal.stats.paired import PairedCounts, require_paired
 
 
 class SameRowsWarning(UserWarning):
-    """Evaluations that are compared as independent look as if they were of the same rows."""
+    """Evaluations that are compared as independent may be of the same rows."""
 
 
 def compare(
@@ -39,44 +39,46 @@ def compare(
     logits: bool = False,
     **options: Any,
 ) -> Comparison:
-    """Compare models on the same rows: which is better calibrated, and how sure is that?
+    """Compare classifiers on the same rows: which is better calibrated, and with what probability?
 
     Parameters
     ----------
     y_true : array-like, shape (n_rows,)
-        Labels, as for `evaluate`. Under ``target="confidence"`` a mapping from each model's name to whether it was
-        right.
+        Labels, as for `evaluate`. Under ``target="confidence"`` a mapping from the name of each classifier to
+        whether it was right.
     y_prob : mapping of str to array-like
-        For each model, by name, its probabilities, as for `evaluate`; at least two.
+        The probabilities of each classifier by name, as for `evaluate`; at least two.
     rope : float, default 0.01
-        Half-width of the region of practical equivalence, in units of what is compared: models whose ECEs differ by no
-        more are called equal [1]_ [2]_. It does not depend on the data; `Comparison.rope_curve` shows other widths.
+        Half-width of the region of practical equivalence, in units of the estimand: classifiers whose ECEs differ by no
+        more count as equal [1]_ [2]_. Choose it before looking at results; `Comparison.rope_curve` shows the
+        probability of equivalence at other half-widths.
     target, bins, binning, model, draws, weights, classes, logits, **options
         As for `evaluate`; there is no comparison for ``target="classwise"``.
     rng : None, int, SeedSequence or Generator
-        Randomness. All models are drawn with the same numbers, so that two names of one model differ by exactly 0.
+        Randomness. All classifiers are drawn with the same random numbers, so that two names of one classifier differ
+        by exactly 0.
 
     Returns
     -------
     Comparison
-        Each model's `Evaluation`, and the joint posterior of any estimand.
+        The `Evaluation` of each classifier, and the joint posterior of any estimand.
 
     Raises
     ------
     ValueError, TypeError
-        As `evaluate`; if there are fewer than two models, or their numbers of rows differ.
+        As for `evaluate`; if there are fewer than two classifiers, or their numbers of rows differ.
 
     See Also
     --------
-    compare_independent : Models, or groups, on different rows.
+    compare_independent : Classifiers, or groups, on different rows.
 
     Notes
     -----
     Values are combined by position; as in `evaluate`, pandas columns with different indexes raise a `ValueError`.
 
-    The margins are the posteriors of each model alone. What ties them is the joint Dirichlet posterior of the cells
-    (bin and outcome of one model, bin and outcome of the other) that occur, through a Gaussian copula [3]_; see
-    `bayescal.posterior.joint.correlation`. Brier scores are drawn together, from the losses of the rows; see
+    The marginal posteriors are those of each classifier alone. Their dependence is a Gaussian copula [3]_, whose
+    correlation comes from the joint Dirichlet posterior of the cells (bin and outcome of one classifier, bin and
+    outcome of the other) that occur; see `bayescal.posterior.joint.correlation`. Brier scores are drawn together, from the losses of the rows; see
     `bayescal.estimands.scores.joint_brier_scores`.
 
     References
@@ -104,8 +106,8 @@ def compare(
     width = checked_rope(rope)
     if target == "classwise":
         raise ValueError(
-            "`target='classwise'` is many problems, and a comparison needs one: compare `target='top-label'`, or one "
-            "class at a time as an event."
+            "`target` must not be 'classwise', which is one problem per class; compare with `target='top-label'`, or "
+            "one class at a time as an event."
         )
     labels = {f"y_true[{n!r}]": y for n, y in y_true.items()} if isinstance(y_true, Mapping) else {"y_true": y_true}
     same_rows({**labels, **{f"y_prob[{n!r}]": p for n, p in y_prob.items()}, "weights": weights})
@@ -127,12 +129,12 @@ def compare_counts(
     rng: Any = None,
     **options: Any,
 ) -> Comparison:
-    """Compare models on the same rows from their joint counts; costs the same for a thousand rows and a billion.
+    """Compare classifiers on the same rows from their joint counts; the cost does not depend on the number of rows.
 
     Parameters
     ----------
     pairs : mapping of (str, str) to PairedCounts
-        Joint counts of every two models, as in ``{("A", "B"): pair}``; each pair in either order.
+        Joint counts of every two classifiers, as in ``{("A", "B"): pair}``; each pair in either order.
     rope, model, draws, rng, **options
         As for `compare`.
 
@@ -144,7 +146,7 @@ def compare_counts(
     Raises
     ------
     ValueError, TypeError
-        If a pair is missing, or two pairs do not have the same counts of one model.
+        If a pair is missing, or two pairs do not have the same counts of one classifier.
 
     Examples
     --------
@@ -168,12 +170,12 @@ def compare_counts(
         elif (second, first) in pairs:
             joint[i, j] = pairs[second, first].swapped()
         else:
-            raise ValueError(f"`pairs` must hold every two models; ({first!r}, {second!r}) is missing.")
+            raise ValueError(f"`pairs` must hold every two classifiers; ({first!r}, {second!r}) is missing.")
     return _compared(counts, joint, width, model=model, draws=draws, rng=rng, **options)
 
 
 def _same(one: BinnedCounts, other: BinnedCounts) -> bool:
-    """Whether two counts may be of the same rows: sums of batches differ by rounding."""
+    """Whether two counts may be of the same rows; sums of batches differ by rounding."""
     return (
         one.bins == other.bins
         and one.target == other.target
@@ -189,23 +191,24 @@ def _compared(
     rope: float,
     *,
     rng: Any,
-    **known: Any,
+    **arguments: Any,
 ) -> Comparison:
     common, order = (int(s) for s in _checks.generator(rng).integers(2**63, size=2))
-    return Comparison({n: evaluate_one(c, rng=common, **known) for n, c in counts.items()}, pairs, rope, order)
+    return Comparison({n: evaluate_one(c, rng=common, **arguments) for n, c in counts.items()}, pairs, rope, order)
 
 
 def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 0.01, rng: Any = None) -> Comparison:
-    """Compare evaluations of different rows: other test sets, other groups, other times.
+    """Compare evaluations of different rows, such as test sets, groups or times.
 
     Parameters
     ----------
     evaluations : mapping of str to Evaluation
-        From `evaluate` or `evaluate_counts`, at least two, with the same target, kind and number of bins, and draws.
+        From `evaluate` or `evaluate_counts`; at least two, with the same target, model, kind and number of bins, and
+        number of draws.
     rope : float, default 0.01
         As for `compare`.
     rng : None, int, SeedSequence or Generator
-        Randomness of the order of the draws, which makes them independent whatever they were drawn with.
+        Randomness of the order of the draws, which makes them independent for any seeds of the evaluations.
 
     Returns
     -------
@@ -215,13 +218,13 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     Raises
     ------
     ValueError, TypeError
-        If there are fewer than two, or they do not answer one question.
+        If there are fewer than two, or they differ in target, model, bins or number of draws.
 
     Warns
     -----
-    bayescal.compare.SameRowsWarning
-        If two of them have as many rows (and, for an event, as many with outcome 1): models on the same rows are not
-        independent, and the interval of their difference is wrong, mostly far too wide, if they are taken to be.
+    bayescal.analyses.compare.SameRowsWarning
+        If two of them have the same number of rows (and, for an event, of rows with outcome 1). Classifiers on the same
+        rows are not independent: the interval of their difference would be wrong, mostly far too wide.
 
     Examples
     --------
@@ -242,11 +245,11 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     same_spec(chosen)
     for first, second in combinations(names, 2):
         a, b = (chosen[name].counts for name in (first, second))
-        # whether an event happened does not depend on the model; whether the top label is right does
+        # whether an event occurs does not depend on the classifier; whether the top label is right does
         alike = a.n_rows == b.n_rows > 0 and (a.target != "event" or int(a.k.sum()) == int(b.k.sum()))
         if alike:
             warnings.warn(
-                f"{first!r} and {second!r} have {a.n_rows} rows each: if these are the same rows, `compare` them.",
+                f"{first!r} and {second!r} have {a.n_rows} rows each; if these are the same rows, use `compare`.",
                 SameRowsWarning,
                 stacklevel=2,
             )
@@ -256,11 +259,11 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
 def _names(argument: str, given: Any) -> list[str]:
     if not isinstance(given, Mapping):
         raise TypeError(
-            f"`{argument}` must be a mapping from names of models, like {{'A': ..., 'B': ...}}; "
-            f"not {type(given).__name__}. Of a data frame with a column a model, `dict(frame)`."
+            f"`{argument}` must be a mapping from names of classifiers, like {{'A': ..., 'B': ...}}; "
+            f"not {type(given).__name__}. For a DataFrame with one column per classifier, pass `dict(frame)`."
         )
     if len(given) < 2:
-        raise ValueError(f"`{argument}` must hold at least two models; it holds {len(given)}.")
+        raise ValueError(f"`{argument}` must hold at least two classifiers; it holds {len(given)}.")
     for name in given:
         if not isinstance(name, str) or not name:
             raise TypeError(f"`{argument}` must have names that are strings; {name!r} is not.")
@@ -268,29 +271,31 @@ def _names(argument: str, given: Any) -> list[str]:
 
 
 def _predictions(
-    names: list[str], y_true: Any, y_prob: Mapping[str, Any], target: str | None, known: dict[str, Any]
+    names: list[str], y_true: Any, y_prob: Mapping[str, Any], target: str | None, arguments: dict[str, Any]
 ) -> list[Predictions]:
-    """The rows of every model; what is wrong with one is said with its name."""
+    """Read the rows of each classifier; errors begin with its name."""
     rows = []
     for name in names:
         labels = y_true
         if isinstance(y_true, Mapping):
             if target != "confidence":
-                raise TypeError("`y_true` may be a mapping, one column a model, for `target='confidence'` only.")
+                raise TypeError(
+                    "`y_true` may be a mapping, with one column per classifier, for `target='confidence'` only."
+                )
             if name not in y_true:
                 raise ValueError(f"`y_true` has no {name!r}, which `y_prob` has.")
             labels = y_true[name]
         try:
-            rows.append(Predictions.from_labels(labels, y_prob[name], target=target, **known).scale_free())
+            rows.append(Predictions.from_labels(labels, y_prob[name], target=target, **arguments).scale_free())
         except (ValueError, TypeError) as problem:
-            raise prefixed(problem, f"model {name!r}: ") from problem
+            raise prefixed(problem, f"classifier {name!r}: ") from problem
     sizes = {name: len(r) for name, r in zip(names, rows, strict=True)}
     if len(set(sizes.values())) > 1:
         raise ValueError(
-            f"`y_prob` must be on the same rows; there are {sizes}. For different test sets there is "
+            f"`y_prob` must be on the same rows; the numbers of rows are {sizes}. For different test sets, use "
             "`compare_independent`, which takes evaluations."
         )
     if len({r.target for r in rows}) > 1:
-        told = {name: r.target for name, r in zip(names, rows, strict=True)}
-        raise ValueError(f"`y_prob` must ask one question; these ask {told}. Give `target`.")
+        targets = {name: r.target for name, r in zip(names, rows, strict=True)}
+        raise ValueError(f"`y_prob` must have one target; the targets are {targets}. Give `target`.")
     return rows

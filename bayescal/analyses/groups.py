@@ -13,7 +13,7 @@ from bayescal.stats.bins import make_bins
 from bayescal.stats.contract import Counts, require_counts
 
 
-def evaluate_count_groups(counts: Mapping[Any, Counts], **settings: Any) -> GroupedEvaluation:
+def evaluate_count_groups(counts: Mapping[Any, Counts], **arguments: Any) -> GroupedEvaluation:
     """Evaluate groups from a mapping of label to counts; see `bayescal.evaluate_counts`."""
     for label, of_group in counts.items():
         require_counts(of_group, f"counts[{label!r}]")
@@ -21,17 +21,17 @@ def evaluate_count_groups(counts: Mapping[Any, Counts], **settings: Any) -> Grou
         raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
     first, *others = counts.values()
     overall = sum(others, start=first)
-    return evaluate_groups(list(counts), list(counts.values()), overall, name=UNNAMED, **settings)
+    return evaluate_groups(list(counts), list(counts.values()), overall, name=UNNAMED, **arguments)
 
 
 def evaluate_row_groups(
-    predictions: Predictions, by: Groups, *, bins: Any, binning: str, **settings: Any
+    predictions: Predictions, by: Groups, *, bins: Any, binning: str, **arguments: Any
 ) -> GroupedEvaluation:
     """Evaluate groups of rows, all with the same edges."""
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
     overall = count_rows(predictions, edges, "equal-width")
     counts = (count_rows(rows, edges, "equal-width") for rows in by.split(predictions))
-    return evaluate_groups(by.labels, counts, overall, name=by.name, **settings)
+    return evaluate_groups(by.labels, counts, overall, name=by.name, **arguments)
 
 
 def evaluate_groups(
@@ -42,7 +42,7 @@ def evaluate_groups(
     name: str,
     rng: Any = None,
     draws: int = 4000,
-    **settings: Any,
+    **arguments: Any,
 ) -> GroupedEvaluation:
     """Evaluate groups from their counts; no row belongs to two groups.
 
@@ -57,7 +57,7 @@ def evaluate_groups(
         Counts of all rows.
     name : str
         Name of the grouping, such as "site".
-    rng, draws, **settings
+    rng, draws, **arguments
         As for `evaluate_counts`.
 
     Returns
@@ -78,14 +78,14 @@ def evaluate_groups(
             "values of a measurement, cut it into ranges; if so many groups are intended, use fewer draws."
         )
     rng = _checks.generator(rng)
-    settings = {"draws": draws, **settings}
+    arguments = {"draws": draws, **arguments}
     # first, with the same generator: all rows give the same numbers with and without groups
-    whole = evaluate_one(overall, rng=rng, **settings)
+    whole = evaluate_one(overall, rng=rng, **arguments)
     compiled = compiled_form_pays(len(labels))
     order, *seeds = (int(s) for s in rng.integers(2**63, size=len(labels) + 1))
     return GroupedEvaluation(
         groups={
-            label: evaluate_one(of_label, rng=seed, compiled=compiled, **settings)
+            label: evaluate_one(of_label, rng=seed, compiled=compiled, **arguments)
             for label, of_label, seed in zip(labels, counts, seeds, strict=True)
         },
         overall=whole,

@@ -1,4 +1,4 @@
-"""Watch a stream: batches -> counts by window of time -> ECE over time, and its change since a reference."""
+"""Watch a stream: batches -> counts by window of time -> ECE over time, and its change since a baseline."""
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal import _checks, _files, _render
+from bayescal import _checks, _files, _moved, _render
 from bayescal._locks import ProcessLock
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import evaluate_one
@@ -25,18 +25,18 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.windowed import SCHEMA, WITHOUT_LOSSES, WindowedCounts
 
-#: As many windows are printed, the last ones.
+#: Maximum number of windows that are printed, the last ones.
 PRINTED = 10
 HEADER = ("window", "n", "accuracy", "confidence", "plug-in ECE")
-#: Bounds of a span of windows: a first moment and the first moment after, either of them open.
+#: Bounds of a span of windows, [start, end); None for an open bound.
 Span = tuple[Any, Any]
 
 
 class CalibrationMonitor(_render.Presented):
-    """Watch the calibration of a stream of batches: counts by window of time, and the posterior of what has changed.
+    """Watch the calibration of a stream of batches: counts by window of time, and the posterior of a change.
 
-    A window holds sums over its rows, not the rows, so the memory needed does not grow with them. Several threads may
-    add to one monitor at once: they count in parallel, and no row is lost.
+    A window holds sums over its rows, not the rows, so memory does not grow with the number of rows. Several threads
+    may add to one monitor at once: they count in parallel, and no row is lost.
 
     Parameters
     ----------
@@ -44,24 +44,25 @@ class CalibrationMonitor(_render.Presented):
         A number of equal-width bins, or edges, as from `equal_mass_edges` of a sample. They cannot change later.
     window : timedelta, str, numpy.timedelta64 or number, optional
         Length of a window: a span of time, as ``"1d"``, ``"6h"`` or ``"15min"``, or a number if times are numbers.
-        Windows begin at multiples of it, counted from 0 or from 1970-01-01T00:00 (so those of a week begin on a
-        Thursday); times with a zone are taken to UTC, others as they are. By default there is one total without time.
+        Windows begin at multiples of the length, counted from 0 or from 1970-01-01T00:00, so windows of a week begin on
+        a Thursday. Times with a zone are converted to UTC; others are used as they are. By default there is one total
+        without time.
     target : {"confidence", "event", "top-label", "classwise"}, default "confidence"
-        What outcome and confidence mean; see `BinnedCounts.from_arrays`.
+        The meaning of outcome and confidence; see `BinnedCounts.from_arrays`.
 
     Raises
     ------
     ValueError, TypeError
-        If `bins` are none, or `window` is not a length > 0.
+        If `bins` is neither a number nor edges, or `window` is not a length > 0.
 
     Notes
     -----
-    *Looking repeatedly.* Each posterior is valid for its own rows, however often one looked before. But who looks every
-    day and acts the first time that a 95 % interval of the change excludes 0 will sooner or later act on a stream that
-    has not changed: if each look were wrong with probability 0.05, thirty independent looks are wrong at least once
-    with probability :math:`1 - 0.95^{30} = 0.79`. So choose beforehand a change that matters (`rope`) and a
-    probability that is enough, as ``P(risen by more than 0.01) > 0.99``; look at windows that are large enough to tell;
-    and confirm an alarm with rows that came after it.
+    *Repeated looks.* Each posterior is valid for its own rows, regardless of earlier looks. However, a rule that
+    triggers the first time a 95 % interval of the change excludes 0 will eventually trigger on a stream that has not
+    changed: if each look is wrong with probability 0.05, thirty independent looks are wrong at least once with
+    probability :math:`1 - 0.95^{30} = 0.79`. Therefore, choose beforehand the change that matters (`rope`) and a
+    sufficient probability, as in ``P(risen by more than 0.01) > 0.99``; use windows with enough rows; and confirm an
+    alarm with rows that arrived after it.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class CalibrationMonitor(_render.Presented):
     def __init__(self, bins: Any = 15, *, window: Any = None, target: str = "confidence") -> None:
         _checks.one_of("target", target, TARGETS)
         # replaced and never modified, so that a batch is counted in all its windows or in none; code that reads it
-        # twice may see two states, and code that replaces it must hold the lock
+        # twice may read two states, and code that replaces it must hold the lock
         self._held = WindowedCounts(make_bins(bins), target, None if window is None else Window.of(window))
         self._changing, self._saving = ProcessLock(), ProcessLock()
 
@@ -96,7 +97,7 @@ class CalibrationMonitor(_render.Presented):
 
     @property
     def target(self) -> str:
-        """The question that outcome and confidence answer, as for `evaluate`."""
+        """The target of outcome and confidence, as for `evaluate`."""
         return self._held.target
 
     @property
@@ -106,10 +107,10 @@ class CalibrationMonitor(_render.Presented):
 
     @property
     def windows(self) -> Mapping[Start, BinnedCounts]:
-        """Counts by the first moment of their window, in order; windows without rows are not there.
+        """Counts by the start of their window, in order; windows without rows are omitted.
 
-        First moments are what the times were: numbers, or datetimes without a zone or in UTC. Without windows all rows
-        are under None.
+        Starts have the kind of the times: numbers, or datetimes without a zone or in UTC. Without windows, the key of
+        all rows is None.
         """
         held = self._held
         return MappingProxyType({held.start(k): held.counts[k] for k in sorted(held.counts)})
@@ -124,20 +125,20 @@ class CalibrationMonitor(_render.Presented):
         return len(self._held.counts)
 
     def __bool__(self) -> bool:
-        """A monitor is something, also before its first batch."""
+        """True, also before the first batch."""
         return True
 
     def add(self, outcome: Any, confidence: Any, *, time: Any = None, weights: Any = None) -> "CalibrationMonitor":
-        """Count a batch; one that is refused leaves the monitor as it was.
+        """Count a batch; a batch that raises an error leaves the monitor unchanged.
 
         Parameters
         ----------
         outcome : array-like of {0, 1} or bool, shape (n_rows,)
-            What happened.
+            Outcomes.
         confidence : array-like of float, shape (n_rows,)
             Probability stated for outcome 1, in [0, 1].
         time : number, datetime, datetime64, str or array-like, shape (n_rows,)
-            When: one time for the batch, or one a row. Needed if there are windows. A string is one time, as
+            Time of the batch, or one time per row. Needed if there are windows. A string is one time, as in
             ``"2026-03-01T06:00"``. Naive times, times with a zone and numbers cannot be mixed.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
@@ -155,8 +156,8 @@ class CalibrationMonitor(_render.Presented):
         """
         if len(np.shape(confidence)) == 2 and np.shape(confidence)[1] > 1:
             raise ValueError(
-                f"`confidence` must be one number a row; its shape is {np.shape(confidence)}. Of a matrix of "
-                "probabilities, `monitor.add_predictions(Predictions.from_labels(y_true, y_prob), time=...)`."
+                f"`confidence` must be one number per row; its shape is {np.shape(confidence)}. For a matrix of "
+                "probabilities, use `monitor.add_predictions(Predictions.from_labels(y_true, y_prob), time=...)`."
             )
         same_rows({"outcome": outcome, "confidence": confidence, "weights": weights, "time": time})
         predictions = Predictions.from_outcomes(outcome, confidence, weights, target=self.target)
@@ -180,14 +181,14 @@ class CalibrationMonitor(_render.Presented):
         return self._add(self._held.batch(predictions, time))
 
     def add_counts(self, counts: BinnedCounts, *, time: Any = None) -> "CalibrationMonitor":
-        """Add rows that were counted elsewhere, all of one window.
+        """Add counts of rows of one window.
 
         Parameters
         ----------
         counts : BinnedCounts
             Counts on the monitor's bins, with its target.
         time : number, datetime, datetime64 or str
-            When; needed if there are windows.
+            Time of the rows; needed if there are windows.
 
         Returns
         -------
@@ -207,12 +208,12 @@ class CalibrationMonitor(_render.Presented):
         Parameters
         ----------
         start, end : number, datetime, datetime64 or str, optional
-            Where windows begin; by default the first and beyond the last. `end` itself is not included.
+            Starts of windows; by default the first window and the end of the last one. `end` is not included.
 
         Returns
         -------
         BinnedCounts
-            Their sum; of no rows where no window has any.
+            The sum over these windows; empty if they have no rows.
 
         Raises
         ------
@@ -235,7 +236,7 @@ class CalibrationMonitor(_render.Presented):
         Returns
         -------
         Evaluation
-            The posterior with its reference points.
+            The posterior, with the plug-in value and its null distribution.
 
         Raises
         ------
@@ -260,7 +261,7 @@ class CalibrationMonitor(_render.Presented):
         Returns
         -------
         GroupedEvaluation
-            One evaluation a window, by its first moment, beside that of all rows.
+            One evaluation per window, by its start, and the evaluation of all rows.
 
         Raises
         ------
@@ -274,26 +275,27 @@ class CalibrationMonitor(_render.Presented):
         labels, counts = [held.start(k) for k in chosen], [held.counts[k] for k in chosen]
         return evaluate_groups(labels, counts, overall, name="window", rng=rng, **options)
 
+    @_moved.keywords(reference="baseline")
     def change(
         self,
-        reference: Span | BinnedCounts | None = None,
+        baseline: Span | BinnedCounts | None = None,
         now: Span | None = None,
         *,
         rope: float = 0.01,
         rng: Any = None,
         **options: Any,
     ) -> Change:
-        """Posterior of the change of the ECE from a reference to now.
+        """Posterior of the change of the ECE from a baseline to now.
 
         Parameters
         ----------
-        reference : (start, end) or BinnedCounts, optional
-            Windows to compare with, as bounds for `counts`, or counts of other rows, as of the test set. By default all
-            windows before `now`.
+        baseline : (start, end) or BinnedCounts, optional
+            The baseline: bounds of windows, as for `counts`, or counts of other rows, such as the test set. By default
+            all windows before `now`.
         now : (start, end), optional
             By default the last window that has rows.
         rope : float, default 0.01
-            Half-width of what counts as no change, in units of the ECE. Choose it before you look.
+            Half-width of the region of practical equivalence, in units of the ECE. Choose it before looking at results.
         rng : None, int, SeedSequence or Generator
             Randomness, as for `numpy.random.default_rng`.
         **options
@@ -302,7 +304,7 @@ class CalibrationMonitor(_render.Presented):
         Returns
         -------
         Change
-            A comparison of ``"now"`` with ``"reference"``; print it. Of repeated looks see the notes of the class.
+            A comparison of ``"now"`` with ``"baseline"``. For repeated looks, see the notes of the class.
 
         Raises
         ------
@@ -310,18 +312,18 @@ class CalibrationMonitor(_render.Presented):
             If the two overlap or one has no rows; as for `counts`.
         """
         width = checked_rope(rope)
-        counts, spans = self._held.now_and_reference(now, reference)
+        counts, spans = self._held.now_and_baseline(now, baseline)
         *seeds, order = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
         drawn = {name: evaluate_one(counts[name], rng=s, **options) for name, s in zip(counts, seeds, strict=True)}
         return Change(drawn, None, width, order, spans)
 
     def forget(self, before: Any) -> "CalibrationMonitor":
-        """Drop the windows before a moment, to keep the state small; rows of that time are refused from then on.
+        """Drop the windows before a time, to keep the state small; later batches must not hold rows of these windows.
 
         Parameters
         ----------
         before : number, datetime, datetime64 or str
-            Where a window begins; it and all later ones stay.
+            Start of a window; this window and all later ones are kept.
 
         Returns
         -------
@@ -350,12 +352,12 @@ class CalibrationMonitor(_render.Presented):
     __hash__ = None  # type: ignore[assignment]  # equality is by content, and content changes
 
     def save(self, path: str | Path) -> Path:
-        """Write the state to a small JSON file, whole or not at all; also a process that is killed leaves no half file.
+        """Write the state to a small JSON file in one step, so that an interrupted process leaves no partial file.
 
         Parameters
         ----------
         path : str or Path
-            The file; one that exists is replaced in one step.
+            The file; an existing file is replaced.
 
         Returns
         -------
@@ -372,7 +374,7 @@ class CalibrationMonitor(_render.Presented):
 
     @classmethod
     def load(cls, path: str | Path) -> "CalibrationMonitor":
-        """Read what `save` wrote: this worker's before a restart, or another's to be added.
+        """Read a state that `save` wrote, to continue after a restart or to add the state of another worker.
 
         Parameters
         ----------
@@ -400,8 +402,8 @@ class CalibrationMonitor(_render.Presented):
         held = self._held
         rows = []
         for k in sorted(held.counts)[-PRINTED:]:
-            seen = observed_bins(held.counts[k])
-            numbers = ((seen.mass * seen.accuracy).sum(), (seen.mass * seen.confidence).sum(), ece(seen).values[0])
+            bins = observed_bins(held.counts[k])
+            numbers = ((bins.mass * bins.accuracy).sum(), (bins.mass * bins.confidence).sum(), ece(bins).values[0])
             name = "all rows" if held.window is None else held.said(k)
             rows.append([name, str(held.counts[k].n_rows), *(_render.number(float(x)) for x in numbers)])
         more = len(held.counts) - len(rows)
@@ -418,9 +420,9 @@ class CalibrationMonitor(_render.Presented):
 
     @classmethod
     def _of(cls, held: WindowedCounts) -> "CalibrationMonitor":
-        made = cls()
-        made._held = held
-        return made
+        monitor = cls()
+        monitor._held = held
+        return monitor
 
     def _add(self, batch: WindowedCounts) -> "CalibrationMonitor":
         return self._change(lambda held: held.with_batch(batch))
@@ -428,7 +430,7 @@ class CalibrationMonitor(_render.Presented):
     def _change(self, change: Callable[[WindowedCounts], WindowedCounts]) -> "CalibrationMonitor":
         with self._changing:
             held = None
-            while held is not self._held:  # a signal handler may add in the midst of a change, which is made again then
+            while held is not self._held:  # repeated if a signal handler has added a batch during the change
                 held = self._held
                 changed = change(held)
             self._held = changed

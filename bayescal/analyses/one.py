@@ -55,17 +55,17 @@ def evaluate_one(
             f"{len(counts.bins)} bins are {draws * len(counts.bins):.3g}. Use fewer draws or fewer bins."
         )
     # separate seeds: the null distribution does not depend on how many random numbers the model uses
-    seed, for_null, for_reference = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
+    seed, for_null, for_dirichlet = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
     posterior = compiled_form(MODELS[model](counts, **options)) if compiled else MODELS[model](counts, **options)
-    bins = posterior.sample(draws, rng=seed)
-    if not all(np.isfinite(values).all() for values in (bins.mass, bins.accuracy, bins.confidence)):
+    drawn = posterior.sample(draws, rng=seed)
+    if not all(np.isfinite(values).all() for values in (drawn.mass, drawn.accuracy, drawn.confidence)):
         raise ArithmeticError(f"the {model} posterior has draws that are not finite; this is a bug, please report it.")
     return Evaluation(
         counts=counts,
         posterior=posterior,
-        bins=bins,
-        null_bins=null_bins(counts, draws, rng=for_null, compiled=compiled) if counts.occupied.any() else None,
+        bin_draws=drawn,
+        null_bin_draws=null_bins(counts, draws, rng=for_null, compiled=compiled) if counts.occupied.any() else None,
         model=model,
-        bins_seed=seed,
-        reference_seed=for_reference,
+        bin_draws_seed=seed,
+        dirichlet_seed=for_dirichlet,
     )

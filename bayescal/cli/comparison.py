@@ -172,12 +172,12 @@ def _by_itself(comparison: Comparison, estimand: Estimand) -> tuple[Sequence[str
     header = (estimand.column_label(_target(comparison)), "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
     rows = [
         [
-            _render.name(row["model"]),
+            _render.name(row[comparison.axis]),
             *(_render.number(row[column]) for column in ("mean", "sd", "low", "high")),
             _share(row["p_best"]),
             f"{row['rank']:.2f}",
         ]
-        for row in comparison.models(PROB, estimand=estimand)
+        for row in comparison.each(PROB, estimand=estimand)
     ]
     return header, rows
 
@@ -202,7 +202,7 @@ def _parameters(
     return {
         "key": columns.key,
         "rows": counts.n_rows,
-        "models": [
+        "classifiers": [
             {"name": name, "file": read.source.path.name, "label": models[name].label, "prob": list(read.columns)}
             for name, read in rows.items()
         ],

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bayescal import _checks
+from bayescal import _checks, _moved
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import estimand
 
@@ -11,9 +11,10 @@ from bayescal.estimands.estimand import estimand
     "ECE",
     title="Expected Calibration Error",
     of_calibration=True,
-    reference="Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), ICML, equation 3",
+    citation="Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), ICML, equation 3",
 )
-def ece(bins: BinDraws) -> Draws:
+@_moved.keywords(bins="bin_draws")
+def ece(bin_draws: BinDraws) -> Draws:
     r"""Draw the Expected Calibration Error, :math:`\sum_b m_b |\theta_b - \mu_b|`.
 
     It is the mean absolute gap between accuracies :math:`\theta` and mean confidences :math:`\mu`, weighted by the
@@ -21,7 +22,7 @@ def ece(bins: BinDraws) -> Draws:
 
     Parameters
     ----------
-    bins : BinDraws
+    bin_draws : BinDraws
         Draws of the bins.
 
     Returns
@@ -42,22 +43,23 @@ def ece(bins: BinDraws) -> Draws:
 
     >>> from bayescal.estimands.plug_in import observed_bins
     >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> ece(bins).values
+    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> ece(observed).values
     array([0.25])
     """
     # Guo et al. (2017), equation 3, for each draw
-    return Draws(_weighted(bins, np.abs(_checked(bins).gap)), "ece")
+    return Draws(_weighted(bin_draws, np.abs(_checked(bin_draws).gap)), "ece")
 
 
-def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
+@_moved.keywords(bins="bin_draws")
+def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     r"""Draw the l_p calibration error, :math:`(\sum_b m_b |\theta_b - \mu_b|^p)^{1/p}`.
 
     Kumar et al. [1]_ use l_2 and l_p errors of the population.
 
     Parameters
     ----------
-    bins : BinDraws
+    bin_draws : BinDraws
         Draws of the bins.
     p : float, default 2
         The order, finite and at least 1; 1 gives the ECE. For the limit of large p, use `max_error`.
@@ -83,29 +85,30 @@ def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
 
     >>> from bayescal.estimands.plug_in import observed_bins
     >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> lp_error(bins, 2).values
+    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> lp_error(observed, 2).values
     array([0.25495098])
     """
     order = float(_checks.positive("p", p))
     if order < 1:
         raise ValueError(f"`p` must be >= 1, not {p}; below 1, the error is not a norm.")
-    gap = np.abs(_checked(bins).gap)
+    gap = np.abs(_checked(bin_draws).gap)
     # divide by the largest gap of the draw, so that high powers do not underflow
     largest = gap.max(axis=1)
     scaled = gap / np.where(largest > 0, largest, 1.0)[:, None]
-    return Draws(largest * _weighted(bins, scaled**order) ** (1 / order), f"l{p:g}_error")
+    return Draws(largest * _weighted(bin_draws, scaled**order) ** (1 / order), f"l{p:g}_error")
 
 
-@estimand("l_2 error", of_calibration=True, reference="Kumar, Liang and Ma (2019), NeurIPS, section 2")
-def l2_error(bins: BinDraws) -> Draws:
+@estimand("l_2 error", of_calibration=True, citation="Kumar, Liang and Ma (2019), NeurIPS, section 2")
+@_moved.keywords(bins="bin_draws")
+def l2_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the l_2 (root mean square) calibration error, :math:`(\sum_b m_b (\theta_b - \mu_b)^2)^{1/2}`.
 
     It is `lp_error` of order 2 [1]_, and gives large gaps more weight than the ECE.
 
     Parameters
     ----------
-    bins : BinDraws
+    bin_draws : BinDraws
         Draws of the bins.
 
     Returns
@@ -124,22 +127,23 @@ def l2_error(bins: BinDraws) -> Draws:
 
     >>> from bayescal.estimands.plug_in import observed_bins
     >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> l2_error(bins).values
+    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> l2_error(observed).values
     array([0.25495098])
     """
-    return Draws(lp_error(bins, 2).values, "l2_error")
+    return Draws(lp_error(bin_draws, 2).values, "l2_error")
 
 
-@estimand("largest error", of_calibration=True, reference="Naeini, Cooper and Hauskrecht (2015), AAAI")
-def max_error(bins: BinDraws) -> Draws:
+@estimand("largest error", of_calibration=True, citation="Naeini, Cooper and Hauskrecht (2015), AAAI")
+@_moved.keywords(bins="bin_draws")
+def max_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the maximum calibration error, :math:`\max_b |\theta_b - \mu_b|` over bins with rows.
 
     All bins with rows count equally [1]_, so the error is often determined by bins with few rows.
 
     Parameters
     ----------
-    bins : BinDraws
+    bin_draws : BinDraws
         Draws of the bins.
 
     Returns
@@ -158,23 +162,24 @@ def max_error(bins: BinDraws) -> Draws:
 
     >>> from bayescal.estimands.plug_in import observed_bins
     >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> max_error(bins).values
+    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> max_error(observed).values
     array([0.3])
     """
-    gap = np.abs(_checked(bins).gap)
-    return Draws(gap[:, bins.occupied].max(axis=1), "max_error")
+    gap = np.abs(_checked(bin_draws).gap)
+    return Draws(gap[:, bin_draws.occupied].max(axis=1), "max_error")
 
 
 @estimand("signed error", better="nearest zero", bounds=(-1.0, 1.0), reference="Van Calster et al. (2019), BMC Med.")
-def signed_error(bins: BinDraws) -> Draws:
+@_moved.keywords(bins="bin_draws")
+def signed_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the signed error, :math:`\sum_b m_b (\theta_b - \mu_b)`: mean outcome minus mean confidence.
 
     It measures calibration in the large [1]_. It is 0 if gaps of opposite sign cancel.
 
     Parameters
     ----------
-    bins : BinDraws
+    bin_draws : BinDraws
         Draws of the bins.
 
     Returns
@@ -194,15 +199,16 @@ def signed_error(bins: BinDraws) -> Draws:
 
     >>> from bayescal.estimands.plug_in import observed_bins
     >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> signed_error(bins).values
+    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> signed_error(observed).values
     array([-0.05])
     """
-    return Draws(_weighted(bins, _checked(bins).gap), "signed_error")
+    return Draws(_weighted(bin_draws, _checked(bin_draws).gap), "signed_error")
 
 
 @estimand("over-confidence", stated="stated too high")
-def overconfidence(bins: BinDraws) -> Draws:
+@_moved.keywords(bins="bin_draws")
+def overconfidence(bin_draws: BinDraws) -> Draws:
     r"""Draw the part of the ECE from bins with too high confidence, :math:`\sum_b m_b \max(\mu_b - \theta_b, 0)`.
 
     For probabilities of an event, read it as "stated too high". An under-confident classifier states small
@@ -210,7 +216,7 @@ def overconfidence(bins: BinDraws) -> Draws:
 
     Parameters
     ----------
-    bins : BinDraws
+    bin_draws : BinDraws
         Draws of the bins.
 
     Returns
@@ -224,22 +230,23 @@ def overconfidence(bins: BinDraws) -> Draws:
 
     >>> from bayescal.estimands.plug_in import observed_bins
     >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> overconfidence(bins).values
+    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> overconfidence(observed).values
     array([0.15])
     """
-    return Draws(_weighted(bins, np.maximum(-_checked(bins).gap, 0.0)), "overconfidence")
+    return Draws(_weighted(bin_draws, np.maximum(-_checked(bin_draws).gap, 0.0)), "overconfidence")
 
 
 @estimand("under-confidence", stated="stated too low")
-def underconfidence(bins: BinDraws) -> Draws:
+@_moved.keywords(bins="bin_draws")
+def underconfidence(bin_draws: BinDraws) -> Draws:
     r"""Draw the part of the ECE from bins with too low confidence, :math:`\sum_b m_b \max(\theta_b - \mu_b, 0)`.
 
     For probabilities of an event, read it as "stated too low".
 
     Parameters
     ----------
-    bins : BinDraws
+    bin_draws : BinDraws
         Draws of the bins.
 
     Returns
@@ -253,21 +260,21 @@ def underconfidence(bins: BinDraws) -> Draws:
 
     >>> from bayescal.estimands.plug_in import observed_bins
     >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> underconfidence(bins).values
+    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> underconfidence(observed).values
     array([0.1])
     """
-    return Draws(_weighted(bins, np.maximum(_checked(bins).gap, 0.0)), "underconfidence")
+    return Draws(_weighted(bin_draws, np.maximum(_checked(bin_draws).gap, 0.0)), "underconfidence")
 
 
-def _checked(bins: BinDraws) -> BinDraws:
-    if not isinstance(bins, BinDraws):
+def _checked(bin_draws: BinDraws) -> BinDraws:
+    if not isinstance(bin_draws, BinDraws):
         raise TypeError(
-            f"`bins` must be BinDraws, not {type(bins).__name__}; an evaluation has them as `evaluation.bins`, "
-            "and its estimands as attributes such as `evaluation.ece`."
+            f"`bin_draws` must be BinDraws, not {type(bin_draws).__name__}; an evaluation has them as "
+            "`evaluation.bin_draws`, and its estimands as attributes such as `evaluation.ece`."
         )
-    return bins
+    return bin_draws
 
 
-def _weighted(bins: BinDraws, values: np.ndarray) -> np.ndarray:
-    return np.einsum("sb,sb->s", np.broadcast_to(bins.weight, values.shape), values)
+def _weighted(bin_draws: BinDraws, values: np.ndarray) -> np.ndarray:
+    return np.einsum("sb,sb->s", np.broadcast_to(bin_draws.weight, values.shape), values)

@@ -20,18 +20,24 @@ Better = Literal["smaller", "larger", "nearest zero"]
 
 #: What an estimand may need besides draws of the bins: "losses" are the sums of losses in the counts.
 NEEDS = ("losses",)
-#: Names in use for attributes of `Evaluation`, entries of its data tree, dimensions and table columns.
+#: Names in use for attributes of `Evaluation` (those of release 0.1.0 too), entries of its data tree,
+#: dimensions and table columns.
 RESERVED = frozenset(
     {
         "accuracy",
         "bayes_factor",
         "bin",
+        "bin_draws",
+        "bin_draws_seed",
         "bins",
         "bins_seed",
         "chain",
+        "classifier",
         "confidence",
         "counts",
         "difference",
+        "dirichlet_ece",
+        "dirichlet_seed",
         "draw",
         "draws",
         "gap",
@@ -41,9 +47,11 @@ RESERVED = frozenset(
         "mass",
         "model",
         "null",
+        "null_bin_draws",
         "null_bins",
         "p_calibrated",
         "parameters",
+        "period",
         "plug_in",
         "plug_in_of",
         "posterior",
@@ -103,7 +111,7 @@ class Estimand:
         Draws the values of several classifiers on the same rows jointly. It takes their counts, the paired counts, the
         number of draws and ``rng=``, and returns an array of shape (n_draws, n_classifiers), or None if the rows are
         too few.
-    reference : str, default ""
+    citation : str, default ""
         Paper and equation.
 
     Raises
@@ -115,8 +123,8 @@ class Estimand:
 
     Examples
     --------
-    >>> def mean_accuracy(bins):
-    ...     return (bins.mass * bins.accuracy).sum(axis=1)
+    >>> def mean_accuracy(bin_draws):
+    ...     return (bin_draws.mass * bin_draws.accuracy).sum(axis=1)
     >>> record = Estimand("mean_accuracy", mean_accuracy, "mean accuracy", better="larger")
     >>> from bayescal import evaluate
     >>> evaluate([0, 1, 1, 1], [0.3, 0.6, 0.8, 0.9], rng=1).draws(record)
@@ -136,7 +144,7 @@ class Estimand:
     reported: bool = True
     plug_in: Callable[[Counts], float] | None = None
     joint: Callable[..., Floats | None] | None = None
-    reference: str = ""
+    citation: str = ""
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -152,12 +160,12 @@ class Estimand:
         if not self.title:
             object.__setattr__(self, "title", self.symbol)
 
-    def draw(self, bins: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
+    def draw(self, bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
         """Draw the quantity from the bins of one evaluation.
 
         Parameters
         ----------
-        bins : BinDraws
+        bin_draws : BinDraws
             Draws of the bins.
         counts : BinnedCounts
             The counts behind them.
@@ -174,9 +182,9 @@ class Estimand:
         TypeError, ValueError
             If the function returns another shape, or values that are not finite.
         """
-        drawn = self.function(bins, counts, rng=rng) if self.needs else self.function(bins)
+        drawn = self.function(bin_draws, counts, rng=rng) if self.needs else self.function(bin_draws)
         values = np.asarray(drawn)
-        shape = (len(bins),) if self.coordinate is None else (len(bins), len(self.coordinate[1]))
+        shape = (len(bin_draws),) if self.coordinate is None else (len(bin_draws), len(self.coordinate[1]))
         if values.shape != shape or values.dtype.kind not in "fiu":
             each = "one number" if self.coordinate is None else f"{shape[-1]} numbers"
             raise TypeError(
@@ -406,12 +414,12 @@ def is_registered(estimand: Estimand) -> bool:
     return registered().get(estimand.name) is estimand
 
 
-#: The name of an estimand, its record, or a function of the bins.
+#: The name of an estimand, its record, or a function of draws of the bins.
 EstimandLike = str | Estimand | Callable[[BinDraws], Any]
 
 
 def as_estimand(given: EstimandLike) -> Estimand:
-    """Return the record of an estimand, given its name, its record or a function of the bins.
+    """Return the record of an estimand, given its name, its record or a function.
 
     Parameters
     ----------

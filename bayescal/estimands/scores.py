@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _moved
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand, _add
 from bayescal.stats.contract import Counts
@@ -19,12 +19,13 @@ Floats = NDArray[np.float64]
 LEAST_ROWS = 3
 
 
-def brier_score(bins: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
+@_moved.keywords(bins="bin_draws")
+def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     r"""Draw the Brier score, the mean of (outcome - confidence)^2 over the population.
 
     Parameters
     ----------
-    bins : BinDraws
+    bin_draws : BinDraws
         Draws of the bins, from a posterior given `counts`.
     counts : BinnedCounts
         The counts; their `losses` are the sums of squared errors and of their squares in each bin.
@@ -47,7 +48,7 @@ def brier_score(bins: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     .. math:: \sum_b m_b \left[\theta_b A_{b1} + (1 - \theta_b) A_{b0}\right]
 
-    with masses m and accuracies :math:`\theta` from `bins`, and the mean squared error :math:`A_{bz}` of rows with
+    with masses m and accuracies :math:`\theta` from `bin_draws`, and the mean squared error :math:`A_{bz}` of rows with
     outcome z in bin b. To the :math:`n_{bz}` rows, two half rows are added: one with the smallest and one with the
     largest squared error that is possible in the bin. :math:`A_{bz}` is Normal with the mean of these rows and the
     variance of a Bayesian bootstrap [1]_, :math:`s_{bz}^2 / (n_{bz} + 2)`, clipped to the possible range. With weights,
@@ -74,14 +75,14 @@ def brier_score(bins: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     """
     mean, sd, least, most = mean_losses(counts)
     generator = _checks.generator(rng)
-    score = np.zeros(len(bins))
-    for outcome, share in enumerate((1 - bins.accuracy, bins.accuracy)):
-        drawn = generator.standard_normal(bins.accuracy.shape)
+    score = np.zeros(len(bin_draws))
+    for outcome, share in enumerate((1 - bin_draws.accuracy, bin_draws.accuracy)):
+        drawn = generator.standard_normal(bin_draws.accuracy.shape)
         drawn *= sd[outcome]
         drawn += mean[outcome]
         np.clip(drawn, least[outcome], most[outcome], out=drawn)
         drawn *= share
-        drawn *= bins.mass
+        drawn *= bin_draws.mass
         score += drawn.sum(axis=-1)
     return Draws(score, "brier_score")
 
@@ -216,6 +217,6 @@ _add(
         reported=False,
         plug_in=_observed,
         joint=joint_brier_scores,
-        reference="Brier (1950), Monthly Weather Review 78, equation 2",
+        citation="Brier (1950), Monthly Weather Review 78, equation 2",
     )
 )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _moved
 from bayescal.draws import BinDraws
 from bayescal.posterior.beta_binomial import absolute_gap
 from bayescal.posterior.truncated_normal import (
@@ -25,10 +25,12 @@ SD_RANGE = (1e-6, 1e6)
 #: Prior pseudo-rows per cell of each named prior, given the number of bins M.
 PRIORS = {
     "perks": lambda n_bins: 1 / (2 * n_bins),
-    "reference": lambda n_bins: 1 / n_bins,
+    "two-rows": lambda n_bins: 1 / n_bins,
     "jeffreys": lambda n_bins: 0.5,
     "uniform": lambda n_bins: 1.0,
 }
+#: Names of priors in release 0.1.0.
+FORMER = {"reference": "two-rows"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,9 +242,9 @@ def dirichlet_posterior(
     ----------
     counts : BinnedCounts
         Counts; empty counts give the prior.
-    alpha : {"reference", "perks", "jeffreys", "uniform"}, float or array of shape (2, n_bins), optional
-        Prior pseudo-rows of each of the 2 M cells (outcome, bin): ``reference`` 1/M, ``perks`` 1/(2M) [2]_,
-        ``jeffreys`` 1/2 [3]_, ``uniform`` 1. The default ``reference`` has the weight of two rows in total.
+    alpha : {"two-rows", "perks", "jeffreys", "uniform"}, float or array of shape (2, n_bins), optional
+        Prior pseudo-rows of each of the 2 M cells (outcome, bin): ``two-rows`` 1/M, ``perks`` 1/(2M) [2]_,
+        ``jeffreys`` 1/2 [3]_, ``uniform`` 1. The default ``two-rows`` has the weight of two rows in total.
         ``uniform`` has the weight of 2 M rows and pulls every accuracy towards 1/2.
     formula : {"corrected", "original"}, default "corrected"
         ``original`` reproduces numbers of the original program: bins are weighted by P(bin | outcome 1), and
@@ -298,7 +300,7 @@ def dirichlet_posterior(
     require_counts(counts)
     _checks.one_of("formula", formula, FORMULAS)
     n_bins = len(counts.bins)
-    prior = "reference" if alpha is None else alpha
+    prior = "two-rows" if alpha is None else _moved.value(alpha, FORMER)
     if isinstance(prior, str):
         _checks.one_of("alpha", prior, PRIORS)
         pseudo_rows, words = np.full((2, n_bins), PRIORS[prior](n_bins)), f"{prior} prior"

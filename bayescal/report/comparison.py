@@ -1,4 +1,4 @@
-"""The picture of a comparison: the models, how they differ and who is best; computed as a record, then drawn."""
+"""The plot of a comparison: classifiers, differences and ranks; computed as a record, then drawn."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _render
+from bayescal import _moved, _render
 from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import EstimandLike, as_estimand
@@ -28,63 +28,67 @@ from bayescal.report.forest import (
     rows_height,
 )
 from bayescal.report.room import TINY, cell, characters, is_small, keep_within, small_words
+from bayescal.results.change import Change
+from bayescal.results.compared import Compared
 from bayescal.results.comparison import Comparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
-#: Points of the curve of P(equal).
+#: Number of points of the curve of P(equal).
 CURVE = 201
-#: Width of a table of probabilities, in units of the forest at its left.
+#: Width of a table of probabilities, in units of the width of the forest plot at its left.
 TABLE = 0.62
-#: Probabilities are written into the cells of a table of so many columns at most, and not below this.
+#: Cells of a table show their probabilities if there are at most this many columns; smaller probabilities are left out.
 WRITTEN, EMPTY = 10, 0.01
 
 
+@_moved.fields(models="classifiers", widths="ropes")
 @dataclass(frozen=True, eq=False)
 class ComparisonShapes:
     """Content of a comparison plot.
 
     Parameters
     ----------
-    models : Forest
-        Every model, the best (smallest expected rank) first.
-    ranks : ndarray, shape (n_models, n_models)
-        Probability that a model (row, in that order) has a rank (column).
+    classifiers : Forest
+        Every classifier, the best (smallest expected rank) first.
+    ranks : ndarray, shape (n_classifiers, n_classifiers)
+        Probability that a classifier (row, in that order) has a rank (column).
     differences : Forest
-        For two models, the first given minus the second; for more, each model minus the best, in that order. If larger
-        is better, the sign is reversed, so that negative differences are better. Absolute values are compared if the
-        value nearest zero is the best.
+        For two classifiers, the first given minus the second; for more, each classifier minus the best, in that order.
+        If larger is better, the sign is reversed, so that negative differences are better. Absolute values are compared
+        if the value nearest zero is the best.
     decided : ndarray, shape (n_differences, 3)
-        Probabilities that the model is better, that they are equal within the rope, and that the other is better.
+        Probabilities that the classifier is better, that they are equal within the rope, and that the other is better.
     density : Density or None
-        The difference of two models; None of more.
-    widths, p_equal : ndarray
-        Of two models, the probability that they are equal as a function of what counts as equal; else empty.
+        The difference of two classifiers; None for more.
+    ropes, p_equal : ndarray
+        For two classifiers, half-widths of the region of practical equivalence and the probability that the two are
+        equal; empty for more.
     rope : float
         Half-width of the region of practical equivalence.
     """
 
-    models: Forest
+    classifiers: Forest
     ranks: Floats
     differences: Forest
     decided: Floats
     density: Density | None
-    widths: Floats
+    ropes: Floats
     p_equal: Floats
     rope: float
 
 
 def comparison_shapes(
-    comparison: Comparison, prob: float = 0.95, *, estimand: EstimandLike = "ece"
+    comparison: Comparison | Change, prob: float = 0.95, *, estimand: EstimandLike = "ece"
 ) -> ComparisonShapes:
     """Compute what `plot_comparison` draws.
 
     Parameters
     ----------
-    comparison : Comparison
-        From `compare`, `compare_independent` or `GroupedEvaluation.compare`.
+    comparison : Comparison or Change
+        From `compare`, `compare_independent`, `GroupedEvaluation.compare` or `CalibrationMonitor.change`.
     prob : float, default 0.95
         Probability of the equal-tailed intervals, in (0, 1).
     estimand : str or callable, default "ece"
@@ -93,7 +97,7 @@ def comparison_shapes(
     Returns
     -------
     ComparisonShapes
-        Forests, probabilities and, of two models, the density of the difference.
+        Forest plots, probabilities and, for two classifiers, the density of the difference.
 
     Raises
     ------
@@ -110,7 +114,7 @@ def comparison_shapes(
     >>> shapes.decided, shapes.density.stem_x
     (array([[0., 1., 0.]]), array([0.]))
     """
-    if not isinstance(comparison, Comparison):
+    if not isinstance(comparison, Compared):
         raise TypeError(
             f"`comparison` must be a Comparison, not {type(comparison).__name__}; make one with "
             "`bayescal.compare(y_true, {'A': ..., 'B': ...})`."
@@ -124,49 +128,54 @@ def comparison_shapes(
     decided = [comparison.decide(names[i], names[j], estimand=estimand) for i, j in pairs]
     two = len(names) == 2
     reach = max(float(np.quantile(np.abs(gaps), 0.995)), 2.5 * comparison.rope) or 1e-6
-    widths = np.linspace(0, reach, CURVE) if two else np.empty(0)
+    ropes = np.linspace(0, reach, CURVE) if two else np.empty(0)
     return ComparisonShapes(
-        models=forest([names[i] for i in best], drawn[:, best], prob),
+        classifiers=forest([names[i] for i in best], drawn[:, best], prob),
         ranks=comparison.rank_probabilities(estimand)[best],
         differences=forest([names[i] for i, _ in pairs], gaps, prob),
         decided=np.array([[d["p_left"], d["p_rope"], d["p_right"]] for d in decided]),
         density=density_of(Draws(gaps[:, 0]), prob) if two else None,
-        widths=widths,
-        p_equal=comparison.rope_curve(widths, names[0], names[1], estimand) if two else widths,
+        ropes=ropes,
+        p_equal=comparison.rope_curve(ropes, names[0], names[1], estimand) if two else ropes,
         rope=comparison.rope,
     )
 
 
 def plot_comparison(
-    comparison: Comparison, ax: "Axes | None" = None, *, estimand: EstimandLike = "ece", prob: float = 0.95
+    comparison: Comparison | Change,
+    ax: "Axes | None" = None,
+    *,
+    estimand: EstimandLike = "ece",
+    prob: float = 0.95,
 ) -> "Axes":
-    """Draw the models, how they differ, and how sure it is which one is better.
+    """Draw the classifiers, their differences, and the probabilities that one is better.
 
-    Above, every model with its mean (dot) and intervals, the best first. Below, the difference with the region of
-    practical equivalence shaded: on the left of it the one model is better, on the right the other; the probabilities
-    of the three are written above. Of two models this is the posterior of the difference, and below it the
-    probability that they are equal against what counts as equal. Of more it is the difference of every model to the
-    best, and beside the models stands the probability of every rank.
+    Above, every classifier with its mean (dot) and intervals, the best first. Below, the difference with the region of
+    practical equivalence shaded: on the left of it one classifier is better, on the right the other; the three
+    probabilities are written above. For two classifiers, this is the posterior of the difference, and below it the
+    probability that they are equal as a function of the half-width of the region. For more, it is the difference of
+    each classifier to the best one, and the probability of each rank is shown beside the classifiers.
 
-    The picture stays within its subplot. If the subplot is too small for all panels, `ax` shows only the difference of
-    two models, or only the models if there are more than two.
+    The plot stays within its subplot. If the subplot is too small for all panels, `ax` shows only the difference of
+    two classifiers, or only the classifiers if there are more than two.
 
     Parameters
     ----------
-    comparison : Comparison
-        From `compare`, `compare_independent` or `GroupedEvaluation.compare`.
+    comparison : Comparison or Change
+        From `compare`, `compare_independent`, `GroupedEvaluation.compare` or `CalibrationMonitor.change`.
     ax : matplotlib Axes, optional
-        Where to draw; its place is divided. By default on a new pyplot figure.
+        Where to draw; the axes are divided into panels. By default on a new pyplot figure.
     estimand : str or callable, default "ece"
-        What is compared: a name as for `Comparison`, or a function of the bins.
+        What is compared: a name as for `Comparison`, or a function of draws of the bins.
     prob : float, default 0.95
         Probability of the equal-tailed intervals, in (0, 1).
 
     Returns
     -------
     matplotlib Axes
-        `ax`, or the new one, with the models. The others are ``ax.child_axes``: of two models the difference and the
-        curve, of more the differences, the ranks, and the probabilities beside the differences; none in small axes.
+        `ax`, or the new one, with the classifiers. The other panels are ``ax.child_axes``: for two classifiers the
+        difference and the curve; for more the differences, the ranks, and the probabilities beside the differences;
+        none in small axes.
 
     Raises
     ------
@@ -177,7 +186,7 @@ def plot_comparison(
 
     See Also
     --------
-    plot_forest : Models or groups alone.
+    plot_forest : Plot classifiers or groups alone.
 
     Examples
     --------
@@ -190,27 +199,25 @@ def plot_comparison(
     """
     shapes = comparison_shapes(comparison, prob, estimand=estimand)
     shapes, names = _named(shapes), tuple(map(_render.name, comparison.names))
-    two, n = shapes.density is not None, len(shapes.models)
-    height, lines = rows_height(shapes.models.names), name_lines(shapes.models.names)
+    two, n = shapes.density is not None, len(shapes.classifiers)
+    height, lines = rows_height(shapes.classifiers.names), name_lines(shapes.classifiers.names)
     ax = axes_or_new(ax, figsize=(6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0)))
     if ax.get_axes_locator() is not None:
-        raise ValueError(
-            "`ax` is divided already. Give each picture axes of its own: `fig, axes = plt.subplots(1, 2)`."
-        )
+        raise ValueError("`ax` is divided already. Give each plot axes of its own: `fig, axes = plt.subplots(1, 2)`.")
     verdict, target = comparison.verdict(estimand=estimand), comparison[comparison.names[0]].counts.target
     axis, what = axis_label(estimand, target), _render.name(comparison.quantity(estimand))
     larger = as_estimand(estimand).better == "larger"
     if is_small(ax, 4.6, 4.0 + height) if two else is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
         _in_small(ax, shapes, names, axis, what, verdict, larger=larger)
-        if not two and has_sign(estimand, shapes.models):
+        if not two and has_sign(estimand, shapes.classifiers):
             mark_zero(ax)
         keep_within(ax)
         return ax
     colours = [BLUE] * n
     if two:
-        colours = [BLUE, ORANGE] if shapes.models.names == names else [ORANGE, BLUE]
-    draw_forest(ax, shapes.models, colours)
-    if has_sign(estimand, shapes.models):
+        colours = [BLUE, ORANGE] if shapes.classifiers.names == names else [ORANGE, BLUE]
+    draw_forest(ax, shapes.classifiers, colours)
+    if has_sign(estimand, shapes.classifiers):
         mark_zero(ax)
     words = direction(estimand, target)
     label = [axis, *words, key(prob)]
@@ -228,16 +235,16 @@ def plot_comparison(
 
 def _named(shapes: ComparisonShapes) -> ComparisonShapes:
     """Return the shapes with names that are escaped and shortened for display."""
-    models, differences = (
-        replace(rows, names=tuple(map(_render.name, rows.names))) for rows in (shapes.models, shapes.differences)
+    classifiers, differences = (
+        replace(rows, names=tuple(map(_render.name, rows.names))) for rows in (shapes.classifiers, shapes.differences)
     )
-    return replace(shapes, models=models, differences=differences)
+    return replace(shapes, classifiers=classifiers, differences=differences)
 
 
 def _in_small(
     ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, what: str, verdict: str, *, larger: bool
 ) -> None:
-    """Draw the difference of two models, or the models if there are more than two."""
+    """Draw the difference of two classifiers, or the classifiers if there are more than two."""
     lines = characters(ax, TINY + 1)
     if shapes.density is not None:
         words = _sides_in_words(ax, names, shapes, TINY)
@@ -245,22 +252,22 @@ def _in_small(
         ax.set_xlabel(_difference_label(names, what, lines, larger=larger), parse_math=False)
         above = TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
     else:
-        draw_forest(ax, shapes.models, [BLUE] * len(shapes.models), small=True)
+        draw_forest(ax, shapes.classifiers, [BLUE] * len(shapes.classifiers), small=True)
         ax.set_xlabel("ECE" if what == "ECE" else axis, parse_math=False)
-        taken = max(map(len, wrapped(max(shapes.models.names, key=len), NAME_WIDTH * 2 // 3).split("\n")))
-        room = (cell(ax).width * 72 / ax.figure.dpi - 0.6 * TINY * (taken + 2)) / (0.6 * (TINY + 1))
+        longest = max(map(len, wrapped(max(shapes.classifiers.names, key=len), NAME_WIDTH * 2 // 3).split("\n")))
+        room = (cell(ax).width * 72 / ax.figure.dpi - 0.6 * TINY * (longest + 2)) / (0.6 * (TINY + 1))
         lines, above = max(12, int(room)), 4
     ax.set_title(wrapped(verdict, lines), loc="left", fontsize=TINY + 1, pad=above, parse_math=False)
     small_words(ax)
 
 
 def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], what: str, *, lines: int, larger: bool) -> None:
-    """Draw the difference and the curve below the models; `lines` is the number of lines of the label between them."""
+    """Draw the difference and the curve below the classifiers, whose label has `lines` lines."""
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
     divider = make_axes_locatable(ax)
     words = _sides_in_words(ax, names, shapes, SMALL + 0.5)
-    # the forest grows with its names; the others keep their heights where the figure is as high as by default
+    # the height of the forest plot depends on its names; in a figure of default height the other panels keep theirs
     forest_height = rows_height(names)
     below = divider.new_vertical(
         f"{160 / forest_height:.0f}%",
@@ -276,9 +283,9 @@ def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], what: str
 
 
 def _difference_label(names: tuple[str, ...], what: str, longest: int, *, larger: bool) -> str:
-    """Return the label of the difference, without long names: the arrows above the axes name the models.
+    """Return the label of the difference, without long names: the arrows above the axes name the classifiers.
 
-    The better model is on the side to which its arrow points: if larger is better, the first value is subtracted.
+    The better classifier is on the side to which its arrow points: if larger is better, the first value is subtracted.
     """
     first, second = reversed(names) if larger else names
     label = f"{what} of {first} minus that of {second}"
@@ -286,14 +293,14 @@ def _difference_label(names: tuple[str, ...], what: str, longest: int, *, larger
 
 
 def _limits(low: float, high: float, rope: float) -> tuple[float, float]:
-    """All of the differences and the rope, with room on both of its sides."""
+    """Return limits that hold the differences and the rope, with a margin on both sides."""
     low, high = min(low, -1.5 * rope), max(high, 1.5 * rope)
     margin = 0.04 * (high - low) or 1e-3
     return low - margin, high + margin
 
 
 def _draw_sides(ax: "Axes", limits: tuple[float, float], rope: float, left: str, right: str) -> None:
-    """Colour both sides of the region of practical equivalence, which itself is grey."""
+    """Colour both sides of the region of practical equivalence, and the region itself grey."""
     ax.axvspan(limits[0], -rope, color=left, alpha=0.10, linewidth=0, zorder=0)
     ax.axvspan(-rope, rope, color=GREY, alpha=0.22, linewidth=0, zorder=0, gid="rope")
     ax.axvspan(rope, limits[1], color=right, alpha=0.10, linewidth=0, zorder=0)
@@ -314,7 +321,7 @@ def _draw_difference(ax: "Axes", shapes: ComparisonShapes, words: list[str], tic
 
 
 def _write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> None:
-    """Words above the axes: (place from 0 to 1, side at which they are held, words, colour)."""
+    """Write words above the axes: (position from 0 to 1, alignment, words, colour)."""
     for x, side, word, colour in words:
         ax.annotate(
             word,
@@ -331,7 +338,7 @@ def _write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> No
 
 
 def _sides_in_words(ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes, size: float) -> list[str]:
-    """Return the words above the difference: which model is better on each side, with its probability."""
+    """Return the words above the difference: which classifier is better on each side, with its probability."""
     third = int(0.9 * characters(ax, size) / 3)
     left, equal, right = (f"P {_render.probability(float(p))}" for p in shapes.decided[0])
     first, second = (wrapped(f"{name} better", third) for name in names)
@@ -344,7 +351,7 @@ def _sides_in_words(ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes
 
 def _draw_curve(ax: "Axes", shapes: ComparisonShapes) -> None:
     ax.axvspan(0, shapes.rope, color=GREY, alpha=0.22, linewidth=0, zorder=0)
-    ax.plot(shapes.widths, shapes.p_equal, color=GREY, linewidth=1.6, drawstyle="steps-post", gid="curve")
+    ax.plot(shapes.ropes, shapes.p_equal, color=GREY, linewidth=1.6, drawstyle="steps-post", gid="curve")
     ax.plot(
         shapes.rope,
         shapes.decided[0, 1],
@@ -354,7 +361,7 @@ def _draw_curve(ax: "Axes", shapes: ComparisonShapes) -> None:
         markeredgecolor=ax.get_facecolor(),
         clip_on=False,
     )
-    ax.set(xlim=(0, shapes.widths[-1]), ylim=(0, 1.08), yticks=[0, 0.5, 1])
+    ax.set(xlim=(0, shapes.ropes[-1]), ylim=(0, 1.08), yticks=[0, 0.5, 1])
     ax.set_xlabel("difference that still counts as equal", fontsize=SMALL)
     ax.set_ylabel("P(equal)", fontsize=SMALL)
     calm(ax)
@@ -362,15 +369,15 @@ def _draw_curve(ax: "Axes", shapes: ComparisonShapes) -> None:
 
 
 def _several(ax: "Axes", shapes: ComparisonShapes, what: str, *, lines: int, larger: bool) -> None:
-    """Draw ranks, differences and their probabilities beside and below the models, as `_two` does."""
+    """Draw ranks, differences and their probabilities beside and below the classifiers, as `_two` does."""
     from matplotlib.axes import Axes
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
-    n, best = len(shapes.models), shapes.models.names[0]
+    n, best = len(shapes.classifiers), shapes.classifiers.names[0]
     divider = make_axes_locatable(ax)
-    # half of the left column each, less where long names take from it
+    # half of the left column each, less if names are long
     points = ax.bbox.width * 72 / ax.figure.dpi / (1 + TABLE) / 2
-    half = int(points / (0.6 * (SMALL + 0.5))) - 8 * (name_lines(shapes.models.names) > 1)
+    half = int(points / (0.6 * (SMALL + 0.5))) - 8 * (name_lines(shapes.classifiers.names) > 1)
     sides = [
         f"\N{LEFTWARDS ARROW} {wrapped(f'better than {best}', half)}",
         f"{wrapped(f'worse than {best}', half)} \N{RIGHTWARDS ARROW}",
@@ -405,7 +412,7 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, *, lines: int, lar
 
 
 def _draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], colours: list[str]) -> None:
-    """A table of probabilities, the darker the more probable; rows as in the forest at its left."""
+    """Draw a table of probabilities, darker if more probable; rows as in the forest plot at its left."""
     from matplotlib.colors import to_rgba
 
     n_rows, n_columns = probabilities.shape
@@ -416,8 +423,8 @@ def _draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], co
     if n_columns <= WRITTEN:
         for r, c, value in zip(row.tolist(), column.tolist(), p.tolist(), strict=True):
             if value >= EMPTY:
-                said = _render.probability(value).removeprefix("= ")
-                text = ax.text(c, r, said, ha="center", va="center", fontsize=SMALLER)
+                written = _render.probability(value).removeprefix("= ")
+                text = ax.text(c, r, written, ha="center", va="center", fontsize=SMALLER)
                 if value > 0.6:
                     text.set_color("white")
     step = -(-n_columns // WRITTEN)
@@ -428,7 +435,7 @@ def _draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], co
     ax.spines[:].set_visible(False)
 
 
-def _verdict(ax: "Axes", said: str, above: float) -> None:
+def _verdict(ax: "Axes", verdict: str, above: float) -> None:
     points = ax.bbox.width * 72 / ax.figure.dpi
-    lines = wrapped(said, int(points / (0.62 * (SMALL + 1))))
+    lines = wrapped(verdict, int(points / (0.62 * (SMALL + 1))))
     ax.set_title(lines, loc="left", fontsize=SMALL + 1, pad=above, parse_math=False)

@@ -1,4 +1,4 @@
-"""How draws of one quantity are shown as a shape: a curve for what is continuous, stems for what is not."""
+"""Draws of one quantity as a curve, for the continuous part, and stems, for values with a probability of their own."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: Height of the interval's bar under its curve's base line, in units of the posterior's peak.
+#: Vertical position of the bar of the interval, below the base line of its curve, in units of the peak.
 BAR = -0.13
 
 
 @dataclass(frozen=True, eq=False)
 class Density:
-    """A distribution as it is drawn: a curve for what is continuous, stems for values that come again and again.
+    """A distribution to draw: a curve for the continuous part, stems for values that occur repeatedly.
 
     Parameters
     ----------
     x, height : ndarray
-        The curve; empty where every draw lies on a stem.
+        The curve; empty if every draw lies on a stem.
     stem_x, stem_pr : ndarray
-        Values that have probability of their own, and that probability.
+        Values with a probability of their own, and these probabilities.
     mean, low, high : float
         Mean and equal-tailed interval.
     """
@@ -41,9 +41,9 @@ class Density:
 
 
 def density_of(draws: Draws, prob: float) -> Density:
-    """Curve and stems of draws, with their mean and equal-tailed interval."""
+    """Compute the curve and stems of draws, with their mean and equal-tailed interval."""
     low, high = draws.interval(prob)
-    values = np.round(draws.values, 12)  # sums in another order are the same number
+    values = np.round(draws.values, 12)  # sums in another order differ by rounding
     points, times = np.unique(values, return_counts=True)
     often = times >= max(2, 0.01 * len(values))
     if times[often].sum() >= 0.9 * len(values) or len(points[points != 0]) < 2:
@@ -57,13 +57,13 @@ def density_of(draws: Draws, prob: float) -> Density:
 def _kde(values: Floats) -> tuple[Floats, Floats]:
     from arviz_stats.base import array_stats
 
-    with np.errstate(all="ignore"):  # its choice of bandwidth divides by zero for evenly spread draws, and recovers
+    with np.errstate(all="ignore"):  # the choice of bandwidth divides by zero for evenly spaced draws, harmlessly
         x, height, _ = array_stats.kde(values)
     return x, height
 
 
 def draw_density(ax: "Axes", density: Density, base: float, height: float, colour: str) -> None:
-    """One row: the curve and the stems, tops in proportion to their probability, with mean and interval below."""
+    """Draw one row: curve and stems, with heights in proportion to their probability, and mean and interval below."""
     smooth = 1 - float(density.stem_pr.sum())
     most = max(smooth if len(density.x) else 0.0, *density.stem_pr, 0.0)
     if len(density.x):

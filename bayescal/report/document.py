@@ -7,16 +7,17 @@ import numpy as np
 
 from bayescal._version import __version__
 from bayescal.draws import Draws
+from bayescal.estimands.estimand import as_estimand
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.wording import SMALL_ECE
 
 #: Changes when a reader of the file would have to change.
-SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/1"
+SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/2"
 #: Probability of all intervals in documents and on the command line.
 PROB = 0.95
-#: Half-widths of practical equivalence at which its probability is saved, beside the one that was asked for.
+#: Half-widths at which the probability of practical equivalence is saved, in addition to the rope of the comparison.
 ROPES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
@@ -34,9 +35,9 @@ def document(evaluation: Evaluation | ClasswiseEvaluation, parameters: Mapping[s
     -------
     dict
         Keys schema, bayescal (version), spec, sentence, question, parameters, interval, table, probability_below and
-        ``bins``, a list of bins; with ``target="classwise"`` in place of it ``classes``, each with its ``bins``.
+        ``bins``, a list of bins. With ``target="classwise"``, ``classes``, each with its ``bins``, replaces ``bins``.
     """
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "schema": SCHEMA,
         "bayescal": __version__,
         "spec": evaluation.spec,
@@ -48,8 +49,8 @@ def document(evaluation: Evaluation | ClasswiseEvaluation, parameters: Mapping[s
         "probability_below": {"ece": SMALL_ECE, "probability": evaluation.ece.pr(lambda e: e < SMALL_ECE)},
     }
     if isinstance(evaluation, Evaluation):
-        return {**found, "bins": bin_table(evaluation)}
-    return {**found, "classes": [{"label": label, "bins": bin_table(evaluation[label])} for label in evaluation]}
+        return {**result, "bins": bin_table(evaluation)}
+    return {**result, "classes": [{"label": label, "bins": bin_table(evaluation[label])} for label in evaluation]}
 
 
 def comparison_document(comparison: Comparison, estimand: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,18 +68,19 @@ def comparison_document(comparison: Comparison, estimand: str, parameters: Mappi
     Returns
     -------
     dict
-        Keys schema, bayescal (version), spec, sentence, parameters, interval; ``differences``, one
-        record for each pair of models, with the probability of practical equivalence at several widths; ``models``,
-        one record each, with the table and the bins of its own evaluation.
+        Keys schema, bayescal (version), spec, sentence, parameters, interval; ``estimand``, with its name, its title
+        and ``better``, which states which values are better ("smaller", "larger" or "nearest zero"); ``differences``,
+        one record per pair of classifiers, with the probability of practical equivalence at several half-widths;
+        ``classifiers``, one record each, with the table and the bins of its own evaluation.
     """
-    differences = comparison.table(PROB, estimand=estimand)
-    widths = sorted({*ROPES, comparison.rope})
+    record, differences = as_estimand(estimand), comparison.table(PROB, estimand=estimand)
+    ropes = sorted({*ROPES, comparison.rope})
     for row in differences:
-        shares = comparison.rope_curve(widths, row["first"], row["second"], estimand)
-        row["p_within"] = [{"rope": w, "probability": p} for w, p in zip(widths, shares, strict=True)]
-    models = comparison.models(PROB, estimand=estimand)
-    for row in models:
-        evaluation = comparison[row["model"]]
+        shares = comparison.rope_curve(ropes, row["first"], row["second"], estimand)
+        row["p_within"] = [{"rope": rope, "probability": p} for rope, p in zip(ropes, shares, strict=True)]
+    classifiers = comparison.each(PROB, estimand=estimand)
+    for row in classifiers:
+        evaluation = comparison[row[comparison.axis]]
         row |= {"question": evaluation.question, "table": evaluation.table(PROB), "bins": bin_table(evaluation)}
     return {
         "schema": COMPARISON_SCHEMA,
@@ -87,15 +89,16 @@ def comparison_document(comparison: Comparison, estimand: str, parameters: Mappi
         "sentence": comparison.sentence(PROB, estimand=estimand),
         "parameters": dict(parameters),
         "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "estimand": {"name": record.name, "title": record.title, "better": record.better},
         "differences": differences,
-        "models": models,
+        "classifiers": classifiers,
     }
 
 
 def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Return one record per bin; means, shares and interval are missing (NaN) where a bin has no rows."""
     counts = evaluation.counts
-    ends = np.where(counts.occupied, Draws(evaluation.bins.accuracy).interval(PROB), np.nan)
+    ends = np.where(counts.occupied, Draws(evaluation.bin_draws.accuracy).interval(PROB), np.nan)
     columns = {
         "low": counts.bins.edges[:-1],
         "high": counts.bins.edges[1:],

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# Okabe and Ito's palette, which colour-blind readers can tell apart, and a grey that shows on black and on white
+# the palette of Okabe and Ito, for colour-blind readers, and a grey that is visible on black and on white
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#808080"
-SMALL, SMALLER = 8.5, 7.5  # points; text that must fit above axes three inches wide
+SMALL, SMALLER = 8.5, 7.5  # points; text fits above axes three inches wide
 
 
 def require_evaluation(evaluation: Any) -> None:
-    """Refuse what is not an evaluation, with a hint at how to make one."""
+    """Raise TypeError unless the argument is an evaluation; the message says how to make one."""
     if not isinstance(evaluation, Evaluation | ClasswiseEvaluation):
         if isinstance(evaluation, GroupedEvaluation):
             raise TypeError(
-                "`evaluation` must be an Evaluation, not a GroupedEvaluation; take that of one group, "
+                "`evaluation` must be an Evaluation, not a GroupedEvaluation; use that of one group, "
                 "`grouped[label]`, or `grouped.overall`."
             )
         raise TypeError(
@@ -36,7 +36,7 @@ def require_evaluation(evaluation: Any) -> None:
 
 
 def axes_or_new(ax: Any, figsize: tuple[float, float]) -> "Axes":
-    """The axes given, or those of a new pyplot figure: what notebooks and `plt.show()` display."""
+    """Return the given axes, or those of a new pyplot figure, which notebooks and `plt.show()` display."""
     if ax is None:
         from matplotlib import pyplot as plt
 
@@ -46,7 +46,7 @@ def axes_or_new(ax: Any, figsize: tuple[float, float]) -> "Axes":
     if not isinstance(ax, Axes):
         raise TypeError(
             f"`ax` must be a matplotlib Axes, not {type(ax).__name__}. "
-            "Of a figure take `figure.subplots()`, of an array of axes one, as in `axes[0]`."
+            "From a figure use `figure.subplots()`; from an array of axes, one element, as in `axes[0]`."
         )
     return ax
 
@@ -95,9 +95,9 @@ def headline(
         alpha=0.7,
         parse_math=False,
     )
-    of = "" if small else f", {100 * prob:g} % interval"
+    interval = "" if small else f", {100 * prob:g} % interval"
     ax.set_title(
-        f"ECE {mean}{of} [{low}, {high}]",
+        f"ECE {mean}{interval} [{low}, {high}]",
         loc="left",
         fontsize=TINY + 1 if small else SMALL + 1,
         pad=above + 1.25 * size * len(lines) + 3,

@@ -1,4 +1,4 @@
-"""Whole figures: an evaluation or a comparison with all its panels, not known to pyplot."""
+"""Whole figures of evaluations or of a comparison, which pyplot does not manage."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -23,8 +23,8 @@ def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Fig
     Parameters
     ----------
     evaluations : mapping of str to evaluation
-        Titles (may be empty) and results, from top to bottom. The classwise result, which has a reliability diagram
-        for every class, shows its posterior alone.
+        Titles (may be empty) and results, from top to bottom. For a classwise result only the posterior is drawn, since
+        it has one reliability diagram per class.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Fig
 
 
 def comparison_picture(comparison: Comparison, estimand: str) -> "Figure":
-    """Draw what `bayescal.plot_comparison` draws, in a figure of that size, not known to pyplot."""
+    """Draw `bayescal.plot_comparison` in a figure that pyplot does not manage."""
     from matplotlib.figure import Figure
 
     height = rows_height(comparison.names)

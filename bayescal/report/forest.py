@@ -1,4 +1,4 @@
-"""Forest plots: one row a model or a group, with its mean and intervals; computed as a record, then drawn."""
+"""Forest plots: one row per classifier or group, with mean and intervals; computed as a record, then drawn."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 #: Probability of the inner, thicker bar.
 INNER = 0.5
-#: Characters of a name on one line beside the axes.
+#: Maximum number of characters of a name on one line beside the axes.
 NAME_WIDTH = 24
-#: Inches of a row, and how many rows are named at most.
+#: Height of a row in inches, and maximum number of rows that are named.
 ROW, NAMED_ROWS = 0.36, 60
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 1.4)
@@ -41,7 +41,7 @@ class Forest:
     Parameters
     ----------
     names : tuple of str
-        The rows.
+        Names of the rows.
     mean : ndarray, shape (n_rows,)
         Posterior means.
     low, high : ndarray, shape (n_rows,)
@@ -67,7 +67,7 @@ def forest(names: Sequence[str], values: Floats, prob: float = 0.95) -> Forest:
     Parameters
     ----------
     names : sequence of str
-        The rows.
+        Names of the rows.
     values : ndarray, shape (n_draws, n_rows)
         Draws.
     prob : float, default 0.95
@@ -100,7 +100,7 @@ def plot_forest(
     estimand: EstimandLike = "ece",
     prob: float = 0.95,
 ) -> "Axes":
-    """Draw one row for each group: posterior mean (dot), interval (thin bar) and that of probability 1/2 (thick bar).
+    """Draw one row per group: posterior mean (dot), interval (thin bar) and interval of probability 1/2 (thick bar).
 
     Parameters
     ----------
@@ -108,16 +108,16 @@ def plot_forest(
         From ``evaluate(..., by=...)``, which adds all rows as the last row and a dashed line; or evaluations by name.
         A solid line marks 0 for estimands with a sign, such as the signed error.
     ax : matplotlib Axes, optional
-        Where to draw. By default on a new pyplot figure, as high as the rows need.
+        Where to draw. By default on a new pyplot figure, whose height fits the rows.
     estimand : str or callable, default "ece"
-        What is shown: a name as for `Comparison`, or a function of the bins.
+        What is shown: a name as for `Comparison`, or a function of draws of the bins.
     prob : float, default 0.95
         Probability of the interval, in (0, 1).
 
     Returns
     -------
     matplotlib Axes
-        `ax`, or the new one. The first group is at the top; of very many groups only some are named.
+        `ax`, or the new one. The first group is at the top. If there are very many groups, only some are named.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def plot_forest(
 
     See Also
     --------
-    plot_comparison : Whether they differ.
+    plot_comparison : Plot differences.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
     if isinstance(evaluations, GroupedEvaluation):
         return [*zip(evaluations.names, evaluations.values(), strict=True), ("all rows", evaluations.overall)]
     if isinstance(evaluations, ClasswiseEvaluation):
-        raise TypeError("`evaluations` must be a mapping; of classes pass `{name: result[name] for name in result}`.")
+        raise TypeError("`evaluations` must be a mapping; for classes pass `{name: result[name] for name in result}`.")
     if not isinstance(evaluations, Mapping):
         raise TypeError(
             "`evaluations` must be a GroupedEvaluation, from `evaluate(..., by=...)`, or a mapping of names to "
@@ -180,14 +180,14 @@ def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
     for name, evaluation in evaluations.items():
         if not isinstance(evaluation, Evaluation):
             raise TypeError(f"`evaluations[{name!r}]` must be an Evaluation, not {type(evaluation).__name__}.")
-    sizes = {name: len(evaluation.bins) for name, evaluation in evaluations.items()}
+    sizes = {name: len(evaluation.bin_draws) for name, evaluation in evaluations.items()}
     if len(set(sizes.values())) > 1:
-        raise ValueError(f"`evaluations` must have the same number of draws; there are {sizes}.")
+        raise ValueError(f"`evaluations` must have the same number of draws; the numbers are {sizes}.")
     return [(str(name), evaluation) for name, evaluation in evaluations.items()]
 
 
 def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool = False) -> None:
-    """Dots and bars of rows 0, 1, ... from the top, named at the left."""
+    """Draw dots and bars of rows 0, 1, ... from the top, with names at the left."""
     place = np.arange(len(rows))
     thin = min(1.0, (25 / max(len(rows), 1)) ** 0.5)
     ax.hlines(place, rows.low, rows.high, colors=list(colours), linewidth=1.6 * thin, gid="interval", zorder=3)
@@ -208,7 +208,7 @@ def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool
 
 
 def name_rows(ax: "Axes", names: Sequence[str], *, small: bool = False) -> None:
-    """Write the names at the left, on several lines if there is room; of very many rows only some are named."""
+    """Write the names at the left, on several lines if there is room; if there are very many, only some of them."""
     size = TINY if small else SMALLER - 1 if len(names) > 25 else SMALL + 0.5
     room = (
         (0.6 if small else 0.75) * ax.bbox.height * 72 / ax.figure.dpi / (1.2 * size) / len(names)
@@ -250,7 +250,7 @@ def direction(estimand: EstimandLike, target: str) -> list[str]:
 
 
 def calm(ax: "Axes", ticks: int = 5) -> None:
-    """Few ticks below, and no frame but the axis they stand on."""
+    """Reduce the ticks, and remove the frame except the lower axis."""
     from matplotlib.ticker import MaxNLocator
 
     ax.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
@@ -260,12 +260,12 @@ def calm(ax: "Axes", ticks: int = 5) -> None:
 
 
 def name_lines(names: Sequence[str]) -> int:
-    """Lines of the longest name beside the axes."""
+    """Return the number of lines of the longest name beside the axes."""
     return max(wrapped(name, NAME_WIDTH).count("\n") for name in names) + 1
 
 
 def rows_height(names: Sequence[str]) -> float:
-    """Inches that rows of these names want."""
+    """Return the height in inches of rows with these names."""
     return len(names) * max(ROW, 0.08 + 0.17 * name_lines(names))
 
 

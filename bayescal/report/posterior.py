@@ -1,4 +1,4 @@
-"""The posterior of the ECE beside what chance alone would show: computed as a record, then drawn on any axes."""
+"""The posterior of the ECE and its null distribution: computed as a record, then drawn on any axes."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,11 +26,11 @@ class PosteriorShapes:
     Parameters
     ----------
     posterior : Density
-        The ECE.
+        Posterior of the ECE.
     null : Density or None
-        The plug-in value if the model were calibrated; None without rows.
+        Null distribution: the plug-in value if the classifier were calibrated; None without rows.
     plug_in : float
-        NaN without rows.
+        The plug-in value; NaN without rows.
     """
 
     posterior: Density
@@ -51,7 +51,7 @@ def posterior_shapes(evaluation: Evaluation | ClasswiseEvaluation, prob: float =
     Returns
     -------
     PosteriorShapes
-        The posterior of the ECE, the null reference and the plug-in value.
+        The posterior of the ECE, the null distribution and the plug-in value.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def posterior_shapes(evaluation: Evaluation | ClasswiseEvaluation, prob: float =
     (0.2, True)
     """
     require_evaluation(evaluation)
-    has_null = isinstance(evaluation, ClasswiseEvaluation) or evaluation.null_bins is not None
+    has_null = isinstance(evaluation, ClasswiseEvaluation) or evaluation.null_bin_draws is not None
     return PosteriorShapes(
         posterior=density_of(evaluation.ece, prob),
         null=density_of(evaluation.null, prob) if has_null else None,
@@ -79,11 +79,11 @@ def posterior_shapes(evaluation: Evaluation | ClasswiseEvaluation, prob: float =
 def plot_posterior(
     evaluation: Evaluation | ClasswiseEvaluation, ax: "Axes | None" = None, *, prob: float = 0.95
 ) -> "Axes":
-    """Draw the posterior of the ECE, above what a calibrated model would show by chance.
+    """Draw the posterior of the ECE, and the null distribution of the plug-in value below it.
 
-    Above, the posterior with its mean (dot) and equal-tailed interval (bar). Below, lighter, the null reference: the
-    plug-in ECE of data of the same size if the model were exactly calibrated. The dashed line is the plug-in value;
-    inside the lower hump, it is no evidence of miscalibration.
+    Above, the posterior with its mean (dot) and equal-tailed interval (bar). Below, lighter, the null distribution: the
+    plug-in ECE of data of the same size if the classifier were exactly calibrated. The dashed line is the plug-in
+    value; if it lies inside the null distribution, it is no evidence of miscalibration.
 
     Parameters
     ----------
@@ -108,13 +108,13 @@ def plot_posterior(
 
     See Also
     --------
-    plot_reliability : The bins behind it.
+    plot_reliability : Plot the bins.
 
     Notes
     -----
-    Curves are kernel density estimates, reflected at the ends of the draws' range so that none leaks below 0; they
-    come from ArviZ. Each is scaled to its own peak. A value that draws take exactly, as an ECE of 0, is a stem with
-    its probability, not a part of the curve.
+    Curves are kernel density estimates from ArviZ, reflected at the ends of the range of the draws so that no density
+    lies below 0. Each curve is scaled to its own peak. A value with a probability of its own, such as an ECE of 0, is
+    drawn as a stem and not as a part of the curve.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def plot_posterior(
     key = f"dot: mean, bar: {100 * prob:g} % interval"
     ax.set_xlabel(f"ECE; {key}" if small else f"{_quantity(evaluation)}\n{key}")
     ax.xaxis.set_major_locator(MaxNLocator(3 if small else 5, steps=[1, 2, 2.5, 5, 10]))
-    ax.xaxis.set_major_formatter("{x:.4g}")  # a common factor in the corner would lie on the label
+    ax.xaxis.set_major_formatter("{x:.4g}")  # otherwise a common factor in the corner would overlap the label
     ax.set_yticks(bases, [_row_name(name, density) for name, density, _, _ in rows])
     for label, (_, _, colour, _) in zip(ax.get_yticklabels(), rows, strict=True):
         label.set_color(colour)
@@ -165,7 +165,7 @@ def _quantity(evaluation: Evaluation | ClasswiseEvaluation) -> str:
 
 
 def _row_name(name: str, density: Density) -> str:
-    """Name of a row, with the probability of exactly 0 where there is any."""
+    """Return the name of a row, with the probability of exactly 0 if it is positive."""
     at_zero = 100 * density.stem_pr[density.stem_x == 0].sum()
     return f"{name}\n({'< 1' if at_zero < 1 else f'{at_zero:.0f}'} % at 0)" if at_zero else name
 

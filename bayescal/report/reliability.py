@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: What the axes of a reliability diagram are called, where it is not confidence and accuracy.
+#: Axis labels of a reliability diagram, for targets other than confidence.
 AXES = {
     "event": ("stated probability", "event rate"),
     "classwise": ("stated probability", "class frequency"),
 }
-#: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar less than half as strong as a full one's.
+#: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar has less than half of the full opacity.
 THIN = 10
 #: Radius of a dot, as a share of the height of the axes.
 DOT = 0.012
-#: Three points or more within this range of confidence are enlarged.
+#: The axes are enlarged if three points or more lie within this range of confidence.
 CROWDED = 0.35
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 3.6)
@@ -102,7 +102,7 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
     _one_problem(evaluation)
     counts = evaluation.counts
     keep = counts.occupied
-    low, high = Draws(evaluation.bins.accuracy[:, keep]).interval(prob)
+    low, high = Draws(evaluation.bin_draws.accuracy[:, keep]).interval(prob)
     edges = counts.bins.edges
     return ReliabilityPoints(
         bin_low=edges[:-1][keep],
@@ -128,7 +128,7 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     Parameters
     ----------
     evaluation : Evaluation
-        The result of `evaluate`. Of a `ClasswiseEvaluation` take one class: ``evaluation[label]``.
+        The result of `evaluate`; for a `ClasswiseEvaluation`, one class, as in ``evaluation[label]``.
     ax : matplotlib Axes, optional
         Where to draw; the histogram takes its lower part. By default on a new pyplot figure.
     prob : float, default 0.95
@@ -148,7 +148,7 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
 
     See Also
     --------
-    plot_posterior : The ECE itself.
+    plot_posterior : Plot the posterior of the ECE.
 
     Notes
     -----
@@ -228,16 +228,16 @@ def _one_problem(evaluation: Any) -> None:
 
 
 def _axes_below(ax: "Axes") -> "Axes":
-    """Axes that share x, in the lower part of the place that `ax` had."""
+    """Divide axes: add axes that share x in their lower part."""
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
     below = make_axes_locatable(ax).new_vertical("20%", pad=0.12, pack_start=True, sharex=ax)
-    ax.add_child_axes(below)  # constrained layout leaves room for the labels of children, not of free axes
+    ax.add_child_axes(below)  # constrained layout leaves room for the labels of child axes only
     return below
 
 
 def _window(points: ReliabilityPoints) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Limits of x and y: all of [0, 1], or the part into which the points crowd, with the diagonal in it."""
+    """Return the limits of x and y: [0, 1], or the part that holds the points and the diagonal if they crowd."""
     everything = (-0.02, 1.02)
     c = points.confidence
     if len(c) < 3 or np.ptp(c) > CROWDED:
@@ -246,12 +246,12 @@ def _window(points: ReliabilityPoints) -> tuple[tuple[float, float], tuple[float
     x = (float(c.min()) - margin, min(float(c.max()) + margin, 1.0 + margin / 2))
     shown = np.concatenate([points.accuracy, points.low, points.high, x])
     low, high = float(shown.min()), float(shown.max())
-    room = 0.12 * (high - low)  # for the words in the corners
+    room = 0.12 * (high - low)  # for the text in the corners
     return x, (max(low - room, -0.02), high + room)
 
 
 def _draw_sides(ax: "Axes", x: tuple[float, float], y: tuple[float, float], words: tuple[str, str]) -> None:
-    """The diagonal, and what it means to lie on either side of it."""
+    """Draw the diagonal, and label the sides above and below it."""
     ends = [-1.0, 2.0]
     ax.fill_between(ends, ends, 2.0, color=SKY, alpha=0.10, linewidth=0, zorder=0)
     ax.fill_between(ends, -1.0, ends, color=ORANGE, alpha=0.08, linewidth=0, zorder=0)
@@ -260,7 +260,7 @@ def _draw_sides(ax: "Axes", x: tuple[float, float], y: tuple[float, float], word
         "transform": ax.transAxes,
         "fontsize": SMALL,
         "zorder": 5,
-        # bars of thin bins reach into the corners: the words stay legible on them
+        # keeps the text legible on the bars of thin bins, which reach into the corners
         "bbox": {"facecolor": ax.get_facecolor(), "alpha": 0.6, "linewidth": 0, "pad": 1},
     }
     too_high, too_low = words
@@ -269,7 +269,7 @@ def _draw_sides(ax: "Axes", x: tuple[float, float], y: tuple[float, float], word
 
 
 def _draw_points(ax: "Axes", points: ReliabilityPoints, scale: float) -> None:
-    """A dot and a bar for each bin, paler where they rest on few rows, and hollow on fewer than `THIN`."""
+    """Draw a dot and a bar for each bin: paler with few rows, hollow with fewer than `THIN`."""
     from matplotlib.colors import to_rgba
 
     n = points.effective_n
@@ -277,7 +277,7 @@ def _draw_points(ax: "Axes", points: ReliabilityPoints, scale: float) -> None:
     bar[:, 3] = 0.2 + 0.45 * n / (n + THIN)
     inside = np.tile(to_rgba(BLUE), (len(n), 1))
     inside[n < THIN] = to_rgba(ax.get_facecolor())
-    crowd = scale * min(1.0, (25 / max(len(n), 1)) ** 0.5)  # a hundred bins take thinner strokes
+    crowd = scale * min(1.0, (25 / max(len(n), 1)) ** 0.5)  # thinner strokes for a hundred bins
     ax.vlines(
         points.confidence,
         points.low,

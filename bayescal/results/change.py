@@ -1,41 +1,65 @@
-"""Change: a comparison of now with a reference period."""
+"""Change: the posterior of the difference between now and a baseline."""
 
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-
-from bayescal import _render
-from bayescal.draws import Draws
+from bayescal import _moved, _render
 from bayescal.estimands.estimand import EstimandLike, as_estimand
-from bayescal.results.comparison import SURE, Comparison
+from bayescal.results.compared import SURE, Compared, Floats
+from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %")
+NOW, BASELINE = "now", "baseline"
+#: Names of the periods in release 0.1.0.
+FORMER = {"reference": BASELINE}
+
+
+class ByPeriod[T](_moved.ByKey[T]):
+    """Values by name of a period."""
+
+    former = FORMER
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Change(Comparison):
-    """The posterior of what has changed between a reference and now: a `Comparison` of two times.
+class Change(Compared):
+    """The posterior of the change of an estimand between a baseline and now.
 
-    Made by `CalibrationMonitor.change`. Its names are ``"now"`` and ``"reference"``, in this order, so
-    ``change.difference()`` is now minus reference: positive where the error has grown. It does all that a `Comparison`
-    does, and `plot_comparison` takes it.
+    Made by `CalibrationMonitor.change`. Its names are ``"now"`` and ``"baseline"``, in this order, so
+    ``change.difference()`` is now minus baseline: positive if the error has grown. It has the methods of a
+    `Comparison`, and `plot_comparison` takes it.
 
     Parameters
     ----------
     evaluations : dict of str to Evaluation
-        Now, and the reference.
+        The evaluations of now and of the baseline.
     pairs : None
-        Two times have no row in common.
+        The two periods have no row in common.
     rope : float
-        Half-width of what counts as no change, in units of the estimand.
+        Half-width of the region of practical equivalence, in units of the estimand.
     order_seed : int
         Seed of the order of the draws.
     spans : dict of str to str
-        When now and the reference were, in words.
+        The time span of each period in words.
     """
 
     spans: dict[str, str]
+
+    axis = "period"
+
+    def __post_init__(self) -> None:
+        for name in ("evaluations", "spans"):
+            object.__setattr__(self, name, ByPeriod(getattr(self, name)))
+
+    def __getitem__(self, label: Any) -> Evaluation:
+        """Return the evaluation of now or of the baseline."""
+        return super().__getitem__(_moved.value(label, FORMER))
+
+    def _pair(self, first: Any, second: Any) -> tuple[int, int]:
+        return super()._pair(_moved.value(first, FORMER), _moved.value(second, FORMER))
+
+    def _by_label(self, values: Floats) -> dict[Any, float]:
+        return ByPeriod(super()._by_label(values))
 
     def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
         """The result in words, with its direction.
@@ -44,57 +68,57 @@ class Change(Comparison):
         ----------
         prob : float, default 0.95
             Probability of the interval.
-        estimand : str or callable, default "ece"
+        estimand : str, Estimand or callable, default "ece"
             What may have changed.
 
         Returns
         -------
         str
-            Whether it has, by how much, and how sure that is.
+            The verdict, the size of the change, and its probability.
         """
-        change = self._of_sizes(estimand)
+        change = self._difference_of_sizes(NOW, BASELINE, estimand)
         mean, low, high = (_render.number(v, 3) for v in (change.mean(), *change.interval(prob)))
         decided = self.decide(estimand=estimand)
-        told = f"now minus reference {mean}, {100 * prob:g} % credible interval {low} to {high}"
+        numbers = f"now minus baseline {mean}, {100 * prob:g} % credible interval {low} to {high}"
         shares = "; ".join(
-            f"{said} {_render.probability(decided[key])}" for key, said in self._outcomes(estimand).items()
+            f"{words} {_render.probability(decided[key])}" for key, words in self._outcomes(estimand).items()
         )
-        return f"{self.verdict(estimand=estimand)} ({told}; {shares})."
+        return f"{self.verdict(estimand=estimand)} ({numbers}; {shares})."
 
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
         """The result in words without its numbers, for a title.
 
         Parameters
         ----------
-        estimand : str or callable, default "ece"
+        estimand : str, Estimand or callable, default "ece"
             What may have changed.
 
         Returns
         -------
         str
-            What `sentence` begins with.
+            The beginning of `sentence`.
         """
-        what = self.quantity(estimand)
+        words = self.quantity(estimand)
         decided = self.decide(estimand=estimand)
         if decided["p_rope"] >= SURE:
-            return f"The {what} is practically unchanged"
+            return f"The {words} is practically unchanged"
         by_more = f" by more than {self.rope:g}" if self.rope else ""
         risen, fallen = self._directions(estimand)
         if decided[risen] >= SURE:
-            return f"The {what} has risen{by_more}"
+            return f"The {words} has risen{by_more}"
         if decided[fallen] >= SURE:
-            return f"The {what} has fallen{by_more}"
-        return f"It is not settled whether the {what} has changed{by_more}"
+            return f"The {words} has fallen{by_more}"
+        return f"It is not settled whether the {words} has changed{by_more}"
 
     @property
     def spec(self) -> str:
         """Rows, target, bins and model, on one line."""
-        times = ", against ".join(
+        periods = ", against ".join(
             f"{name} {self.spans[name]}, N = {evaluation.counts.n_rows}"
             for name, evaluation in self.evaluations.items()
         )
-        now = self.evaluations["now"]
-        return f"{times}: {now.counts.target} ECE, {now.counts.bins}, {now.model} model, rope {self.rope:g}"
+        now = self.evaluations[NOW]
+        return f"{periods}: {now.counts.target} ECE, {now.counts.bins}, {now.model} model, rope {self.rope:g}"
 
     def sheet(self) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data."""
@@ -103,23 +127,16 @@ class Change(Comparison):
             evaluation = self[name]
             low, high = evaluation.ece.interval(0.95)
             numbers = [evaluation.ece.mean(), evaluation.ece.sd(), low, high]
-            of = f"{name} {self.spans[name]}"
-            rows.append([of, str(evaluation.counts.n_rows), *map(_render.number, numbers)])
+            rows.append([f"{name} {self.spans[name]}", str(evaluation.counts.n_rows), *map(_render.number, numbers)])
         change = self.difference()
         low, high = change.interval(0.95)
-        rows.append(["now - reference", "", *map(_render.number, [change.mean(), change.sd(), low, high])])
+        rows.append(["now - baseline", "", *map(_render.number, [change.mean(), change.sd(), low, high])])
         remarks = of_several({name: evaluation.remarks for name, evaluation in self.evaluations.items()})
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
 
     def _in_order(self, estimand: EstimandLike) -> tuple[str, ...]:
-        """Return now before the reference, whichever is better: the difference is a change in time."""
+        """Return now before the baseline, whichever is better: the difference is a change in time."""
         return self.names
-
-    def _of_sizes(self, estimand: EstimandLike) -> Draws:
-        """Draws of the change: of absolute values if the value nearest zero is the best."""
-        values = self.draws(estimand).values
-        now, reference = (np.abs(values) if self._signed(estimand) else values).T
-        return Draws(now - reference, "change")
 
     @staticmethod
     def _directions(estimand: EstimandLike) -> tuple[str, str]:

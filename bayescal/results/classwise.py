@@ -1,4 +1,4 @@
-"""ClasswiseEvaluation: one binary problem per class, and the means over classes."""
+"""ClasswiseEvaluation: the evaluation of each class as a binary problem, and means over classes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,16 +46,16 @@ class ClasswiseEvaluation(Evaluations):
     by_class : Draws
         ECE of each class, shape (n_draws, n_classes).
     null_by_class : Draws
-        The same of the plug-in value if the model were calibrated.
+        Plug-in ECE of each class if the classifier were calibrated, of the same shape.
     model : str
         Name of the model.
     prior : str
-        Its prior in words.
+        The prior of the model in words.
     exact : ndarray of bool, shape (n_draws,)
         Draws in which all classes are exactly calibrated at once, at most 5 %; see `jointly_exact`. The means over
         classes are 0 there; `by_class` keeps the draws of each class.
     evaluate_class : callable
-        Gives the `Evaluation` of class number k: the same draws of its ECE, in another order.
+        Returns the `Evaluation` of class number k, with the same draws of its ECE in another order.
     correlations : (ndarray, ndarray), shape (n_classes, n_classes)
         Rank correlation between classes of unsigned errors, and of signed errors.
     order_seed : int
@@ -91,46 +91,48 @@ class ClasswiseEvaluation(Evaluations):
         return self.evaluate_class(self.classes.index(label))
 
     def _joint_values(self, estimand: EstimandLike) -> Floats:
-        """Draw every class on its own, by a full evaluation per class, and tie the draws.
+        """Draw each class from its own evaluation, and reorder the draws to have the correlation between classes.
 
         A row adds its residual to the signed error of a class, and its residual times the sign of the gap to the
-        unsigned errors, so that their correlations are known; those of other estimands are not.
+        unsigned errors, which gives their correlations. The correlations of other estimands are unknown.
         """
-        known = as_estimand(estimand)
-        if known is registered()["ece"]:
+        record = as_estimand(estimand)
+        if record is registered()["ece"]:
             return self.by_class.values
-        errors_, residuals = self.correlations
-        together = residuals if known is registered()["signed_error"] else errors_ if known.of_calibration else None
-        if together is None:
+        unsigned, signed = self.correlations
+        correlations = signed if record is registered()["signed_error"] else unsigned if record.of_calibration else None
+        if correlations is None:
             raise ValueError(
-                f"`estimand` {known.name!r} has no joint draws over classes, because its dependence between classes is "
-                "not known; take it from each class, as in `evaluation[label]`."
+                f"`estimand` {record.name!r} has no joint draws over classes, because its dependence between classes "
+                "is unknown; take it from each class, as in `evaluation[label]`."
             )
-        return reorder(
-            np.stack([values_of(self[k], known) for k in self.classes], axis=1), together, rng=self.order_seed
-        )
+        values = np.stack([values_of(self[label], record) for label in self.classes], axis=1)
+        return reorder(values, correlations, rng=self.order_seed)
 
     @cached_property
     def ece(self) -> Draws:
         """Draws of the classwise ECE: the unweighted mean over classes."""
-        return self._or_exact(classwise_mean(self.by_class))
+        return self._means(self.by_class)[0]
 
     @cached_property
     def marginal_error(self) -> Draws:
-        """Draws of the mean over classes weighted by their observed frequency."""
-        return self._or_exact(marginal_mean(self.by_class, self._frequency))
+        """Draws of the mean ECE over classes, weighted by their observed frequency."""
+        return self._means(self.by_class)[1]
 
-    def _or_exact(self, mean: Draws) -> Draws:
-        return Draws(np.where(self.exact, 0.0, mean.values), mean.name)
+    def _means(self, by_class: Draws) -> tuple[Draws, Draws]:
+        """Draws of the unweighted and of the weighted mean over classes, which are 0 where all classes are exact."""
+        means = classwise_mean(by_class), marginal_mean(by_class, self._frequency)
+        unweighted, weighted = (Draws(np.where(self.exact, 0.0, mean.values), mean.name) for mean in means)
+        return unweighted, weighted
 
     @cached_property
     def null(self) -> Draws:
-        """Draws of the plug-in classwise ECE if the model were exactly calibrated."""
+        """Draws of the plug-in classwise ECE if the classifier were exactly calibrated."""
         return Draws(classwise_mean(self.null_by_class).values, "classwise ece if calibrated")
 
     @cached_property
     def plug_in(self) -> float:
-        """The usual classwise ECE."""
+        """The plug-in classwise ECE."""
         return float(np.mean(self._plug_in_by_class))
 
     @cached_property
@@ -149,30 +151,55 @@ class ClasswiseEvaluation(Evaluations):
 
     @cached_property
     def spec(self) -> str:
-        """The line to put beside a reported number."""
+        """The line to report with a number."""
         return wording.specification(self.question, self.ece, self.null)
 
     def sentence(self, prob: float = 0.95) -> str:
         """The result in words."""
         return wording.sentence("classwise Expected Calibration Error", self.ece, prob, self.plug_in, self.null)
 
-    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
-        """Every reported number: the two means, then each class; keys as in `Evaluation.table`."""
-        plug_in, null = self._plug_in_by_class, self.null_by_class.values
-        rows = [
-            wording.table_row(self.ece, "classwise ece", prob, self.plug_in, self.null.mean()),
-            wording.table_row(
-                self.marginal_error,
-                "marginal error",
-                prob,
-                float(plug_in @ self._frequency),
-                float((null @ self._frequency).mean()),
-            ),
-        ]
-        for i, label in enumerate(self.classes):
-            draws = Draws(self.by_class.values[:, i])
-            rows.append(wording.table_row(draws, f"class {label}", prob, float(plug_in[i]), float(null[:, i].mean())))
-        return rows
+    def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Every reported number, as data: the two means, then each class.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, default "ece"
+            The quantity; one with joint draws over classes, as for `draws`.
+
+        Returns
+        -------
+        list of dict
+            Keys as in `Evaluation.table`.
+
+        Raises
+        ------
+        ValueError
+            If the estimand has no joint draws over classes.
+        """
+        by_class, (plug_in, null_mean) = self.draws(estimand), self._without_noise(estimand)
+        draws = [*self._means(by_class), *map(Draws, by_class.values.T)]
+        names = [*self._names_of_means(estimand), *(f"class {label}" for label in self.classes)]
+        rows = zip(draws, names, self._with_means(plug_in), self._with_means(null_mean), strict=True)
+        return [wording.table_row(drawn, name, prob, *values) for drawn, name, *values in rows]
+
+    def _without_noise(self, estimand: EstimandLike) -> tuple[Floats, Floats]:
+        """Plug-in value of each class, and its mean if the classifier were calibrated."""
+        if as_estimand(estimand) is registered()["ece"]:
+            return self._plug_in_by_class, self.null_by_class.values.mean(axis=0)
+        rows = [self[label].row(estimand) for label in self.classes]
+        plug_in, null_mean = (np.array([row[name] for row in rows]) for name in ("plug_in", "null_mean"))
+        return plug_in, null_mean
+
+    def _with_means(self, by_class: Floats) -> list[float]:
+        """The unweighted and the weighted mean over classes, then each class."""
+        return [float(by_class.mean()), float(by_class @ self._frequency), *map(float, by_class)]
+
+    @staticmethod
+    def _names_of_means(estimand: EstimandLike) -> tuple[str, str]:
+        name = as_estimand(estimand).name
+        return f"classwise {name}", "marginal error" if name == "ece" else f"marginal {name}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -180,11 +207,33 @@ class ClasswiseEvaluation(Evaluations):
         of_class = zip(self.classes, self.counts, strict=True)
         return tuple(of_several({f"class {label}": remarks_of(counts, self.model) for label, counts in of_class}))
 
-    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
-        """ArviZ's table of the two means and of each class."""
-        prob = _checks.fraction("prob", prob)
-        quantities = {"classwise_ece": self.ece, "marginal_error": self.marginal_error, "ece": self.by_class}
-        return _arviz.summary(quantities, prob, {"ece": self.classes}, **options)
+    def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of the two means and of each class.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        estimand : str, Estimand or callable, default "ece"
+            The quantity; one with joint draws over classes, as for `draws`.
+        **options
+            Passed to `arviz.summary`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows ``classwise_ece``, ``marginal_error`` and ``ece[label]``, ...; of another estimand
+            ``classwise_signed_error``, ``marginal_signed_error`` and ``signed_error[label]``, ...
+
+        Raises
+        ------
+        ValueError
+            If the estimand has no joint draws over classes.
+        """
+        prob, by_class = _checks.fraction("prob", prob), self.draws(estimand)
+        name, names = as_estimand(estimand).name, [n.replace(" ", "_") for n in self._names_of_means(estimand)]
+        quantities = {**dict(zip(names, self._means(by_class), strict=True)), name: by_class}
+        return _arviz.summary(quantities, prob, {name: self.classes}, **options)
 
     def to_datatree(self) -> "xr.DataTree":
         """Everything as an ArviZ DataTree.

@@ -1,4 +1,4 @@
-"""Which estimands can be compared, their joint draws, and which results belong together."""
+"""Joint draws of an estimand, ranks, and the check that evaluations can be compared."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -16,12 +16,12 @@ Floats = NDArray[np.float64]
 
 
 def checked_rope(rope: Any) -> float:
-    """A half-width: a finite number >= 0."""
+    """Return a half-width of practical equivalence, which must be a finite number >= 0."""
     width = np.asarray(rope)
     if width.shape != () or width.dtype.kind not in "iuf" or not np.isfinite(width) or width < 0:
         raise ValueError(
-            "`rope` must be a number >= 0 in units of the estimand, the half-width of what counts as equal; "
-            f"not {rope!r}."
+            "`rope` must be a number >= 0 in units of the estimand, the half-width of the region of practical "
+            f"equivalence; not {rope!r}."
         )
     return float(width)
 
@@ -46,16 +46,16 @@ def joint_values(
     seed: int,
 ) -> Floats:
     """Joint draws of an estimand of several evaluations, shape (n_draws, n); without `pairs` they are independent."""
-    known = as_estimand(estimand)
-    if known.joint is not None and pairs:
+    record = as_estimand(estimand)
+    if record.joint is not None and pairs:
         counts = [evaluation.counts for evaluation in evaluations]
-        joint = known.joint(counts, pairs, len(evaluations[0].bins), rng=seed)
+        joint = record.joint(counts, pairs, len(evaluations[0].bin_draws), rng=seed)
         if joint is not None:
             return joint
     values = [values_of(evaluation, estimand) for evaluation in evaluations]
-    bins = [evaluation.bins for evaluation in evaluations]
-    together = correlation(values, bins, pairs) if pairs else np.eye(len(values))
-    return reorder(np.stack(values, axis=1), together, rng=seed)
+    bin_draws = [evaluation.bin_draws for evaluation in evaluations]
+    correlations = correlation(values, bin_draws, pairs) if pairs else np.eye(len(values))
+    return reorder(np.stack(values, axis=1), correlations, rng=seed)
 
 
 def values_of(evaluation: Evaluation, estimand: EstimandLike) -> Floats:
@@ -63,11 +63,11 @@ def values_of(evaluation: Evaluation, estimand: EstimandLike) -> Floats:
     return np.asarray(evaluation.draws(as_scalar(estimand)).values)
 
 
-def pair_key(rope: float) -> str:
-    """Explain the columns of probabilities in a table of pairs of models."""
+def pair_key(axis: str, rope: float) -> str:
+    """Explain the columns of probabilities in a table of pairs."""
     return (
-        f"P(1st), P(2nd): that model is better, its ECE smaller by more than {rope:g}. "
-        f"P(equal): they are no more than {rope:g} apart (the rope)."
+        f"P(1st), P(2nd): that {axis} is better, its ECE smaller by more than {rope:g}. "
+        f"P(equal): the difference is at most {rope:g} (the rope)."
     )
 
 
@@ -95,7 +95,7 @@ def p_smallest(values: Floats) -> Floats:
 
 
 def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Columns of each row from the smallest value to the largest, and the run of ranks [start, end) that each takes."""
+    """Sort the columns of each row; also return the range of ranks [start, end) that each shares with its ties."""
     order = np.argsort(size, axis=1, kind="stable")
     ordered = np.take_along_axis(size, order, axis=1)
     place = np.arange(size.shape[1])
@@ -108,16 +108,16 @@ def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
 
 
 def same_spec(evaluations: Mapping[str, Evaluation]) -> None:
-    """Refuse evaluations whose draws do not answer one question, draw by draw."""
+    """Raise ValueError unless all evaluations have one target, model, kind of bins and number of draws."""
     named: Sequence[tuple[str, Evaluation]] = list(evaluations.items())
     first_name, first = named[0]
     for name, other in named[1:]:
-        for what, get in _MUST_AGREE.items():
+        for quality, get in _MUST_AGREE.items():
             a, b = get(first), get(other)
             if a != b:
                 raise ValueError(
-                    f"`evaluations` must agree in {what}: {first_name!r} has {a}, {name!r} has {b}. "
-                    "Evaluate them alike."
+                    f"`evaluations` must agree in {quality}: {first_name!r} has {a}, {name!r} has {b}. "
+                    "Evaluate both with the same arguments."
                 )
 
 
@@ -127,5 +127,5 @@ _MUST_AGREE: dict[str, Callable[[Evaluation], Any]] = {
     "number of bins": lambda e: len(e.counts.bins),
     "kind of bins": lambda e: e.counts.bins.kind,
     "edges": lambda e: "their own" if e.counts.bins.kind == "equal-mass" else e.counts.bins.edges.tolist(),
-    "number of draws": lambda e: len(e.bins),
+    "number of draws": lambda e: len(e.bin_draws),
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal import _arviz, _checks, _render
+from bayescal import _arviz, _checks, _moved, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.estimand import Estimand, EstimandLike, as_estimand, as_scalar, is_registered, registered
@@ -27,45 +27,48 @@ if TYPE_CHECKING:
 WITHIN_BINS = 1
 
 
+@_moved.fields(
+    bins="bin_draws", null_bins="null_bin_draws", bins_seed="bin_draws_seed", reference_seed="dirichlet_seed"
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(_render.Presented):
-    """The posterior of how well one model is calibrated on one binary problem.
+    """The posterior of how well one classifier is calibrated on one binary problem.
 
     Made by `evaluate` or `evaluate_counts`; printing it shows the sentence, the table and the specification.
 
     Parameters
     ----------
     counts : BinnedCounts
-        What was counted.
+        Counts of the rows.
     posterior : Posterior
         The posterior of the bins.
-    bins : BinDraws
+    bin_draws : BinDraws
         Draws of the bins; every quantity below is computed within them, so joint statements are possible.
-    null_bins : BinDraws or None
-        Observed bins as they would be if the model were exactly calibrated; None without rows.
+    null_bin_draws : BinDraws or None
+        Draws of the observed bins if the classifier were exactly calibrated; None without rows.
     model : str
         Name of the model.
-    bins_seed : int
-        Seed of `bins`: the posterior gives the same draws again.
-    reference_seed : int
-        Seed of `reference`.
+    bin_draws_seed : int
+        Seed of `bin_draws`, with which the posterior gives the same draws again.
+    dirichlet_seed : int
+        Seed of `dirichlet_ece`.
     """
 
     counts: Counts
     posterior: Posterior
-    bins: BinDraws
-    null_bins: BinDraws | None
+    bin_draws: BinDraws
+    null_bin_draws: BinDraws | None
     model: str
-    bins_seed: int
-    reference_seed: int
+    bin_draws_seed: int
+    dirichlet_seed: int
 
     def draws(self, estimand: EstimandLike) -> Draws:
-        """Draws of any estimand; those that have a name are attributes too, as in ``evaluation.ece``.
+        """Draws of any estimand; registered estimands are also attributes, as in ``evaluation.ece``.
 
         Parameters
         ----------
         estimand : str, Estimand or callable
-            Its name, its record, or a function of the bins.
+            Its name, its record, or a function of `bin_draws`.
 
         Returns
         -------
@@ -77,28 +80,28 @@ class Evaluation(_render.Presented):
         ValueError, TypeError
             If there is no such estimand, the counts lack what it needs, or the function returns something else.
         """
-        known = as_estimand(estimand)
-        if not is_registered(known):
-            return self._draw(known)
-        if known.name not in self._drawn or self._drawn[known.name][0] is not known:
-            self._drawn[known.name] = known, self._draw(known)
-        return self._drawn[known.name][1]
+        record = as_estimand(estimand)
+        if not is_registered(record):
+            return self._draw(record)
+        if record.name not in self._drawn or self._drawn[record.name][0] is not record:
+            self._drawn[record.name] = record, self._draw(record)
+        return self._drawn[record.name][1]
 
     @cached_property
     def _drawn(self) -> dict[str, tuple[Estimand, Draws]]:
-        """Registered estimands that were asked for, with their draws."""
+        """Registered estimands by name with their draws, once drawn."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         # the draws follow from the bins, and functions may have no pickle
         return {name: value for name, value in self.__dict__.items() if name != "_drawn"}
 
-    def _draw(self, known: Estimand) -> Draws:
-        return known.draw(self.bins, self.counts, rng=np.random.SeedSequence((self.bins_seed, WITHIN_BINS)))
+    def _draw(self, record: Estimand) -> Draws:
+        return record.draw(self.bin_draws, self.counts, rng=np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS)))
 
     def __getattr__(self, name: str) -> Draws:
-        """Estimands that were registered after this class was defined."""
-        if hasattr(type(self), name):  # a property whose own error brought us here
+        """Return the draws of an estimand that was registered after this class was defined."""
+        if hasattr(type(self), name):  # a property that raised AttributeError itself
             return object.__getattribute__(self, name)
         if name.startswith("_") or name not in registered():
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.")
@@ -109,27 +112,27 @@ class Evaluation(_render.Presented):
 
     def lp_error(self, p: float = 2.0) -> Draws:
         """Draws of the l_p calibration error; see `bayescal.lp_error`."""
-        return errors.lp_error(self.bins, p)
+        return errors.lp_error(self.bin_draws, p)
 
     @cached_property
     def plug_in(self) -> float:
-        """The usual ECE: observed shares and gaps taken for the truth. Biased upwards. NaN without rows."""
+        """The plug-in ECE, of the observed shares and gaps. Biased upwards; NaN without rows."""
         return self.plug_in_of(errors.ece)
 
     def plug_in_of(self, estimand: EstimandLike) -> float:
         """Plug-in value of any estimand, as in ``ev.plug_in_of("max_error")``; NaN without rows."""
-        known = as_scalar(estimand)
-        if self.null_bins is None or (known.needs and known.plug_in is None):
+        record = as_scalar(estimand)
+        if self.null_bin_draws is None or (record.needs and record.plug_in is None):
             return float("nan")
-        if known.plug_in is not None:
-            return known.plug_in(self.counts)
-        return float(np.asarray(known.function(observed_bins(self.counts)))[0])
+        if record.plug_in is not None:
+            return record.plug_in(self.counts)
+        return float(np.asarray(record.function(observed_bins(self.counts)))[0])
 
     def _null_mean_of(self, estimand: Estimand) -> float:
         """Mean of the plug-in value if the classifier were calibrated; NaN where it is not simulated."""
-        if self.null_bins is None or estimand.needs:
+        if self.null_bin_draws is None or estimand.needs:
             return float("nan")
-        return float(np.mean(np.asarray(estimand.function(self.null_bins))))
+        return float(np.mean(np.asarray(estimand.function(self.null_bin_draws))))
 
     @property
     def _reported(self) -> list[Estimand]:
@@ -142,62 +145,64 @@ class Evaluation(_render.Presented):
 
     @cached_property
     def null(self) -> Draws:
-        """Draws of the plug-in ECE if the model were exactly calibrated: what chance alone shows.
+        """Draws of the plug-in ECE if the classifier were exactly calibrated: its null distribution.
 
         Raises
         ------
         ValueError
             If there are no rows.
         """
-        if self.null_bins is None:
-            raise ValueError("without rows there is no null reference; this evaluation is the prior.")
-        return Draws(errors.ece(self.null_bins).values, "ece if calibrated")
+        if self.null_bin_draws is None:
+            raise ValueError("without rows there is no null distribution; this evaluation is the prior.")
+        return Draws(errors.ece(self.null_bin_draws).values, "ece if calibrated")
 
     @cached_property
-    def reference(self) -> Draws:
-        """Draws of the ECE under the reference model, so that nobody has to take the shrinkage prior on trust."""
-        drawn = dirichlet_posterior(self.counts).sample(len(self.bins), rng=self.reference_seed)
-        return Draws(errors.ece(drawn).values, "ece under the reference model")
+    def dirichlet_ece(self) -> Draws:
+        """Draws of the ECE under the Dirichlet model, for comparison with the shrinkage model."""
+        drawn = dirichlet_posterior(self.counts).sample(len(self.bin_draws), rng=self.dirichlet_seed)
+        return Draws(errors.ece(drawn).values, "ece under the Dirichlet model")
+
+    reference = _moved.Attribute("dirichlet_ece")
 
     @property
     def p_calibrated(self) -> float:
-        """Posterior probability that the model is exactly calibrated, at the prior's odds (1:1 by default).
+        """Posterior probability that the classifier is exactly calibrated, at the prior's odds (1:1 by default).
 
         Raises
         ------
         AttributeError
-            For any model but ``shrinkage``.
+            For other models than ``shrinkage``.
         """
         return self._hypotheses("p_calibrated").p_calibrated
 
     @property
     def bayes_factor(self) -> float:
-        """How many times more probable exact calibration makes the data than the other sub-models do on average."""
+        """Bayes factor of exact calibration against the average of the other sub-models."""
         return self._hypotheses("bayes_factor").bayes_factor
 
     @property
     def sub_models(self) -> dict[str, float]:
-        """Posterior probability of each sub-model; see `shrinkage_posterior` for what they are.
+        """Posterior probability of each sub-model; `shrinkage_posterior` describes them.
 
-        Two families of sub-models have equal shares whatever the data say; ``posterior.families`` groups the
+        Two families of sub-models have equal shares regardless of the data; ``posterior.families`` groups the
         probabilities by family.
         """
         return self._hypotheses("sub_models").probabilities
 
     @cached_property
     def parameters(self) -> ShrinkageDraws:
-        """Draws of what lies behind the bins (intercept, slope, sub-model ...), joint with `bins`."""
+        """Draws of the parameters of the bins (intercept, slope, sub-model, ...), joint with `bin_draws`."""
         if not isinstance(self.posterior, HasParameters):
             raise self._lacks("parameters")
-        return self.posterior.sample_all(len(self.bins), rng=self.bins_seed)
+        return self.posterior.sample_all(len(self.bin_draws), rng=self.bin_draws_seed)
 
-    def _hypotheses(self, asked: str) -> HasHypotheses:
+    def _hypotheses(self, name: str) -> HasHypotheses:
         if not isinstance(self.posterior, HasHypotheses):
-            raise self._lacks(asked)
+            raise self._lacks(name)
         return self.posterior
 
-    def _lacks(self, asked: str) -> AttributeError:
-        return AttributeError(f"`{asked}` exists for model='shrinkage' only; this is model={self.model!r}.")
+    def _lacks(self, name: str) -> AttributeError:
+        return AttributeError(f"`{name}` exists for model='shrinkage' only; this is model={self.model!r}.")
 
     @property
     def question(self) -> str:
@@ -206,8 +211,8 @@ class Evaluation(_render.Presented):
 
     @cached_property
     def spec(self) -> str:
-        """The line to put beside a reported number: question, mean, interval, null reference, P(ECE < 0.02)."""
-        return wording.specification(self.question, self.ece, None if self.null_bins is None else self.null)
+        """The line to report with a number: question, mean, interval, mean of the null distribution, P(ECE < 0.02)."""
+        return wording.specification(self.question, self.ece, None if self.null_bin_draws is None else self.null)
 
     def sentence(self, prob: float = 0.95) -> str:
         """The result in words.
@@ -220,11 +225,10 @@ class Evaluation(_render.Presented):
         Returns
         -------
         str
-            Posterior mean and interval, and what chance alone would show.
+            Posterior mean and interval, the plug-in value, and the mean of its null distribution.
         """
-        return wording.sentence(
-            "Expected Calibration Error", self.ece, prob, self.plug_in, None if self.null_bins is None else self.null
-        )
+        null = None if self.null_bin_draws is None else self.null
+        return wording.sentence("Expected Calibration Error", self.ece, prob, self.plug_in, null)
 
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Every reported number, as data: one dict per quantity.
@@ -256,8 +260,9 @@ class Evaluation(_render.Presented):
         dict
             Keys as in `table`.
         """
-        known = as_scalar(estimand)
-        return wording.table_row(self.draws(known), known.name, prob, self.plug_in_of(known), self._null_mean_of(known))
+        record = as_scalar(estimand)
+        plug_in, null_mean = self.plug_in_of(record), self._null_mean_of(record)
+        return wording.table_row(self.draws(record), record.name, prob, plug_in, null_mean)
 
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the reported quantities.
@@ -272,7 +277,7 @@ class Evaluation(_render.Presented):
         Returns
         -------
         pandas.DataFrame
-            One row a quantity: mean, sd, interval, effective sample sizes, Monte Carlo errors. R-hat and effective
+            One row per quantity: mean, sd, interval, effective sample sizes, Monte Carlo errors. R-hat and effective
             sample size are those of independent draws.
         """
         prob = _checks.fraction("prob", prob)
@@ -295,10 +300,10 @@ class Evaluation(_render.Presented):
         """
         counts = self.counts
         posterior: dict[str, Any] = {each.name: getattr(self, each.name) for each in self._reported}
-        shape = self.bins.accuracy.shape
-        left_out = ~self.bins.mass.any(axis=0)  # nothing is known of their accuracy, which a number would hide
+        shape = self.bin_draws.accuracy.shape
+        left_out = ~self.bin_draws.mass.any(axis=0)  # their accuracy is not estimated, so no number is shown
         for name in ("mass", "accuracy", "confidence", "gap"):
-            drawn = np.broadcast_to(getattr(self.bins, name), shape)
+            drawn = np.broadcast_to(getattr(self.bin_draws, name), shape)
             posterior[name] = drawn if name == "mass" else np.where(left_out, np.nan, drawn)
         attrs = {"spec": self.spec, "model": self.model, "target": counts.target, "plug_in_ece": self.plug_in}
         attrs |= {"prior": self.posterior.prior, "bins": str(counts.bins), "n_rows": counts.n_rows}
@@ -341,7 +346,7 @@ class Evaluation(_render.Presented):
             [registered()[name].row_label(self.counts.target), *(_render.number(v, d) for v in numbers)]
             for name, *numbers in (row.values() for row in self.table())
         ]
-        remarks = [*self._references(), *self.remarks]
+        remarks = [*self._beside(), *self.remarks]
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, remarks)
 
     @property
@@ -349,26 +354,26 @@ class Evaluation(_render.Presented):
         """Warnings about the interval, which are printed below the table; empty if no problem is known."""
         return remarks_of(self.counts, self.model)
 
-    def _references(self) -> list[str]:
-        """Beside the shrinkage model: what the reference model, the plug-in value and its null reference say."""
-        if not isinstance(self.posterior, HasHypotheses) or self.null_bins is None:
+    def _beside(self) -> list[str]:
+        """Lines below the table of the shrinkage model: Dirichlet model, plug-in value and its null distribution."""
+        if not isinstance(self.posterior, HasHypotheses) or self.null_bin_draws is None:
             return []
         d = wording.decimals(self.ece)
         return [
-            f"Reference model: {wording.with_interval(self.reference, d)}. Biased upwards, most of all near 0.",
+            f"Dirichlet model: {wording.with_interval(self.dirichlet_ece, d)}. Biased upwards, most of all near 0.",
             f"Plug-in: {_render.number(self.plug_in, d)}. Biased upwards as well.",
             f"Plug-in if exactly calibrated: {wording.with_interval(self.null, d)}.",
             *self._sub_models_in_words(),
         ]
 
     def _sub_models_in_words(self) -> list[str]:
-        """How probable exact calibration and the others are; nothing if there are no others."""
+        """Posterior probabilities of exact calibration and of the other sub-models; empty if there are no others."""
         posterior = self._hypotheses("sub_models")
         others = {family: of for family, of in posterior.families.items() if family != EXACT}
         if not others:
             return []
-        told = [wording.calibration(self.p_calibrated, posterior)]
-        return told if posterior.all_saturated else [*told, wording.sub_models(others)]
+        of_exact = wording.calibration(self.p_calibrated, posterior)
+        return [of_exact] if posterior.all_saturated else [of_exact, wording.sub_models(others)]
 
 
 def _attribute(estimand: Estimand) -> property:

@@ -1,4 +1,4 @@
-"""Evaluations: several evaluations along one axis, with joint draws of every estimand, and who is best."""
+"""Evaluations: several evaluations along one axis, with joint draws of every estimand, differences and ranks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks, _render
+from bayescal import _checks, _moved, _render
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import EstimandLike, as_estimand, as_scalar, is_registered
 from bayescal.results.comparable import checked_rope, p_smallest, tied_ranks
@@ -21,13 +21,13 @@ ROPE = 0.01
 
 
 class Evaluations(_render.Presented, ABC):
-    """Several evaluations along one axis: classifiers, groups, classes, or times.
+    """Several evaluations along one axis: classifiers, groups, classes, or periods.
 
     Subclasses state the labels, how to get one evaluation, and how draws of one estimand are tied. Differences,
     probabilities of being the best and ranks follow from the joint draws.
     """
 
-    #: What one evaluation is: "model", "group" or "class".
+    #: Kind of the labels: "classifier", "group", "class" or "period".
     axis: str
 
     @property
@@ -53,7 +53,7 @@ class Evaluations(_render.Presented, ABC):
 
     @cached_property
     def _joint(self) -> dict[str, tuple[EstimandLike, Floats]]:
-        """Estimands that were asked for, by name, with their joint draws; a function has the name ""."""
+        """Estimands by name with their joint draws, once drawn; a function has the name ""."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -79,19 +79,19 @@ class Evaluations(_render.Presented, ABC):
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
-            Its name, its record, or a function of the bins.
+            Its name, its record, or a function of draws of the bins.
 
         Returns
         -------
         Draws
             Shape (n_draws, n), in the order of `labels`.
         """
-        known = as_scalar(estimand)
-        # of functions only the last one is kept, since 50 of them would keep 50 arrays
-        place, source = (known.name, known) if is_registered(known) else ("", estimand)
-        if place not in self._joint or self._joint[place][0] is not source:
-            self._joint[place] = source, self._joint_values(known)
-        return Draws(self._joint[place][1], f"{known.name} by {self.axis}")
+        record = as_scalar(estimand)
+        # only the last function is kept, since 50 functions would keep 50 arrays
+        key, source = (record.name, record) if is_registered(record) else ("", estimand)
+        if key not in self._joint or self._joint[key][0] is not source:
+            self._joint[key] = source, self._joint_values(record)
+        return Draws(self._joint[key][1], f"{record.name} by {self.axis}")
 
     def badness(self, estimand: EstimandLike = "ece") -> Floats:
         """Joint draws on a scale on which smaller is better.
@@ -178,14 +178,15 @@ class Evaluations(_render.Presented, ABC):
         }
         return shares | {f"{name}_mcse": float(np.sqrt(p * (1 - p) / len(gap))) for name, p in shares.items()}
 
+    @_moved.keywords("Comparison.rope_curve", widths="ropes")
     def rope_curve(
-        self, widths: ArrayLike, first: Any = None, second: Any = None, estimand: EstimandLike = "ece"
+        self, ropes: ArrayLike, first: Any = None, second: Any = None, estimand: EstimandLike = "ece"
     ) -> Floats:
         """Probability of practical equivalence as a function of the half-width of its region.
 
         Parameters
         ----------
-        widths : array-like
+        ropes : array-like
             Half-widths, >= 0, in units of the estimand.
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
@@ -195,17 +196,17 @@ class Evaluations(_render.Presented, ABC):
         Returns
         -------
         ndarray
-            Probability that the absolute difference is at most each width.
+            Probability that the absolute difference is at most each half-width.
 
         Raises
         ------
         ValueError
-            If a width is negative or not finite.
+            If a half-width is negative or not finite.
         """
-        widths = np.asarray(widths, dtype=np.float64)
+        widths = np.asarray(ropes, dtype=np.float64)
         bad = ~(np.isfinite(widths) & (widths >= 0))
         if bad.any():
-            _checks.refuse("widths", "must be finite and >= 0", bad, widths)
+            _checks.refuse("ropes", "must be finite and >= 0", bad, widths)
         i, j = self._pair(first, second)
         badness = self.badness(estimand)
         gap = np.sort(np.abs(badness[:, i] - badness[:, j]))
@@ -295,7 +296,7 @@ class Evaluations(_render.Presented, ABC):
         Returns
         -------
         list of dict
-            Keys ``model``, ``group`` or ``class`` (the label), mean, sd, low, high, p_best and rank.
+            Keys ``classifier``, ``group``, ``class`` or ``period`` (the label), mean, sd, low, high, p_best and rank.
         """
         drawn = self.draws(estimand)
         low, high = drawn.interval(prob)
@@ -330,8 +331,8 @@ class Evaluations(_render.Presented, ABC):
         for first, second in pairs:
             difference = self.difference(first, second, estimand)
             low, high = difference.interval(prob)
-            about = {"first": first, "second": second, "mean": difference.mean(), "sd": difference.sd()}
-            rows.append({**about, "low": low, "high": high, **self.decide(first, second, estimand=estimand)})
+            row = {"first": first, "second": second, "mean": difference.mean(), "sd": difference.sd()}
+            rows.append({**row, "low": low, "high": high, **self.decide(first, second, estimand=estimand)})
         return rows
 
     def _in_order(self, estimand: EstimandLike) -> tuple[Any, ...]:
@@ -347,7 +348,7 @@ class Evaluations(_render.Presented, ABC):
         if first is None and second is None and len(labels) == 2:
             return 0, 1
         if first is None or second is None:
-            raise TypeError(f"name two of the {self.axis}s: {labels}.")
+            raise TypeError(f"`first` and `second` must be two of the labels {labels}.")
         for name, label in (("first", first), ("second", second)):
             _checks.one_of(name, label, labels)
         return labels.index(first), labels.index(second)

@@ -24,28 +24,29 @@ if TYPE_CHECKING:
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
 #: Minimum probability of having the largest error for a group to be named.
 STANDS_OUT = 0.8
-#: As many groups are printed.
+#: Maximum number of groups that are printed.
 PRINTED = 25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
-    """One evaluation of each group of rows: a mapping from the group's label, with that of all rows beside it.
+    """One evaluation per group of rows, and the evaluation of all rows: a mapping from labels to evaluations.
 
-    Made by ``evaluate(y_true, y_prob, by=column)``. Groups have no row in common, so their posteriors are independent;
-    all of them use the edges that were chosen for all rows.
+    Made by ``evaluate(y_true, y_prob, by=column)``. Groups have no row in common, so their posteriors are independent.
+    All groups have the same bins, whose edges are chosen from all rows.
 
     Parameters
     ----------
     groups : dict of hashable to Evaluation
         The groups, in order.
     overall : Evaluation
-        All rows: what `evaluate` without `by` gives for the same `rng`.
+        The evaluation of all rows, as from `evaluate` without `by` and with the same `rng`.
     seeds : dict of hashable to int
-        What each group was drawn with: ``evaluate(its labels, its probabilities, bins=grouped.overall.counts.bins,
-        rng=grouped.seeds[label])``, with the other arguments of the call, is the group's evaluation again.
+        Seed of each group. ``evaluate(y_true[rows], y_prob[rows], bins=grouped.overall.counts.bins,
+        rng=grouped.seeds[label])``, with the rows of the group and the other arguments of the call, returns the
+        evaluation of the group.
     name : str
-        What the groups are groups of.
+        Name of the column of labels.
     order_seed : int
         Seed of `compare`.
     """
@@ -72,7 +73,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The groups in words: a string or a date is its own name, others follow the column's, as in ``fold 3``."""
+        """The groups in words: strings and dates as they are, other labels after the name of the column, ``fold 3``."""
         return tuple(_in_words(label, self.name) for label in self.groups)
 
     def compare(self, *, rope: float = 0.01) -> Comparison:
@@ -86,7 +87,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         Returns
         -------
         Comparison
-            Its models are the groups, called as in `names`.
+            A comparison of the groups, under their `names`.
 
         Raises
         ------
@@ -99,10 +100,11 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         if len(set(self.names)) < len(self):
             twice = next(name for name in self.names if self.names.count(name) > 1)
             raise ValueError(f"`by` must have labels that differ in writing; {twice!r} stands for several.")
-        return Comparison(dict(zip(self.names, self.groups.values(), strict=True)), None, width, self.order_seed)
+        named = dict(zip(self.names, self.groups.values(), strict=True))
+        return Comparison(named, None, width, self.order_seed, self.axis)
 
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
-        """One dict a group, as data.
+        """Return one dict per group, as data.
 
         Parameters
         ----------
@@ -119,7 +121,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         return [{"group": label} | _row(evaluation, prob, estimand) for label, evaluation in self.groups.items()]
 
     def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
-        """ArviZ's table: one row a group, ``ece[label]``.
+        """ArviZ's table: one row per group, ``ece[label]``.
 
         Parameters
         ----------
@@ -142,7 +144,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def to_datatree(self) -> "xr.DataTree":
         """Every named estimand of all groups as an ArviZ DataTree, along the dimension ``group``.
 
-        Draws of one group are joint over estimands, and groups are independent. That of all rows is in
+        Draws of one group are joint over estimands, and groups are independent. The data tree of all rows is
         ``grouped.overall.to_datatree()``; the bins of a group are in ``grouped[label].to_datatree()``.
         """
         counts = [evaluation.counts for evaluation in self.groups.values()]
@@ -178,22 +180,22 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         label = max(largest, key=largest.__getitem__)
         of = self._with_rows(label)
         probability = _render.probability(largest[label]).removeprefix("= ")
-        everybody = f"that of all rows is {_render.number(self.overall.ece.mean(), 3)}"
+        of_all = f"that of all rows is {_render.number(self.overall.ece.mean(), 3)}"
         if len(self) > 1 and self.standing_out() is None:
             means = [evaluation.ece.mean() for evaluation in self.groups.values()]
             low, high = (_render.number(v, 3) for v in (min(means), max(means)))
             return (
                 f"No group stands out: of {len(self)} groups, the ECE of {of} is the largest with probability "
-                f"{probability}; posterior means lie between {low} and {high}; {everybody}."
+                f"{probability}; posterior means lie between {low} and {high}; {of_all}."
             )
         drawn = self.groups[label].ece
         mean, low, high = (_render.number(v, 3) for v in (drawn.mean(), *drawn.interval(prob)))
-        found = f"{mean} ({100 * prob:g} % credible interval {low} to {high})"
+        result = f"{mean} ({100 * prob:g} % credible interval {low} to {high})"
         if len(self) == 1:
-            return f"The ECE of {of} is {found}; {everybody}."
+            return f"The ECE of {of} is {result}; {of_all}."
         return (
-            f"Of {len(self)} groups, {of} stands out: its ECE is {found}, the largest with probability {probability}; "
-            f"{everybody}."
+            f"Of {len(self)} groups, {of} stands out: its ECE is {result}, the largest with probability {probability}; "
+            f"{of_all}."
         )
 
     def _with_rows(self, label: Any) -> str:

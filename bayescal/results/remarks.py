@@ -6,10 +6,10 @@ import numpy as np
 
 from bayescal.stats.contract import Counts
 
-#: Share of rows in bins of mean confidence near 0 or 1, and how near; effective rows per bin, and effective rows: from
-#: which an interval rests mostly on the prior.
+#: Thresholds of remarks: share of rows in bins of mean confidence near 0 or 1, and the distance that counts as near;
+#: effective rows per bin; effective rows.
 SATURATED, NEAR, ROWS_PER_BIN, ROWS = 0.9, 0.002, 10, 30
-#: Shares add up to 1 but for this.
+#: Tolerance for rounding of shares.
 ROUNDING = 1e-9
 #: Maximum number of results that are named before a shared remark.
 NAMED = 3
@@ -39,8 +39,8 @@ def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
     """
     if model != "shrinkage" or not counts.n_rows:
         return ()
-    found = (remark(counts) for remark in _REMARKS)
-    return tuple(text for text in found if text is not None)
+    texts = (remark(counts) for remark in _REMARKS)
+    return tuple(text for text in texts if text is not None)
 
 
 def of_several(remarks: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -91,7 +91,7 @@ def _many_bins(counts: Counts) -> str | None:
         return None
     return (
         f"There are fewer than {ROWS_PER_BIN} effective rows per occupied bin. Errors that are unrelated between bins "
-        "cannot be told from noise then; use fewer bins."
+        "cannot be distinguished from noise then; use fewer bins."
     )
 
 

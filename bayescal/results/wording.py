@@ -26,7 +26,7 @@ def direction_words(target: str) -> tuple[str, str]:
     Parameters
     ----------
     target : {"event", "top-label", "classwise", "confidence"}
-        The question that was asked of the rows.
+        The target of the evaluation.
 
     Returns
     -------
@@ -48,7 +48,7 @@ _OF_PROBABILITY = ("stated too high", "stated too low")
 
 
 def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: float) -> dict[str, Any]:
-    """One quantity of a table, as data."""
+    """Return one row of a table, as data."""
     low, high = draws.interval(prob)
     return {
         "quantity": name,
@@ -62,7 +62,7 @@ def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: f
 
 
 def specification(question: str, ece: Draws, null: Draws | None) -> str:
-    """The line to put beside a reported number."""
+    """Return the line to report with a number."""
     low, high = ece.interval(0.95)
     d = _render.decimals(high - low)
     chance = "" if null is None else f"null {_render.number(null.mean(), d)}, "
@@ -70,16 +70,16 @@ def specification(question: str, ece: Draws, null: Draws | None) -> str:
     return f"{question}: {with_interval(ece, d)}, {chance}P(< {SMALL_ECE:g}) {small}"
 
 
-def question(asked: str, counts: Sequence[Counts], model: str, prior: str) -> str:
-    """Describe the evaluation: target, bins, rows and model; of several problems on the same rows."""
+def question(quantity: str, counts: Sequence[Counts], model: str, prior: str) -> str:
+    """Describe an evaluation, or several on the same rows: quantity, bins, rows and model."""
     first = counts[0]
     weighted = f" (weighted, worth {first.effective_rows:.0f})" if first.weighted else ""
-    said = f"{model} model ({prior})" if prior else f"{model} model"
-    return f"{asked}, {_bins(counts)}, N = {first.n_rows}{weighted}, {said}"
+    with_prior = f"{model} model ({prior})" if prior else f"{model} model"
+    return f"{quantity}, {_bins(counts)}, N = {first.n_rows}{weighted}, {with_prior}"
 
 
 def _bins(counts: Sequence[Counts]) -> str:
-    """The bins of all problems; where they differ, how many there are at least and at most."""
+    """Return the bins in words; if those of several problems differ, the range of their numbers."""
     first = counts[0].bins
     if all(c.bins == first for c in counts):
         return str(first)
@@ -89,37 +89,37 @@ def _bins(counts: Sequence[Counts]) -> str:
 
 
 def sentence(name: str, ece: Draws, prob: float, plug_in: float, null: Draws | None) -> str:
-    """The result in words."""
+    """Return the result in words."""
     low, high = ece.interval(prob)
     d = _render.decimals(high - low)
     mean, low, high = (_render.number(v, d) for v in (ece.mean(), low, high))
-    said = f"The {name} is {mean} ({100 * prob:g} % credible interval {low} to {high})"
+    result = f"The {name} is {mean} ({100 * prob:g} % credible interval {low} to {high})"
     if null is None:
-        return f"{said} before any row is seen: this is the prior."
+        return f"{result} before any row is seen: this is the prior."
     return (
-        f"{said}; the plug-in value is {_render.number(plug_in, d)}, "
-        f"and a perfectly calibrated model would show {_render.number(null.mean(), d)} by chance."
+        f"{result}; the plug-in value is {_render.number(plug_in, d)}, "
+        f"and a perfectly calibrated classifier would show {_render.number(null.mean(), d)} by chance."
     )
 
 
 def decimals(ece: Draws) -> int:
-    """How many a table of this ECE's size wants: four, or one more than its interval shows."""
+    """Return the number of decimals of a table: four, or one more than the interval of the ECE shows."""
     low, high = ece.interval(0.95)
     return max(4, _render.decimals(high - low) + 1)
 
 
-#: Families of sub-models, and sub-models within their family, that are less probable are not named.
-LEAST_TOLD, LEAST_TOLD_WITHIN = 0.005, 0.05
+#: Families of sub-models, and sub-models within their family, are named if they are at least this probable.
+LEAST_NAMED, LEAST_NAMED_WITHIN = 0.005, 0.05
 
 
 def with_interval(draws: Draws, d: int) -> str:
-    """Mean and 95 % interval, with so many decimals."""
+    """Return mean and 95 % interval, with `d` decimals."""
     low, high = (_render.number(v, d) for v in draws.interval(0.95))
     return f"{_render.number(draws.mean(), d)}, 95 % interval [{low}, {high}]"
 
 
 def calibration(p_calibrated: float, posterior: HasHypotheses) -> str:
-    """How probable exact calibration is, and what the data alone say of it."""
+    """Return the posterior probability of exact calibration and its Bayes factor, in words."""
     odds, log_factor = posterior.prior_odds, posterior.log_bayes_factor
     side, size = ("for", log_factor) if log_factor > 0 else ("against", -log_factor)
     factor = f"{np.exp(size):.3g}" if size < np.log(1e4) else f"10^{size / np.log(10):.0f}"
@@ -151,14 +151,15 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
     """
     totals = {family: sum(of.values()) for family, of in families.items()}
     whole = sum(totals.values())
-    told = []
+    parts = []
     for family, total in totals.items():
-        if total < LEAST_TOLD * whole:
+        if total < LEAST_NAMED * whole:
             continue
         inside = sorted(families[family].items(), key=lambda item: -item[1])
-        named = [f"{WORDS.get(name, name)} {_share(p / total)}" for name, p in inside if p >= LEAST_TOLD_WITHIN * total]
-        told.append(f"{WORDS.get(family, family)} {_share(total / whole)} ({'; '.join(named)})")
-    return f"If not: {'; '.join(told)}."
+        named = [(name, p / total) for name, p in inside if p >= LEAST_NAMED_WITHIN * total]
+        inner = "; ".join(f"{WORDS.get(name, name)} {_share(p)}" for name, p in named)
+        parts.append(f"{WORDS.get(family, family)} {_share(total / whole)} ({inner})")
+    return f"If not: {'; '.join(parts)}."
 
 
 def _share(probability: float) -> str:

@@ -143,7 +143,7 @@ class WindowedCounts:
     def span(self, name: str, span: Any) -> list[int]:
         """Return the numbers of the windows with rows between a pair of bounds."""
         if not isinstance(span, tuple | list) or len(span) != 2:
-            also = ", or BinnedCounts" if name == "reference" else ""
+            also = ", or BinnedCounts" if name == "baseline" else ""
             raise TypeError(f"`{name}` must be a pair of bounds (start, end), either of them None{also}; not {span!r}.")
         try:
             return self.between(*span)
@@ -155,31 +155,31 @@ class WindowedCounts:
         if self.window is None:
             raise ValueError(f"{why}; this monitor has one total. Make it with `window=`, as in '1d'.")
 
-    def require_apart(self, reference: list[int], now: list[int]) -> None:
+    def require_apart(self, baseline: list[int], now: list[int]) -> None:
         """Raise ValueError if two spans share windows."""
-        both = sorted({*reference} & {*now})
+        both = sorted({*baseline} & {*now})
         if both:
             raise ValueError(
-                f"`reference` and `now` must have no window in common; they share {len(both)}, first at "
+                f"`baseline` and `now` must have no window in common; they share {len(both)}, first at "
                 f"{self.said(both[0])}."
             )
 
-    def now_and_reference(self, now: Any, reference: Any) -> tuple[dict[str, BinnedCounts], dict[str, str]]:
+    def now_and_baseline(self, now: Any, baseline: Any) -> tuple[dict[str, BinnedCounts], dict[str, str]]:
         """Return the counts of two disjoint spans, and the spans as text; see `CalibrationMonitor.change`."""
         chosen = sorted(self.counts)[-1:] if now is None else self.span("now", now)
         counts = {"now": self.total_of_rows(chosen, "`now`")}
         spans = {"now": self.said_span(chosen)}
-        if isinstance(reference, BinnedCounts):
-            counts["reference"] = BinnedCounts.empty(self.bins, target=self.target) + reference
-            if not reference.n_rows:
-                raise ValueError("`reference` has no rows; a comparison needs at least one.")
-            return counts, spans | {"reference": "counts"}
-        self.require_windows("`change` needs windows, or a `reference` that is counts")
+        if isinstance(baseline, BinnedCounts):
+            counts["baseline"] = BinnedCounts.empty(self.bins, target=self.target) + baseline
+            if not baseline.n_rows:
+                raise ValueError("`baseline` has no rows; a comparison needs at least one.")
+            return counts, spans | {"baseline": "counts"}
+        self.require_windows("`change` needs windows, or a `baseline` that is counts")
         others = self.between()
-        others = [k for k in others if k < chosen[0]] if reference is None else self.span("reference", reference)
+        others = [k for k in others if k < chosen[0]] if baseline is None else self.span("baseline", baseline)
         self.require_apart(others, chosen)
-        counts["reference"] = self.total_of_rows(others, "`reference`")
-        return counts, spans | {"reference": self.said_span(others)}
+        counts["baseline"] = self.total_of_rows(others, "`baseline`")
+        return counts, spans | {"baseline": self.said_span(others)}
 
     def __add__(self, other: "WindowedCounts") -> "WindowedCounts":
         for what in ("bins", "target", "window"):

@@ -78,8 +78,8 @@ def take(drawn: ShrinkageDraws, index: NDArray[np.intp]) -> ShrinkageDraws:
     ShrinkageDraws
         Those, in that order.
     """
-    bins, confidence = drawn.bins, drawn.bins.confidence
-    some = {f.name: getattr(drawn, f.name)[index] for f in fields(drawn) if f.name != "bins"}
+    bins, confidence = drawn.bin_draws, drawn.bin_draws.confidence
+    some = {f.name: getattr(drawn, f.name)[index] for f in fields(drawn) if f.name != "bin_draws"}
     mass = bins.mass[index]
     return ShrinkageDraws(BinDraws(mass, bins.accuracy[index], confidence, bins.occupied, mass), **some)
 
@@ -99,7 +99,7 @@ def joint_draws(drawn: ShrinkageDraws) -> JointDraws:
         and noise_rate (as without drift, or 0, where a sub-model does not have them). `sbc` ranks those that the truths
         have too. Not tau: its draws lie on a grid.
     """
-    bins = drawn.bins
+    bins = drawn.bin_draws
     behind = behind_the_bins(drawn.sub_model, drawn.off, {name: getattr(drawn, name) for name in RANKED})
     return JointDraws(bins.mass, bins.accuracy, bins.confidence, bins.occupied, bins.weight, behind)
 

@@ -46,7 +46,7 @@ def dirichlet_model(
     formula: str = "corrected",
     bin_variance: ArrayLike | None = None,
 ) -> pm.Model:
-    r"""Write the reference model (Bayesian ECE) in PyMC.
+    r"""Write the Dirichlet model (Bayesian ECE) in PyMC.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def _shrinkage(
     coords = {"bin": labels, DIM: labels[~apart], "saturated_bin": labels[apart], "hypothesis": list(log_weight)}
     coords |= {"crowded_bin": labels[crowded]}
     with pm.Model(coords=coords) as model:
-        # masses ~ Dirichlet, written with rates as in the reference model
+        # masses ~ Dirichlet, written with rates as in the Dirichlet model
         each = 2 / len(counts.bins) if prior.mass_alpha is None else prior.mass_alpha
         rate = _rates(np.full(len(rows), each), rows, dims=("bin",))
         mass = pm.Deterministic("mass", rate / rate.sum(), dims="bin")

@@ -129,10 +129,10 @@ def of_closed_form(
         return _labelled(_common(bins, ece(bins).values, thresholds), np.arange(len(posterior.counts.bins)))
     assert isinstance(posterior, ShrinkagePosterior)  # there is no mirror of others
     drawn = posterior.sample_all(n_draws, rng=rng)
-    used = drawn.bins.mass.any(axis=0)
-    fields = (drawn.bins.mass, drawn.bins.accuracy, drawn.bins.confidence, drawn.bins.weight)
+    used = drawn.bin_draws.mass.any(axis=0)
+    fields = (drawn.bin_draws.mass, drawn.bin_draws.accuracy, drawn.bin_draws.confidence, drawn.bin_draws.weight)
     mass, accuracy, confidence, weight = (values[:, used] for values in fields)
-    bins = BinDraws(mass, accuracy, confidence, drawn.bins.occupied[used], weight)
+    bins = BinDraws(mass, accuracy, confidence, drawn.bin_draws.occupied[used], weight)
     names = sub_models_of(posterior)
     extra: dict[str, Any] = {"off": drawn.off[:, used]} if _may_be_on_or_off(posterior) else {}
     if len(names) == 1:

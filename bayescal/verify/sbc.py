@@ -114,8 +114,8 @@ def one_by_one(posterior: Callable[[BinnedCounts], Sampled], *, pool: int | None
 
     Examples
     --------
-    >>> from bayescal.verify.simulators import reference_simulator
-    >>> simulator = reference_simulator(bins=4, rows=50)
+    >>> from bayescal.verify.simulators import dirichlet_simulator
+    >>> simulator = dirichlet_simulator(bins=4, rows=50)
     >>> ranks = sbc(simulator, one_by_one(simulator.posterior), runs=100, cells=5, rng=1)
     >>> ranks.values["ece"].shape
     (100,)
@@ -241,7 +241,7 @@ def sbc(
         ``(counts, n_draws, rng) -> BinDraws`` with arrays of shape (n_draws, n_sets, n_bins). Default: the package's
         sampler of that simulator. `one_by_one` makes one from any posterior.
     runs : int, default 1000
-        Simulated data sets. Under the reference model with 15 bins the pooled ranks of all accuracies show (p < 1e-6)
+        Simulated data sets. Under the Dirichlet model with 15 bins the pooled ranks of all accuracies show (p < 1e-6)
         a standard deviation that is 20 % too large in 100 runs, 5 % in 1000, 1.5 % in 10000. One quantity alone needs
         far more: the ranks of the ECE show 20 % in 1000 runs, and 5 % in 10000 about every other time.
     draws : int, default 99
@@ -285,8 +285,8 @@ def sbc(
 
     Examples
     --------
-    >>> from bayescal.verify.simulators import reference_simulator
-    >>> ranks = sbc(reference_simulator(bins=5, rows=100), runs=200, cells=10, rng=1)
+    >>> from bayescal.verify.simulators import dirichlet_simulator
+    >>> ranks = sbc(dirichlet_simulator(bins=5, rows=100), runs=200, cells=10, rng=1)
     >>> ranks.rejected(0.001)
     []
     """

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _moved
 from bayescal.draws import BinDraws
 from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
@@ -38,8 +38,8 @@ POOL = 500
 
 
 @dataclass(frozen=True, eq=False)
-class ReferenceSimulator:
-    r"""The reference model as a source of data; made by `reference_simulator`.
+class DirichletSimulator:
+    r"""The Dirichlet model as a source of data; made by `dirichlet_simulator`.
 
     It shares no code with the sampler under test: cells are gammas of their own on a logarithmic scale, bin means are
     truncated by rejection. As the likelihood of the confidences is not truncated, their mean in a bin can fall
@@ -123,16 +123,16 @@ class ReferenceSimulator:
         return self.bins.widths / np.sqrt(12)
 
 
-def reference_simulator(
-    *, bins: Any = 15, alpha: str | ArrayLike = "reference", rows: int = 200, weight: float = 1.0, discarded: int = 0
-) -> ReferenceSimulator:
-    """Make data sets from the reference model, for `sbc`.
+def dirichlet_simulator(
+    *, bins: Any = 15, alpha: str | ArrayLike = "two-rows", rows: int = 200, weight: float = 1.0, discarded: int = 0
+) -> DirichletSimulator:
+    """Make data sets from the Dirichlet model, for `sbc`.
 
     Parameters
     ----------
     bins : int or array-like, default 15
         A number of equal-width bins, or edges.
-    alpha : {"reference", "perks", "jeffreys", "uniform"}, float or array of shape (2, n_bins), default "reference"
+    alpha : {"two-rows", "perks", "jeffreys", "uniform"}, float or array of shape (2, n_bins), default "two-rows"
         Prior pseudo-rows of each cell. Under the weak ones most truths have all their mass in a few bins.
     rows : int, default 200
         Rows of each data set.
@@ -143,18 +143,18 @@ def reference_simulator(
 
     Returns
     -------
-    ReferenceSimulator
+    DirichletSimulator
         The simulator.
 
     Examples
     --------
-    >>> truth, counts = reference_simulator(bins=4, rows=50).simulate(3, np.random.default_rng(1))
+    >>> truth, counts = dirichlet_simulator(bins=4, rows=50).simulate(3, np.random.default_rng(1))
     >>> counts.n.shape, counts.n.sum(axis=1)
     ((3, 4), array([50, 50, 50]))
     """
     made = make_bins(bins)
     pseudo_rows = dirichlet_posterior(BinnedCounts.empty(made), alpha=alpha).alpha
-    return ReferenceSimulator(made, pseudo_rows, _checks.whole_number("rows", rows), float(weight), discarded)
+    return DirichletSimulator(made, pseudo_rows, _checks.whole_number("rows", rows), float(weight), discarded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,3 +364,8 @@ def _cell_log_likelihood(bins: BinDraws, n: Floats, k: Floats) -> Floats:
 
     outcome = xlogy(k, bins.accuracy) + xlog1py(n - k, -bins.accuracy)
     return (xlogy(n, bins.mass) + outcome).sum(axis=-1)
+
+
+__getattr__ = _moved.functions(
+    __name__, reference_simulator="dirichlet_simulator", ReferenceSimulator="DirichletSimulator"
+)

@@ -93,7 +93,7 @@ def score_cell(job: tuple[int, str, tuple[str, float | None], int, int, np.rando
         for n_bins in BINS:
             counts = BinnedCounts.from_arrays(data.outcome, data.confidence, bins=n_bins)
             of = evaluate_counts(counts, draws=draws, rng=rng)
-            drawn = {"bayescal": of.brier_score.values, "release 0.1.0": release_0_1_0(of.bins, counts)}
+            drawn = {"bayescal": of.brier_score.values, "release 0.1.0": release_0_1_0(of.bin_draws, counts)}
             for method, values in drawn.items():
                 found.setdefault((n_bins, method), []).append(summary(values))
         loss = (data.outcome - data.confidence) ** 2
@@ -137,8 +137,8 @@ def difference_cell(job: tuple[int, str, tuple[Stated, Stated], int, int, np.ran
 def _difference_0_1_0(together: Any, pair: PairedCounts, rng: np.random.Generator) -> np.ndarray[Any, Any]:
     """Margins of release 0.1.0, tied by the copula that ties ECEs."""
     margins = [together[name] for name in together.names]
-    values = [release_0_1_0(of.bins, of.counts) for of in margins]
-    joint = correlation(values, [of.bins for of in margins], {(0, 1): pair})
+    values = [release_0_1_0(of.bin_draws, of.counts) for of in margins]
+    joint = correlation(values, [of.bin_draws for of in margins], {(0, 1): pair})
     first, second = reorder(np.stack(values, axis=1), joint, rng=rng).T
     return np.asarray(first - second)
 

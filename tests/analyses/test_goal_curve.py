@@ -23,8 +23,8 @@ def points():
     return posterior(FUTURES, 0.8, 5000)
 
 
-def posterior(futures, probability, largest, step=0.02):
-    z, points = Z_OF(probability), []
+def posterior(futures, assurance, largest, step=0.02):
+    z, points = Z_OF(assurance), []
     for i in range(round((math.log(largest) + 3.5) / step)):
         x = -0.5 + (i + 0.5) * step
         for s in WIDTHS:
@@ -49,8 +49,8 @@ def quantile(values_and_weights, q):
 FUTURES = {100: (2, 8), 300: (5, 5), 1000: (9, 1)}
 
 
-def fitted(futures, probability=0.8, largest=5000):
-    return GoalCurve({n: verdicts(*counts) for n, counts in futures.items()}, probability, largest)
+def fitted(futures, assurance=0.8, largest=5000):
+    return GoalCurve({n: verdicts(*counts) for n, counts in futures.items()}, assurance, largest)
 
 
 @pytest.mark.parametrize("q", [0.05, 0.5, 0.9])
@@ -59,7 +59,7 @@ def test_quantiles_of_the_rows_needed(points, q):
 
 
 @pytest.mark.parametrize("other", [0.5, 0.95])
-def test_quantiles_at_another_probability(points, other):
+def test_quantiles_at_another_assurance(points, other):
     """The share that meets the goal is `other` where z_other = z_p + (log n - x) / s."""
     moved = [(x + s * (Z_OF(other) - Z_OF(0.8)), w) for x, s, w in points]
     for q in (0.1, 0.5, 0.9):

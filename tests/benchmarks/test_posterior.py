@@ -1,7 +1,7 @@
 """From rows to an interval, and drawing (`make bench`); nothing is asserted of time, as in the tests beside this one.
 
 Targets on a two-core machine: a million rows of event data, 15 bins and 4000 draws end to end in under 60 ms; 4000
-draws of the reference model at 15 bins in under 15 ms, of the shrinkage model in under 40 ms, at 100 bins in under
+draws of the Dirichlet model at 15 bins in under 15 ms, of the shrinkage model in under 40 ms, at 100 bins in under
 200 ms; a thousand separate 15-bin problems in under 20 s, timed as a hundred of them. The plain row bootstrap beside
 them makes 20 resamples; 1000, as one would report, take 50 times as long.
 """
@@ -37,7 +37,7 @@ def counts(rows):
 @pytest.mark.benchmark(group=END_TO_END)
 @pytest.mark.parametrize("model", ["shrinkage", "dirichlet"])
 def test_evaluate(benchmark, rows, model):
-    """Target: under 60 ms, the draws of the null reference included."""
+    """Target: under 60 ms, the draws of the null distribution included."""
 
     def once():
         return bc.evaluate(*rows, bins=N_BINS, draws=N_DRAWS, rng=1, model=model).ece.interval(0.95)

@@ -5,6 +5,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import Draws
+from bayescal.analyses.classwise import evaluate_class_counts
 from bayescal.estimands.classwise import classwise_mean, jointly_exact, marginal_mean
 
 
@@ -64,3 +65,64 @@ def test_the_mean_over_calibrated_classes_can_be_zero():
     assert earlier.ece.interval(0.95)[0] > 0.0005
     assert not earlier.exact.any()
     assert not bc.evaluate(y, p, target="classwise", rng=1, model="dirichlet").exact.any()
+
+
+@pytest.fixture(scope="module")
+def three_classes():
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet([1.0, 2.0, 3.0], 300)
+    y = np.array([rng.choice(3, p=row) for row in p])
+    return y, p, bc.evaluate(y, p, target="classwise", rng=1, draws=500)
+
+
+def test_the_table_of_another_estimand(three_classes):
+    """The plug-in signed error of a class is its frequency minus its mean probability, whatever the bins are."""
+    y, p, ev = three_classes
+    by_class = np.array([(y == k).mean() - p[:, k].mean() for k in range(3)])
+    frequency = np.bincount(y) / len(y)
+    table = ev.table(0.8, estimand="signed_error")
+    assert [row["quantity"] for row in table] == [
+        "classwise signed_error", "marginal signed_error", "class 0", "class 1", "class 2"
+    ]  # fmt: skip
+    plug_in = [row["plug_in"] for row in table]
+    np.testing.assert_allclose(plug_in, [0, by_class @ frequency, *by_class], atol=1e-12)
+    for k, row in enumerate(table[2:]):
+        alone = ev[k].row("signed_error", 0.8)
+        assert {n: row[n] for n in row if n != "quantity"} == pytest.approx(
+            {n: alone[n] for n in row if n != "quantity"}
+        )
+    joint = np.where(ev.exact[:, None], 0, ev.draws("signed_error").values)
+    assert table[0]["mean"] == pytest.approx(joint.mean())
+    assert table[1]["high"] == pytest.approx(np.quantile(joint @ frequency, 0.9))
+    assert table[1]["null_mean"] == pytest.approx(frequency @ [row["null_mean"] for row in table[2:]])
+
+
+def test_the_table_is_of_the_ece_by_default(three_classes):
+    _, _, ev = three_classes
+    assert ev.table() == ev.table(estimand="ece")
+    assert [row["quantity"] for row in ev.table()[:2]] == ["classwise ece", "marginal error"]
+    assert [row["mean"] for row in ev.table()[:2]] == [ev.ece.mean(), ev.marginal_error.mean()]
+
+
+def test_the_summary_of_another_estimand(three_classes):
+    _, _, ev = three_classes
+    summary = ev.summary(estimand="max_error", kind="stats", round_to="none")
+    assert list(summary.index) == ["classwise_max_error", "marginal_max_error", *(f"max_error[{k}]" for k in range(3))]
+    np.testing.assert_allclose(
+        summary["mean"].astype(float), [row["mean"] for row in ev.table(estimand="max_error")], rtol=1e-6
+    )
+    assert list(ev.summary().index[:2]) == ["classwise_ece", "marginal_error"]
+
+
+def test_an_estimand_without_joint_draws_is_refused(three_classes):
+    for ask in (three_classes[2].table, three_classes[2].summary):
+        with pytest.raises(ValueError, match="'overconfidence' has no joint draws over classes"):
+            ask(estimand="overconfidence")
+
+
+def test_counts_of_classes_have_the_default_model(three_classes):
+    y, p, ev = three_classes
+    counts = bc.BinnedCounts.classwise(y, p)
+    alone = evaluate_class_counts(counts, ev.correlations, (0, 1, 2), rng=1, draws=500)
+    assert (alone.model, alone.prior) == (ev.model, ev.prior)
+    np.testing.assert_allclose(alone.plug_in, ev.plug_in)

@@ -33,11 +33,11 @@ def registry(monkeypatch):
 def net_benefit(registry):
     """As docs/architecture.md says: one decorated function."""
 
-    @estimand("net benefit", better="larger", bounds=(-np.inf, 1.0), reference="Vickers and Elkin (2006), equation 1")
-    def net_benefit(bins):
-        treated = np.broadcast_to(bins.confidence, bins.accuracy.shape) >= THRESHOLD
-        worth = bins.accuracy - (1 - bins.accuracy) * THRESHOLD / (1 - THRESHOLD)
-        return (bins.mass * np.where(treated, worth, 0.0)).sum(axis=1)
+    @estimand("net benefit", better="larger", bounds=(-np.inf, 1.0), citation="Vickers and Elkin (2006), equation 1")
+    def net_benefit(bin_draws):
+        treated = np.broadcast_to(bin_draws.confidence, bin_draws.accuracy.shape) >= THRESHOLD
+        worth = bin_draws.accuracy - (1 - bin_draws.accuracy) * THRESHOLD / (1 - THRESHOLD)
+        return (bin_draws.mass * np.where(treated, worth, 0.0)).sum(axis=1)
 
     return net_benefit
 
@@ -103,7 +103,7 @@ def test_a_larger_value_has_risen(net_benefit, rows):
     monitor = bc.CalibrationMonitor(window=1)
     monitor.add(y, 1 - p, time=0)
     monitor.add(y, p, time=1)
-    change = monitor.change(reference=(0, 1), now=(1, 2), draws=500, rng=1)
+    change = monitor.change(baseline=(0, 1), now=(1, 2), draws=500, rng=1)
     assert change.sentence(estimand="net_benefit").startswith("The net benefit has risen by more than 0.01 (now minus")
     assert change.sentence().startswith("The ECE has fallen")
 

@@ -1,4 +1,4 @@
-"""Plug-in value and null reference against enumeration of all outcomes."""
+"""Plug-in value and null distribution against enumeration of all outcomes."""
 
 from itertools import product
 

@@ -160,7 +160,7 @@ def test_it_does_not_depend_on_what_was_asked_before():
     p = rng.random(300)
     y = rng.random(300) < p
     first, second = (evaluate(y, p, bins=3, draws=200, rng=7) for _ in range(2))
-    for asked in ("ece", "reference", "null", "parameters", "max_error"):
+    for asked in ("ece", "dirichlet_ece", "null", "parameters", "max_error"):
         getattr(second, asked)
     np.testing.assert_array_equal(first.brier_score.values, second.brier_score.values)
     other = evaluate(y, p, bins=3, draws=200, rng=8)
@@ -174,9 +174,11 @@ def test_losses_within_bins_are_not_those_of_the_bins_again():
     found = evaluate(rng.random(2000) < p, p, bins=1, model="dirichlet", draws=4000, rng=7)
     mean, _, _, _ = mean_losses(found.counts)
     within = (
-        found.brier_score.values - (1 - found.bins.accuracy[:, 0]) * mean[0, 0] - found.bins.accuracy[:, 0] * mean[1, 0]
+        found.brier_score.values
+        - (1 - found.bin_draws.accuracy[:, 0]) * mean[0, 0]
+        - found.bin_draws.accuracy[:, 0] * mean[1, 0]
     )
-    assert abs(np.corrcoef(within, found.bins.accuracy[:, 0])[0, 1]) < 5 / np.sqrt(4000)
+    assert abs(np.corrcoef(within, found.bin_draws.accuracy[:, 0])[0, 1]) < 5 / np.sqrt(4000)
 
 
 def within_bins_as_observed(bins, counts):

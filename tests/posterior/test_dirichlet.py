@@ -1,4 +1,4 @@
-"""The reference model: parameters by conjugacy, exact moments against independent quadrature, the original formula."""
+"""The Dirichlet model: parameters by conjugacy, exact moments against independent quadrature, the original formula."""
 
 import mpmath as mp
 import numpy as np
@@ -18,8 +18,8 @@ def counts():
 @pytest.mark.parametrize(
     ("alpha", "pseudo_rows", "said"),
     [
-        (None, 1 / 3, "reference prior"),
-        ("reference", 1 / 3, "reference prior"),
+        (None, 1 / 3, "two-rows prior"),
+        ("two-rows", 1 / 3, "two-rows prior"),
         ("perks", 1 / 6, "perks prior"),
         ("jeffreys", 0.5, "jeffreys prior"),
         ("uniform", 1.0, "uniform prior"),
@@ -253,7 +253,7 @@ def test_pseudo_rows_and_spreads_may_be_at_the_ends_of_their_ranges(counts):
 
 
 def test_the_prior_says_when_the_formula_is_the_original(counts):
-    assert dirichlet_posterior(counts, formula="original").prior == "reference prior, original formula"
+    assert dirichlet_posterior(counts, formula="original").prior == "two-rows prior, original formula"
     assert dirichlet_posterior(counts, alpha=2, formula="original").prior == "prior of 2 per cell, original formula"
 
 

@@ -460,13 +460,13 @@ def test_extremes(case):
     draws = posterior.sample_all(2000, rng=5)
     mean, sd = posterior.ece_mean(), posterior.ece_sd()
     values = [
-        draws.bins.accuracy, draws.bins.mass, draws.intercept, draws.slope, posterior.off_probability(),
+        draws.bin_draws.accuracy, draws.bin_draws.mass, draws.intercept, draws.slope, posterior.off_probability(),
         list(posterior.log_evidence.values()), posterior.log_bayes_factor, posterior.p_calibrated, mean, sd,
     ]  # fmt: skip
     assert all(np.isfinite(v).all() for v in values)
-    assert np.all((draws.bins.accuracy >= 0) & (draws.bins.accuracy <= 1))
+    assert np.all((draws.bin_draws.accuracy >= 0) & (draws.bin_draws.accuracy <= 1))
     assert sum(posterior.probabilities.values()) == pytest.approx(1)
-    drawn = ece(draws.bins).values
+    drawn = ece(draws.bin_draws).values
     assert drawn.mean() == pytest.approx(mean, abs=6 * max(sd, drawn.std()) / np.sqrt(2000) + 1e-9)
 
 
@@ -482,8 +482,8 @@ def test_without_rows_the_answer_is_the_prior(close_to, mcse):
     assert list(posterior.probabilities.values()) == pytest.approx([0.2] * 5, abs=1e-5)
     assert posterior.bayes_factor == pytest.approx(1, abs=1e-5)
     draws = posterior.sample_all(40_000, rng=6)
-    assert draws.bins.occupied.all()
-    np.testing.assert_array_equal(draws.bins.confidence, posterior.counts.bins.midpoints[None])
+    assert draws.bin_draws.occupied.all()
+    np.testing.assert_array_equal(draws.bin_draws.confidence, posterior.counts.bins.midpoints[None])
     drifts = np.isin(draws.sub_model, [0, 3, 4])
     for values in (draws.intercept[drifts], np.log(draws.slope[drifts])):
         close_to(values.mean(), 0, 1.5 * mcse.mean(values))
@@ -541,8 +541,8 @@ def test_exact_calibration_has_a_gap_of_exactly_zero():
     draws = shrinkage_posterior(counts_of(np.full(18, 100), np.round(100 * c), c)).sample_all(4000, rng=9)
     exact = (draws.sub_model == 2) & ~draws.off.any(axis=1)
     assert exact.any()
-    assert np.all(draws.bins.gap[exact] == 0)
-    assert np.all(ece(draws.bins).values[exact] == 0)
+    assert np.all(draws.bin_draws.gap[exact] == 0)
+    assert np.all(ece(draws.bin_draws).values[exact] == 0)
 
 
 def test_the_leverage_of_certain_bins_is_limited():
@@ -551,7 +551,7 @@ def test_the_leverage_of_certain_bins_is_limited():
     draws = only(counts_of([10, 10, 10, 10], [0, 0, 3, 10], c), NAMES[0]).sample_all(100, rng=9)
     x = logit(np.array([1e-4, 1e-3, 0.3, 0.9999]))
     expected = logit(c) + draws.intercept[:, None] + (draws.slope[:, None] - 1) * x
-    np.testing.assert_allclose(draws.bins.accuracy, expit(expected), rtol=1e-6)
+    np.testing.assert_allclose(draws.bin_draws.accuracy, expit(expected), rtol=1e-6)
 
 
 def test_empty_bins_have_no_part():
@@ -572,7 +572,7 @@ def test_empty_bins_have_no_part():
     assert np.isnan(one.off_probability()).tolist() == [False, True, False, False]
 
 
-def test_masses_are_those_of_the_reference_model():
+def test_masses_are_those_of_the_dirichlet_model():
     """Dirichlet parameters 2/M + n on the occupied bins: Kish's effective rows by weight."""
     counts = BinnedCounts.from_arrays([1, 0, 1], [0.1, 0.6, 0.65], bins=4, weights=[3, 1, 1])
     np.testing.assert_allclose(
@@ -586,8 +586,8 @@ def test_masses_are_those_of_the_reference_model():
 def test_sample_and_sample_all_are_the_same_draws():
     posterior = shrinkage_posterior(simulated(300))
     bins, draws = posterior.sample(300, rng=10), posterior.sample_all(300, rng=10)
-    np.testing.assert_array_equal(bins.accuracy, draws.bins.accuracy)
-    np.testing.assert_array_equal(bins.mass, draws.bins.mass)
+    np.testing.assert_array_equal(bins.accuracy, draws.bin_draws.accuracy)
+    np.testing.assert_array_equal(bins.mass, draws.bin_draws.mass)
     drift = expit(draws.intercept[:, None] + draws.slope[:, None] * logit(bins.confidence))
     still = ~draws.off
     np.testing.assert_allclose(bins.accuracy[still], drift[still], rtol=1e-9)

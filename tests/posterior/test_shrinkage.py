@@ -112,7 +112,7 @@ def test_draws_agree_with_moments(n_rows, close_to):
     counts = counted(n_rows, lambda p: 0.03 + 0.94 * p) if n_rows else BinnedCounts.empty(15)
     posterior = shrinkage_posterior(counts)
     drawn = posterior.sample_all(40_000, rng=2)
-    values = ece(drawn.bins).values
+    values = ece(drawn.bin_draws).values
     close_to(values.mean(), posterior.ece_mean(), values.std() / np.sqrt(40_000) + 2e-3 * values.mean(), "mean")
     close_to(values.std(), posterior.ece_sd(), 0.01 * values.std(), "sd")
     expected = posterior.off_probability()
@@ -171,11 +171,11 @@ def test_saturated_bins_have_their_own_posterior(close_to):
     confidence = np.r_[np.zeros(300), np.ones(200), np.full(15, 0.5)]
     posterior = shrinkage_posterior(BinnedCounts.from_arrays(outcome, confidence))
     drawn = posterior.sample_all(40_000, rng=5)
-    zero, one = drawn.bins.accuracy[:, 0], 1 - drawn.bins.accuracy[:, -1]
+    zero, one = drawn.bin_draws.accuracy[:, 0], 1 - drawn.bin_draws.accuracy[:, -1]
     close_to(one.mean(), 2.5 / 210.5, 5e-5, "share of contrary outcomes at 1")
     close_to(zero.mean(), 0.5 / 310.5, 3e-5, "at 0")
     assert posterior.off_probability()[0] == pytest.approx(1)  # two wrong ones refute 'all as stated'
-    values = ece(drawn.bins).values
+    values = ece(drawn.bin_draws).values
     close_to(values.mean(), posterior.ece_mean(), values.std() / 200, "mean")
     close_to(values.std(), posterior.ece_sd(), 0.01 * values.std(), "sd")
     alone = [sum(betaln(0.5 + r, 10 + n - r) - betaln(0.5, 10) for n, r in ((300, 0), (200, 2)))]

@@ -1,4 +1,4 @@
-"""The reference model against other implementations: exact quadrature, Monte Carlo, and the original program."""
+"""The Dirichlet model against other implementations: exact quadrature, Monte Carlo, and the original program."""
 
 import dataclasses
 from functools import cache

@@ -108,7 +108,7 @@ def test_shapes_by_hand():
     shapes = comparison_shapes(hand_made([[0.1, 0.2, 0.3, 0.4], [0.4, 0.2, 0.2, 0.2]]))
     np.testing.assert_allclose(shapes.decided, [[1 / 4, 2 / 4, 1 / 4]])
     # m0 and m1 tie in one draw, m0 wins one and loses two
-    assert shapes.models.names == ("m1", "m0")
+    assert shapes.classifiers.names == ("m1", "m0")
     np.testing.assert_allclose(shapes.ranks, [[2.5 / 4, 1.5 / 4], [1.5 / 4, 2.5 / 4]])
     np.testing.assert_allclose(shapes.p_equal[[0, -1]], [1 / 4, 1])
     assert shapes.differences.mean[0] == pytest.approx(0)
@@ -129,7 +129,7 @@ def test_three_models_by_hand():
     np.testing.assert_allclose(list(made.expected_ranks().values()), (ranks @ [1, 2, 3]) / 4)
     np.testing.assert_allclose(list(made.p_best().values()), ranks[:, 0] / 4)
     shapes = comparison_shapes(made)
-    assert shapes.models.names == ("m1", "m0", "m2")
+    assert shapes.classifiers.names == ("m1", "m0", "m2")
     assert shapes.differences.names == ("m0", "m2")
     # m0 - m1: -0.1, 0, 0, 0.6; m2 - m1: 0.1, 0, 0.4, 0.3
     np.testing.assert_allclose(shapes.decided, [[0, 3 / 4, 1 / 4], [0, 2 / 4, 2 / 4]])
@@ -140,13 +140,13 @@ def test_three_models_by_hand():
 def test_shapes_say_what_the_comparison_says(estimand):
     made = comparison(["A", "B", "C"])
     shapes = comparison_shapes(made, 0.9, estimand=estimand)
-    order = [made.names.index(n) for n in shapes.models.names]
-    np.testing.assert_allclose(shapes.models.low, made.draws(estimand).interval(0.9)[0][order])
+    order = [made.names.index(n) for n in shapes.classifiers.names]
+    np.testing.assert_allclose(shapes.classifiers.low, made.draws(estimand).interval(0.9)[0][order])
     np.testing.assert_allclose(shapes.ranks.sum(axis=0), 1)
     np.testing.assert_allclose(shapes.ranks.sum(axis=1), 1)
-    np.testing.assert_allclose(shapes.ranks[:, 0], [made.p_best(estimand)[n] for n in shapes.models.names])
+    np.testing.assert_allclose(shapes.ranks[:, 0], [made.p_best(estimand)[n] for n in shapes.classifiers.names])
     for name, p in zip(shapes.differences.names, shapes.decided, strict=True):
-        told = made.decide(name, shapes.models.names[0], estimand=estimand)
+        told = made.decide(name, shapes.classifiers.names[0], estimand=estimand)
         np.testing.assert_allclose(p, [told["p_left"], told["p_rope"], told["p_right"]])
 
 
@@ -158,14 +158,14 @@ def test_two_models_are_drawn_as_computed():
     shapes = comparison_shapes(made)
     ax = plot_comparison(made, page((7, 6)).subplots())
     difference, curve = ax.child_axes
-    np.testing.assert_allclose(np.asarray(part(ax, "mean").get_offsets())[:, 0], shapes.models.mean)
+    np.testing.assert_allclose(np.asarray(part(ax, "mean").get_offsets())[:, 0], shapes.classifiers.mean)
     bars = np.array(part(ax, "interval").get_segments())
-    np.testing.assert_allclose(bars[:, :, 0], np.column_stack([shapes.models.low, shapes.models.high]))
+    np.testing.assert_allclose(bars[:, :, 0], np.column_stack([shapes.classifiers.low, shapes.classifiers.high]))
     rope = part(difference, "rope").get_bbox()
     np.testing.assert_allclose([rope.x0, rope.x1], [-made.rope, made.rope])
     low, high = difference.get_xlim()
     assert low < -made.rope < made.rope < high
-    np.testing.assert_allclose(part(curve, "curve").get_ydata(), made.rope_curve(shapes.widths, "A", "B"))
+    np.testing.assert_allclose(part(curve, "curve").get_ydata(), made.rope_curve(shapes.ropes, "A", "B"))
 
 
 @pytest.mark.parametrize(("names", "better"), [(("good", "bad"), 0), (("bad", "good"), 1)])
@@ -215,7 +215,7 @@ def test_several_models_are_drawn_as_computed():
         tint = [bar.get_facecolor()[3] for bar in table.patches]
         np.testing.assert_allclose(tint, 0.85 * numbers.ravel())
     left, right = said(below)
-    best = shapes.models.names[0]
+    best = shapes.classifiers.names[0]
     assert left == f"\N{LEFTWARDS ARROW} better than {best}"
     assert right == f"worse than {best} \N{RIGHTWARDS ARROW}"
     assert [t.get_text() for t in beside.get_xticklabels()] == ["better", "equal", "worse"]

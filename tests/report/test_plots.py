@@ -298,7 +298,7 @@ def with_gaps(gap: np.ndarray) -> bc.Evaluation:
     mass = np.tile([1.0, 0.0], (n, 1))
     accuracy = np.column_stack([0.3 + gap, np.full(n, 0.5)])
     bins = BinDraws(mass, accuracy, np.array([[0.3, 0.5]]), np.array([True, True]), mass)
-    return dataclasses.replace(evaluation, bins=bins)
+    return dataclasses.replace(evaluation, bin_draws=bins)
 
 
 def test_shapes_hold_the_evaluations_numbers() -> None:
@@ -494,7 +494,7 @@ def test_importing_draws_nothing_heavy() -> None:
 def test_pictures_of_one_evaluation_say_how_to_get_it_from_groups():
     grouped = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], by=["m", "f", "f", "m"], bins=2, rng=1, draws=10)
     for plot in (bc.plot_reliability, bc.plot_posterior):
-        with pytest.raises(TypeError, match=r"not a GroupedEvaluation; take that of one group, `grouped\[label\]`"):
+        with pytest.raises(TypeError, match=r"not a GroupedEvaluation; use that of one group, `grouped\[label\]`"):
             plot(grouped)
 
 

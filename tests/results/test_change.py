@@ -1,4 +1,4 @@
-"""A change is now minus the reference, whichever of them is better."""
+"""A change is now minus the baseline, whichever of them is better."""
 
 import numpy as np
 import pytest
@@ -15,8 +15,8 @@ def test_the_table_of_a_change_is_in_the_order_of_time(worse):
         monitor.add(rng.random(1500) < (p**2 if time == worse else p), p, time=time)
     change = monitor.change((0, 1), (1, 2), rng=1, draws=300)
     (row,) = change.table()
-    assert (row["first"], row["second"]) == ("now", "reference")
+    assert (row["first"], row["second"]) == ("now", "baseline")
     assert row["mean"] == change.difference().mean()
     assert (row["mean"] > 0) is (worse == 1)
-    assert change.sheet().rows[-1][0] == "now - reference"
+    assert change.sheet().rows[-1][0] == "now - baseline"
     assert ("has risen" if worse == 1 else "has fallen") in change.sentence()

@@ -135,9 +135,9 @@ def test_the_table_has_every_pair_once_in_order(eight):
     assert {k: row[k] for k in eight.decide("A", "B")} == eight.decide("A", "B")
 
 
-def test_one_line_a_model(eight):
-    told = eight.models(0.5)
-    assert [row["model"] for row in told] == ["A", "B", "C"]
+def test_one_row_per_classifier(eight):
+    told = eight.each(0.5)
+    assert [row["classifier"] for row in told] == ["A", "B", "C"]
     assert told[1]["mean"] == pytest.approx(np.mean(EIGHT["B"]))
     assert told[1]["sd"] == pytest.approx(np.std(EIGHT["B"], ddof=1))
     assert [told[1]["low"], told[1]["high"]] == pytest.approx(np.quantile(EIGHT["B"], [0.25, 0.75]))
@@ -209,7 +209,7 @@ def test_printing_shows_everything(eight):
         assert needed in text
     assert "<table>" in eight._repr_html_()
     assert repr(eight) == f"Comparison({eight.spec})"
-    assert "3 models on different rows, independent" in eight.spec
+    assert "3 classifiers on different rows, independent" in eight.spec
     assert "rope 0.01" in eight.spec
 
 
@@ -225,7 +225,7 @@ def test_names_are_shown_as_they_are():
 def test_the_datatree_holds_every_named_estimand(real):
     tree = real.to_datatree()
     assert set(tree["posterior"].data_vars) == set(registered())
-    assert tree["posterior"]["model"].values.tolist() == ["A", "B"]
+    assert tree["posterior"]["classifier"].values.tolist() == ["A", "B"]
     for name in registered():
         drawn = tree["posterior"][name].values
         assert drawn.shape == (4, 50, 2)
@@ -244,7 +244,7 @@ def test_the_datatree_survives_a_file(real, tmp_path):
     back = az.from_netcdf(tmp_path / "comparison.nc")
     for name in registered():
         np.testing.assert_array_equal(back["posterior"][name].values, tree["posterior"][name].values)
-    assert back["posterior"]["model"].values.tolist() == ["A", "B"]
+    assert back["posterior"]["classifier"].values.tolist() == ["A", "B"]
     assert back.attrs["spec"] == real.spec
 
 
@@ -268,7 +268,7 @@ def test_an_estimand_may_be_a_function_of_the_bins(real):
     drawn = real.draws(l4)
     assert "l4" in repr(drawn)
     for i, name in enumerate("AB"):
-        np.testing.assert_array_equal(np.sort(drawn.values[:, i]), np.sort(lp_error(real[name].bins, 4).values))
+        np.testing.assert_array_equal(np.sort(drawn.values[:, i]), np.sort(lp_error(real[name].bin_draws, 4).values))
     assert real.decide("A", "B", estimand=l4)["p_rope"] == real.decide("A", "B", estimand=l4)["p_rope"]
 
 
@@ -291,12 +291,12 @@ def test_asking_twice_gives_the_same_draws(real):
     [
         (lambda c: c.difference("A", "b"), ValueError, r"must be one of \['A', 'B'\], not 'b'"),
         (lambda c: c.decide("C", "B"), ValueError, "not 'C'"),
-        (lambda c: c["a"], KeyError, "no model 'a' among"),
+        (lambda c: c["a"], KeyError, "no classifier 'a' among"),
         (lambda c: c.draws("eec"), ValueError, "Did you mean 'ece'"),
         (lambda c: c.table(estimand="signed_eror"), ValueError, "Did you mean 'signed_error'"),
         (lambda c: c.decide("A", "B", rope=-0.1), ValueError, "`rope` must be a number >= 0"),
-        (lambda c: c.rope_curve([0.1, -1], "A", "B"), ValueError, "`widths` must be finite and >= 0; 1 of 2"),
-        (lambda c: c.rope_curve([0.1, np.nan], "A", "B"), ValueError, "`widths` must be finite"),
+        (lambda c: c.rope_curve([0.1, -1], "A", "B"), ValueError, "`ropes` must be finite and >= 0; 1 of 2"),
+        (lambda c: c.rope_curve([0.1, np.nan], "A", "B"), ValueError, "`ropes` must be finite"),
         (lambda c: c.draws(lambda bins: bins.gap), TypeError, r"one number per draw, .* of shape \(200, 4\)"),
         (lambda c: c.summary(95), ValueError, "Percent"),
     ],
@@ -341,7 +341,7 @@ def test_the_table_is_oriented_as_the_sentence(names):
     assert (row["first"], row["second"]) == ("better", second)
     assert row["mean"] == pytest.approx(mean)
     assert len(made.table()) == len(names) * (len(names) - 1) / 2
-    # models that are passed by name keep their order
+    # classifiers that are passed by name keep their order
     assert made.difference("worse", "better").mean() == pytest.approx(np.mean(BETTER_LAST["worse"]) - 0.015)
     assert made.names == names
 
@@ -354,8 +354,8 @@ def test_many_models_stand_against_the_best():
 
 def test_the_printed_table_explains_its_columns():
     printed = " ".join(str(comparison_of({"A": [0.01, 0.02], "B": [0.08, 0.09]}, rope=0.03)).split())
-    assert "P(1st), P(2nd): that model is better, its ECE smaller by more than 0.03." in printed
-    assert "P(equal): they are no more than 0.03 apart (the rope)." in printed
+    assert "P(1st), P(2nd): that classifier is better, its ECE smaller by more than 0.03." in printed
+    assert "P(equal): the difference is at most 0.03 (the rope)." in printed
 
 
 def test_a_difference_of_nearly_zero_has_no_sign():

@@ -43,7 +43,7 @@ def any_evaluation(request):
 
 
 def test_question(ev):
-    assert ev.question == "event ECE, 5 equal-width bins [a, b), N = 1000, dirichlet model (reference prior)"
+    assert ev.question == "event ECE, 5 equal-width bins [a, b), N = 1000, dirichlet model (two-rows prior)"
 
 
 def test_questions_name_what_was_chosen():
@@ -59,7 +59,7 @@ def test_questions_name_what_was_chosen():
 def test_the_specification_is_the_line_of_the_design(ev):
     """`... N = 10000, shrinkage model: 0.031, 95 % interval [0.024, 0.039], null 0.006, P(< 0.02) = 0.00`."""
     pattern = (
-        r"event ECE, 5 equal-width bins \[a, b\), N = 1000, dirichlet model \(reference prior\): "
+        r"event ECE, 5 equal-width bins \[a, b\), N = 1000, dirichlet model \(two-rows prior\): "
         r"(\d\.\d{3}), 95 % interval \[(\d\.\d{3}), (\d\.\d{3})\], null (\d\.\d{3}), P\(< 0\.02\) (=|<|>) (\d\.\d\d)"
     )
     said = re.fullmatch(pattern, ev.spec)
@@ -88,7 +88,7 @@ def test_the_sentence(ev):
     assert ev.sentence(0.9) == (
         f"The Expected Calibration Error is {ev.ece.mean():.3f} (90 % credible interval {low:.3f} to {high:.3f}); "
         f"the plug-in value is {ev.plug_in:.3f}, "
-        f"and a perfectly calibrated model would show {ev.null.mean():.3f} by chance."
+        f"and a perfectly calibrated classifier would show {ev.null.mean():.3f} by chance."
     )
 
 
@@ -289,7 +289,7 @@ def test_datatree_holds_everything(ev):
         assert posterior[name].dims == ("chain", "draw")
     for name in ("mass", "accuracy", "confidence", "gap"):
         assert posterior[name].dims == ("chain", "draw", "bin")
-        np.testing.assert_array_equal(posterior[name].to_numpy().reshape(4000, 5), getattr(ev.bins, name))
+        np.testing.assert_array_equal(posterior[name].to_numpy().reshape(4000, 5), getattr(ev.bin_draws, name))
     assert set(posterior.coords) == {"chain", "draw", "bin"}
     for group in ("observed_data", "constant_data"):
         coords = tree[group].coords

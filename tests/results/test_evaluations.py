@@ -138,7 +138,7 @@ def test_two_evaluations_need_no_names():
     halves = bc.evaluate(y, p, by=p > 0.5, draws=DRAWS, rng=1)
     low, high = halves.labels
     np.testing.assert_array_equal(halves.difference().values, halves.difference(low, high).values)
-    with pytest.raises(TypeError, match="name two of the groups"):
+    with pytest.raises(TypeError, match="`first` and `second` must be two of the labels"):
         groups().difference()
     with pytest.raises(ValueError, match="`second` must be one of"):
         groups().decide(0, 7)

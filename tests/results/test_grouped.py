@@ -17,7 +17,7 @@ def grouped_of(draws):
         column = np.array(values)[:, None]
         one = np.ones_like(column)
         bins = BinDraws(one, 0 * column, column, np.array([True]), one)
-        groups[label] = Evaluation(counts, plain.posterior, bins, plain.null_bins, "shrinkage", 1, 2)
+        groups[label] = Evaluation(counts, plain.posterior, bins, plain.null_bin_draws, "shrinkage", 1, 2)
         np.testing.assert_array_equal(groups[label].ece.values, values)
     return GroupedEvaluation(groups, plain, dict.fromkeys(draws, 1), "site", 3)
 

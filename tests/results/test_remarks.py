@@ -104,7 +104,7 @@ def test_every_result_prints_the_remark_once():
     assert results["class 0, class 1: "].remarks == ("class 0, class 1: " + remark,)
     assert bc.evaluate(label, fine, **known).remarks == ()
     monitor = bc.CalibrationMonitor(window=1, target="event").add(label, p, time=np.arange(400) % 2)
-    assert "now, reference: " + remark in monitor.change((0, 1), (1, 2), **known).sheet().remarks
+    assert "now, baseline: " + remark in monitor.change((0, 1), (1, 2), **known).sheet().remarks
 
 
 def test_many_names_are_cut():

@@ -46,11 +46,11 @@ def test_words_of_a_span():
 
 @pytest.mark.parametrize("span", [None, 3, (0,), (0, 10, 20), {0, 10}])
 def test_a_span_is_a_pair_of_bounds(span):
-    """Only a reference may be given as counts instead of bounds, so only its message mentions counts."""
+    """Only a baseline may be given as counts instead of bounds, so only its message mentions counts."""
     with pytest.raises(TypeError, match=r"`now` must be a pair of bounds \(start, end\), either of them None; not"):
         windowed([3]).span("now", span)
-    with pytest.raises(TypeError, match=r"`reference` must be .* either of them None, or BinnedCounts; not"):
-        windowed([3]).span("reference", span)
+    with pytest.raises(TypeError, match=r"`baseline` must be .* either of them None, or BinnedCounts; not"):
+        windowed([3]).span("baseline", span)
 
 
 def test_windows_between_bounds():

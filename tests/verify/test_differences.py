@@ -293,7 +293,7 @@ def test_the_basic_interval_is_the_percentile_interval_reflected():
     assert basic_low < estimate < basic_high
 
 
-def test_the_joint_dirichlet_is_the_reference_model_of_both(close_to, mcse):
+def test_the_joint_dirichlet_is_the_dirichlet_model_of_both(close_to, mcse):
     """Many rows and no prior to speak of: the mean and sd of the difference by draws of its own, cell by cell."""
     pair, _ = counts(2000)
     q = np.random.default_rng(9).dirichlet(pair.n, 4000)

@@ -66,11 +66,11 @@ def assert_same_up_to_a_constant(pairs, atol=1e-8):
     np.testing.assert_allclose(difference, difference[0], rtol=0, atol=atol)
 
 
-# --- the reference model
+# --- the Dirichlet model
 
 
 @pytest.mark.parametrize("data", ["counts", "weighted"])
-@pytest.mark.parametrize("alpha", ["reference", "uniform"])
+@pytest.mark.parametrize("alpha", ["two-rows", "uniform"])
 def test_the_target_of_nuts_is_the_closed_form_posterior(request, data, alpha):
     """Rates of cells given Poisson counts are independent Gammas; bin means are truncated Normals."""
     counts = request.getfixturevalue(data)
@@ -95,7 +95,7 @@ def test_the_target_of_nuts_is_the_closed_form_posterior(request, data, alpha):
 @pytest.mark.parametrize(("alpha", "n_bins"), [("perks", 4), ("jeffreys", 4)])
 def test_a_wrong_prior_is_not_that_target(counts, alpha, n_bins):
     """So that the test above can fail."""
-    posterior = dirichlet_posterior(counts, alpha="reference")
+    posterior = dirichlet_posterior(counts, alpha="two-rows")
     a, b = posterior.accuracy_parameters
     differences = [
         density - stats.beta.logpdf(at["accuracy"], a, b).sum()
@@ -104,7 +104,7 @@ def test_a_wrong_prior_is_not_that_target(counts, alpha, n_bins):
     assert np.ptp(differences) > 1
 
 
-def test_the_deterministics_of_the_reference_model(counts):
+def test_the_deterministics_of_the_dirichlet_model(counts):
     for _, at in scattered(dirichlet_model(counts), 3):
         q = at["rate"] / at["rate"].sum()
         np.testing.assert_allclose(at["q"], q)

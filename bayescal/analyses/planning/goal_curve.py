@@ -1,4 +1,4 @@
-"""With how many rows is a goal met? The share of simulated futures that meet it, as a curve in the number of rows."""
+"""The share of simulated futures that meet a goal, as a curve in the number of rows."""
 
 import math
 from collections import Counter
@@ -11,23 +11,23 @@ Floats = NDArray[np.float64]
 #: For each number of rows, how often each verdict was reached; key None where the goal was not met.
 Simulated = dict[int, Counter[str | None]]
 
-#: The curve is fitted within this factor of the answer: it is a straight line (on the probit scale) near by only.
+#: The curve is fitted within this factor of the answer, where it is nearly a straight line on the probit scale.
 NEAR = 10.0
-#: Widths of the curve that are thought possible, in units of log rows.
+#: Possible widths of the curve, in units of log rows.
 WIDTHS = np.geomspace(0.05, 6.0, 25)
 
 
 class GoalCurve:
-    """Posterior of the log rows x at which the goal is met with probability p, and of the curve's width s, on a grid.
+    """Posterior, on a grid, of the log rows x at which the share is p (the assurance) and of the width s of the curve.
 
     Share met with n rows = Phi(z_p + (log n - x) / s); x uniform from one row to beyond the largest number, s uniform
     on the log scale.
     """
 
-    def __init__(self, simulated: Simulated, probability: float, largest: int) -> None:
+    def __init__(self, simulated: Simulated, assurance: float, largest: int) -> None:
         self.sizes = sorted(simulated)
-        self.z = float(ndtri(probability))
-        # beyond the largest number stands for "not reached": room for it at any number
+        self.z = float(ndtri(assurance))
+        # values beyond the largest number mean that the goal is not reached
         self.x = np.arange(-0.5, math.log(largest) + 3.0, 0.02)
         log_rows = np.log(self.sizes)
         met = np.array([simulated[n].total() - simulated[n][None] for n in self.sizes])
@@ -39,16 +39,16 @@ class GoalCurve:
         joint = np.exp(log_posterior - log_posterior.max())
         self.joint = joint / joint.sum()
 
-    def quantile(self, q: float, probability: float | None = None) -> float:
-        """Quantile of the log rows at which the goal is met with this probability: by default p."""
-        moved = 0.0 if probability is None else float(ndtri(probability)) - self.z
+    def quantile(self, q: float, assurance: float | None = None) -> float:
+        """Quantile of the log rows at which the goal is met with another assurance; by default that of the curve."""
+        moved = 0.0 if assurance is None else float(ndtri(assurance)) - self.z
         if moved == 0:
-            there, weight = self.x, self.joint.sum(axis=1)
+            points, weight = self.x, self.joint.sum(axis=1)
         else:
             at = (self.x[:, None] + WIDTHS * moved).ravel()
             order = np.argsort(at)
-            there, weight = at[order], self.joint.ravel()[order]
-        return float(np.interp(q, np.cumsum(weight) - weight / 2, there))
+            points, weight = at[order], self.joint.ravel()[order]
+        return float(np.interp(q, np.cumsum(weight) - weight / 2, points))
 
     @property
     def width(self) -> float:
@@ -56,9 +56,9 @@ class GoalCurve:
         return float(WIDTHS[np.searchsorted(np.cumsum(self.joint.sum(axis=0)), 0.5)])
 
 
-def curve_near_answer(simulated: Simulated, probability: float, largest: int) -> GoalCurve:
-    """The fit to the sizes near its own answer."""
-    fit = GoalCurve(simulated, probability, largest)
+def curve_near_answer(simulated: Simulated, assurance: float, largest: int) -> GoalCurve:
+    """Fit the curve to the sizes near its own answer."""
+    fit = GoalCurve(simulated, assurance, largest)
     centre = min(fit.quantile(0.5), math.log(largest))
     near = {n: of for n, of in simulated.items() if abs(math.log(n) - centre) <= math.log(NEAR)}
-    return GoalCurve(near, probability, largest) if near else fit
+    return GoalCurve(near, assurance, largest) if near else fit

@@ -1,4 +1,4 @@
-"""Plan a test set: pilot -> truths that it allows -> counts of rows to come -> their posteriors -> rows needed."""
+"""Plan a test set: pilot -> draws of the truth -> simulated counts -> their posteriors -> rows needed."""
 
 import math
 from collections import Counter
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _render
+from bayescal import _checks, _moved, _render
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.analyses.planning.goal_curve import NEAR, Simulated, curve_near_answer
 from bayescal.analyses.planning.plan import Plan
@@ -24,7 +24,7 @@ from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: What the posterior after some more rows says: a verdict that meets the goal, or None.
+#: Simulates the posterior after more rows; returns a verdict that meets the goal, or None.
 Future = Callable[[int, int, np.random.Generator], str | None]
 #: The verdicts that settle a difference, by the name under which `Comparison.decide` has their probability.
 VERDICTS = {"p_left": "first better", "p_rope": "equal", "p_right": "second better"}
@@ -33,22 +33,23 @@ NARROW = "narrow enough"
 ROUND_NUMBERS = (1, 1.5, 2, 3, 5, 7)
 FINE_NUMBERS = tuple(round(10 ** (k / 48), 2) for k in range(48))
 STEEP = 0.5
-#: The search starts with steps of so many round numbers (about a factor of 5) and so many simulations at each.
+#: The search begins with steps of this many round numbers (about a factor of 5), and this many simulations at each.
 STRIDE, SCOUTS = 4, 8
-#: After that it goes so many rounds, and looks so far to either side, in standard deviations of the fitted curve.
+#: Then follow this many rounds, at numbers of rows up to this many widths of the fitted curve from the answer.
 ROUNDS, LOOK = 20, 0.8
-#: Draws of the pilot's posterior that dependence between two models is estimated from, and truths are taken from.
+#: Draws of the posterior of the pilot, for truths and for the dependence between two classifiers.
 TRUTHS = 4000
-#: Outcomes of the two models, in the order of a pair's table.
+#: Outcomes of the two classifiers, in the order of the table of a pair.
 PATTERNS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
+@_moved.keywords(probability="assurance")
 def labels_needed(
     pilot_counts: BinnedCounts | PairedCounts,
     *,
     width: float | None = None,
     difference: float | None = None,
-    probability: float = 0.8,
+    assurance: float = 0.8,
     prob: float = 0.95,
     keep_pilot: bool = True,
     largest: int = 10_000_000,
@@ -59,35 +60,36 @@ def labels_needed(
     progress: bool = False,
     **options: Any,
 ) -> Plan:
-    r"""Plan how many rows to label, until the interval of the ECE is narrow or a difference of two models is settled.
+    r"""Plan how many rows to label for a narrow interval of the ECE, or to settle a difference of two classifiers.
 
     Parameters
     ----------
     pilot_counts : BinnedCounts or PairedCounts
-        The rows labelled so far: of one model for `width`, of two models on the same rows for `difference`. A few
-        hundred; of the bins without rows in the pilot the plan knows nothing.
+        Counts of the rows labelled so far, a few hundred or more: of one classifier for `width`, of two classifiers on
+        the same rows for `difference`. The plan has no information on bins without rows in the pilot.
     width : float, optional
         Goal: an equal-tailed interval of the ECE no wider than this, in units of ECE.
     difference : float, optional
         Goal: with a posterior probability of at least `prob` one ECE is smaller by more than this, or the other is, or
-        they differ by no more. It is the ``rope`` of `compare`; 0 asks for the sign alone. Exactly one of `width` and
-        `difference` must be given.
-    probability : float, default 0.8
-        In what share of all futures the goal is to be met: of truths that the pilot allows, and of rows to come. As
-        power, but over the posterior instead of at one truth (assurance).
+        they differ by no more. It is the ``rope`` of `compare`; with 0 only the sign is settled. Exactly one of `width`
+        and `difference` must be given.
+    assurance : float, default 0.8
+        Probability that the goal is met, averaged over the posterior of the pilot and over the rows to come. Power is
+        the same probability at one assumed truth.
     prob : float, default 0.95
         Probability of the interval, or of the verdict on the difference.
     keep_pilot : bool, default True
-        Whether the pilot's rows will be analysed together with the new ones. False if it chose the model, or its bins.
+        Whether the rows of the pilot will be analysed together with the new ones. False if the classifier or its bins
+        were chosen with the pilot.
     largest : int, default 10_000_000
-        The most rows to consider. If they are not enough the plan says so and does not extrapolate.
+        Largest number of rows to consider. The plan does not extrapolate beyond it.
     simulations : int, default 400
-        Futures to simulate, at least 20. Each costs one posterior (0.02 s) or two; the interval of the answer shrinks
-        with the square root of their number.
+        Number of simulated futures, at least 20. Each computes one posterior (0.02 s) or two; the width of the interval
+        of the answer is inversely proportional to the square root of their number.
     model, **options
-        As for `evaluate`: of the truths, and of the analysis to come.
+        As for `evaluate`, for the posterior of the pilot and for the simulated analyses.
     draws : int, default 1000
-        Posterior draws in each simulated analysis; they blur its interval by about 3 % of its width.
+        Posterior draws in each simulated analysis; their Monte Carlo error is about 3 % of the width of an interval.
     rng : None, int, SeedSequence or Generator
         Randomness.
     progress : bool, default False
@@ -101,26 +103,27 @@ def labels_needed(
     Raises
     ------
     ValueError, TypeError
-        If not exactly one goal is given, it does not go with the kind of counts, the pilot has no rows, or a number is
-        out of its range.
+        If not exactly one goal is given, it does not fit the kind of counts, the pilot has no rows, or a number is out
+        of range.
 
     Notes
     -----
     Each simulation draws a truth from the pilot's posterior (bin masses, accuracies), then the cells of n rows from
-    the truth (multinomial; mean confidences as in the pilot), and evaluates as `evaluate` or `compare` will. So what
-    the pilot leaves open is averaged over: the share of futures that meet the goal is a probability under the pilot's
-    posterior, and a larger pilot would make the plan better.
+    the truth (multinomial; mean confidences as in the pilot), and evaluates the counts as `evaluate` or `compare` will.
+    The share of futures that meet the goal is thus a probability under the posterior of the pilot, and a larger pilot
+    makes the plan more precise.
 
-    The truth of two models takes their accuracies from their own posteriors, in the order of the draws by which
-    `compare` ties their ECEs; and from the joint cells how often bins go together (a Dirichlet draw over pairs of bins
-    that occur) and outcomes agree. A joint Dirichlet of all cells would carry the bias of the reference model: no model
-    would ever be calibrated. The price is that an event may come out differently for the two models in a few rows.
+    The truth of two classifiers takes their accuracies from their own posteriors, with draws paired as `compare` pairs
+    those of their ECEs. The joint cells give the frequency of each pair of bins (a Dirichlet draw over pairs that
+    occur) and the agreement of outcomes. A joint Dirichlet of all cells would have the bias of the Dirichlet model: no
+    classifier would be calibrated. As a consequence, an event may have different outcomes for the two classifiers in a
+    few rows.
 
-    The share is fitted near the answer by :math:`\Phi(z_p + (\log n - x) / s)`, where x is the log of the rows needed,
-    by its posterior under flat priors of x and log s. The next n to simulate is chosen by what is known of x so far, as
-    in a psychometric experiment.
+    Near the answer, the share is modelled as :math:`\Phi(z_p + (\log n - x) / s)`, where x is the log of the rows
+    needed and p the assurance; its posterior has flat priors of x and log s. The next n to simulate is chosen from the
+    current posterior of x, as in a psychometric experiment.
 
-    New rows of a weighted pilot are worth as many unweighted ones as the pilot's are on average (Kish).
+    New rows have the effective number of rows per row of the pilot (Kish).
 
     References
     ----------
@@ -140,7 +143,7 @@ def labels_needed(
     0
     """
     goal = _goal(pilot_counts, width, difference)
-    probability = _checks.fraction("probability", probability)
+    assurance = _checks.fraction("assurance", assurance)
     prob = _checks.fraction("prob", prob)
     largest = _checks.whole_number("largest", largest)
     simulations = _checks.whole_number("simulations", simulations, at_least=20)
@@ -148,20 +151,20 @@ def labels_needed(
     if not isinstance(keep_pilot, bool | np.bool_):
         raise TypeError(f"`keep_pilot` must be True or False, not {keep_pilot!r}.")
     rng = _checks.generator(rng)
-    known = {"model": model, "draws": draws, **options}
+    arguments = {"model": model, "draws": draws, **options}
     planned: _Width | _Difference
     if isinstance(pilot_counts, PairedCounts):
-        planned = _Difference(pilot_counts, goal, prob, keep_pilot, known, rng)
+        planned = _Difference(pilot_counts, goal, prob, keep_pilot, arguments, rng)
     else:
-        planned = _Width(pilot_counts, goal, prob, keep_pilot, known, rng)
+        planned = _Width(pilot_counts, goal, prob, keep_pilot, arguments, rng)
     verdict = planned.pilot_verdict if keep_pilot else None
     simulated: Simulated = {}
     if verdict is None:
         with _bar(progress, simulations) as advance:
-            simulated = _search(planned.future, planned.guess, probability, largest, simulations, rng, advance)
+            simulated = _search(planned.future, planned.guess, assurance, largest, simulations, rng, advance)
     return Plan(
         goal=planned.goal,
-        probability=probability,
+        assurance=assurance,
         pilot=planned.spec,
         pilot_now=planned.pilot_now,
         pilot_verdict=verdict,
@@ -173,55 +176,59 @@ def labels_needed(
 
 
 def _goal(pilot: Any, width: Any, difference: Any) -> float:
-    """The size that is asked for, once it is clear that the pilot can answer."""
+    """Return the size of the goal, after checking that the counts fit it."""
     if (width is None) == (difference is None):
         given = "neither is" if width is None else "both are"
         raise ValueError(
-            f"exactly one of `width` (of one model's interval) and `difference` (of two models) must be given; {given}."
+            "exactly one of `width` (of the interval of one classifier) and `difference` (of two classifiers) must be "
+            f"given; {given}."
         )
     wanted, name = (BinnedCounts, "width") if difference is None else (PairedCounts, "difference")
     if not isinstance(pilot, wanted):
         hints = {
-            BinnedCounts: "For one model there is `width`, for two models `PairedCounts.from_arrays`.",
-            PairedCounts: "For two models there is `difference`; each alone is `pilot_counts.first` and `.second`.",
+            BinnedCounts: "For one classifier use `width`; for two, `PairedCounts.from_arrays`.",
+            PairedCounts: "For two classifiers use `difference`; each has counts, `pilot_counts.first` and `.second`.",
             Evaluation: "Its counts are `.counts`.",
             Comparison: "Its counts are in `.pairs`, as in `comparison.pairs[0, 1]`.",
         }
         hint = hints.get(type(pilot), "Make them with `from_arrays`.")
         raise TypeError(f"`pilot_counts` must be {wanted.__name__} for `{name}`, not {type(pilot).__name__}. {hint}")
     if not pilot.weight.any():
-        raise ValueError(
-            "`pilot_counts` must hold labelled rows, and is empty: there is nothing to plan from. "
-            "A few hundred will do."
-        )
+        raise ValueError("`pilot_counts` must hold labelled rows, and is empty; a few hundred rows are enough.")
     if difference is None:
         return _checks.fraction("width", width)
     if isinstance(difference, bool) or not isinstance(difference, Real):
         raise TypeError(f"`difference` must be a number in [0, 1), not {difference!r}.")
     if not 0 <= float(difference) < 1:
-        hint = " Percent? Divide by 100." if 1 <= float(difference) <= 100 else " The sign is found by itself."
+        hint = " Percent? Divide by 100." if 1 <= float(difference) <= 100 else " Its sign is not needed."
         raise ValueError(f"`difference` must lie in [0, 1), in units of ECE, not {difference}.{hint}")
     return float(difference)
 
 
 class _Width:
-    """One model: is the interval of the ECE narrow enough?"""
+    """The goal of one classifier: a narrow interval of the ECE."""
 
     verdicts: tuple[str, ...] = (NARROW,)
 
     def __init__(
-        self, pilot: BinnedCounts, size: float, prob: float, keep: bool, known: dict[str, Any], rng: np.random.Generator
+        self,
+        pilot: BinnedCounts,
+        size: float,
+        prob: float,
+        keep: bool,
+        arguments: dict[str, Any],
+        rng: np.random.Generator,
     ) -> None:
-        self.pilot, self.size, self.prob, self.keep, self.known = pilot, size, prob, keep, known
-        now = evaluate_one(pilot, rng=rng, **{**known, "draws": TRUTHS})
+        self.pilot, self.size, self.prob, self.keep, self.arguments = pilot, size, prob, keep, arguments
+        now = evaluate_one(pilot, rng=rng, **{**arguments, "draws": TRUTHS})
         low, high = now.ece.interval(prob)
-        self.truths, self.spec = now.bins, f"pilot: {now.question}"
+        self.truths, self.spec = now.bin_draws, f"pilot: {now.question}"
         self.pilot_verdict = NARROW if high - low <= size else None
         self.goal = f"a {100 * prob:g} % interval of the ECE no wider than {size:g}"
         self.pilot_now = (
             f"the pilot's {pilot.n_rows} rows alone give {low:.3f} to {high:.3f}, a width of {high - low:.3f}"
         )
-        #: Widths go with the square root of the rows, more or less.
+        #: The width is roughly proportional to the inverse square root of the number of rows.
         self.guess = pilot.n_rows * ((high - low) / size) ** 2 - (pilot.n_rows if keep else 0)
 
     def future(self, n: int, i: int, rng: np.random.Generator) -> str | None:
@@ -231,64 +238,70 @@ class _Width:
         positive = rng.binomial(total, accuracy)
         confidence = np.broadcast_to(self.truths.confidence, self.truths.accuracy.shape)[i % TRUTHS]
         counts = _counts_like(self.pilot, np.stack([total - positive, positive]), confidence, weight)
-        evaluation = evaluate_one(self.pilot + counts if self.keep else counts, rng=rng, **self.known)
+        evaluation = evaluate_one(self.pilot + counts if self.keep else counts, rng=rng, **self.arguments)
         low, high = evaluation.ece.interval(self.prob)
         return NARROW if high - low <= self.size else None
 
 
 class _Difference:
-    """Two models on the same rows: is it settled which is better, or that they are equal?"""
+    """The goal of two classifiers on the same rows: a verdict on which is better, or that they are equal."""
 
     verdicts: tuple[str, ...] = tuple(VERDICTS.values())
 
     def __init__(
-        self, pilot: PairedCounts, size: float, prob: float, keep: bool, known: dict[str, Any], rng: np.random.Generator
+        self,
+        pilot: PairedCounts,
+        size: float,
+        prob: float,
+        keep: bool,
+        arguments: dict[str, Any],
+        rng: np.random.Generator,
     ) -> None:
-        self.pilot, self.size, self.prob, self.keep, self.known = pilot, size, prob, keep, known
+        self.pilot, self.size, self.prob, self.keep, self.arguments = pilot, size, prob, keep, arguments
         now = self._compared(pilot, TRUTHS, rng)
         self.pilot_verdict = self._verdict(now)
         self.goal = _settled(size, prob)
         decided = now.decide("first", "second")
-        said = ", ".join(f"P({word}) {_render.probability(decided[name])}" for name, word in VERDICTS.items())
-        self.pilot_now = f"the pilot's {pilot.n_rows} rows alone give {said}"
+        shares = ", ".join(f"P({word}) {_render.probability(decided[name])}" for name, word in VERDICTS.items())
+        self.pilot_now = f"the pilot's {pilot.n_rows} rows alone give {shares}"
         self.spec = f"pilot: {now.spec}"
         self.guess = float(pilot.n_rows)
-        self.bins = [evaluation.bins for evaluation in now.evaluations.values()]
+        self.truths = [evaluation.bin_draws for evaluation in now.evaluations.values()]
         values = [evaluation.ece.values for evaluation in now.evaluations.values()]
-        # which draw of one model goes with which of the other: as their ECEs are tied in the comparison
+        # pairs of draws of the two classifiers, as the comparison pairs those of their ECEs
         places = np.tile(np.arange(float(TRUTHS))[:, None], 2)
-        tied = reorder(places, correlation(values, self.bins, {(0, 1): pilot}), rng=rng).astype(np.intp)
+        tied = reorder(places, correlation(values, self.truths, {(0, 1): pilot}), rng=rng).astype(np.intp)
         self.order = np.take_along_axis(np.argsort(np.stack(values, axis=1), axis=0, kind="stable"), tied, axis=0)
         self.weight, self.within, self.at = _pairs_of_bins(pilot)
 
     def future(self, n: int, i: int, rng: np.random.Generator) -> str | None:
         pilot, drawn = self.pilot, self.order[i % TRUTHS]
-        accuracies = [bins.accuracy[j] for bins, j in zip(self.bins, drawn, strict=True)]
+        accuracies = [truths.accuracy[j] for truths, j in zip(self.truths, drawn, strict=True)]
         rows, weight = _effective(pilot.n_rows, pilot.weight.sum(), pilot.weight_sq.sum(), n)
         effective = pilot.n_rows * rows / n
         mass = rng.dirichlet(self.weight / self.weight.sum() * effective)
         table = mass[:, None] * _outcomes(self.within, mass, self.at, accuracies)
         cells = rng.multinomial(rows, (table / table.sum()).ravel()).reshape(table.shape)
         margins = []
-        for k, (own, bins, j) in enumerate(zip((pilot.first, pilot.second), self.bins, drawn, strict=True)):
+        for k, (own, truths, j) in enumerate(zip((pilot.first, pilot.second), self.truths, drawn, strict=True)):
             by_outcome = np.zeros((2, len(own.bins)), np.int64)
             for pattern, outcome in enumerate(PATTERNS[:, k]):
                 np.add.at(by_outcome[outcome], self.at[k], cells[:, pattern])
-            confidence = np.broadcast_to(bins.confidence, bins.accuracy.shape)[j]
+            confidence = np.broadcast_to(truths.confidence, truths.accuracy.shape)[j]
             margins.append(_counts_like(own, by_outcome, confidence, weight))
         pair = _paired(margins, self.at, cells, weight)
-        return self._verdict(self._compared(pilot + pair if self.keep else pair, self.known["draws"], rng))
+        return self._verdict(self._compared(pilot + pair if self.keep else pair, self.arguments["draws"], rng))
 
     def _compared(self, pair: PairedCounts, draws: int, rng: np.random.Generator) -> Comparison:
-        """As `compare` does: one stream of random numbers for both models."""
+        """Compare as `compare` does, with the same random numbers for both classifiers."""
         common, order = (int(s) for s in rng.integers(2**63, size=2))
-        known = {**self.known, "draws": draws, "rng": common}
-        both = {"first": evaluate_one(pair.first, **known), "second": evaluate_one(pair.second, **known)}
+        arguments = {**self.arguments, "draws": draws, "rng": common}
+        both = {"first": evaluate_one(pair.first, **arguments), "second": evaluate_one(pair.second, **arguments)}
         return Comparison(both, {(0, 1): pair}, self.size, order)
 
     def _verdict(self, comparison: Comparison) -> str | None:
         decided = comparison.decide("first", "second")
-        if comparison.rope == 0:  # that both are exactly 0 does not say which is smaller
+        if comparison.rope == 0:  # if both are exactly 0, neither is smaller
             decided["p_rope"] = 0.0
         return next((word for name, word in VERDICTS.items() if decided[name] >= self.prob), None)
 
@@ -296,12 +309,12 @@ class _Difference:
 def _settled(size: float, prob: float) -> str:
     sure = f"with {100 * prob:g} % posterior probability"
     if size == 0:
-        return f"a verdict {sure} on which of two models has the smaller ECE"
+        return f"a verdict {sure} on which of two classifiers has the smaller ECE"
     return f"a verdict {sure} on two ECEs (one smaller by more than {size:g}, or the two within {size:g})"
 
 
 def _effective(n_rows: int, weight: float, weight_sq: float, n: int) -> tuple[int, float]:
-    """Effective rows that n rows like the pilot's are worth, and the weight of each; n and 1 without weights."""
+    """Return the effective number of n rows like those of the pilot, and the weight of each; n and 1 if unweighted."""
     return max(1, round(n * (weight**2 / weight_sq / n_rows))), float(weight_sq / weight)
 
 
@@ -316,26 +329,26 @@ def _counts_like(pilot: BinnedCounts, cells: Ints, confidence: Floats, weight: f
 def _pairs_of_bins(pilot: PairedCounts) -> tuple[Floats, Floats, tuple[Ints, Ints]]:
     """Weight of each pair of bins that occurs, shares of the four outcomes in it, and the bins.
 
-    Shares are smoothed by one row spread as the outcomes of all rows, so that what never happens stays impossible.
+    Shares are smoothed by one row with the outcomes of all rows, so that impossible outcomes keep a share of 0.
     """
     pairs, at = np.unique(pilot.cells[:, [0, 2]], axis=0, return_inverse=True)
     table = np.zeros((len(pairs), 4))
     np.add.at(table, (at, 2 * pilot.cells[:, 1] + pilot.cells[:, 3]), pilot.weight)
     table *= pilot.n_rows / pilot.weight.sum()
-    # both outcomes are possible, whatever the pilot has seen
+    # both outcomes are possible, also if the pilot has only one of them
     overall = table.sum(axis=0) + np.array([0.5, 0.0, 0.0, 0.5])
     rows = table.sum(axis=1)
     return rows, (table + overall / overall.sum()) / (rows[:, None] + 1), (pairs[:, 0], pairs[:, 1])
 
 
 def _outcomes(within: Floats, mass: Floats, at: tuple[Ints, Ints], accuracies: list[Floats]) -> Floats:
-    """Shares of the four outcomes in each pair of bins, such that every bin of both models has its accuracy.
+    """Shares of the four outcomes in each pair of bins, such that each bin of both classifiers has its accuracy.
 
-    The outcomes of the two models go together as far as they do in `within`: as far along between the least and the
-    most that their accuracies allow.
+    The share of rows in which both outcomes are 1 lies at the same point as in `within` between the smallest and the
+    largest share that the accuracies allow.
     """
     before = within[:, 2] + within[:, 3], within[:, 1] + within[:, 3]
-    after = [_moved(b, mass, i, accuracy) for b, i, accuracy in zip(before, at, accuracies, strict=True)]
+    after = [_shifted(b, mass, i, accuracy) for b, i, accuracy in zip(before, at, accuracies, strict=True)]
     least, most = np.maximum(before[0] + before[1] - 1, 0.0), np.minimum(*before)
     along = np.clip((within[:, 3] - least) / (most - least), 0.0, 1.0)
     least, most = np.maximum(after[0] + after[1] - 1, 0.0), np.minimum(*after)
@@ -344,7 +357,7 @@ def _outcomes(within: Floats, mass: Floats, at: tuple[Ints, Ints], accuracies: l
     return np.maximum(shares, 0.0)
 
 
-def _moved(share: Floats, mass: Floats, at: Ints, accuracy: Floats) -> Floats:
+def _shifted(share: Floats, mass: Floats, at: Ints, accuracy: Floats) -> Floats:
     """Shares of outcome 1 in pairs of bins, moved towards 0 or 1 until each bin has its accuracy."""
     size = len(accuracy)
     total = np.bincount(at, mass, size)
@@ -366,20 +379,20 @@ def _paired(margins: list[BinnedCounts], at: tuple[Ints, Ints], cells: Ints, wei
 def _search(
     future: Future,
     guess: float,
-    probability: float,
+    assurance: float,
     largest: int,
     simulations: int,
     rng: np.random.Generator,
     advance: Callable[[], None],
 ) -> Simulated:
-    """Simulate futures, at numbers of rows closer and closer to where the share is `probability`."""
+    """Simulate futures at numbers of rows that approach the number at which the share is `assurance`."""
     sizes, fine = _numbers(ROUND_NUMBERS, largest), _numbers(FINE_NUMBERS, largest)
     simulated: Simulated = {}
     done = iter(range(simulations))  # numbers of the futures
 
     def run(n: int, times: int) -> None:
         of = simulated.setdefault(n, Counter())
-        for _, i in zip(range(times), done, strict=False):  # in this order none of `done` is lost
+        for _, i in zip(range(times), done, strict=False):  # this order loses none of `done`
             of[future(n, i, rng)] += 1
             advance()
 
@@ -387,7 +400,7 @@ def _search(
     while sum(of.total() for of in simulated.values()) < simulations // 2:
         run(sizes[at], SCOUTS)
         of = simulated[sizes[at]]
-        step = -STRIDE if of.total() - of[None] >= probability * of.total() else STRIDE
+        step = -STRIDE if of.total() - of[None] >= assurance * of.total() else STRIDE
         further = min(max(at + step, 0), len(sizes) - 1)
         if step == -last or further == at:
             break
@@ -396,7 +409,7 @@ def _search(
     for side in cycle((0, -1, 1)):
         if sum(of.total() for of in simulated.values()) >= simulations:
             return simulated
-        fit = curve_near_answer(simulated, probability, largest)
+        fit = curve_near_answer(simulated, assurance, largest)
         grid = fine if fit.width < STEEP else sizes
         run(grid[_nearest(grid, fit.quantile(0.5) + side * min(LOOK * fit.width, math.log(NEAR) / 2))], batch)
     return simulated
@@ -421,7 +434,7 @@ def _bar(shown: bool, total: int) -> Iterator[Callable[[], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    # on stderr: what is printed on stdout may go into a file
+    # on stderr, since stdout may be redirected to a file
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("simulating futures", total=total)
         yield lambda: bar.advance(task)

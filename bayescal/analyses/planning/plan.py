@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bayescal import _checks, _render
+from bayescal import _checks, _moved, _render
 from bayescal.analyses.planning.goal_curve import GoalCurve, Simulated, curve_near_answer
 
 
+@_moved.fields(probability="assurance")
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(_render.Presented):
-    """How many more labelled rows reach a goal, and how sure that is.
+    """The number of labelled rows that reach a goal, and its uncertainty.
 
     Made by `labels_needed`; printing it shows the sentence and the simulated curve.
 
@@ -19,26 +20,26 @@ class Plan(_render.Presented):
     ----------
     goal : str
         The goal in words.
-    probability : float
-        In what share of all futures the goal is to be met.
+    assurance : float
+        Probability that the goal is to be met with.
     pilot : str
         The pilot and the question in words.
     pilot_now : str
-        What the pilot alone says of the goal, in words.
+        The result of the pilot alone, in words.
     pilot_verdict : str or None
-        The verdict by which the pilot alone meets the goal; None if it does not, or is not kept.
+        The verdict by which the pilot alone meets the goal; None if it does not, or if `keep_pilot` is False.
     keep_pilot : bool
-        Whether the pilot's rows are analysed together with the new ones.
+        Whether the rows of the pilot are analysed together with the new ones.
     largest : int
-        The most rows that were considered.
+        Largest number of rows that was considered.
     verdicts : tuple of str
         The verdicts that meet the goal.
     simulated : dict of int to Counter
-        For each number of new rows, how often each verdict was reached; key None where the goal was not met.
+        For each number of new rows, the number of simulations with each verdict; None if the goal was not met.
     """
 
     goal: str
-    probability: float
+    assurance: float
     pilot: str
     pilot_now: str
     pilot_verdict: str | None
@@ -49,49 +50,49 @@ class Plan(_render.Presented):
 
     @property
     def rows(self) -> int | None:
-        """Rows to label besides the pilot; 0 if it is enough, None if not even `largest` are."""
+        """Rows to label in addition to the pilot; 0 if the pilot is enough, None if `largest` rows are not enough."""
         if self.pilot_verdict is not None:
             return 0
         return self._rows_at(self._fit.quantile(0.5))
 
     @property
     def interval(self) -> tuple[int | None, int | None]:
-        """Central 95 % interval of `rows` given the simulations; more of them make it narrower. None as in `rows`."""
+        """Central 95 % interval of `rows` given the simulations; None as in `rows`."""
         if self.pilot_verdict is not None:
             return 0, 0
         return self._rows_at(self._fit.quantile(0.025)), self._rows_at(self._fit.quantile(0.975))
 
-    def rows_for(self, probability: float) -> int | None:
-        """Rows that meet the goal in another share of futures, from the same curve.
+    @_moved.keywords(probability="assurance")
+    def rows_for(self, assurance: float) -> int | None:
+        """Rows that meet the goal with another assurance, from the same curve.
 
-        The spread of these numbers is that of the futures which the pilot allows: what is not known of the truth, and
-        the luck of the rows to come.
+        These numbers vary because the truth is uncertain given the pilot, and because of chance in the rows to come.
 
         Parameters
         ----------
-        probability : float
-            A share in (0, 1).
+        assurance : float
+            A probability in (0, 1).
 
         Returns
         -------
         int or None
             Rows, 0 if the pilot is enough; None outside the numbers of rows that were simulated.
         """
-        asked = _checks.fraction("probability", probability)
+        assurance = _checks.fraction("assurance", assurance)
         if self.pilot_verdict is not None:
             return 0
-        log_rows = self._fit.quantile(0.5, asked)
-        near = [math.log(n) for n in self._fit.sizes]
-        return self._rows_at(log_rows) if min(near) <= log_rows <= max(near) else None
+        log_rows = self._fit.quantile(0.5, assurance)
+        log_sizes = [math.log(n) for n in self._fit.sizes]
+        return self._rows_at(log_rows) if min(log_sizes) <= log_rows <= max(log_sizes) else None
 
     def curve(self) -> list[dict[str, Any]]:
-        """The simulated share of futures that meet the goal, as data: one dict for each number of rows.
+        """The simulated share of futures that meet the goal, as data: one dict per number of rows.
 
         Returns
         -------
         list of dict
-            Keys rows, simulations, share, se (of the share: the standard deviation of a Beta with half a success and
-            half a failure added, so that it is not 0 at 0 and 1), and the share of each verdict by its name.
+            Keys rows, simulations, share, se (the standard deviation of a Beta posterior of the share under the prior
+            Beta(1/2, 1/2), which is not 0 at shares of 0 and 1), and the share of each verdict by its name.
         """
         result = []
         for n in sorted(self.simulated):
@@ -114,13 +115,13 @@ class Plan(_render.Presented):
         upper = f"more than {self.largest}" if high is None else str(high)
         if self.rows is not None:
             return (
-                f"About {self.rows} {more} give {self.goal} with probability {self.probability:g} (95 % interval "
+                f"About {self.rows} {more} give {self.goal} with assurance {self.assurance:g} (95 % interval "
                 f"{low} to {upper} from {total} simulations); {self.pilot_now}."
             )
         last = self.curve()[-1]
         return (
             f"Not reached: with {last['rows']} {more}, {last['share']:.2f} of the simulations (standard error "
-            f"{last['se']:.2f}) give {self.goal}, and probability {self.probability:g} was asked for; {self.pilot_now}."
+            f"{last['se']:.2f}) give {self.goal}, below the assurance of {self.assurance:g}; {self.pilot_now}."
         )
 
     @property
@@ -145,13 +146,13 @@ class Plan(_render.Presented):
     def _remarks(self) -> list[str]:
         if self.pilot_verdict is not None:
             return []
-        told = [(p, self.rows_for(p)) for p in (0.5, 0.8, 0.9, 0.95)]
-        known = ", ".join(f"{p:g} with {n}" for p, n in told if n is not None)
-        return [f"Probability of the goal over what the pilot leaves open: {known}."] if known else []
+        rows = [(p, self.rows_for(p)) for p in (0.5, 0.8, 0.9, 0.95)]
+        listed = ", ".join(f"{p:g} with {n}" for p, n in rows if n is not None)
+        return [f"Assurance by number of rows: {listed}."] if listed else []
 
     @cached_property
     def _fit(self) -> GoalCurve:
-        return curve_near_answer(self.simulated, self.probability, self.largest)
+        return curve_near_answer(self.simulated, self.assurance, self.largest)
 
     def _rows_at(self, log_rows: float) -> int | None:
         return None if log_rows > math.log(self.largest) else min(math.ceil(math.exp(log_rows)), self.largest)

@@ -5,18 +5,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal import _moved
 from bayescal.draws import BinDraws
 
 Floats = NDArray[np.float64]
 
 
+@_moved.fields(bins="bin_draws")
 @dataclass(frozen=True, eq=False)
 class ShrinkageDraws:
     """Joint posterior draws of the bins, the sub-model and its parameters.
 
     Parameters
     ----------
-    bins : BinDraws
+    bin_draws : BinDraws
         The bins, as returned by `ShrinkagePosterior.sample`.
     sub_model : ndarray of int, shape (n_draws,)
         Index of the sub-model, in the order of `ShrinkagePosterior.probabilities`.
@@ -36,7 +38,7 @@ class ShrinkageDraws:
         Whether each bin deviates from the drift or from exact calibration.
     """
 
-    bins: BinDraws
+    bin_draws: BinDraws
     sub_model: NDArray[np.intp]
     intercept: Floats
     slope: Floats

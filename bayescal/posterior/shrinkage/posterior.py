@@ -169,7 +169,7 @@ class ShrinkagePosterior:
         SamplerWarning
             If a sub-model of relevant probability could not be integrated or sampled accurately.
         """
-        return self.sample_all(n_draws, rng=rng).bins
+        return self.sample_all(n_draws, rng=rng).bin_draws
 
     def sample_all(self, n_draws: int = 4000, *, rng: Any = None) -> ShrinkageDraws:
         """Draw the bins and the parameters of the sub-models; the bins are those of `sample` with the same `rng`.
@@ -197,7 +197,7 @@ class ShrinkagePosterior:
         if saturated.any():
             accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
         bins = BinDraws(mass, accuracy, self.confidence[None], used, mass)
-        return ShrinkageDraws(bins=bins, sub_model=chosen[order], off=off, **drawn.parameters)
+        return ShrinkageDraws(bin_draws=bins, sub_model=chosen[order], off=off, **drawn.parameters)
 
     def _draw_described(
         self, chosen: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator

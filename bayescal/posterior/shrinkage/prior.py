@@ -57,14 +57,10 @@ WORDS = {
 FORMER = {words: key for key, words in WORDS.items() if key in SUB_MODELS}
 
 
-class BySubModel[T](dict[str, T]):
-    """Values by sub-model; the keys of release 0.1.0 still work for one release, with a `DeprecationWarning`."""
+class BySubModel[T](_moved.ByKey[T]):
+    """Values by key of a sub-model."""
 
-    def __missing__(self, key: str) -> T:
-        if FORMER.get(key) not in self:
-            raise KeyError(key)
-        _moved.warn(repr(key), repr(FORMER[key]))
-        return self[FORMER[key]]
+    former = FORMER
 
 
 #: Smallest c: below it, most of the density c tau^(c - 1) is at deviations too small to distinguish from none.

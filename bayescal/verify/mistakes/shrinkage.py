@@ -99,7 +99,7 @@ def _drawn(change: Change) -> Making:
 
 
 def _with_accuracy(drawn: ShrinkageDraws, accuracy: Floats, **others: Any) -> ShrinkageDraws:
-    return replace(drawn, bins=replace(drawn.bins, accuracy=accuracy), **others)
+    return replace(drawn, bin_draws=replace(drawn.bin_draws, accuracy=accuracy), **others)
 
 
 # --- sub-models
@@ -147,7 +147,7 @@ def _drifting(change: Callable[[Floats, Floats, np.random.Generator], tuple[Floa
             of = drawn.sub_model == sub_model
             intercept[of], slope[of] = change(intercept[of], slope[of], rng)
         moved = (drawn.intercept != 0)[:, None] & ~drawn.off & posterior.counts.occupied
-        accuracy = np.where(moved, _centres(posterior, intercept, slope), drawn.bins.accuracy)
+        accuracy = np.where(moved, _centres(posterior, intercept, slope), drawn.bin_draws.accuracy)
         return _with_accuracy(drawn, accuracy, intercept=intercept, slope=slope)
 
     return changed
@@ -204,7 +204,7 @@ class _Residual:
         if self.swapped:
             up, down = down, up
         up, down = np.maximum(up + self.rows * k, 1e-300), np.maximum(down + self.rows * (n - k), 1e-300)
-        accuracy = drawn.bins.accuracy.copy()
+        accuracy = drawn.bin_draws.accuracy.copy()
         accuracy[draw, b] = self._accuracy(up, down, rng)
         return _with_accuracy(drawn, accuracy)
 
@@ -241,19 +241,19 @@ def _off_by_prior(posterior: ShrinkagePosterior, drawn: ShrinkageDraws, rng: np.
     sparse = ~np.isnan(drawn.rho)[:, None]
     off = np.where(sparse, rng.random(drawn.off.shape) < drawn.rho[:, None], drawn.off) & posterior.counts.occupied
     kept = sparse & ~off & posterior.counts.occupied
-    accuracy = np.where(kept, _not_off(posterior, drawn), drawn.bins.accuracy)
+    accuracy = np.where(kept, _not_off(posterior, drawn), drawn.bin_draws.accuracy)
     return _Residual()(posterior, _with_accuracy(drawn, accuracy, off=off), rng)
 
 
 def _never_off(posterior: ShrinkagePosterior, drawn: ShrinkageDraws, rng: np.random.Generator) -> ShrinkageDraws:
     sparse = ~np.isnan(drawn.rho)[:, None]
-    accuracy = np.where(drawn.off & sparse, _not_off(posterior, drawn), drawn.bins.accuracy)
+    accuracy = np.where(drawn.off & sparse, _not_off(posterior, drawn), drawn.bin_draws.accuracy)
     return _with_accuracy(drawn, accuracy, off=drawn.off & ~sparse)
 
 
 def _observed_shares(posterior: ShrinkagePosterior, drawn: ShrinkageDraws, _: np.random.Generator) -> ShrinkageDraws:
-    mass = np.tile(posterior.counts.share, (len(drawn.bins), 1))
-    return replace(drawn, bins=replace(drawn.bins, mass=mass, weight=mass))
+    mass = np.tile(posterior.counts.share, (len(drawn.bin_draws), 1))
+    return replace(drawn, bin_draws=replace(drawn.bin_draws, mass=mass, weight=mass))
 
 
 def control(problem: str, name: str, sampler: Making, runs: int) -> Control:
@@ -321,13 +321,13 @@ SHRINKAGE_MISTAKES = (
     control(
         "dense",
         "accuracies of other draws",
-        _drawn(lambda p, d, rng: _with_accuracy(d, rng.permuted(d.bins.accuracy, axis=0))),
+        _drawn(lambda p, d, rng: _with_accuracy(d, rng.permuted(d.bin_draws.accuracy, axis=0))),
         200,
     ),
     control(
         "sparse",
         "float32",
-        _drawn(lambda p, d, rng: _with_accuracy(d, d.bins.accuracy.astype(np.float32).astype(float))),
+        _drawn(lambda p, d, rng: _with_accuracy(d, d.bin_draws.accuracy.astype(np.float32).astype(float))),
         200,
     ),
 )

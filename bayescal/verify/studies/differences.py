@@ -357,7 +357,7 @@ def _unpaired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Genera
 def _joint_dirichlet(
     pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """The reference model of both at once: a Dirichlet on the joint cells that occur, confidences at bin means."""
+    """The Dirichlet model of both at once: a Dirichlet on the joint cells that occur, confidences at bin means."""
     of_bin = [np.tile(counts.mean_confidence, (2, 1)) for counts in (pair.first, pair.second)]
     difference = Draws(_difference(pair, rng.dirichlet(pair.n, size=draws), of_bin), "difference")
     return (*difference.interval(prob), difference.mean())

@@ -1,6 +1,6 @@
 r"""Compare the model of bin means with one of confidences truncated to their bin, whose exact answer is computed.
 
-The reference model says :math:`c_i \sim \mathrm{N}(\mu_b, s_b^2)`, with :math:`\mu_b` confined to the bin. That is
+The Dirichlet model says :math:`c_i \sim \mathrm{N}(\mu_b, s_b^2)`, with :math:`\mu_b` confined to the bin. That is
 conjugate, and the mean confidence of the bin is :math:`\mu_b`. A *truncated likelihood* says that each :math:`c_i` is
 confined to the bin. Its normalising constant depends on :math:`\mu_b`, so the posterior is not conjugate, and the mean
 confidence is :math:`E[c \mid \mu_b]`. For one bin both are integrals over one number.
@@ -226,7 +226,7 @@ def truncated_ece_mean(posterior: DirichletPosterior, *, truncation: str = "conf
     Parameters
     ----------
     posterior : DirichletPosterior
-        The reference model: its counts, and its prior of the cells, which stays what it is.
+        The Dirichlet model: its counts, and its prior of the cells, which stays what it is.
     truncation : {"confidences", "mean"}, default "confidences"
         As for `confidence_posterior`; ``mean`` gives ``posterior.ece_mean()``, by other integrals.
 

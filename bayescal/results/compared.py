@@ -1,0 +1,143 @@
+"""Compared: evaluations by name whose differences are judged against a region of practical equivalence."""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _arviz, _checks, _moved
+from bayescal.draws import Draws
+from bayescal.estimands.estimand import EstimandLike, as_estimand
+from bayescal.results.comparable import common_estimands, joint_values
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.evaluations import Evaluations
+from bayescal.stats.paired import PairedCounts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+#: From this probability on, sentences state a direction without reservation.
+SURE = 0.95
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Compared(Evaluations):
+    """Evaluations by name: classifiers, groups, or two periods.
+
+    Parameters
+    ----------
+    evaluations : dict of str to Evaluation
+        The evaluation of each name.
+    pairs : dict of (int, int) to PairedCounts, or None
+        Joint counts of evaluations i < j on the same rows; None for different rows.
+    rope : float
+        Half-width of the region of practical equivalence, in units of the estimand.
+    order_seed : int
+        Seed of the order of the draws.
+    """
+
+    evaluations: dict[str, Evaluation]
+    pairs: dict[tuple[int, int], PairedCounts] | None
+    rope: float
+    order_seed: int
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names, in the order in which they were given."""
+        return tuple(self.evaluations)
+
+    def _evaluation(self, label: str) -> Evaluation:
+        return self.evaluations[label]
+
+    def _joint_values(self, estimand: EstimandLike) -> Floats:
+        return joint_values(list(self.evaluations.values()), self.pairs, estimand, self.order_seed)
+
+    def _rope(self) -> float:
+        return self.rope
+
+    #: The decision table.
+    table = Evaluations.pairs_table
+
+    @_moved.method("Comparison.models()", "Comparison.each()")
+    def models(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Return one dict per evaluation, whose label has the key "model"; the former name of `each`."""
+        rows = self.each(prob, estimand=estimand)
+        return [{"model": row.pop(self.axis), **row} for row in rows]
+
+    def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of every evaluation and every difference.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        estimand : str, Estimand or callable, default "ece"
+            What is compared.
+        **options
+            Passed to `arviz.summary`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows ``ece[A]``, ``ece[B]``, ..., ``difference[A - B]``, ...
+        """
+        prob = _checks.fraction("prob", prob)
+        name, pairs = as_estimand(estimand).name, list(combinations(self.names, 2))
+        differences = np.stack([self.difference(*pair, estimand).values for pair in pairs], axis=1)
+        labels = {name: self.names, "difference": [f"{first} - {second}" for first, second in pairs]}
+        return _arviz.summary({name: self.draws(estimand).values, "difference": differences}, prob, labels, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Every estimand that all evaluations have, as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior``, ``observed_data`` (number of rows) and ``constant_data`` (plug-in value), along the
+            dimension ``classifier`` (of groups ``group``, of a `Change` ``period``). Draws of one estimand are joint
+            over this dimension. Draws of different estimands are joint only in the `Evaluation` of each name.
+        """
+        counts = [evaluation.counts for evaluation in self.evaluations.values()]
+        return _arviz.datatree(
+            {name: self.draws(name).values for name in common_estimands(self.evaluations.values(), self.pairs)},
+            observed={"n_rows": np.array([c.n_rows for c in counts])},
+            constant={"plug_in_ece": np.array([e.plug_in for e in self.evaluations.values()])},
+            along=self.axis,
+            coords={self.axis: np.array(self.names)},
+            attrs={"spec": self.spec, "rope": self.rope, "same_rows": int(self.pairs is not None)},
+        )
+
+    def quantity(self, estimand: EstimandLike = "ece") -> str:
+        """Return the words for what is compared: the estimand, or the size of one whose draws can be negative.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            What is compared.
+
+        Returns
+        -------
+        str
+            Words that follow "the", as in "ECE" or "size of the signed error".
+        """
+        return f"size of the {self._words(estimand)}" if self._signed(estimand) else self._words(estimand)
+
+    def _words(self, estimand: EstimandLike) -> str:
+        return as_estimand(estimand).words(next(iter(self.evaluations.values())).counts.target)
+
+    def _signed(self, estimand: EstimandLike) -> bool:
+        """Whether absolute values are compared: the value nearest zero is the best, and some draws are below 0."""
+        nearest = as_estimand(estimand).better == "nearest zero"
+        return nearest and bool((self.draws(estimand).values < 0).any())
+
+    def _difference_of_sizes(self, first: str, second: str, estimand: EstimandLike) -> Draws:
+        """Draws of the difference, of absolute values if those are compared."""
+        i, j = self._pair(first, second)
+        values = self.draws(estimand).values
+        values = np.abs(values) if self._signed(estimand) else values
+        return Draws(values[:, i] - values[:, j], "difference")
