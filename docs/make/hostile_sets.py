@@ -216,9 +216,9 @@ FOUR = values([0.7, 0.8, 0.9, 0.95])
 FIVE = values([0.5, 0.7, 0.8, 0.9, 1.0])
 GRID = values([k / 15 for k in range(16)])
 HUNDREDTHS = values([k / 100 for k in range(101)])
-RANDOM, SATURATION, NOISE = "accuracy unrelated to confidence", "saturated confidences", "noise"
+RANDOM, SATURATION, NOISE = "accuracy unrelated to confidence", "saturated confidences", "noisy labels"
 RESIDUALS, FEW, WEIGHTS = "unrelated errors of many bins", "few rows", "heavy-tailed weights"
-DRIFT, NARROW, EXACT = "logistic", "few distinct confidences", "exactly calibrated"
+DRIFT, NARROW, EXACT = "smooth drift", "few distinct confidences", "exactly calibrated"
 
 #: The audit of release 0.1.0.
 AUDIT = [
