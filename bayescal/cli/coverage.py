@@ -11,6 +11,7 @@ from bayescal.cli.request import bins_asked
 from bayescal.cli.words import console, say_saved
 from bayescal.datasets.simulate import CURVES, POPULATIONS
 from bayescal.verify.studies.coverage import METHODS, STUDY_CURVES, CoverageStudy, coverage_study
+from bayescal.verify.studies.study import standard_error
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -91,14 +92,9 @@ def document(study: CoverageStudy, request: CoverageRequest) -> dict[str, Any]:
     }
 
 
-def standard_error(prob: float, repeats: int) -> float:
-    """Standard error of a share of `repeats` intervals if each contains the truth with probability `prob`."""
-    return float((prob * (1 - prob) / repeats) ** 0.5)
-
-
 def cell_table(study: CoverageStudy, repeats: int) -> "Table":
     """One line a cell, the coverage of one method a column; shares that are too low are marked."""
-    methods = list(dict.fromkeys(row["method"] for row in study.rows))
+    methods = study.methods
     low = study.prob - MARKED * standard_error(study.prob, repeats)
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for row in study.rows:

@@ -1,9 +1,8 @@
-"""What the scripts of this folder share: arguments, files of measured numbers, and tables between a page's markers."""
+"""Parts that the scripts of this folder share: files of measured numbers, and tables between the markers of a page."""
 
-import argparse
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -78,61 +77,3 @@ def fill(page: Path, command: str, made: Mapping[str, str]) -> None:
     )
     text = page.read_text(encoding="utf-8")
     page.write_text(markers.sub(lambda m: f"{m['begin']}\n{made[m['name']]}\n{m['end']}", text), encoding="utf-8")
-
-
-#: Data sets per cell and draws of a study, and of its short form.
-REPEATS, DRAWS = (100, 2), (2000, 200)
-
-
-def run_study(
-    description: str | None,
-    *,
-    measure: Callable[[argparse.Namespace], Mapping[str, Any]],
-    tables: Callable[[dict[str, Any]], Mapping[str, str]],
-    numbers: Path,
-    page: Path,
-    save: Callable[[Path, Mapping[str, Any]], None] = save_rows,
-    shown: Sequence[str] = ("overall",),
-    picture: Callable[[dict[str, Any], bool], None] | None = None,
-) -> None:
-    """Do what the command line of a study of coverage asks for.
-
-    Parameters
-    ----------
-    description : str or None
-        What --help says.
-    measure : callable
-        From the arguments (repeats, draws, workers, quick) to the numbers.
-    tables : callable
-        From the numbers to the tables of the page, by the names of their markers.
-    numbers, page : Path
-        Where they are written.
-    save : callable, default save_rows
-        Writes the numbers.
-    shown : sequence of str, default ("overall",)
-        Tables that --quick prints.
-    picture : callable, optional
-        Draws the numbers, and keeps the picture if its second argument is true.
-    """
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--repeats", type=int, help=f"data sets per cell: {REPEATS[0]}, or {REPEATS[1]} with --quick")
-    parser.add_argument("--draws", type=int, help=f"draws of each posterior: {DRAWS[0]}, or {DRAWS[1]} with --quick")
-    parser.add_argument("--workers", type=int, default=2, help="processes, where a study can use several")
-    parser.add_argument("--redraw", action="store_true", help="measure nothing, show the stored numbers anew")
-    parser.add_argument("--quick", action="store_true", help="a few data sets; write nothing")
-    asked = parser.parse_args()
-    asked.repeats = asked.repeats or REPEATS[asked.quick]
-    asked.draws = asked.draws or DRAWS[asked.quick]
-    if asked.quick:
-        few = dict(measure(asked))
-        if picture:
-            picture(few, False)
-        made = tables(few)
-        print(*(made[name] for name in shown), sep="\n")
-        return
-    if not asked.redraw:
-        save(numbers, measure(asked))
-    stored = json.loads(numbers.read_text(encoding="utf-8"))
-    if picture:
-        picture(stored, True)
-    fill(page, "make coverage", tables(stored))

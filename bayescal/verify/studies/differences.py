@@ -3,7 +3,8 @@
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +16,23 @@ from bayescal.draws import Draws
 from bayescal.evaluate import evaluate_counts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.paired import PairedCounts
-from bayescal.verify.jobs import run_jobs
-from bayescal.verify.studies.coverage import score
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bayescal.verify.studies.study import (
+    Averages,
+    CoverageResults,
+    Interval,
+    Scenario,
+    basic_interval,
+    checked_setup,
+    name_of,
+    percentile_interval,
+    run_cells,
+)
 
 Floats = NDArray[np.float64]
 #: What a model states: (true probabilities, rng) -> confidences.
 Statement = Callable[[Floats, np.random.Generator], Floats]
 #: An interval and a point estimate of a difference of ECEs: (pair, prob, draws, rng) -> (low, high, estimate).
-DifferenceMethod = Callable[[PairedCounts, float, int, np.random.Generator], tuple[float, float, float]]
+DifferenceMethod = Callable[[PairedCounts, float, int, np.random.Generator], Interval]
 
 COLUMNS = (
     "n_rows",
@@ -126,7 +133,7 @@ STUDY_PAIRS = (
 
 
 @dataclass(frozen=True)
-class DifferenceStudy:
+class DifferenceStudy(CoverageResults):
     """Results of `difference_study`: one row per cell and method.
 
     Parameters
@@ -139,36 +146,14 @@ class DifferenceStudy:
         Nominal probability of the intervals.
     """
 
-    rows: list[dict[str, Any]]
-    prob: float
-
-    def to_frame(self) -> "pd.DataFrame":
-        """The rows as a pandas data frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows, columns=list(COLUMNS))
-
-    def overall(self) -> list[dict[str, Any]]:
-        """One dict per method: worst and mean coverage, mean absolute bias, mean rmse and width over the cells."""
-        result = []
-        for method in dict.fromkeys(row["method"] for row in self.rows):
-            of = [row for row in self.rows if row["method"] == method]
-            worst = min(of, key=lambda row: row["coverage"])
-            result.append(
-                {
-                    "method": method,
-                    "cells": len(of),
-                    "worst_coverage": worst["coverage"],
-                    "worst_cell": f"{worst['population']}, {worst['first']} - {worst['second']}, n = {worst['n_rows']}",
-                    "mean_coverage": _mean(row["coverage"] for row in of),
-                    # the sign of a difference is that of the order of the models: biases must not cancel
-                    "mean_absolute_bias": _mean(abs(row["bias"]) for row in of),
-                    "mean_rmse": _mean(row["rmse"] for row in of),
-                    "mean_width": _mean(row["width"] for row in of),
-                    "mean_width_ratio": _mean(row["width_ratio"] for row in of),
-                }
-            )
-        return result
+    columns = COLUMNS
+    cell_name = "{population}, {first} - {second}, n = {n_rows}"
+    averages: ClassVar[Averages] = {
+        "mean_coverage": itemgetter("coverage"),
+        # the sign of a difference is that of the order of the models: biases must not cancel
+        "mean_absolute_bias": lambda row: abs(row["bias"]),
+        **{f"mean_{name}": itemgetter(name) for name in ("rmse", "width", "width_ratio")},
+    }
 
 
 def difference_study(
@@ -232,26 +217,21 @@ def difference_study(
     >>> study.rows[0]["first"], study.rows[0]["second"], study.rows[0]["truth"]
     ('calibrated', 'over-confident', -0.058...)
     """
-    chosen = _methods(methods)
-    for argument, given in {"sizes": sizes, "populations": populations, "pairs": pairs, "methods": chosen}.items():
-        if not len(given):
-            raise ValueError(f"`{argument}` must name at least one.")
-    repeats = _checks.whole_number("repeats", repeats)
-    prob, draws = _checks.fraction("prob", prob), _checks.whole_number("draws", draws, at_least=2)
-    made, lengths = make_bins(bins), [_checks.whole_number("sizes", size) for size in sizes]
-    truths = {
-        (i, j): true_difference(population, *pair, bins=made)
-        for i, population in enumerate(populations)
-        for j, pair in enumerate(pairs)
-    }
-    cells = [(size, i, j) for size in lengths for i in range(len(populations)) for j in range(len(pairs))]
-    seeds = _checks.generator(rng).spawn(len(cells))
-    jobs = [
-        _Cell(size, populations[i], *pairs[j], truths[i, j], chosen, made, repeats, prob, draws, seed)
-        for (size, i, j), seed in zip(cells, seeds, strict=True)
-    ]
-    done = run_jobs(_run_cell, jobs, workers=workers, progress=progress, description="differences, cell by cell")
-    return DifferenceStudy([row for rows in done for row in rows], prob)
+    draws = _checks.whole_number("draws", draws, at_least=2)
+    setup = checked_setup(
+        METHODS, methods, sizes, repeats=repeats, prob=prob, draws=draws, populations=populations, pairs=pairs
+    )
+    edges = make_bins(bins)
+    scenarios = [_scenario(population, *pair, edges) for population in populations for pair in pairs]
+    description = "differences, cell by cell"
+    cells = run_cells(setup, scenarios, rng=rng, workers=workers, progress=progress, description=description)
+    return DifferenceStudy([row for cell in cells for row in _with_width_ratios(cell)], setup.prob)
+
+
+def _with_width_ratios(cell: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of one cell with the ratio of each width to that of `UNPAIRED`; NaN without that method."""
+    unpaired = next((row["width"] for row in cell if row["method"] == UNPAIRED), float("nan"))
+    return [{**row, "width_ratio": row["width"] / unpaired} for row in cell]
 
 
 def true_difference(population: Any, first: Statement, second: Statement, *, bins: Any = 15, rng: Any = 0) -> float:
@@ -294,56 +274,35 @@ def _true_ece(probability: Floats, confidence: Floats, bins: Bins) -> float:
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """One cell of the study, with everything that another process needs for it."""
+class _Rows:
+    """Draws rows of two models on which both are asked; an object, so that it can be sent to other processes."""
 
-    n_rows: int
     population: Any
     first: Statement
     second: Statement
-    truth: float
-    methods: Mapping[str, DifferenceMethod]
     bins: Bins
-    repeats: int
-    prob: float
-    draws: int
-    rng: np.random.Generator
+
+    def __call__(self, n_rows: int, rng: np.random.Generator) -> PairedCounts:
+        # a calibrated model's confidences are the true probabilities
+        data = simulate(n_rows, population=self.population, rng=rng)
+        first, second = (model(data.confidence, rng) for model in (self.first, self.second))
+        y = data.outcome
+        return PairedCounts.from_arrays(y, first, y, second, bins=self.bins.edges, target="event")
 
 
-def _run_cell(cell: _Cell) -> list[dict[str, Any]]:
-    """Every method on the same data sets: one row of the study each."""
-    for_data, for_methods = cell.rng.spawn(2)
-    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in cell.methods}
-    for _ in range(cell.repeats):
-        pair = _paired_rows(cell, for_data)
-        seed = int(for_methods.integers(2**63))
-        for name, method in cell.methods.items():
-            found[name].append(method(pair, cell.prob, cell.draws, np.random.default_rng(seed)))
-    scores = {name: score(np.array(values), cell.truth) for name, values in found.items()}
-    unpaired = scores[UNPAIRED]["width"] if UNPAIRED in scores else float("nan")
-    about = {"n_rows": cell.n_rows, "population": _name(cell.population)}
-    about |= {"first": _name(cell.first), "second": _name(cell.second), "truth": cell.truth}
-    return [
-        {**about, "method": name, **s, "width_ratio": s["width"] / unpaired, "repeats": cell.repeats}
-        for name, s in scores.items()
-    ]
+def _scenario(population: Any, first: Statement, second: Statement, bins: Bins) -> Scenario[PairedCounts]:
+    names = {"population": name_of(population), "first": name_of(first), "second": name_of(second)}
+    truth = true_difference(population, first, second, bins=bins)
+    return Scenario(names, truth, _Rows(population, first, second, bins))
 
 
-def _paired_rows(cell: _Cell, rng: np.random.Generator) -> PairedCounts:
-    # a calibrated model's confidences are the true probabilities
-    data = simulate(cell.n_rows, population=cell.population, rng=rng)
-    stated = [model(data.confidence, rng) for model in (cell.first, cell.second)]
-    y = data.outcome
-    return PairedCounts.from_arrays(y, stated[0], y, stated[1], bins=cell.bins.edges, target="event")
-
-
-def _paired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
+def _paired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
     """Compare the models on these rows with `bayescal.compare`."""
     difference = compare_counts({("first", "second"): pair}, draws=draws, rng=rng).difference("first", "second")
     return (*difference.interval(prob), difference.mean())
 
 
-def _unpaired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
+def _unpaired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
     """The same two posteriors, as if of different rows."""
     common, order = (int(s) for s in rng.integers(2**63, size=2))  # as `compare_counts` takes them: the same draws
     models = {"first": pair.first, "second": pair.second}
@@ -354,25 +313,19 @@ def _unpaired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Genera
     return (*difference.interval(prob), difference.mean())
 
 
-def _joint_dirichlet(
-    pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator
-) -> tuple[float, float, float]:
+def _joint_dirichlet(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
     """The reference model of both at once: a Dirichlet on the joint cells that occur, confidences at bin means."""
     of_bin = [np.tile(counts.mean_confidence, (2, 1)) for counts in (pair.first, pair.second)]
     difference = Draws(_difference(pair, rng.dirichlet(pair.n, size=draws), of_bin), "difference")
     return (*difference.interval(prob), difference.mean())
 
 
-def _percentile(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
-    plug_in, resampled = bootstrap_difference(pair, draws, rng=rng)
-    return (*resampled.interval(prob), plug_in)
+def _percentile(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
+    return percentile_interval(*bootstrap_difference(pair, draws, rng=rng), prob)
 
 
-def _basic(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
-    """Reflected at the plug-in difference; its estimate is the bias-corrected one."""
-    plug_in, resampled = bootstrap_difference(pair, draws, rng=rng)
-    low, high = resampled.interval(prob)
-    return 2 * plug_in - high, 2 * plug_in - low, 2 * plug_in - resampled.mean()
+def _basic(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
+    return basic_interval(*bootstrap_difference(pair, draws, rng=rng), prob)
 
 
 def bootstrap_difference(pair: PairedCounts, n_draws: int = 2000, *, rng: Any = None) -> tuple[float, Draws]:
@@ -426,20 +379,3 @@ METHODS: dict[str, DifferenceMethod] = {
     "percentile bootstrap": _percentile,
     "basic bootstrap": _basic,
 }
-
-
-def _methods(methods: Sequence[str] | Mapping[str, DifferenceMethod] | None) -> Mapping[str, DifferenceMethod]:
-    if isinstance(methods, Mapping):
-        return methods
-    names = list(METHODS) if methods is None else list(methods)
-    for name in names:
-        _checks.one_of("methods", name, METHODS)
-    return {name: METHODS[name] for name in names}
-
-
-def _name(thing: Any) -> str:
-    return thing if isinstance(thing, str) else getattr(thing, "__name__", str(thing))
-
-
-def _mean(values: Any) -> float:
-    return float(np.mean(list(values)))
