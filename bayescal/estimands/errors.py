@@ -1,10 +1,19 @@
-"""Calibration errors: each a function of one draw of (mass, accuracy, confidence), so joint statements are possible."""
+"""Calibration errors: functions of draws of (mass, accuracy, confidence), computed within each draw."""
 
 import numpy as np
 
 from bayescal import _checks
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import estimand
+
+#: Bins of the examples below: two draws of three bins, the last of which has no rows.
+EXAMPLE = BinDraws(
+    mass=np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25]]),
+    accuracy=np.array([[0.3, 0.4, 1.0], [0.0, 0.5, 1.0]]),
+    confidence=np.array([[0.1, 0.5, 0.6], [0.3, 0.5, 0.5]]),
+    occupied=np.array([True, True, False]),
+    weight=np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25]]),
+)
 
 
 @estimand(
@@ -32,13 +41,16 @@ def ece(bins: BinDraws) -> Draws:
 
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    Three bins with masses 0.5, 0.3 and 0.2 have gaps of 0.2, -0.1 and 0.4 in the first draw:
+    0.5 x 0.2 + 0.3 x 0.1 + 0.2 x 0.4 = 0.21. In the second draw a bin without a gap adds nothing.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> ece(bins).values
-    array([0.25])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> EXAMPLE.mass, EXAMPLE.gap
+    (array([[0.5 , 0.3 , 0.2 ],
+           [0.25, 0.5 , 0.25]]), array([[ 0.2, -0.1,  0.4],
+           [-0.3,  0. ,  0.5]]))
+    >>> ece(EXAMPLE).values
+    array([0.21, 0.2 ])
     """
     return Draws(_weighted(bins, np.abs(_checked(bins).gap)), "ece")
 
@@ -51,7 +63,7 @@ def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
     bins : BinDraws
         Draws of the bins.
     p : float, default 2
-        The order, at least 1; 1 gives the ECE. ``numpy.inf`` is not the limit here but `max_error`.
+        The order, at least 1; order 1 gives the ECE. Infinity is refused; see `max_error`.
 
     Returns
     -------
@@ -63,15 +75,18 @@ def lp_error(bins: BinDraws, p: float = 2.0) -> Draws:
     ValueError
         If `p` is below 1 or infinite.
 
+    References
+    ----------
+    Kumar, Liang and Ma (2019), Verified uncertainty calibration, Advances in Neural Information Processing Systems 32.
+
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    Higher orders weigh large gaps more. The bins of `ece` with p = 4: 0.5 x 0.2^4 + 0.3 x 0.1^4 + 0.2 x 0.4^4 =
+    0.00595, whose fourth root is 0.278. Order 1 is the ECE, and as p grows the error approaches the largest gap, 0.4.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> lp_error(bins, 2).values
-    array([0.25495098])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> [float(lp_error(EXAMPLE, p).values[0]) for p in (1, 4, 1000)]
+    [0.21, 0.278, 0.399]
     """
     order = float(_checks.positive("p", p))
     if order < 1:
@@ -97,15 +112,20 @@ def l2_error(bins: BinDraws) -> Draws:
     Draws
         In [0, 1], never below the ECE.
 
+    References
+    ----------
+    Kumar, Liang and Ma (2019), Verified uncertainty calibration, Advances in Neural Information Processing Systems 32.
+
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    The bins of `ece`: 0.5 x 0.2^2 + 0.3 x 0.1^2 + 0.2 x 0.4^2 = 0.055, whose square root is 0.2345. Its square exceeds
+    that of the ECE by the variance of the absolute gaps, here 0.055 - 0.21^2 = 0.0109.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> l2_error(bins).values
-    array([0.25495098])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> l2_error(EXAMPLE).values
+    array([0.2345, 0.2915])
+    >>> l2_error(EXAMPLE).values ** 2 - ece(EXAMPLE).values ** 2
+    array([0.0109, 0.045 ])
     """
     return Draws(lp_error(bins, 2).values, "l2_error")
 
@@ -124,15 +144,20 @@ def max_error(bins: BinDraws) -> Draws:
     Draws
         In [0, 1], never below the l_p errors restricted to occupied bins.
 
+    References
+    ----------
+    Naeini, Cooper and Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian binning, AAAI.
+
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    The third of the bins of `ece` has the largest gap, but no rows: its gaps of 0.4 and 0.5 do not count. The largest
+    of the others are 0.2 in the first draw and 0.3 in the second.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> max_error(bins).values
-    array([0.3])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> EXAMPLE.occupied
+    array([ True,  True, False])
+    >>> max_error(EXAMPLE).values
+    array([0.2, 0.3])
     """
     gap = np.abs(_checked(bins).gap)
     return Draws(gap[:, bins.occupied].max(axis=1), "max_error")
@@ -155,13 +180,14 @@ def signed_error(bins: BinDraws) -> Draws:
 
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    Gaps of opposite sign cancel. The first draw of the bins of `ece`: 0.5 x 0.2 - 0.3 x 0.1 + 0.2 x 0.4 = 0.15. This is
+    the mean accuracy, 0.47, less the mean confidence, 0.32.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> signed_error(bins).values
-    array([-0.05])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> signed_error(EXAMPLE).values
+    array([0.15, 0.05])
+    >>> [float((EXAMPLE.mass * values).sum(axis=1)[0]) for values in (EXAMPLE.accuracy, EXAMPLE.confidence)]
+    [0.47, 0.32]
     """
     return Draws(_weighted(bins, _checked(bins).gap), "signed_error")
 
@@ -185,13 +211,11 @@ def overconfidence(bins: BinDraws) -> Draws:
 
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    One of the bins of `ece` is over-confident in each draw, not the same one: 0.3 x 0.1 and 0.25 x 0.3.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> overconfidence(bins).values
-    array([0.15])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> overconfidence(EXAMPLE).values
+    array([0.03 , 0.075])
     """
     return Draws(_weighted(bins, np.maximum(-_checked(bins).gap, 0.0)), "overconfidence")
 
@@ -214,13 +238,13 @@ def underconfidence(bins: BinDraws) -> Draws:
 
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    The first draw of the bins of `ece`: 0.5 x 0.2 + 0.2 x 0.4 = 0.18. Both parts add up to the ECE within each draw.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> bins = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> underconfidence(bins).values
-    array([0.1])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> underconfidence(EXAMPLE).values
+    array([0.18 , 0.125])
+    >>> underconfidence(EXAMPLE).values + overconfidence(EXAMPLE).values
+    array([0.21, 0.2 ])
     """
     return Draws(_weighted(bins, np.maximum(_checked(bins).gap, 0.0)), "underconfidence")
 

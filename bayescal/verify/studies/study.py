@@ -343,7 +343,7 @@ def basic_interval(plug_in: float, resampled: Draws, prob: float) -> Interval:
 
     References
     ----------
-    Davison and Hinkley (1997), Bootstrap Methods and their Application, section 5.2. Bias-corrected estimate: Efron
+    Davison and Hinkley (1997), Bootstrap Methods and their Application, equation 5.6. Bias-corrected estimate: Efron
     and Tibshirani (1993), An Introduction to the Bootstrap, section 10.6.
 
     Examples
