@@ -67,6 +67,18 @@ def names_of(folder: str) -> "Callable[[str], Any]":
     return of_new_module
 
 
+def renamed(module: str, names: "dict[str, str]") -> "Callable[[str], Any]":
+    """Return a `__getattr__` for a module in which names have changed, from old to new ones."""
+
+    def by_old_name(name: str) -> "Any":
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warn(f"{module}.{name}", f"{module}.{names[name]}")
+        return getattr(sys.modules[module], names[name])
+
+    return by_old_name
+
+
 class _Finder:
     """Finds the modules of `MODULES`, after all other finders."""
 

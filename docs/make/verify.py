@@ -23,12 +23,12 @@ from pages import cells, fill, rounded, save_parts, table, versions_of
 from rich.console import Console
 
 import bayescal as bc
-from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, WORDS
 from bayescal.verify.agreement import agreement
 from bayescal.verify.controls import run_controls
 from bayescal.verify.mistakes import controls
 from bayescal.verify.sbc import Ranks, sbc
-from bayescal.verify.simulators import ReferenceSimulator, reference_simulator, shrinkage_simulator
+from bayescal.verify.simulators import DirichletSimulator, dirichlet_simulator, shrinkage_simulator
 from bayescal.verify.studies.truncation import (
     N_ROWS,
     PLACES,
@@ -97,14 +97,14 @@ def said(data: tuple[str, str]) -> str:
 
 
 def posteriors() -> Iterator[tuple[str, tuple[str, str], Any, dict[str, bool]]]:
-    """Every closed form that has a mirror in PyMC: name, data, posterior, options of `agreement`."""
+    """Every closed form that has a PyMC model: name, data, posterior, options of `agreement`."""
     for alpha in ("reference", "jeffreys"):
         yield f"reference model, {alpha} prior", DIGITS, bc.dirichlet_posterior(counts_of(DIGITS), alpha=alpha), {}
     yield "reference model, reference prior", CANCER, bc.dirichlet_posterior(counts_of(CANCER)), {}
     for name in NAMES:
         if name not in (EXACT, ENDS):  # see `exact_calibration`, and below
-            yield f"shrinkage: {name}", DIGITS, bc.shrinkage_posterior(counts_of(DIGITS), sub_models=[name]), {}
-    yield f"shrinkage: {ENDS}", CANCER, bc.shrinkage_posterior(counts_of(CANCER), sub_models=[ENDS]), {}
+            yield f"shrinkage: {WORDS[name]}", DIGITS, bc.shrinkage_posterior(counts_of(DIGITS), sub_models=[name]), {}
+    yield f"shrinkage: {WORDS[ENDS]}", CANCER, bc.shrinkage_posterior(counts_of(CANCER), sub_models=[ENDS]), {}
     yield "shrinkage: noisy labels", WINE, bc.shrinkage_posterior(counts_of(WINE), sub_models=[NOISE, EXACT]), {}
     ends = counts_of(CANCER, SATURATED_ENDS)
     yield "shrinkage: saturated bins and noise", CANCER, bc.shrinkage_posterior(ends, sub_models=[NOISE, SATURATED]), {}
@@ -285,10 +285,10 @@ def shipped_data() -> list[Row]:
 def simulators() -> dict[str, Any]:
     """Every sampler, under priors that make different problems; 15 bins, or 7 where some are saturated."""
     return {
-        "reference model, reference prior": reference_simulator(),
-        "reference model, jeffreys prior": reference_simulator(alpha="jeffreys"),
-        "reference model, uniform prior": reference_simulator(alpha="uniform"),
-        "reference model, jeffreys prior, weights": reference_simulator(alpha="jeffreys", weight=3.0, discarded=60),
+        "reference model, reference prior": dirichlet_simulator(),
+        "reference model, jeffreys prior": dirichlet_simulator(alpha="jeffreys"),
+        "reference model, uniform prior": dirichlet_simulator(alpha="uniform"),
+        "reference model, jeffreys prior, weights": dirichlet_simulator(alpha="jeffreys", weight=3.0, discarded=60),
         SHOWN_SAMPLER: shrinkage_simulator(),
         "independent bins, 20 rows": shrinkage_simulator(rows=20),
         "shared errors, 500 rows": shrinkage_simulator(sub_models=[SHARED]),
@@ -317,7 +317,7 @@ def simulation_based_calibration(settings: Settings) -> tuple[list[Row], dict[st
                 "problems": [f"not uniform: {sample}" for sample in ranks[name].rejected(SBC_ERROR_RATE)],
             }
         rows.append(row)
-    wrong = reference_simulator(alpha="uniform")
+    wrong = dirichlet_simulator(alpha="uniform")
     ranks["wrong"] = sbc(wrong, TooWide(wrong, SHOWN_FACTOR), runs=settings.runs, rng=SEED)
     return rows, {name: histograms(ranks[name]) for name in (SHOWN_SAMPLER, "wrong")}
 
@@ -326,7 +326,7 @@ def simulation_based_calibration(settings: Settings) -> tuple[list[Row], dict[st
 class TooWide:
     """The right sampler with standard deviations of all accuracies times a factor."""
 
-    simulator: ReferenceSimulator
+    simulator: DirichletSimulator
     factor: float
 
     def __call__(self, counts: Any, n_draws: int, rng: np.random.Generator) -> Any:
@@ -352,7 +352,7 @@ def ranks_of(stored: dict[str, list[int]]) -> Ranks:
 
 def power_of_sbc(settings: Settings) -> list[Row]:
     """How often accuracies that are too wide are seen, by all ranks together and by those of the ECE alone."""
-    simulator, rows = reference_simulator(alpha="uniform"), []
+    simulator, rows = dirichlet_simulator(alpha="uniform"), []
     for factor in TOO_WIDE:
         for runs in POWER_RUNS[:1] if settings.quick else POWER_RUNS:
             with timed(f"accuracies {percent(factor - 1)} too wide, {runs} data sets") as row:

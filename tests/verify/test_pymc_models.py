@@ -438,7 +438,7 @@ def test_the_average_of_all_sub_models_has_the_stated_weights(counts):
 
 
 def test_runs_of_many_bins_are_refused():
-    with pytest.raises(ValueError, match="runs of bins off are written for at most 60 in PyMC"):
+    with pytest.raises(ValueError, match="at most 60 bins with rows for the PyMC model of runs of bins off, not"):
         shrinkage_model(BinnedCounts.empty(61), "runs")
 
 
@@ -556,7 +556,7 @@ def test_dims_are_named_and_a_prior_can_be_changed(counts):
         (lambda c: dirichlet_model(c, "flat"), "`alpha` must be one of"),
         (lambda c: shrinkage_model(c, "few bins off"), "Did you mean 'sparse'"),
         (lambda c: shrinkage_model(c, dense_scale=-1), "`dense_scale`"),
-        (lambda c: shrinkage_model(c, "logistic", with_calibrated=True), "`with_calibrated` is for the average"),
+        (lambda c: shrinkage_model(c, "logistic", with_calibrated=True), "`with_calibrated` needs the average"),
     ],
 )
 def test_what_is_wrong_is_said(counts, call, message):

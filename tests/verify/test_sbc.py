@@ -8,7 +8,7 @@ import pytest
 from bayescal import dirichlet_posterior
 from bayescal.verify.mistakes import SATURATED_ENDS
 from bayescal.verify.sbc import Ranks, one_by_one, sbc
-from bayescal.verify.simulators import reference_simulator, shrinkage_simulator
+from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 from bayescal.verify.stacked import JointDraws
 from bayescal.verify.uniformity import chi_square_p, ecdf_p
 
@@ -51,7 +51,7 @@ class AllTies:
     independent = ()
 
     def __init__(self):
-        self.inner = reference_simulator(bins=3, rows=5)
+        self.inner = dirichlet_simulator(bins=3, rows=5)
 
     def simulate(self, n_sets, rng):
         truth, counts = self.inner.simulate(n_sets, rng)
@@ -77,8 +77,8 @@ def test_ties_are_broken_at_random():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"draws": 100}, ValueError, r"20 does not divide 101. `draws=99` would do"),
-        ({"draws": 5, "cells": 20}, ValueError, "`draws=19` would do"),
+        ({"draws": 100}, ValueError, r"20 does not divide 101. Use for example `draws=99`"),
+        ({"draws": 5, "cells": 20}, ValueError, "Use for example `draws=19`"),
         ({"runs": 0}, ValueError, "`runs` must be an integer >= 1"),
         ({"cells": 1}, ValueError, "`cells` must be an integer >= 2"),
         ({"rng": -1}, ValueError, "rng|expected non-negative"),
@@ -86,11 +86,11 @@ def test_ties_are_broken_at_random():
 )
 def test_options_that_make_no_sense(options, error, message):
     with pytest.raises(error, match=message):
-        sbc(reference_simulator(bins=3), **options)
+        sbc(dirichlet_simulator(bins=3), **options)
 
 
 def test_the_same_seed_gives_the_same_ranks_and_the_same_data_for_every_sampler():
-    simulator = reference_simulator(bins=3, rows=20)
+    simulator = dirichlet_simulator(bins=3, rows=20)
     seen = []
 
     def spy(counts, n_draws, rng):
@@ -107,7 +107,7 @@ def test_the_same_seed_gives_the_same_ranks_and_the_same_data_for_every_sampler(
 
 def test_workers_change_nothing():
     """Every chunk of data sets has streams of its own; 250 data sets are three chunks."""
-    simulator = reference_simulator(bins=3, rows=20)
+    simulator = dirichlet_simulator(bins=3, rows=20)
     alone, together = (sbc(simulator, runs=250, rng=5, workers=workers) for workers in (1, 2))
     assert alone.values.keys() == together.values.keys()
     for name, ranks in alone.values.items():
@@ -116,7 +116,7 @@ def test_workers_change_nothing():
 
 
 def test_a_sampler_that_other_processes_cannot_have():
-    simulator = reference_simulator(bins=3, rows=20)
+    simulator = dirichlet_simulator(bins=3, rows=20)
     with pytest.raises(TypeError, match=r"function inside a function.*workers=1"):
         sbc(simulator, lambda counts, n, rng: simulator.sample(counts, n, rng), runs=250, workers=2)
 
@@ -164,7 +164,7 @@ def test_parameters_behind_the_bins_are_ranked():
 )
 def test_the_dirichlet_sampler_is_calibrated(options):
     """False alarm rate 1e-6; `test_an_error_of_the_width_is_seen` says what 1000 runs can see."""
-    assert sbc(reference_simulator(**options), runs=1000, rng=10).rejected(ERROR_RATE) == []
+    assert sbc(dirichlet_simulator(**options), runs=1000, rng=10).rejected(ERROR_RATE) == []
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_the_shrinkage_sampler_is_calibrated(options, runs, ranked):
 
 def test_one_data_set_after_the_other():
     """The slow path for any posterior; a pool of draws, of which a random few are kept, changes nothing."""
-    simulator = reference_simulator(bins=5, rows=50, alpha="jeffreys")
+    simulator = dirichlet_simulator(bins=5, rows=50, alpha="jeffreys")
     for pool in (None, 150):
         ranks = sbc(simulator, one_by_one(simulator.posterior, pool=pool), runs=400, rng=11)
         assert ranks.rejected(ERROR_RATE) == []
@@ -214,7 +214,7 @@ def wider(simulator, factor):
 @pytest.mark.parametrize(("runs", "factor"), [(100, 1.25), (1000, 1.05), (1000, 0.95)])
 def test_an_error_of_the_width_is_seen(runs, factor):
     """At an error rate of 1e-6, on each of three seeds: so a single run of the test sees it with high probability."""
-    simulator = reference_simulator(alpha="uniform")
+    simulator = dirichlet_simulator(alpha="uniform")
     for seed in range(3):
         assert "accuracy, all bins" in sbc(simulator, wider(simulator, factor), runs=runs, rng=seed).rejected(
             ERROR_RATE
@@ -223,7 +223,7 @@ def test_an_error_of_the_width_is_seen(runs, factor):
 
 def test_data_dependent_quantities_are_needed():
     """Draws from the prior have uniform ranks of every parameter; the likelihood and the worst bin tell."""
-    simulator = reference_simulator(bins=8, alpha="uniform", rows=50)
+    simulator = dirichlet_simulator(bins=8, alpha="uniform", rows=50)
 
     def prior(counts, n_draws, rng):
         truth, _ = simulator.simulate(n_draws * len(counts), rng)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from bayescal.verify.simulators import reference_simulator, shrinkage_simulator
+from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
 # --- the reference model
 
@@ -15,7 +15,7 @@ def test_truths_have_the_moments_of_the_prior(close_to, mcse):
     """q ~ Dirichlet(alpha) over cells: masses, accuracies, products of cells; bin means N(mid, width^2/12) on bins."""
     alpha = np.array([[0.3, 1.0, 2.0], [1.5, 0.2, 4.0]])
     edges = np.array([0.0, 0.2, 0.5, 1.0])
-    truth, counts = reference_simulator(bins=edges, alpha=alpha, rows=1).simulate(100_000, np.random.default_rng(5))
+    truth, counts = dirichlet_simulator(bins=edges, alpha=alpha, rows=1).simulate(100_000, np.random.default_rng(5))
     mass, accuracy, confidence = (v[0] for v in (truth.mass, truth.accuracy, truth.confidence))
     total = alpha.sum()
     close_to(mass.mean(axis=0), alpha.sum(axis=0) / total, mcse.mean(mass), "mass")
@@ -32,7 +32,7 @@ def test_truths_have_the_moments_of_the_prior(close_to, mcse):
 
 def test_data_have_the_moments_of_the_likelihood(close_to, mcse):
     """Given the truth: multinomial rows, binomial outcomes, and means inside their bins."""
-    simulator = reference_simulator(bins=4, alpha=2.0, rows=40)
+    simulator = dirichlet_simulator(bins=4, alpha=2.0, rows=40)
     truth, counts = simulator.simulate(50_000, np.random.default_rng(6))
     assert counts.n.sum(axis=1).tolist() == [40] * 50_000
     surplus = counts.n - 40 * truth.mass[0]
@@ -47,7 +47,7 @@ def test_data_have_the_moments_of_the_likelihood(close_to, mcse):
 
 
 def test_rows_of_weight_zero_are_there_and_count_nothing():
-    simulator = reference_simulator(bins=4, rows=40, weight=3.0, discarded=25)
+    simulator = dirichlet_simulator(bins=4, rows=40, weight=3.0, discarded=25)
     _, counts = simulator.simulate(100, np.random.default_rng(7))
     np.testing.assert_array_equal(counts.n_rows[:, 0], 65)
     np.testing.assert_allclose(counts.effective_rows[:, 0], 40)

@@ -4,13 +4,13 @@ import numpy as np
 
 from bayescal import BinnedCounts, dirichlet_posterior
 from bayescal.verify.sbc import one_by_one
-from bayescal.verify.simulators import reference_simulator
+from bayescal.verify.simulators import dirichlet_simulator
 from bayescal.verify.stacked import JointDraws, StackedCounts
 
 
 def test_a_stack_is_its_data_sets():
     """Everything that a posterior computes from stacked counts is what it computes from each data set alone."""
-    simulator = reference_simulator(bins=5, rows=30, weight=2.0, discarded=10)
+    simulator = dirichlet_simulator(bins=5, rows=30, weight=2.0, discarded=10)
     _, stack = simulator.simulate(20, np.random.default_rng(8))
     assert len(stack) == 20
     assert repr(stack) == "StackedCounts(5 equal-width bins [a, b), 20 data sets)"
@@ -30,7 +30,7 @@ def test_a_stack_is_its_data_sets():
 
 
 def test_a_stack_of_one_gives_the_draws_of_one():
-    _, stack = reference_simulator(bins=5, rows=30).simulate(1, np.random.default_rng(9))
+    _, stack = dirichlet_simulator(bins=5, rows=30).simulate(1, np.random.default_rng(9))
     many, one = (dirichlet_posterior(c).sample(50, rng=1) for c in (stack, next(iter(stack))))
     for name in ("mass", "accuracy", "confidence"):
         np.testing.assert_array_equal(getattr(many, name)[:, 0], getattr(one, name))
@@ -55,7 +55,7 @@ def test_parameters_behind_the_bins_stay_with_their_draws():
             first = {"first accuracy": drawn.accuracy[:, 0], "masses": drawn.mass}
             return JointDraws(drawn.mass, drawn.accuracy, drawn.confidence, drawn.occupied, drawn.weight, first)
 
-    _, stack = reference_simulator(bins=3, rows=9).simulate(4, np.random.default_rng(10))
+    _, stack = dirichlet_simulator(bins=3, rows=9).simulate(4, np.random.default_rng(10))
     drawn = one_by_one(Numbered, pool=50)(stack, 20, np.random.default_rng(11))
     assert drawn.accuracy.shape == (20, 4, 3)
     np.testing.assert_array_equal(drawn.behind["first accuracy"], drawn.accuracy[..., 0])

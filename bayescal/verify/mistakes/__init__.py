@@ -10,7 +10,7 @@ from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
 from bayescal.verify.mistakes.families import FAMILY_MISTAKES, UNSPOILT_FAMILIES
 from bayescal.verify.mistakes.shrinkage import SHRINKAGE_MISTAKES, UNSPOILT
 from bayescal.verify.sbc import Simulator
-from bayescal.verify.simulators import reference_simulator, shrinkage_simulator
+from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
 #: Edges on one side of 0.5, where intercept and slope are correlated.
 HIGH_CONFIDENCES = (0, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 1)
@@ -23,13 +23,13 @@ def problems() -> dict[str, Simulator]:
     """Sources of data by name; the right sampler passes on each."""
     skew = np.stack([np.linspace(0.5, 3.0, 10), np.linspace(2.0, 0.25, 10)])
     return {
-        "weak prior": reference_simulator(),
-        "jeffreys": reference_simulator(alpha="jeffreys", bins=10),
-        "uniform": reference_simulator(alpha="uniform", bins=10, rows=100),
-        "few rows": reference_simulator(alpha="uniform", bins=10, rows=15),
-        "three bins": reference_simulator(alpha="uniform", bins=3, rows=3),
-        "skew prior": reference_simulator(alpha=skew, bins=10, rows=100),
-        "weights": reference_simulator(alpha="jeffreys", bins=10, weight=3.0, discarded=60),
+        "weak prior": dirichlet_simulator(),
+        "jeffreys": dirichlet_simulator(alpha="jeffreys", bins=10),
+        "uniform": dirichlet_simulator(alpha="uniform", bins=10, rows=100),
+        "few rows": dirichlet_simulator(alpha="uniform", bins=10, rows=15),
+        "three bins": dirichlet_simulator(alpha="uniform", bins=3, rows=3),
+        "skew prior": dirichlet_simulator(alpha=skew, bins=10, rows=100),
+        "weights": dirichlet_simulator(alpha="jeffreys", bins=10, weight=3.0, discarded=60),
         "shrinkage": shrinkage_simulator(bins=9, rows=150),
         "many rows": shrinkage_simulator(bins=9, rows=30_000),
         # one sub-model is the truth, so that an error in it is not hidden by four others

@@ -12,20 +12,20 @@ from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
 from bayescal.posterior.truncated_normal import sample_truncated_normal
 from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, told
 from bayescal.verify.sbc import Sampler
-from bayescal.verify.simulators import ReferenceSimulator
+from bayescal.verify.simulators import DirichletSimulator
 from bayescal.verify.stacked import StackedCounts
 
 Floats = NDArray[np.float64]
 
 
-def _believing(change: Callable[[Floats], Any]) -> Callable[[ReferenceSimulator], Sampler]:
+def _believing(change: Callable[[Floats], Any]) -> Callable[[DirichletSimulator], Sampler]:
     """The right counts with another prior."""
     return lambda simulator: (
         lambda counts, n, rng: dirichlet_posterior(counts, alpha=change(simulator.alpha)).sample(n, rng=rng)
     )
 
 
-def _with(**changes: Callable[[DirichletPosterior, Any], Any]) -> Callable[[ReferenceSimulator], Sampler]:
+def _with(**changes: Callable[[DirichletPosterior, Any], Any]) -> Callable[[DirichletSimulator], Sampler]:
     """The right sampler with other parameters: each a function of the posterior and of what is right."""
 
     def altered(name: str, change: Callable[[DirichletPosterior, Any], Any]) -> property:
@@ -34,7 +34,7 @@ def _with(**changes: Callable[[DirichletPosterior, Any], Any]) -> Callable[[Refe
 
     wrong = type("Wrong", (DirichletPosterior,), {f"{n}_parameters": altered(n, f) for n, f in changes.items()})
 
-    def sampler(simulator: ReferenceSimulator) -> Sampler:
+    def sampler(simulator: DirichletSimulator) -> Sampler:
         def sample(counts: StackedCounts, n_draws: int, rng: np.random.Generator) -> BinDraws:
             right = simulator.posterior(counts)
             return wrong(**{f.name: getattr(right, f.name) for f in fields(right)}).sample(n_draws, rng=rng)
@@ -46,10 +46,10 @@ def _with(**changes: Callable[[DirichletPosterior, Any], Any]) -> Callable[[Refe
 
 def _confidence(
     change: Callable[[DirichletPosterior, Floats, Floats, Floats, Floats], tuple[Any, Any, Any, Any]],
-) -> Callable[[ReferenceSimulator], Sampler]:
+) -> Callable[[DirichletSimulator], Sampler]:
     """The right sampler with other (loc, scale, low, high) of the mean confidences."""
 
-    def sampler(simulator: ReferenceSimulator) -> Sampler:
+    def sampler(simulator: DirichletSimulator) -> Sampler:
         def sample(counts: StackedCounts, n_draws: int, rng: np.random.Generator) -> BinDraws:
             posterior = simulator.posterior(counts)
             right = posterior.sample(n_draws, rng=rng)
@@ -63,10 +63,10 @@ def _confidence(
 
 def _drawn(
     change: Callable[[BinDraws, StackedCounts, np.random.Generator], dict[str, Floats]],
-) -> Callable[[ReferenceSimulator], Sampler]:
+) -> Callable[[DirichletSimulator], Sampler]:
     """The right draws, then spoilt; a changed mass changes the weight of the errors too."""
 
-    def sampler(simulator: ReferenceSimulator) -> Sampler:
+    def sampler(simulator: DirichletSimulator) -> Sampler:
         def sample(counts: StackedCounts, n_draws: int, rng: np.random.Generator) -> BinDraws:
             right = simulator.sample(counts, n_draws, rng)
             changed: dict[str, Any] = change(right, counts, rng)

@@ -9,30 +9,14 @@ from numpy.typing import NDArray
 from bayescal.posterior.shrinkage.model import ShrinkagePosterior
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
-from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import SubModelDraws
 from bayescal.verify.mistakes.control import Control
-from bayescal.verify.mistakes.shrinkage import Making, another_sub_model, control, sampling
+from bayescal.verify.mistakes.shrinkage import Making, control, of_class, sampling
 
 Floats = NDArray[np.float64]
 
 
 # --- ways to be wrong
-
-
-def _noise(wrong: type[LabelNoise]) -> Making:
-    def change(sub_model: SubModel) -> SubModel:
-        assert isinstance(sub_model, LabelNoise)
-        return wrong(sub_model.n, sub_model.k, sub_model.confidence, sub_model.free_rate)
-
-    return another_sub_model(change)
-
-
-def _at_ends(wrong: type[NoiseAtEnds]) -> Making:
-    def change(sub_model: SubModel) -> SubModel:
-        assert isinstance(sub_model, NoiseAtEnds)
-        return wrong(sub_model.n, sub_model.k, sub_model.confidence, sub_model.crowded)
-
-    return another_sub_model(change)
 
 
 def _saturated(wrong: type[SaturatedBins]) -> Making:
@@ -210,28 +194,28 @@ class _Swapped(SaturatedBins):
 
 #: The steps that some mistakes below go wrong in, taken right: none of these may be caught.
 UNSPOILT_NOISE = (
-    control("label_noise", "noise: share and rate drawn before, rightly", _noise(_Noise), 1000),
-    control("label_noise_ends", "ends: another class, rightly", _at_ends(_NoiseAtEnds), 1000),
+    control("label_noise", "noise: share and rate drawn before, rightly", of_class(_Noise), 1000),
+    control("label_noise_ends", "ends: another class, rightly", of_class(_NoiseAtEnds), 1000),
 )
 
 NOISE_MISTAKES: tuple[Control, ...] = (
     # noise
-    control("label_noise", "noise: rate 1/2 where it is unknown", _noise(_FixedRate), 100),
-    control("label_noise", "noise: share of the prior", _noise(_ShareByPrior), 100),
-    control("label_noise", "noise: rate of the prior", _noise(_RateByPrior), 400),
-    control("label_noise", "noise: rate of the other outcome", _noise(_Mirrored), 100),
-    control("label_noise", "noise: share and rate independent", _noise(_Apart), 2500),
-    control("label_noise", "noise: u for u^2", _noise(_Unsquared), 2500),
-    control("label_noise", "noise: at most 1 for 1.25", _noise(_AtMostOne), 1000),
-    control("label_noise", "noise: added, in the place of nothing", _noise(_Added), 100),
+    control("label_noise", "noise: rate 1/2 where it is unknown", of_class(_FixedRate), 100),
+    control("label_noise", "noise: share of the prior", of_class(_ShareByPrior), 100),
+    control("label_noise", "noise: rate of the prior", of_class(_RateByPrior), 400),
+    control("label_noise", "noise: rate of the other outcome", of_class(_Mirrored), 100),
+    control("label_noise", "noise: share and rate independent", of_class(_Apart), 2500),
+    control("label_noise", "noise: u for u^2", of_class(_Unsquared), 2500),
+    control("label_noise", "noise: at most 1 for 1.25", of_class(_AtMostOne), 1000),
+    control("label_noise", "noise: added, in the place of nothing", of_class(_Added), 100),
     # noise at the ends
-    control("label_noise_ends", "ends: share of the prior", _at_ends(_EndsByPrior), 400),
-    control("label_noise_ends", "ends: density of the root for that of the share", _at_ends(_RootForShare), 400),
-    control("label_noise_ends", "ends: Beta(1/2, 1/2) for Beta(1/2, 10)", _at_ends(_SymmetricPrior), 2500),
-    control("label_noise_ends", "ends: rows counted twice", _at_ends(_RowsTwice), 1500),
-    control("label_noise_ends", "ends: the first bin alone", _at_ends(_OneEnd), 100),
-    control("label_noise_ends", "ends: one share for both", _at_ends(_SameShare), 100),
-    control("label_noise_ends", "ends: contrary and other outcomes swapped", _at_ends(_AllContrary), 100),
+    control("label_noise_ends", "ends: share of the prior", of_class(_EndsByPrior), 400),
+    control("label_noise_ends", "ends: density of the root for that of the share", of_class(_RootForShare), 400),
+    control("label_noise_ends", "ends: Beta(1/2, 1/2) for Beta(1/2, 10)", of_class(_SymmetricPrior), 2500),
+    control("label_noise_ends", "ends: rows counted twice", of_class(_RowsTwice), 1500),
+    control("label_noise_ends", "ends: the first bin alone", of_class(_OneEnd), 100),
+    control("label_noise_ends", "ends: one share for both", of_class(_SameShare), 100),
+    control("label_noise_ends", "ends: contrary and other outcomes swapped", of_class(_AllContrary), 100),
     # saturated bins
     control("saturated", "saturated: Beta(1, 1)", _saturated(_FlatBeta), 100),
     control("saturated", "saturated: Beta(1/2, 1/2)", _saturated(_Jeffreys), 1000),

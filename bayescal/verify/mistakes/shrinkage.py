@@ -1,7 +1,7 @@
 """Mistakes in the sampler of the shrinkage model: its prior, its sub-models, its drift, its bins that are off."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -56,6 +56,18 @@ def another_sub_model(change: Callable[[SubModel], SubModel]) -> Making:
             return {name: change(sub_model) for name, sub_model in right._sub_models.items()}
 
     return sampling(Wrong)
+
+
+def of_class(wrong: type[Any]) -> Making:
+    """The right posterior with sub-models of another class, which is made from the same fields."""
+    names = [each.name for each in fields(wrong)]
+
+    def change(sub_model: SubModel) -> SubModel:
+        assert issubclass(wrong, type(sub_model))
+        changed: SubModel = wrong(**{name: getattr(sub_model, name) for name in names})
+        return changed
+
+    return another_sub_model(change)
 
 
 def weighing(weigh: Callable[[ShrinkagePosterior], Floats]) -> Making:
