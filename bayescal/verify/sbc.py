@@ -109,9 +109,9 @@ def one_by_one(posterior: Callable[[BinnedCounts], Sampled], *, pool: int | None
     Notes
     -----
     In the worst case every draw comes from a stratum of its own. Of L draws out of a pool of P, the number below a
-    point then has the Binomial variance times 1 - (L - 1) / (P - 1). Truths rank among the lowest (or highest) twentieth too
-    rarely: by up to 10 % for P = L = 99, and by up to 2 % for P = 500 and L = 99, which is too little to detect with
-    10000 data sets.
+    point then has the Binomial variance times 1 - (L - 1) / (P - 1). Truths rank among the lowest (or highest)
+    twentieth too rarely: by up to 10 % for P = L = 99, and by up to 2 % for P = 500 and L = 99, which is too little to
+    detect with 10000 data sets.
 
     Examples
     --------

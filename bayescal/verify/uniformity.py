@@ -58,8 +58,8 @@ def ecdf_p(histogram: ArrayLike) -> float:
     Notes
     -----
     The statistic is :math:`\gamma = 2 \min_i \min(P(B_i \le c_i), P(B_i \ge c_i))` for cumulative counts :math:`c_i`
-    (eq. 2 and 13 of [1]_). Its distribution follows from the cumulative counts, cell by cell; for a Poisson process conditioned
-    on its total, each step is a convolution [2]_.
+    (eq. 2 and 13 of [1]_). Its distribution follows from the cumulative counts, cell by cell; for a Poisson process
+    conditioned on its total, each step is a convolution [2]_.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Mistakes in the sub-models with shared errors, and in averages over families."""
+"""Mistakes in the sub-models with shared errors and in averages over families."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,11 +25,11 @@ Ints = NDArray[np.intp]
 
 
 def _with_prior(**constants: object) -> Making:
-    """Segments or offsets with other constants of the prior."""
+    """Draw from segments or offsets with other constants of the prior."""
 
     def change(sub_model: SubModel) -> SubModel:
         assert isinstance(sub_model, Segments | EqualOffsets)
-        return replace(sub_model, prior=sub_model.prior._replace(**constants))  # type: ignore[arg-type]  # either's own
+        return replace(sub_model, prior=sub_model.prior._replace(**constants))  # type: ignore[arg-type]  # of either class
 
     return another_sub_model(change)
 
@@ -38,7 +38,7 @@ def _with_prior(**constants: object) -> Making:
 
 
 class _Segments(Segments):
-    """Drawn by steps of their own, rightly: what the others change."""
+    """Overrides the steps that other classes change, without a mistake."""
 
     def _draw_shifts(self, start: Ints, end: Ints, rng: np.random.Generator) -> Floats:
         return super()._draw_shifts(start, end, rng)
@@ -68,7 +68,7 @@ class _ShiftByPrior(Segments):
 
 class _Tied(Segments):
     def shifts(self, count: int, rng: np.random.Generator) -> Floats:
-        """One shift for all segments of a draw, that of the first which is off."""
+        """Use the shift of the first segment that is off for all segments of a draw."""
         shift = super().shifts(count, rng)
         first = shift[np.arange(count), (shift != 0).argmax(axis=1)]
         return np.where(shift != 0, first[:, None], 0.0)
@@ -89,7 +89,7 @@ class _MeanShift(Segments):
 
 class _EdgeTooFar(Segments):
     def shifts(self, count: int, rng: np.random.Generator) -> Floats:
-        """Every segment one bin to the right."""
+        """Move every segment one bin to the right."""
         shift = super().shifts(count, rng)
         return np.concatenate([shift[:, :1], shift[:, :-1]], axis=1)
 
@@ -132,7 +132,7 @@ class _OtherAmount(EqualOffsets):
 
 class _OnAccuracies(EqualOffsets):
     def shifted(self, amount: Floats) -> Floats:
-        """Twice the amount added to the accuracy itself, as it is in the middle."""
+        """Add the amount to the accuracy itself, as is right in the middle only."""
         return np.clip(self.confidence + amount, 0, 1)
 
 
@@ -152,7 +152,7 @@ def _prior_weights(posterior: ShrinkagePosterior) -> Floats:
 
 
 def _by_evidence(change: Callable[[dict[str, float]], dict[str, float]]) -> Making:
-    """Other prior weights, and the right evidences."""
+    """Weigh sub-models by other prior weights and the right evidences."""
 
     def weigh(posterior: ShrinkagePosterior) -> Floats:
         names = posterior.taking_part.names
@@ -163,7 +163,7 @@ def _by_evidence(change: Callable[[dict[str, float]], dict[str, float]]) -> Maki
     return weighing(weigh)
 
 
-#: The steps that some mistakes below go wrong in, taken right: none of these may be caught.
+#: Controls without a mistake; see `bayescal.verify.mistakes.unspoilt`.
 UNSPOILT_FAMILIES = (
     control("runs", "runs: another class, rightly", of_class(_Segments), 1000),
     *UNSPOILT_NOISE,

@@ -1,4 +1,4 @@
-"""Mistakes in the sub-models of noisy labels, and in saturated bins."""
+"""Mistakes in the sub-models of noisy labels and in saturated bins."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,7 +34,7 @@ def _saturated(wrong: type[SaturatedBins]) -> Making:
 
 @dataclass(frozen=True, eq=False)
 class _Noise(LabelNoise):
-    """Share and rate changed after they are drawn; here not at all."""
+    """Changes share and rate after they are drawn; this class leaves them as they are."""
 
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         drawn = super().draw(count, rng).parameters
@@ -43,7 +43,7 @@ class _Noise(LabelNoise):
         return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, count)
 
     def changed(self, share: Floats, rate: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Share and rate that are used."""
+        """Return the share and rate to use."""
         return share, rate
 
 
@@ -87,7 +87,7 @@ class _Mirrored(_Noise):
 
 class _Added(LabelNoise):
     def accuracy(self, share: Floats, rate: Floats) -> Floats:
-        """Noise that comes on top of the confidence, and does not take its place."""
+        """Add the noise to the confidence, instead of replacing a part of it."""
         return np.clip(self.confidence + share[:, None] * rate[:, None], 0, 1)
 
 
@@ -95,7 +95,7 @@ class _Added(LabelNoise):
 
 
 class _NoiseAtEnds(NoiseAtEnds):
-    """Drawn by a step of its own, rightly: what the others change."""
+    """Overrides the step that other classes change, without a mistake."""
 
     def _log_density(self, b: int, u: Floats) -> Floats:
         return super()._log_density(b, u)
@@ -113,7 +113,7 @@ class _RootForShare(NoiseAtEnds):
 
 class _SymmetricPrior(NoiseAtEnds):
     def _log_density(self, b: int, u: Floats) -> Floats:
-        """Beta(1/2, 1/2) in the place of Beta(1/2, 10)."""
+        """Use Beta(1/2, 1/2) instead of Beta(1/2, 10)."""
         return super()._log_density(b, u) - 9.5 * np.log1p(-(u[:, 0] ** 2))
 
 
@@ -130,7 +130,7 @@ class _OneEnd(NoiseAtEnds):
 
 class _SameShare(NoiseAtEnds):
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
-        """The share of the first bin for the last one too."""
+        """Use the share of the first bin for the last one, too."""
         accuracy = super().draw(count, rng).accuracy
         bins = self._bins
         share = (accuracy[:, bins[0]] - self.confidence[bins[0]]) / (
@@ -143,7 +143,7 @@ class _SameShare(NoiseAtEnds):
 
 class _AllContrary(NoiseAtEnds):
     def _stated(self, b: int) -> tuple[float, float, float]:
-        """Outcomes that the bin states are counted as contrary."""
+        """Count outcomes as stated as contrary, and the reverse."""
         contrary, stated, rest = super()._stated(b)
         return float(self.n[b]) - contrary, stated, rest
 
@@ -177,7 +177,7 @@ class _WithoutRows(SaturatedBins):
 
 class _OneShare(SaturatedBins):
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
-        """The share of all bins together for each."""
+        """Use one share for all bins, drawn from the rows of all."""
         accuracy, off = super().draw(count, rng)
         if not len(self.n):
             return accuracy, off
@@ -187,12 +187,12 @@ class _OneShare(SaturatedBins):
 
 class _Swapped(SaturatedBins):
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
-        """Contrary outcomes for all others."""
+        """Exchange contrary outcomes and all others."""
         accuracy, off = super().draw(count, rng)
         return np.where(off, 1 - accuracy, accuracy), off
 
 
-#: The steps that some mistakes below go wrong in, taken right: none of these may be caught.
+#: Controls without a mistake; see `bayescal.verify.mistakes.unspoilt`.
 UNSPOILT_NOISE = (
     control("label_noise", "noise: share and rate drawn before, rightly", of_class(_Noise), 1000),
     control("label_noise_ends", "ends: another class, rightly", of_class(_NoiseAtEnds), 1000),

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 #: An interval and a point estimate from counts: (counts, prob, draws, rng) -> (low, high, estimate).
 Method = Callable[[BinnedCounts, float, int, np.random.Generator], Interval]
 
-#: The curves of the study: calibrated, over-confident twice, shifted, wavy, one bin far off.
+#: Default curves: calibrated, two over-confident ones, shifted, wavy, one bin far off.
 STUDY_CURVES = (
     ("calibrated", None),
     ("temperature", 1.1),
@@ -84,23 +84,24 @@ def coverage_study(
     sizes : sequence of int
         Numbers of rows.
     populations : sequence
-        Populations as for `bayescal.datasets.simulate.simulate`: names or your own.
+        Populations as for `bayescal.datasets.simulate.simulate`: names, or populations of your own.
     curves : sequence
         True calibration curves: names, functions of confidence, or pairs (name, strength).
     methods : sequence of str or mapping of str to callable, optional
         Names out of `METHODS` (default: all), or your own functions
-        ``(counts, prob, draws, rng) -> (low, high, estimate)``.
+        ``(counts, prob, draws, rng) -> (low, high, estimate)`` by name.
     bins : int or array-like, default 15
-        Number of equal-width bins, or edges. The truth is that of the same bins.
+        Number of equal-width bins, or edges. The true ECE is that of the same bins.
     repeats : int, default 100
-        Data sets per cell. The standard error of a coverage c is ``sqrt(c (1 - c) / repeats)``: 0.022 at 0.95.
+        Number of data sets per cell. The standard error of a coverage c is ``sqrt(c (1 - c) / repeats)``, which is
+        0.022 for c = 0.95 and 100 repeats.
     prob : float, default 0.95
         Nominal probability of the intervals.
     draws : int, default 2000
-        Posterior draws, or bootstrap resamples.
+        Number of posterior draws, or of bootstrap resamples.
     rng : None, int, SeedSequence or Generator
-        Randomness. Every cell has a stream of its own for data and one for each method, so that results do not
-        depend on which other methods are asked.
+        Randomness. Every cell has one stream for data and one for methods, so that results do not depend on which other
+        methods are run.
     progress : bool, default False
         Whether to show a progress bar.
 
@@ -125,7 +126,7 @@ def coverage_study(
         METHODS, methods, sizes, repeats=repeats, prob=prob, draws=draws, populations=populations, curves=curves
     )
     for population in populations:
-        simulate(1, population=population)  # refuses an unknown one before hours are spent on the others
+        simulate(1, population=population)  # refuses an unknown population before anything is computed
     edges, true_curves = make_bins(bins), [_curve(curve) for curve in curves]
     scenarios = [_scenario(population, curve, edges) for population in populations for curve in true_curves]
     cells = run_cells(setup, scenarios, rng=rng, progress=progress, description="coverage, cell by cell")
@@ -146,7 +147,7 @@ def _scenario(population: Any, curve: Curve, bins: Bins) -> Scenario[BinnedCount
 
 
 def _model_interval(model: str) -> Method:
-    """The equal-tailed interval of a model's posterior, and its mean."""
+    """Return the method that takes the equal-tailed interval and the mean of a model's posterior."""
 
     def interval(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
         drawn = ece(MODELS[model](counts).sample(draws, rng=rng))
@@ -174,15 +175,29 @@ def bootstrap_ece(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None)
 
     Notes
     -----
-    A bootstrap of rows through its sufficient statistics: cell counts (outcome, bin) are multinomial, exactly as in
-    resampled rows; the sum of confidences in a bin is Normal, with the mean of each cell and one variance within the
-    cells of a bin. The cost does not grow with the rows.
+    Rows are resampled with replacement [1]_, through sums over rows: cell counts (outcome, bin) are multinomial,
+    exactly as in resampled rows; the sum of confidences in a bin is Normal, with the mean of each cell and one variance
+    within the cells of a bin. The cost does not depend on the number of rows.
+
+    References
+    ----------
+    .. [1] Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 6.
+
+    Examples
+    --------
+    With one bin the plug-in ECE is the absolute mean of outcome minus confidence. Here it is 0.1 with standard error
+    sqrt(0.24 / 100) = 0.049, apart from resamples in which the sign changes.
+
+    >>> counts = BinnedCounts.from_arrays([1] * 60 + [0] * 40, [0.5] * 100, bins=1)
+    >>> resampled = bootstrap_ece(counts, 10_000, rng=1)
+    >>> resampled.mean(), float(resampled.values.std())
+    (0.10, 0.048)
     """
     rng = _checks.generator(rng)
     drawn = rng.multinomial(counts.n_rows, counts.cells.ravel() / counts.n_rows, size=n_draws)
     cells = drawn.reshape(n_draws, *counts.cells.shape)
     n, k = cells.sum(axis=1), cells[:, 1]
-    # in wide bins confidence and outcome go together: each cell has a mean of its own
+    # in wide bins confidence and outcome are correlated, so each cell has a mean of its own
     offset = counts.deviation / np.maximum(counts.cells, 1)
     variance = (counts.deviation_sq - (offset * counts.deviation).sum(axis=0)) / np.maximum(counts.n, 1)
     summed = n * counts.bins.midpoints + (cells * offset).sum(axis=1)
@@ -204,7 +219,7 @@ def _plug_in(counts: BinnedCounts) -> float:
     return float(ece(observed_bins(counts)).values[0])
 
 
-#: Every model of the package, and the bootstraps that people use instead.
+#: Every model of the package, and bootstraps as commonly used alternatives.
 METHODS: dict[str, Method] = {
     **{name: _model_interval(name) for name in MODELS},
     "percentile bootstrap": _percentile,

@@ -29,7 +29,7 @@ from bayescal.verify.studies.study import (
 )
 
 Floats = NDArray[np.float64]
-#: What a model states: (true probabilities, rng) -> confidences.
+#: Confidences of a classifier: (true probabilities, rng) -> confidences.
 Statement = Callable[[Floats, np.random.Generator], Floats]
 #: An interval and a point estimate of a difference of ECEs: (pair, prob, draws, rng) -> (low, high, estimate).
 DifferenceMethod = Callable[[PairedCounts, float, int, np.random.Generator], Interval]
@@ -50,31 +50,31 @@ COLUMNS = (
 )
 #: The method that the widths of all others are divided by.
 UNPAIRED = "unpaired"
-#: Rows of the sample that stands for a population.
+#: Number of rows of the sample that represents a population.
 TRUTH_ROWS = 3_000_000
 
 
 @dataclass(frozen=True)
 class Stated:
-    r"""Confidence that a model states if the true probability is p.
+    r"""Classifier that states a confidence given the true probability p of a row.
 
-    Two models share the truth, so here it comes first and the confidence follows from it; in `simulate` the confidence
-    comes first.
+    Two classifiers share the true probability, so confidences follow from it here. In `simulate` true probabilities
+    follow from confidences.
 
     Parameters
     ----------
     name : str
-        What to call it in tables.
+        Name in tables.
     slope : float, default 1.0
-        Above 1: over-confident.
+        Factor of the log odds; above 1 the classifier is over-confident.
     shift : float, default 0.0
-        In log odds.
+        Added to the log odds.
     noise : float, default 0.0
-        Standard deviation, in log odds, of what the model adds of its own to every row.
+        Standard deviation, in log odds, of the noise that the classifier adds to every row.
     wave : float, default 0.0
-        Height of a wave of four periods.
+        Amplitude of a sine wave of four periods.
     off : float, default 0.0
-        What is added where p lies strictly between 0.5 and 0.57.
+        Added if p lies strictly between 0.5 and 0.57.
 
     Notes
     -----
@@ -101,7 +101,7 @@ class Stated:
         return self.name
 
     def __call__(self, probability: Floats, rng: np.random.Generator) -> Floats:
-        """Confidences of the model at true probabilities; every call draws noise of its own."""
+        """Return confidences at true probabilities; every call draws new noise."""
         from scipy.special import expit, logit
 
         log_odds = self.slope * logit(probability) + self.shift
@@ -117,7 +117,7 @@ _NOISY_OVER = Stated("over-confident and noisy", slope=1.5, noise=0.75)
 _WAVY = Stated("wavy", wave=0.05)
 _NOISY = Stated("noisy", noise=0.3)
 _SHIFTED = Stated("shifted", shift=0.3)
-#: The pairs of the study: far apart, equally bad, off in different ways, and nearly the same.
+#: Default pairs of classifiers: far apart, equally bad, off in different ways, and nearly the same.
 STUDY_PAIRS = (
     (_CALIBRATED, _OVER),
     (_CALIBRATED, _SHIFTED),
@@ -140,8 +140,8 @@ class DifferenceStudy(CoverageResults):
     ----------
     rows : list of dict
         Keys n_rows, population, first, second, truth, method, coverage, bias, rmse, width, width_ratio, repeats. Bias
-        and root mean square error are those of the point estimate; width is the mean width of the interval, and its
-        ratio is to that of the method ``unpaired`` in the same cell, NaN where that was not asked.
+        and root mean square error are those of the point estimate; width is the mean width of the interval, and
+        width_ratio its ratio to that of the method ``unpaired`` in the same cell, NaN if that was not run.
     prob : float
         Nominal probability of the intervals.
     """
@@ -150,7 +150,7 @@ class DifferenceStudy(CoverageResults):
     cell_name = "{population}, {first} - {second}, n = {n_rows}"
     averages: ClassVar[Averages] = {
         "mean_coverage": itemgetter("coverage"),
-        # the sign of a difference is that of the order of the models: biases must not cancel
+        # the sign of a difference depends on the order of the models, so biases of opposite sign must not cancel
         "mean_absolute_bias": lambda row: abs(row["bias"]),
         **{f"mean_{name}": itemgetter(name) for name in ("rmse", "width", "width_ratio")},
     }
@@ -177,26 +177,26 @@ def difference_study(
     sizes : sequence of int
         Numbers of rows.
     populations : sequence
-        Populations as for `bayescal.datasets.simulate.simulate`, here of the true probabilities: both models are asked
-        about the same rows, and outcomes are drawn from these.
+        Populations as for `bayescal.datasets.simulate.simulate`, here of the true probabilities. Both models state
+        confidences for the same rows, and outcomes are drawn with these probabilities.
     pairs : sequence of (callable, callable)
-        What the two models state: `Stated`, or functions ``(probabilities, rng) -> confidences``.
+        Two models: `Stated`, or functions ``(probabilities, rng) -> confidences``.
     methods : sequence of str or mapping of str to callable, optional
         Names out of `METHODS` (default: all), or your own functions
-        ``(pair, prob, draws, rng) -> (low, high, estimate)`` of `PairedCounts`.
+        ``(pair, prob, draws, rng) -> (low, high, estimate)`` of `PairedCounts` by name.
     bins : int or array-like, default 15
-        Number of equal-width bins, or edges. The truth is that of the same bins.
+        Number of equal-width bins, or edges. The true difference is that of the same bins.
     repeats : int, default 100
-        Data sets per cell. The standard error of a coverage c is ``sqrt(c (1 - c) / repeats)``: 0.022 at 0.95.
+        Number of data sets per cell; for standard errors see `coverage_study`.
     prob : float, default 0.95
         Nominal probability of the intervals.
     draws : int, default 2000
-        Posterior draws, or bootstrap resamples.
+        Number of posterior draws, or of bootstrap resamples; at least 2.
     rng : None, int, SeedSequence or Generator
-        Randomness. Every cell has a stream of its own for data and one for methods, so that results depend neither on
-        which other methods are asked nor on `workers`.
+        Randomness. Every cell has one stream for data and one for methods, so that results depend neither on which
+        other methods are run nor on `workers`.
     workers : int, default 1
-        Processes. With more than one, functions of your own must be at the top of a module.
+        Number of processes. With more than one, your own functions must be at the top of a module.
     progress : bool, default False
         Whether to show a progress bar.
 
@@ -240,13 +240,13 @@ def true_difference(population: Any, first: Statement, second: Statement, *, bin
     Parameters
     ----------
     population
-        As for `difference_study`.
+        A population as for `difference_study`.
     first, second : callable
-        What the models state.
+        The models, as for `difference_study`.
     bins : int, array-like or Bins, default 15
         A number of equal-width bins, or edges.
     rng : None, int, SeedSequence or Generator, default 0
-        Randomness of the sample that stands for the population; fixed by default, so that the truth is one number.
+        Randomness of the sample that represents the population; fixed by default, so that results are reproducible.
 
     Returns
     -------
@@ -274,8 +274,8 @@ def _true_ece(probability: Floats, confidence: Floats, bins: Bins) -> float:
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """Draws rows of two models on which both are asked; an object, so that it can be sent to other processes."""
+class _PairedRows:
+    """Draws rows with confidences of two models; an object, so that it can be sent to other processes."""
 
     population: Any
     first: Statement
@@ -283,7 +283,7 @@ class _Rows:
     bins: Bins
 
     def __call__(self, n_rows: int, rng: np.random.Generator) -> PairedCounts:
-        # a calibrated model's confidences are the true probabilities
+        # confidences of a calibrated population are the true probabilities
         data = simulate(n_rows, population=self.population, rng=rng)
         first, second = (model(data.confidence, rng) for model in (self.first, self.second))
         y = data.outcome
@@ -293,7 +293,7 @@ class _Rows:
 def _scenario(population: Any, first: Statement, second: Statement, bins: Bins) -> Scenario[PairedCounts]:
     names = {"population": name_of(population), "first": name_of(first), "second": name_of(second)}
     truth = true_difference(population, first, second, bins=bins)
-    return Scenario(names, truth, _Rows(population, first, second, bins))
+    return Scenario(names, truth, _PairedRows(population, first, second, bins))
 
 
 def _paired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
@@ -303,18 +303,18 @@ def _paired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generato
 
 
 def _unpaired(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
-    """The same two posteriors, as if of different rows."""
-    common, order = (int(s) for s in rng.integers(2**63, size=2))  # as `compare_counts` takes them: the same draws
+    """Treat the two posteriors as independent, as if they came from different rows."""
+    common, order = (int(s) for s in rng.integers(2**63, size=2))  # seeds as in `compare_counts`, for the same draws
     models = {"first": pair.first, "second": pair.second}
     evaluations = {name: evaluate_counts(counts, draws=draws, rng=common) for name, counts in models.items()}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SameRowsWarning)  # they are the same rows: that is the mistake to be measured
+        warnings.simplefilter("ignore", SameRowsWarning)  # ignoring that they are the same rows is what is measured
         difference = compare_independent(evaluations, rng=order).difference("first", "second")
     return (*difference.interval(prob), difference.mean())
 
 
 def _joint_dirichlet(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
-    """The reference model of both at once: a Dirichlet on the joint cells that occur, confidences at bin means."""
+    """Draw from a Dirichlet model of both: a Dirichlet on the joint cells that occur, confidences at bin means."""
     of_bin = [np.tile(counts.mean_confidence, (2, 1)) for counts in (pair.first, pair.second)]
     difference = Draws(_difference(pair, rng.dirichlet(pair.n, size=draws), of_bin), "difference")
     return (*difference.interval(prob), difference.mean())
@@ -329,7 +329,7 @@ def _basic(pair: PairedCounts, prob: float, draws: int, rng: np.random.Generator
 
 
 def bootstrap_difference(pair: PairedCounts, n_draws: int = 2000, *, rng: Any = None) -> tuple[float, Draws]:
-    """Bootstrap the difference of two models' plug-in ECEs, rows staying together.
+    """Bootstrap the difference of two models' plug-in ECEs, resampling rows with both confidences.
 
     Parameters
     ----------
@@ -343,13 +343,27 @@ def bootstrap_difference(pair: PairedCounts, n_draws: int = 2000, *, rng: Any = 
     Returns
     -------
     (plug_in, resampled) : tuple of float and Draws
-        The difference itself, and that of each resample.
+        The difference of the data, and that of each resample.
 
     Notes
     -----
-    A bootstrap of rows through the joint cells, which are multinomial exactly as in resampled rows. Each model's
-    confidences stand at their mean for the bin and outcome; what that leaves out is the variance of confidences
-    within a bin, about 1/500 of that of outcomes for 15 bins.
+    Rows are resampled with replacement [1]_, through the joint cells, whose counts are multinomial exactly as in
+    resampled rows. Confidences are set to their mean for the bin and outcome. This leaves out the variance of
+    confidences within a bin, about 1/500 of that of outcomes for 15 bins.
+
+    References
+    ----------
+    .. [1] Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 6.
+
+    Examples
+    --------
+    On the same rows, one model states 0.5 and the other 0.6; 60 % of the outcomes are 1.
+
+    >>> y = [1] * 60 + [0] * 40
+    >>> pair = PairedCounts.from_arrays(y, [0.5] * 100, y, [0.6] * 100, bins=1, target="event")
+    >>> plug_in, resampled = bootstrap_difference(pair, 1000, rng=1)
+    >>> plug_in
+    0.1
     """
     shares = _checks.generator(rng).multinomial(pair.n_rows, pair.n / pair.n_rows, size=n_draws) / pair.n_rows
     of_cell = [
@@ -360,7 +374,7 @@ def bootstrap_difference(pair: PairedCounts, n_draws: int = 2000, *, rng: Any = 
 
 
 def _difference(pair: PairedCounts, shares: Floats, confidence: list[Floats]) -> Floats:
-    """ECE of the first less that of the second, for shares (..., n_cells) and confidences by outcome and bin."""
+    """Compute the ECE of the first less that of the second, for shares (..., n_cells) and confidences by cell."""
     eces = []
     for counts, stated, (at, z) in zip(
         (pair.first, pair.second), confidence, (pair.cells.T[:2], pair.cells.T[2:]), strict=True
@@ -371,7 +385,7 @@ def _difference(pair: PairedCounts, shares: Floats, confidence: list[Floats]) ->
     return eces[0] - eces[1]
 
 
-#: What the package does, the same without the dependence, and what people use instead.
+#: The package's method, the same without dependence, and commonly used alternatives.
 METHODS: dict[str, DifferenceMethod] = {
     "paired": _paired,
     UNPAIRED: _unpaired,
