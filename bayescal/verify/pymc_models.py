@@ -23,10 +23,19 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
 from pymc.logprob.transforms import Transform
 
-from bayescal import _checks
+from bayescal import _checks, _moved
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
-from bayescal.posterior.shrinkage.prior import EXACT, NAMES, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
+from bayescal.posterior.shrinkage.prior import (
+    EXACT,
+    FORMER,
+    NAMES,
+    POOL_WEIGHT,
+    POOLED,
+    SATURATED,
+    SHARED,
+    ShrinkagePrior,
+)
 from bayescal.stats.binned import BinnedCounts, require_counts
 from bayescal.verify.pymc_sub_models import DIM, BinRows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
 from bayescal.verify.studies.truncation import TRUNCATIONS
@@ -198,6 +207,9 @@ def shrinkage_model(
             "`with_calibrated` needs the average of sub-models, `sub_model=None`. For exact calibration alone use "
             "`calibrated_model`."
         )
+    if sub_model in FORMER:
+        _moved.warn(repr(sub_model), repr(FORMER[sub_model]))
+        sub_model = FORMER[sub_model]
     return _shrinkage(counts, sub_model, with_calibrated, log_ratio, prior)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def rows_of(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
-    """A study's rows as lists, numbers to five digits."""
+    """Return the rows of a study as lists, with numbers to five digits."""
     return [[_rounded(row[name]) for name in columns] for row in rows]
 
 
@@ -18,19 +18,19 @@ def _rounded(value: Any) -> Any:
 
 
 def save_rows(path: Path, numbers: Mapping[str, Any]) -> None:
-    """One row a line, so that a change can be read."""
+    """Write one row per line, so that differences between versions are readable."""
     about = "".join(f'"{key}": {json.dumps(value)},\n' for key, value in numbers.items() if key != "rows")
     rows = ",\n".join(json.dumps(row) for row in numbers["rows"])
     path.write_text(f'{{\n{about}"rows": [\n{rows}\n]\n}}\n', encoding="utf-8")
 
 
 def rows_again(numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The stored rows as what the study returned."""
+    """Return stored rows as dicts, as the study returned them."""
     return [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
 
 
 def save_parts(path: Path, numbers: Mapping[str, Any]) -> None:
-    """The same for several lists of rows, each under its name."""
+    """Write several lists of rows by name, one row per line."""
     parts = []
     for key, value in numbers.items():
         rows = ",\n".join(json.dumps(row) for row in value) if isinstance(value, list) else ""
@@ -39,7 +39,7 @@ def save_parts(path: Path, numbers: Mapping[str, Any]) -> None:
 
 
 def versions_of(programs: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Versions of what took part."""
+    """Yield names and versions of the installed programs."""
     for name in programs:
         try:
             yield name, version(name)
@@ -48,7 +48,7 @@ def versions_of(programs: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def rounded(value: Any) -> Any:
-    """Four digits are enough to read, and small to store."""
+    """Round all numbers to four digits."""
     if isinstance(value, dict):
         return {key: rounded(entry) for key, entry in value.items()}
     if isinstance(value, list):
@@ -57,7 +57,7 @@ def rounded(value: Any) -> Any:
 
 
 def table(head: str, rows: Iterable[Iterable[Any]]) -> str:
-    """A Markdown table; a column whose title ends in a colon holds numbers."""
+    """Return a Markdown table; columns whose title ends in a colon hold numbers."""
     titles = head.split(" | ")
     rule = "|".join("--:" if title.endswith(":") else "---" for title in titles)
     lines = [" | ".join(title.rstrip(":") for title in titles), rule, *(" | ".join(map(str, row)) for row in rows)]
@@ -65,13 +65,13 @@ def table(head: str, rows: Iterable[Iterable[Any]]) -> str:
 
 
 def cells(rows: Iterable[Mapping[str, Any]], form: str) -> Iterator[list[str]]:
-    """Each row as the words between the bars of a format."""
+    """Yield the cells of each row: parts of a format between bars, filled with its values."""
     for row in rows:
         yield [word.format(**row) for word in form.split("|")]
 
 
 def fill(page: Path, command: str, made: Mapping[str, str]) -> None:
-    """Put what a command made between its markers on a page."""
+    """Replace the text between the markers of a command on a page."""
     markers = re.compile(
         rf"(?P<begin><!-- (?P<name>\w+): made by `{command}` -->\n).*?(?P<end><!-- end -->)", re.DOTALL
     )

@@ -117,7 +117,7 @@ def test_workers_change_nothing():
 
 def test_a_sampler_that_other_processes_cannot_have():
     simulator = dirichlet_simulator(bins=3, rows=20)
-    with pytest.raises(TypeError, match=r"function inside a function.*workers=1"):
+    with pytest.raises(TypeError, match=r"functions inside functions.*workers=1"):
         sbc(simulator, lambda counts, n, rng: simulator.sample(counts, n, rng), runs=250, workers=2)
 
 
