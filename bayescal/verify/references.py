@@ -122,7 +122,7 @@ def reference(
     for _ in range(ATTEMPTS):
         tree = _chains(model, draws, target_accept, seed, progress)
         drawn = of_pymc(tree, posterior, thresholds, with_calibrated=with_calibrated)
-        found = Reference(
+        result = Reference(
             rows=_summary(drawn),
             thresholds=thresholds,
             draws=tree.posterior.sizes["chain"] * tree.posterior.sizes["draw"],
@@ -132,14 +132,14 @@ def reference(
             versions=_versions(),
             earlier=tuple(earlier),
         )
-        if not found.problems:
+        if not result.problems:
             break
-        earlier.append("; ".join(found.problems))
-        if found.divergences:
+        earlier.append("; ".join(result.problems))
+        if result.divergences:
             target_accept, *smaller_steps = smaller_steps or [target_accept]
         else:
             draws *= LONGER
-    return found
+    return result
 
 
 def pymc_model(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Model":
@@ -264,13 +264,13 @@ def some(names: list[str]) -> str:
 def _versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {}
+    versions = {}
     for name in ("bayescal", "pymc", "pytensor", "nutpie", "arviz", "numpy", "scipy"):
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:  # nutpie is optional
             continue
-    return found
+    return versions
 
 
 __getattr__ = _moved.renamed(__name__, {"mirror": "pymc_model"})

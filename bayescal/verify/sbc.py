@@ -337,8 +337,8 @@ def _chunk_ranks(chunk: _Chunk) -> dict[str, Ints]:
     simulator = chunk.simulator
     truth, counts = simulator.simulate(chunk.n_sets, chunk.for_data)
     drawn = (chunk.sampler or simulator.sample)(counts, chunk.n_draws, chunk.for_draws)
-    expected, found = (_quantities(bins, counts, simulator) for bins in (truth, drawn))
-    return {name: _ranks(expected[name], found[name], chunk.for_ties) for name in expected if name in found}
+    of_truth, of_draws = (_quantities(bins, counts, simulator) for bins in (truth, drawn))
+    return {name: _ranks(of_truth[name], of_draws[name], chunk.for_ties) for name in of_truth if name in of_draws}
 
 
 def _quantities(bins: BinDraws, counts: StackedCounts, simulator: Simulator) -> dict[str, Floats]:

@@ -152,9 +152,9 @@ def dirichlet_simulator(
     >>> counts.n.shape, counts.n.sum(axis=1)
     ((3, 4), array([50, 50, 50]))
     """
-    made = make_bins(bins)
-    pseudo_rows = dirichlet_posterior(BinnedCounts.empty(made), alpha=alpha).alpha
-    return DirichletSimulator(made, pseudo_rows, _checks.whole_number("rows", rows), float(weight), discarded)
+    edges = make_bins(bins)
+    pseudo_rows = dirichlet_posterior(BinnedCounts.empty(edges), alpha=alpha).alpha
+    return DirichletSimulator(edges, pseudo_rows, _checks.whole_number("rows", rows), float(weight), discarded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,8 +340,8 @@ def shrinkage_simulator(
     >>> counts.n.sum(axis=1), sorted(truth.behind)
     (array([50, 50, 50]), ['bins_off', 'intercept', 'rho', 'slope', 'sub_model'])
     """
-    made = make_bins(bins)
-    empty = shrinkage_posterior(BinnedCounts.empty(made), mass_alpha=mass_alpha, sub_models=sub_models, **prior)
+    edges = make_bins(bins)
+    empty = shrinkage_posterior(BinnedCounts.empty(edges), mass_alpha=mass_alpha, sub_models=sub_models, **prior)
     pool = [family for family in POOLED if family in empty.prior_options.families]
     if len(pool) > 1:
         raise ValueError(
@@ -349,7 +349,7 @@ def shrinkage_simulator(
             f"Simulate each family, as in `sub_models=[{SHARED!r}]`."
         )
     options = empty.prior_options if crowded else empty.prior_options.without_ends()
-    return ShrinkageSimulator(made, _checks.whole_number("rows", rows), options, crowded)
+    return ShrinkageSimulator(edges, _checks.whole_number("rows", rows), options, crowded)
 
 
 # --- parts

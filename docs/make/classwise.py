@@ -42,11 +42,11 @@ def true_error(n_classes: int, stretch: float) -> float:
 
 def intervals(y: NDArray[np.int64], stated: Floats, draws: int, seed: int) -> dict[str, tuple[float, float]]:
     """Interval of each method."""
-    known: dict[str, Any] = {"target": "classwise", "bins": BINS, "draws": draws, "rng": seed}
-    known |= {"classes": range(stated.shape[1])}
-    found = bc.evaluate(y, stated, **known)
-    apart = np.random.default_rng(seed).permuted(found.by_class.values, axis=0).mean(axis=1)
-    means = (found.ece, bc.Draws(apart), bc.evaluate(y, stated, model="dirichlet", **known).ece)
+    options: dict[str, Any] = {"target": "classwise", "bins": BINS, "draws": draws, "rng": seed}
+    options |= {"classes": range(stated.shape[1])}
+    evaluation = bc.evaluate(y, stated, **options)
+    apart = np.random.default_rng(seed).permuted(evaluation.by_class.values, axis=0).mean(axis=1)
+    means = (evaluation.ece, bc.Draws(apart), bc.evaluate(y, stated, model="dirichlet", **options).ece)
     return {method: mean.interval(PROB) for method, mean in zip(METHODS, means, strict=True)}
 
 

@@ -56,14 +56,14 @@ def run_study(
     options = _options(description)
     file = DOCS / "_static" / numbers
     if options.quick:
-        found = dict(measure(options))
+        results = dict(measure(options))
     else:
         if not options.redraw:
             save(file, measure(options))
-        found = json.loads(file.read_text(encoding="utf-8"))
+        results = json.loads(file.read_text(encoding="utf-8"))
     if picture:
-        picture(found, not options.quick)
-    texts = tables(found)
+        picture(results, not options.quick)
+    texts = tables(results)
     if options.quick:
         print(*(texts[name] for name in shown), sep="\n")
     else:

@@ -160,6 +160,6 @@ def test_names_for_tables():
     ],
 )
 def test_arguments_that_no_study_can_use_are_refused(wrong, error, message):
-    right = {"known": KNOWN, "methods": None, "sizes": [10], "repeats": 1, "prob": 0.95, "draws": 5}
+    right = {"available": KNOWN, "methods": None, "sizes": [10], "repeats": 1, "prob": 0.95, "draws": 5}
     with pytest.raises(error, match=message):
         checked_setup(**{**right, **wrong})

@@ -117,7 +117,7 @@ class Setup[Data]:
 
 
 def checked_setup(
-    known: Mapping[str, Callable[..., Interval]],
+    available: Mapping[str, Callable[..., Interval]],
     methods: Sequence[str] | Mapping[str, Callable[..., Interval]] | None,
     sizes: Sequence[int],
     *,
@@ -130,10 +130,10 @@ def checked_setup(
 
     Parameters
     ----------
-    known : mapping of str to callable
+    available : mapping of str to callable
         Methods that can be given by name.
     methods : sequence of str or mapping of str to callable, optional
-        Names out of `known` (default: all), or functions by name.
+        Names out of `available` (default: all), or functions by name.
     sizes, repeats, prob, draws
         See `Setup`.
     **others
@@ -149,7 +149,7 @@ def checked_setup(
     ValueError, TypeError
         For an unknown method, an empty sequence, or numbers that are not valid.
     """
-    chosen = methods if isinstance(methods, Mapping) else _by_name(known if methods is None else methods, known)
+    chosen = methods if isinstance(methods, Mapping) else _by_name(available if methods is None else methods, available)
     for argument, given in {"sizes": sizes, **others, "methods": chosen}.items():
         if not len(given):
             raise ValueError(f"`{argument}` must name at least one.")
@@ -162,11 +162,11 @@ def checked_setup(
     )
 
 
-def _by_name[Method](names: Iterable[str], known: Mapping[str, Method]) -> dict[str, Method]:
+def _by_name[Method](names: Iterable[str], available: Mapping[str, Method]) -> dict[str, Method]:
     names = list(names)
     for name in names:
-        _checks.one_of("methods", name, known)
-    return {name: known[name] for name in names}
+        _checks.one_of("methods", name, available)
+    return {name: available[name] for name in names}
 
 
 def run_cells[Data](

@@ -255,9 +255,9 @@ def truncated_ece_mean(posterior: DirichletPosterior, *, truncation: str = "conf
     share, (a, b) = posterior.mass_mean(), posterior.accuracy_parameters
     total = 0.0
     for i, (n, place, s) in enumerate(zip(counts.effective_n, observed, posterior.relative_sd, strict=True)):
-        found = confidence_posterior(n, place, truncation=truncation, relative_sd=s)
-        confidence = np.minimum(edges[i] + widths[i] * found.confidence, edges[i + 1])
-        total += float(share[i] * (found.weight @ absolute_gap(confidence, a[i], b[i])))
+        of_bin = confidence_posterior(n, place, truncation=truncation, relative_sd=s)
+        confidence = np.minimum(edges[i] + widths[i] * of_bin.confidence, edges[i + 1])
+        total += float(share[i] * (of_bin.weight @ absolute_gap(confidence, a[i], b[i])))
     return total
 
 
