@@ -66,7 +66,7 @@ def assert_same_up_to_a_constant(pairs, atol=1e-8):
     np.testing.assert_allclose(difference, difference[0], rtol=0, atol=atol)
 
 
-# --- the reference model
+# --- the Dirichlet model
 
 
 @pytest.mark.parametrize("data", ["counts", "weighted"])

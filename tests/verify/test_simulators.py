@@ -8,7 +8,7 @@ from scipy import special, stats
 
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
-# --- the reference model
+# --- the Dirichlet model
 
 
 def test_truths_have_the_moments_of_the_prior(close_to, mcse):
