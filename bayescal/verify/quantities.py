@@ -12,7 +12,7 @@ from bayescal.estimands.estimand import registered
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.model import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SATURATED, SUB_MODELS, WORDS
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SATURATED, SUB_MODELS
 from bayescal.posterior.shrinkage.saturated import is_saturated
 
 if TYPE_CHECKING:
@@ -178,8 +178,8 @@ def _may_be_on_or_off(posterior: ShrinkagePosterior) -> bool:
 
 
 def probability_of(sub_model: str) -> str:
-    """Name of the probability of a sub-model, with its words, as in "P(smooth drift)"."""
-    return f"P({WORDS[sub_model]})"
+    """Name of the probability of a sub-model, as in "P(logistic)"."""
+    return f"P({sub_model})"
 
 
 def is_probability(quantity: str) -> bool:

@@ -11,8 +11,8 @@ from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.model import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import INDEPENDENT, SHARED
-from bayescal.verify.quantities import of_pymc, sub_models_of
+from bayescal.posterior.shrinkage.prior import INDEPENDENT, SHARED, WORDS
+from bayescal.verify.quantities import of_pymc, probability_of, sub_models_of
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -25,6 +25,8 @@ CHAINS = 4
 TUNE = 1500
 #: Attempts until chains are kept, their acceptance targets, and the factor by which draws increase.
 ATTEMPTS, TARGET_ACCEPT, LONGER = 3, (0.95, 0.99, 0.999), 3
+#: Names of probabilities that contain the words of a sub-model -> names that contain its key.
+FORMER_NAMES = {probability_of(words): probability_of(key) for key, words in WORDS.items()}
 #: The distribution function of the ECE is compared at these quantiles of the closed form.
 PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
 
@@ -89,8 +91,10 @@ class Reference:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Reference":
-        """Make a reference from the result of `to_dict`."""
-        return cls(**{**stored, "thresholds": tuple(stored["thresholds"]), "earlier": tuple(stored.get("earlier", ()))})
+        """Make a reference from the result of `to_dict`; sub-models may be named by words, as in release 0.1.0."""
+        rows = {FORMER_NAMES.get(name, name): row for name, row in stored["rows"].items()}
+        tuples = {name: tuple(stored.get(name, ())) for name in ("thresholds", "earlier")}
+        return cls(**{**stored, **tuples, "rows": rows})
 
 
 def reference(

@@ -90,6 +90,13 @@ def test_a_reference_survives_json():
     assert Reference.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
+def test_a_reference_of_release_0_1_0_names_sub_models_by_words():
+    found, _ = load(STORED[0])
+    row = next(iter(found.rows.values()))
+    stored = {**found.to_dict(), "rows": {"ece": row, "P(off)[3]": row, "P(smooth drift, a few bins off)": row}}
+    assert list(Reference.from_dict(stored).rows) == ["ece", "P(off)[3]", "P(logistic_sparse)"]
+
+
 def test_a_reference_of_something_else_is_refused():
     found, _ = load(next(path for path in STORED if path.stem == "digits_dirichlet"))
     other = dirichlet_posterior(BinnedCounts.empty(3))
@@ -276,7 +283,7 @@ def test_a_rare_event_that_the_chains_never_saw_is_no_difference(counts):
     """Probability 1e-5 in 10000 draws: none expected, none seen; 1e-2 would have been seen a hundred times."""
     found, posterior = load(next(path for path in STORED if path.stem == "digits_shrinkage"))
     result = agreement_with_reference(posterior(), found, draws=100_000, rng=1)
-    name = "P(smooth drift)"
+    name = "P(logistic)"
     row = {"mean": 0.0, "mcse_mean": 0.0, "sd": 0.0, "mcse_sd": 0.0, "r_hat": 1.0, "ess": 10_000.0}
     rare = replace(found, rows={**found.rows, name: row})
     with_rare = agreement_with_reference(posterior(), rare, draws=100_000, rng=1)
