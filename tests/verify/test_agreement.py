@@ -329,7 +329,7 @@ def test_a_wrong_evidence_of_a_family_would_show(counts, monkeypatch):
     right.__dict__["probabilities"] = moved
     result = agreement_with_reference(right, found, draws=50_000, rng=1)
     assert not result.agrees
-    assert any(row["quantity"] == "P(runs of bins off)" for row in result.apart)
+    assert any(row["quantity"] == "P(runs)" for row in result.apart)
 
 
 def test_all_bins_saturated_leave_nothing_to_the_sub_models():
@@ -339,7 +339,7 @@ def test_all_bins_saturated_leave_nothing_to_the_sub_models():
     assert list(model.coords["hypothesis"]) == ["exact"]
 
 
-def test_only_what_has_a_mirror_is_compared(counts):
+def test_only_posteriors_with_a_pymc_model_are_compared(counts):
     class Other:
         counts = BinnedCounts.empty(2)
 
