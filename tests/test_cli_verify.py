@@ -97,7 +97,7 @@ def test_what_cannot_be_run_is_refused_before_anything_is_computed(arguments, sa
         raise AssertionError("a cell was run")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("bayescal.verify.studies.coverage._run_cell", computed)
+    monkeypatch.setattr("bayescal.verify.studies.study._run_cell", computed)
     done = run(*arguments)
     assert (done.exit_code, done.stdout) == (2, ""), done.output
     assert done.stderr.startswith("Error: ")

@@ -52,6 +52,23 @@ def test_other_names_of_a_folder_are_refused(folder):
         importlib.import_module(folder).no_such_name  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        ("bayescal.verify.simulators", "reference_simulator", "dirichlet_simulator"),
+        ("bayescal.verify.simulators", "ReferenceSimulator", "DirichletSimulator"),
+        ("bayescal.verify.references", "mirror", "pymc_model"),
+    ],
+)
+def test_a_name_that_changed_within_its_module_still_works(module, old, new):
+    with pytest.warns(DeprecationWarning, match=rf"`{module}.{old}` is now `{module}.{new}`") as warned:
+        found = getattr(importlib.import_module(module), old)
+    assert found is getattr(importlib.import_module(module), new)
+    assert warned[0].filename == __file__
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'no_such_name'"):
+        importlib.import_module(module).no_such_name  # noqa: B018
+
+
 def test_a_class_is_the_same_by_either_path():
     code = (
         "import warnings; warnings.simplefilter('ignore')\n"

@@ -11,6 +11,7 @@ from bayescal.cli.keywords import keywords_of
 from bayescal.cli.options import StudyOptions, VerifyOptions
 from bayescal.datasets.simulate import CURVES, POPULATIONS
 from bayescal.verify.studies.coverage import METHODS, CoverageStudy, coverage_study
+from bayescal.verify.studies.study import standard_error
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,14 +98,9 @@ def run_study(study: StudyOptions, options: VerifyOptions) -> CoverageResult:
     return CoverageResult(coverage_study(**{**keywords, "progress": True}), parameters)
 
 
-def standard_error(prob: float, repeats: int) -> float:
-    """Return the standard error of a share of `repeats` intervals that contain the truth with probability `prob`."""
-    return float((prob * (1 - prob) / repeats) ** 0.5)
-
-
 def cell_table(study: CoverageStudy, repeats: int) -> "Table":
     """Return a table with one row per cell and one column per method; a * marks shares that are too low."""
-    methods = list(dict.fromkeys(row["method"] for row in study.rows))
+    methods = study.methods
     low = study.prob - MARKED * standard_error(study.prob, repeats)
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for row in study.rows:

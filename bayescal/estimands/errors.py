@@ -6,6 +6,15 @@ from bayescal import _checks, _moved
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import estimand
 
+#: Bins of the examples below: two draws of three bins, the last of which has no rows.
+EXAMPLE = BinDraws(
+    mass=np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25]]),
+    accuracy=np.array([[0.3, 0.4, 1.0], [0.0, 0.5, 1.0]]),
+    confidence=np.array([[0.1, 0.5, 0.6], [0.3, 0.5, 0.5]]),
+    occupied=np.array([True, True, False]),
+    weight=np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25]]),
+)
+
 
 @estimand(
     "ECE",
@@ -39,13 +48,16 @@ def ece(bin_draws: BinDraws) -> Draws:
 
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    Three bins with masses 0.5, 0.3 and 0.2 have gaps of 0.2, -0.1 and 0.4 in the first draw:
+    0.5 x 0.2 + 0.3 x 0.1 + 0.2 x 0.4 = 0.21. In the second draw a bin without a gap adds nothing.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> ece(observed).values
-    array([0.25])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> EXAMPLE.mass, EXAMPLE.gap
+    (array([[0.5 , 0.3 , 0.2 ],
+           [0.25, 0.5 , 0.25]]), array([[ 0.2, -0.1,  0.4],
+           [-0.3,  0. ,  0.5]]))
+    >>> ece(EXAMPLE).values
+    array([0.21, 0.2 ])
     """
     # Guo et al. (2017), equation 3, for each draw
     return Draws(_weighted(bin_draws, np.abs(_checked(bin_draws).gap)), "ece")
@@ -81,13 +93,12 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
 
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    Higher orders weigh large gaps more. The bins of `ece` with p = 4: 0.5 x 0.2^4 + 0.3 x 0.1^4 + 0.2 x 0.4^4 =
+    0.00595, whose fourth root is 0.278. Order 1 is the ECE, and as p grows the error approaches the largest gap, 0.4.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> lp_error(observed, 2).values
-    array([0.25495098])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> [float(lp_error(EXAMPLE, p).values[0]) for p in (1, 4, 1000)]
+    [0.21, 0.278, 0.399]
     """
     order = float(_checks.positive("p", p))
     if order < 1:
@@ -121,15 +132,20 @@ def l2_error(bin_draws: BinDraws) -> Draws:
     .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
        Processing Systems 32.
 
+    References
+    ----------
+    Kumar, Liang and Ma (2019), Verified uncertainty calibration, Advances in Neural Information Processing Systems 32.
+
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    The bins of `ece`: 0.5 x 0.2^2 + 0.3 x 0.1^2 + 0.2 x 0.4^2 = 0.055, whose square root is 0.2345. Its square exceeds
+    that of the ECE by the variance of the absolute gaps, here 0.055 - 0.21^2 = 0.0109.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> l2_error(observed).values
-    array([0.25495098])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> l2_error(EXAMPLE).values
+    array([0.2345, 0.2915])
+    >>> l2_error(EXAMPLE).values ** 2 - ece(EXAMPLE).values ** 2
+    array([0.0109, 0.045 ])
     """
     return Draws(lp_error(bin_draws, 2).values, "l2_error")
 
@@ -156,15 +172,20 @@ def max_error(bin_draws: BinDraws) -> Draws:
     .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
        binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
 
+    References
+    ----------
+    Naeini, Cooper and Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian binning, AAAI.
+
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    The third of the bins of `ece` has the largest gap, but no rows: its gaps of 0.4 and 0.5 do not count. The largest
+    of the others are 0.2 in the first draw and 0.3 in the second.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> max_error(observed).values
-    array([0.3])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> EXAMPLE.occupied
+    array([ True,  True, False])
+    >>> max_error(EXAMPLE).values
+    array([0.2, 0.3])
     """
     gap = np.abs(_checked(bin_draws).gap)
     return Draws(gap[:, bin_draws.occupied].max(axis=1), "max_error")
@@ -195,13 +216,14 @@ def signed_error(bin_draws: BinDraws) -> Draws:
 
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    Gaps of opposite sign cancel. The first draw of the bins of `ece`: 0.5 x 0.2 - 0.3 x 0.1 + 0.2 x 0.4 = 0.15. This is
+    the mean accuracy, 0.47, less the mean confidence, 0.32.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> signed_error(observed).values
-    array([-0.05])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> signed_error(EXAMPLE).values
+    array([0.15, 0.05])
+    >>> [float((EXAMPLE.mass * values).sum(axis=1)[0]) for values in (EXAMPLE.accuracy, EXAMPLE.confidence)]
+    [0.47, 0.32]
     """
     return Draws(_weighted(bin_draws, _checked(bin_draws).gap), "signed_error")
 
@@ -226,13 +248,11 @@ def overconfidence(bin_draws: BinDraws) -> Draws:
 
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    One of the bins of `ece` is over-confident in each draw, not the same one: 0.3 x 0.1 and 0.25 x 0.3.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> overconfidence(observed).values
-    array([0.15])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> overconfidence(EXAMPLE).values
+    array([0.03 , 0.075])
     """
     return Draws(_weighted(bin_draws, np.maximum(-_checked(bin_draws).gap, 0.0)), "overconfidence")
 
@@ -256,13 +276,13 @@ def underconfidence(bin_draws: BinDraws) -> Draws:
 
     Examples
     --------
-    Two bins of two rows each, with gaps 0.5 - 0.3 and 0.5 - 0.8.
+    The first draw of the bins of `ece`: 0.5 x 0.2 + 0.2 x 0.4 = 0.18. Both parts add up to the ECE within each draw.
 
-    >>> from bayescal.estimands.plug_in import observed_bins
-    >>> from bayescal.stats.binned import BinnedCounts
-    >>> observed = observed_bins(BinnedCounts.from_arrays([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
-    >>> underconfidence(observed).values
-    array([0.1])
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> underconfidence(EXAMPLE).values
+    array([0.18 , 0.125])
+    >>> underconfidence(EXAMPLE).values + overconfidence(EXAMPLE).values
+    array([0.21, 0.2 ])
     """
     return Draws(_weighted(bin_draws, np.maximum(_checked(bin_draws).gap, 0.0)), "underconfidence")
 

@@ -1,4 +1,4 @@
-"""Closed form against PyMC: one posterior from two programs that share no code, compared quantity by quantity."""
+"""Compare the closed form of a posterior with PyMC, which shares no code with it, quantity by quantity."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _moved
 from bayescal.posterior.contract import Posterior
 from bayescal.verify.quantities import CALIBRATED, is_probability, of_closed_form
 from bayescal.verify.references import Reference, reference, some
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: How many standard errors apart two numbers may be.
+#: Largest difference between two numbers that agree, in standard errors.
 LARGEST_Z = 5.0
-#: Relative precision of what the closed form integrates by rules.
+#: Relative precision of the quadrature rules of the closed form.
 PRECISION = 1e-6
-#: With fewer expected visits than this, the chain's own standard error of a probability means nothing.
+#: With fewer expected visits to an event than this, the chain's own standard error of its probability is unreliable.
 FEW_VISITS = 20
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """Whether a closed-form posterior is that of its PyMC model; made by `agreement` or `compare`.
+    """Comparison of a closed-form posterior with its PyMC model; made by `agreement` or `agreement_with_reference`.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Agreement:
         difference; ``z``, the difference in standard errors; ``closed_sd``, ``pymc_sd`` and ``z_sd``, the same for the
         standard deviations (NaN for probabilities, which have none of their own); ``r_hat`` and ``ess`` of the chains.
     reference : Reference
-        The other side.
+        Posterior of the PyMC model.
     """
 
     rows: list[dict[str, Any]]
@@ -54,14 +54,14 @@ class Agreement:
 
     @property
     def problems(self) -> list[str]:
-        """Why the two do not agree, or why it cannot be said; empty if they do."""
+        """Reasons why the two do not agree, or why the chains give no answer; empty if they agree."""
         names = [f"{row['quantity']} ({_largest(row):.3g})" for row in self.apart]
-        told = [f"more than {LARGEST_Z:g} standard errors apart: {some(names)}"] if names else []
-        return told + self.reference.problems
+        differences = [f"more than {LARGEST_Z:g} standard errors apart: {some(names)}"] if names else []
+        return differences + self.reference.problems
 
     @property
     def agrees(self) -> bool:
-        """Whether every quantity agrees within 5 standard errors, and the chains can be trusted."""
+        """Whether every quantity agrees within 5 standard errors and the chains have converged."""
         return not self.problems
 
     def __str__(self) -> str:
@@ -83,12 +83,12 @@ class Agreement:
                 f"They agree: {len(self.rows)} quantities, the largest difference is {self.worst:.1f} standard errors "
                 f"({chains}, worst R-hat {self.worst_r_hat:.3f})."
             )
-        if self.reference.problems:  # then nothing follows from what is apart, or not
+        if self.reference.problems:  # differences from chains that have not converged mean nothing
             return f"No verdict: {'; '.join(self.problems)} ({chains})."
         return f"They differ: {'; '.join(self.problems)} ({chains})."
 
     def to_frame(self) -> "pd.DataFrame":
-        """The rows as a pandas data frame, one quantity each."""
+        """Return the rows as a pandas data frame, one per quantity."""
         import pandas as pd
 
         return pd.DataFrame(self.rows).set_index("quantity")
@@ -107,17 +107,17 @@ def agreement(
     rng: Any = None,
     progress: bool = False,
 ) -> Agreement:
-    """Sample the PyMC mirror of a posterior and compare the two.
+    """Sample the PyMC model of a posterior and compare the two.
 
     Parameters
     ----------
     posterior : DirichletPosterior or ShrinkagePosterior
         The closed form.
     draws : int, default 10000
-        Draws of NUTS in all four chains together; three times as many, and nine, if the chains have not mixed or are
-        worth fewer than 400 independent draws. The closed form is drawn twenty times as often.
+        Draws of NUTS in all four chains together. If R-hat or effective sample size fail the thresholds of `Reference`,
+        the chains run again with three times as many, and then nine. The closed form has twenty times as many draws.
     with_calibrated : bool, default False
-        For the shrinkage model: let exact calibration take part, to compare its posterior probability.
+        Shrinkage model only: include exact calibration, and compare its posterior probability alone.
     rng : None, int, SeedSequence or Generator
         Randomness.
     progress : bool, default False
@@ -131,83 +131,99 @@ def agreement(
     Raises
     ------
     TypeError
-        If the posterior has no mirror.
+        If the posterior has no PyMC model.
+
+    References
+    ----------
+    Thresholds of R-hat and effective sample size: Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021),
+    Rank-normalization, folding, and localization: an improved R-hat, Bayesian Analysis 16, 667-718.
 
     Examples
     --------
-    Tens of seconds, most of which PyMC takes to compile:
+    This takes tens of seconds, most of them for compiling the PyMC model:
 
     >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)   # doctest: +SKIP
     >>> agreement(dirichlet_posterior(counts), rng=1).agrees                            # doctest: +SKIP
     True
     """
     for_chains, for_draws = _checks.generator(rng).spawn(2)
-    found = reference(posterior, draws=draws, with_calibrated=with_calibrated, rng=for_chains, progress=progress)
-    return compare(posterior, found, draws=20 * draws, rng=for_draws)
+    chains = reference(posterior, draws=draws, with_calibrated=with_calibrated, rng=for_chains, progress=progress)
+    return agreement_with_reference(posterior, chains, draws=20 * draws, rng=for_draws)
 
 
-def compare(posterior: Posterior, found: Reference, *, draws: int = 200_000, rng: Any = None) -> Agreement:
-    """Compare a posterior's closed form with what PyMC found, now or in the past.
+def agreement_with_reference(
+    posterior: Posterior, reference: Reference, *, draws: int = 200_000, rng: Any = None
+) -> Agreement:
+    """Compare the closed form of a posterior with a reference posterior that PyMC has sampled before.
 
     Parameters
     ----------
     posterior : DirichletPosterior or ShrinkagePosterior
         The closed form.
-    found : Reference
-        From `reference`.
+    reference : Reference
+        Result of `bayescal.verify.references.reference`, or `Agreement.reference`.
     draws : int, default 200000
-        Of the closed form.
+        Draws of the closed form.
     rng : None, int, SeedSequence or Generator
         Randomness.
 
     Returns
     -------
     Agreement
-        Quantity by quantity.
+        One row per quantity.
 
     Raises
     ------
     ValueError
         If the reference is of other quantities: of another model, or of other bins.
     """
-    closed = of_closed_form(posterior, found.thresholds, draws, rng=_checks.generator(rng))
-    if CALIBRATED not in found.rows:
+    closed = of_closed_form(posterior, reference.thresholds, draws, rng=_checks.generator(rng))
+    if CALIBRATED not in reference.rows:
         closed.pop(CALIBRATED, None)
     elif CALIBRATED in closed:
         closed = {CALIBRATED: closed[CALIBRATED]}
-    if set(closed) != set(found.rows):
-        apart = sorted(set(closed) ^ set(found.rows))
-        raise ValueError(f"`found` is a reference of other quantities than this posterior has: {some(apart)}.")
-    return Agreement([_row(name, closed[name], row) for name, row in found.rows.items()], found)
+    if set(closed) != set(reference.rows):
+        apart = sorted(set(closed) ^ set(reference.rows))
+        raise ValueError(
+            f"`reference` must have the quantities of `posterior`; {len(apart)} are in one only: {some(apart)}. "
+            "Sample a reference of this posterior, with the same bins and sub-models."
+        )
+    return Agreement([_row(name, closed[name], row) for name, row in reference.rows.items()], reference)
 
 
-def _row(name: str, closed: Floats, found: Mapping[str, float]) -> dict[str, Any]:
+def compare(posterior: Posterior, found: Reference, *, draws: int = 200_000, rng: Any = None) -> Agreement:
+    """Call `agreement_with_reference` by its name in release 0.1.0."""
+    _moved.warn("bayescal.verify.agreement.compare", "bayescal.verify.agreement.agreement_with_reference")
+    return agreement_with_reference(posterior, found, draws=draws, rng=rng)
+
+
+def _row(name: str, closed: Floats, pymc: Mapping[str, float]) -> dict[str, Any]:
     mean, sd, size = float(closed.mean()), float(closed.std()), len(closed)
-    se = float(np.hypot(found["mcse_mean"], sd / np.sqrt(size)))
+    se = float(np.hypot(pymc["mcse_mean"], sd / np.sqrt(size)))
     if is_probability(name):
-        if min(mean, 1 - mean) * found["ess"] < FEW_VISITS:
-            se = max(se, float(np.sqrt(mean * (1 - mean) / found["ess"])))
+        if min(mean, 1 - mean) * pymc["ess"] < FEW_VISITS:
+            se = max(se, float(np.sqrt(mean * (1 - mean) / pymc["ess"])))
         sd, z_sd = np.nan, np.nan
     else:
         fourth = float(((closed - mean) ** 4).mean())
-        se_sd = np.hypot(found["mcse_sd"], np.sqrt(max(fourth - sd**4, 0.0) / size) / (2 * sd) if sd > 0 else 0.0)
-        z_sd = _in_errors(sd - found["sd"], float(se_sd), scale=sd)
+        se_sd = np.hypot(pymc["mcse_sd"], np.sqrt(max(fourth - sd**4, 0.0) / size) / (2 * sd) if sd > 0 else 0.0)
+        z_sd = _in_errors(sd - pymc["sd"], float(se_sd), scale=sd)
     return {
         "quantity": name,
         "closed": mean,
-        "pymc": found["mean"],
+        "pymc": pymc["mean"],
         "se": se,
-        "z": _in_errors(mean - found["mean"], se, scale=abs(mean)),
+        "z": _in_errors(mean - pymc["mean"], se, scale=abs(mean)),
         "closed_sd": sd,
-        "pymc_sd": np.nan if is_probability(name) else found["sd"],
+        "pymc_sd": np.nan if is_probability(name) else pymc["sd"],
         "z_sd": z_sd,
-        "r_hat": found["r_hat"],
-        "ess": found["ess"],
+        "r_hat": pymc["r_hat"],
+        "ess": pymc["ess"],
     }
 
 
 def _in_errors(difference: float, se: float, scale: float) -> float:
-    """A difference in standard errors; one within the precision of the closed form's integrals is none."""
+    """Return a difference in standard errors; 0 within the precision of the closed form's integrals."""
     if abs(difference) <= PRECISION * max(scale, 1e-3):
         return 0.0
     return difference / se if se > 0 else np.copysign(np.inf, difference)

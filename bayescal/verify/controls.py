@@ -1,7 +1,7 @@
-"""Positive controls: samplers that are wrong on purpose, each of which the checks must catch.
+"""Positive controls: samplers that are wrong on purpose and must be detected by the checks.
 
-A check that never fails proves nothing. Each `Control` is one mistake that somebody could make (many of them somebody
-has made) put into the package's own sampler; `run_controls` says which mistakes simulation-based calibration sees.
+A check that cannot fail is no evidence. Each `Control` puts one plausible mistake into the package's sampler;
+`run_controls` reports which mistakes simulation-based calibration detects.
 """
 
 from collections.abc import Sequence
@@ -29,10 +29,10 @@ class ControlResults:
     Parameters
     ----------
     rows : list of dict
-        One per control: name, of, problem, runs (simulated data sets), caught, by (what saw it: the worst quantities,
-        or which rule of probabilities the draws break), p (Bonferroni, of all ranks).
+        One per control: name, of, problem, runs (simulated data sets), caught, by (the quantities with the smallest
+        p-values, or the rules of probability that the draws break), p (of all ranks, Bonferroni).
     right : list of dict
-        The same for the right sampler on each problem, with as many data sets as any wrong one had there: here
+        The same for the right sampler on each problem, with the largest number of data sets of its wrong samplers. Here
         `caught` is a false alarm.
     error_rate : float
         Probability of a false alarm for one sampler.
@@ -44,7 +44,7 @@ class ControlResults:
 
     @property
     def caught(self) -> int:
-        """How many controls were caught."""
+        """Number of controls that were caught."""
         return sum(row["caught"] for row in self.rows)
 
     @property
@@ -94,16 +94,16 @@ def run_controls(
     Parameters
     ----------
     runs : int, optional
-        Simulated data sets for each sampler; by default what each control says it needs.
+        Number of simulated data sets for each sampler; by default the number that each control needs.
     error_rate : float, default 1e-6
-        Probability that a right sampler is called wrong.
+        Probability that a right sampler is rejected.
     rng : None, int, SeedSequence or Generator
         Randomness; every sampler has a stream of its own.
     chosen : sequence of Control, optional
-        Which ones; all of `controls` by default.
+        Controls to run; all of `controls` by default.
     workers : int, default 1
-        Processes that share the samplers; results are the same for any number. With more than one, `chosen` can only
-        hold controls out of `controls` and `unspoilt`, which workers look up: functions cannot be sent.
+        Number of processes; results are the same for any number. With more than one, `chosen` can only hold controls
+        out of `controls` and `unspoilt`, because workers look them up by name.
     progress : bool, default False
         Whether to show a progress bar.
 
@@ -115,7 +115,11 @@ def run_controls(
     Raises
     ------
     ValueError, TypeError
-        If `error_rate` is not in (0, 1), a number not a positive integer, or a control unknown to the workers.
+        If `error_rate` is not in (0, 1), a number is not a positive integer, or workers cannot look up a control.
+
+    References
+    ----------
+    Simulation-based calibration: Talts, Betancourt, Simpson, Vehtari and Gelman (2018), arXiv:1804.06788; see `sbc`.
 
     Examples
     --------
@@ -132,20 +136,20 @@ def run_controls(
     sizes = [control.runs if runs is None else _checks.whole_number("runs", runs) for control in wrong]
     for control, size in zip(wrong, sizes, strict=True):
         needed[control.problem] = max(size, needed.get(control.problem, 0))
-    what: list[tuple[str, Control | tuple[str, str] | None, int]]
-    what = [(problem, None, size) for problem, size in needed.items()]
-    what += [
+    samplers: list[tuple[str, Control | tuple[str, str] | None, int]]
+    samplers = [(problem, None, size) for problem, size in needed.items()]
+    samplers += [
         (control.problem, control if workers == 1 else (control.of, control.name), size)
         for control, size in zip(wrong, sizes, strict=True)
     ]
-    seeds = _checks.generator(rng).spawn(len(what))
-    jobs = [_Job(*each, error_rate, seed) for each, seed in zip(what, seeds, strict=True)]
+    seeds = _checks.generator(rng).spawn(len(samplers))
+    jobs = [_Job(*each, error_rate, seed) for each, seed in zip(samplers, seeds, strict=True)]
     rows = list(run_jobs(_examine, jobs, workers=workers, progress=progress, description="wrong samplers"))
     return ControlResults(rows[len(needed) :], rows[: len(needed)], error_rate)
 
 
 class _Job(NamedTuple):
-    """One sampler on one problem; `control` is None for the right one, and (of, name) where it goes to a worker."""
+    """One sampler on one problem; `control` is None for the right sampler, and (of, name) for a worker process."""
 
     problem: str
     control: Control | tuple[str, str] | None
@@ -164,7 +168,7 @@ def _require_registered(chosen: Sequence[Control]) -> None:
 
 
 def _examine(job: _Job) -> dict[str, Any]:
-    """Whether the draws obey the rules of probabilities, and whether truths rank uniformly among them."""
+    """Check that the draws obey the rules of probability, and that truths rank uniformly among them."""
     simulator, control = problems()[job.problem], job.control
     if isinstance(control, tuple):
         control = next(c for c in (*controls(), *unspoilt()) if (c.of, c.name) == control)
@@ -190,19 +194,19 @@ def _examine(job: _Job) -> dict[str, Any]:
 
 
 def broken_rules(bins: BinDraws, counts: StackedCounts) -> list[str]:
-    """Rules that every draw must obey and these do not.
+    """List the rules of probability that some draws break.
 
     Parameters
     ----------
     bins : BinDraws
-        Draws (n_draws, n_sets, n_bins).
+        Draws of shape (n_draws, n_sets, n_bins).
     counts : StackedCounts
-        The data.
+        Data sets, for the edges of their bins.
 
     Returns
     -------
     list of str
-        Empty if all is well.
+        Empty if all draws obey all rules.
     """
     edges = counts.bins.edges
     inside = (bins.confidence >= edges[:-1]) & (bins.confidence <= edges[1:])

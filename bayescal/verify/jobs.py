@@ -1,4 +1,4 @@
-"""The same work many times over: in this process or in several, with or without a progress bar."""
+"""Run a function on many jobs, in one process or several, with or without a progress bar."""
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,30 +15,31 @@ def run_jobs[Job, Result](
     progress: bool = False,
     description: str = "",
 ) -> Iterator[Result]:
-    """Do every job; results come in the order of the jobs.
+    """Run a function on every job; results are in the order of the jobs.
 
     Parameters
     ----------
     function : callable
-        Of one job.
+        Function of one job.
     jobs : sequence
-        What to do. Whatever is random in a job must be in it, so that workers change nothing.
+        Arguments of the function. A job that is random must contain its generator, so that results do not depend on
+        `workers`.
     workers : int, default 1
-        Processes; 1 is this one.
+        Number of processes. With 1, jobs run in this process.
     progress : bool, default False
         Whether to show a progress bar, on standard error.
     description : str
-        What the bar says.
+        Label of the bar.
 
     Yields
     ------
     result
-        Of each job.
+        Result of each job.
 
     Raises
     ------
     TypeError
-        If a job cannot be sent to another process.
+        If `workers` is above 1 and a job cannot be pickled.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def run_jobs[Job, Result](
     from multiprocessing import get_context
 
     _require_sendable(jobs[0])
-    # new processes, not forks: those of a process with threads may hang
+    # spawned, because forks of a process with threads may hang
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from _shown(pool.map(function, jobs), len(jobs), progress, description)
 
@@ -63,8 +64,8 @@ def _require_sendable(job: Any) -> None:
         pickle.dumps(job)
     except (pickle.PicklingError, AttributeError, TypeError) as problem:
         raise TypeError(
-            f"with `workers` above 1 every function must be one that another process can import, unlike a lambda or a "
-            f"function inside a function ({problem}). Move it to the top of a module, or use `workers=1`."
+            "with `workers` above 1, other processes must be able to import every function, which excludes lambdas and "
+            f"functions inside functions ({problem}). Move it to the top of a module, or use `workers=1`."
         ) from problem
 
 

@@ -1,4 +1,4 @@
-"""Draws of a shrinkage posterior as simulation-based calibration ranks them: bins and the parameters behind them."""
+"""Draws of a shrinkage posterior for simulation-based calibration: the bins and the parameters behind them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -17,13 +17,13 @@ from bayescal.verify.truths import is_saturated
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Parameters that are ranked, of those of `ShrinkageDraws`.
+#: Parameters of `ShrinkageDraws` that are ranked.
 RANKED = ("intercept", "slope", "rho", "amount", "noise", "noise_rate")
 
 
 @dataclass(frozen=True, eq=False)
 class JointPosterior:
-    """A shrinkage posterior whose draws tell the parameters behind the bins.
+    """A shrinkage posterior whose draws include the parameters behind the bins.
 
     Parameters
     ----------
@@ -39,21 +39,24 @@ class JointPosterior:
 
 
 def sample_not_as_stated(posterior: ShrinkagePosterior, n_draws: int, rng: np.random.Generator) -> ShrinkageDraws:
-    """Draw given that the saturated bins are not all exactly as stated; without such bins, just draw.
+    """Draw from a posterior conditional on the saturated bins not being all exactly as stated.
+
+    That state has odds that depend on the data and no prior probability, so no truth can be drawn from it. A posterior
+    without saturated bins is sampled as it is.
 
     Parameters
     ----------
     posterior : ShrinkagePosterior
-        The posterior.
+        Posterior with or without saturated bins.
     n_draws : int
-        Number of draws.
+        How many draws to return.
     rng : Generator
-        Randomness.
+        Randomness of the draws.
 
     Returns
     -------
     ShrinkageDraws
-        That state has odds that depend on the data and no prior probability, so no truth can be drawn from it.
+        Exactly `n_draws` draws.
     """
     used = posterior.counts.occupied
     apart = used & is_saturated(posterior.confidence) & (SATURATED in posterior.prior_options.sub_models)
@@ -64,19 +67,19 @@ def sample_not_as_stated(posterior: ShrinkagePosterior, n_draws: int, rng: np.ra
 
 
 def take(drawn: ShrinkageDraws, index: NDArray[np.intp]) -> ShrinkageDraws:
-    """Some of the draws.
+    """Select draws by index.
 
     Parameters
     ----------
     drawn : ShrinkageDraws
-        The draws.
+        Draws to select from.
     index : ndarray of int
-        Which ones.
+        Indices on axis 0; they may repeat.
 
     Returns
     -------
     ShrinkageDraws
-        Those, in that order.
+        The selected draws, in the order of `index`.
     """
     bins, confidence = drawn.bin_draws, drawn.bin_draws.confidence
     some = {f.name: getattr(drawn, f.name)[index] for f in fields(drawn) if f.name != "bin_draws"}
@@ -85,19 +88,19 @@ def take(drawn: ShrinkageDraws, index: NDArray[np.intp]) -> ShrinkageDraws:
 
 
 def joint_draws(drawn: ShrinkageDraws) -> JointDraws:
-    """Draws of a shrinkage posterior as `sbc` ranks them.
+    """Convert draws of a shrinkage posterior to those that `sbc` ranks.
 
     Parameters
     ----------
     drawn : ShrinkageDraws
-        The draws.
+        Draws of the bins and of all parameters.
 
     Returns
     -------
     JointDraws
-        The bins, and behind them sub_model (its index), bins_off (their number), intercept, slope, rho, amount, noise
-        and noise_rate (as without drift, or 0, where a sub-model does not have them). `sbc` ranks those that the truths
-        have too. Not tau: its draws lie on a grid.
+        The bins, and behind them sub_model (its index), bins_off (their number) and the parameters `RANKED`. Sub-models
+        without drift have intercept 0 and slope 1; other parameters that a sub-model lacks are 0. Of these, `sbc` ranks
+        those that the truths have too. Draws of tau lie on a grid and are not ranked.
     """
     bins = drawn.bin_draws
     behind = behind_the_bins(drawn.sub_model, drawn.off, {name: getattr(drawn, name) for name in RANKED})
@@ -105,7 +108,7 @@ def joint_draws(drawn: ShrinkageDraws) -> JointDraws:
 
 
 def behind_the_bins(sub_model: Ints, off: NDArray[np.bool_], parameters: Mapping[str, Floats]) -> dict[str, Any]:
-    """Collect what is ranked beside the bins.
+    """Collect the quantities that are ranked beside the bins.
 
     Parameters
     ----------
@@ -114,7 +117,7 @@ def behind_the_bins(sub_model: Ints, off: NDArray[np.bool_], parameters: Mapping
     off : ndarray of bool, shape (n, n_bins)
         Which bins are off.
     parameters : mapping of str to ndarray, shape (n,)
-        Parameters by name; NaN where a sub-model does not have them, which becomes 0.
+        Parameters by name. NaN, for sub-models without the parameter, becomes 0.
 
     Returns
     -------

@@ -1,10 +1,11 @@
 """PyMC versions of the models, used to check the closed forms and as a starting point for other priors.
 
-Each function returns a `pymc.Model`, so ``with dirichlet_model(counts): pymc.sample()`` samples it. It shares nothing
-with the closed-form samplers but the counts (with weights: Kish's effective numbers) and the constants of the prior.
+Each function returns a `pymc.Model`, so ``with dirichlet_model(counts): pymc.sample()`` samples it. The only inputs it
+shares with the closed-form samplers are the counts (with weights: Kish's effective numbers) and the constants of the
+prior.
 
-Constants of a prior are arguments. To put another prior in the place of one, add the difference of their log densities
-to a model: here a Student t for the Normal intercept, for which there is no closed form::
+Constants of a prior are arguments. To replace a prior by another, add the difference of their log densities to a model.
+This replaces the Normal prior of the intercept by a Student t, for which there is no closed form::
 
     with shrinkage_model(counts, "logistic") as model:
         a = model["intercept"]
@@ -22,19 +23,28 @@ import pytensor.tensor as pt
 from numpy.typing import ArrayLike, NDArray
 from pymc.logprob.transforms import Transform
 
-from bayescal import _checks
+from bayescal import _checks, _moved
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
-from bayescal.posterior.shrinkage.prior import EXACT, NAMES, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
+from bayescal.posterior.shrinkage.prior import (
+    EXACT,
+    FORMER,
+    NAMES,
+    POOL_WEIGHT,
+    POOLED,
+    SATURATED,
+    SHARED,
+    ShrinkagePrior,
+)
 from bayescal.stats.contract import Counts, require_counts
 from bayescal.verify.pymc_sub_models import DIM, BinRows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
 from bayescal.verify.studies.truncation import TRUNCATIONS
 
 Floats = NDArray[np.float64]
-#: What stands for a value in the graph of a model.
+#: A symbolic value in the graph of a model.
 Tensor = Any
 
-#: Log of rates below which they are all one.
+#: Logarithms of rates are bounded below by this.
 SMALLEST_LOG = -690.0
 
 
@@ -55,9 +65,9 @@ def dirichlet_model(
     alpha, formula, bin_variance
         As for `bayescal.dirichlet_posterior`.
     truncation : {"mean", "confidences"}, default "mean"
-        What is confined to the bin. ``mean``: the bin mean mu, as in the closed form. ``confidences``: each confidence,
-        whose likelihood then has a normalising constant that depends on mu; that posterior is not conjugate, and the
-        mean of the confidences in a bin is not mu.
+        Which variable is confined to the bin. With ``mean`` it is the bin mean mu, as in the closed form. With
+        ``confidences`` it is each confidence; the likelihood then has a normalising constant that depends on mu, the
+        posterior is not conjugate, and the mean of the confidences in a bin is not mu.
 
     Returns
     -------
@@ -76,10 +86,10 @@ def dirichlet_model(
         q \sim \mathrm{Dirichlet}(\alpha), \quad (z_i, b_i) \sim \mathrm{Categorical}(q), \quad
         \mu_b \sim \mathrm{N}(\mathrm{mid}_b, s_b^2)\,1\{\mu_b \in I_b\}, \quad c_i \mid b \sim \mathrm{N}(\mu_b, s_b^2)
 
-    Written with independent Gamma rates r, the expected rows, and Poisson counts: :math:`q = r / \sum r` is Dirichlet
-    and independent of :math:`\sum r`, and Poisson counts given their total are multinomial. On the simplex itself the
-    masses of empty bins, spread over a hundred orders of magnitude, take NUTS to its deepest trees. Of the confidences
-    in a bin only their mean matters to :math:`\mu_b`.
+    The model is written with independent Gamma rates r, the expected numbers of rows, and Poisson counts:
+    :math:`q = r / \sum r` is Dirichlet and independent of :math:`\sum r`, and Poisson counts given their total are
+    multinomial. On the simplex itself, the masses of empty bins would extend over a hundred orders of magnitude, which
+    NUTS explores slowly. The confidences of a bin enter through their mean, which is sufficient for :math:`\mu_b`.
 
     Examples
     --------
@@ -101,7 +111,7 @@ def dirichlet_model(
         mass = pm.Deterministic("mass", q.sum(axis=0), dims="bin")
         accuracy = pm.Deterministic("accuracy", pt.sigmoid(pt.log(rate[1]) - pt.log(rate[0])), dims="bin")
 
-        # (z, b) ~ Categorical(q): rows of each bin, and of those the rows with outcome 1
+        # (z, b) ~ Categorical(q): rows of each bin, and rows among them with outcome 1
         _counted("rows", pm.Poisson, rows, rate.sum(axis=0))
         _counted("positives", pm.Binomial, k, n, accuracy)
 
@@ -139,11 +149,11 @@ def shrinkage_model(
     counts : Counts
         Counts; empty counts give the prior.
     sub_model : str, optional
-        A name of `bayescal.ShrinkagePosterior.probabilities`, as in ``"sparse"``; by default all that take
-        part are averaged.
+        A key of `ShrinkagePosterior.probabilities`, such as ``"sparse"``. By default, all sub-models that take part are
+        averaged.
     with_calibrated : bool, default False
-        Whether exact calibration takes part with its prior odds against all others, and not with its small weight in
-        the average: then the mean of ``p_sub_model`` at ``exact calibration`` is ``p_calibrated``.
+        Whether exact calibration takes part with its prior odds against all others instead of its small weight in the
+        average. The mean of ``p_sub_model`` at ``exact`` is then ``p_calibrated``.
     log_ratio : float, default 0.0
         Log marginal likelihood of the family "shared" less that of "independent"; see the notes.
     **prior
@@ -167,23 +177,23 @@ def shrinkage_model(
 
     Notes
     -----
-    NUTS needs a smooth density, so everything discrete is summed out: outcomes are Binomial around the centres h where
-    bins are on, Beta-binomial where they are off,
+    NUTS needs a smooth density, so all discrete variables are summed out: outcomes of bins that are not off are
+    Binomial around the centres h, outcomes of bins that are off Beta-binomial,
 
     .. math::
         \prod_b \left[(1 - \rho)\, \mathrm{Bin}(k_b \mid n_b, h_b)
         + \rho\, \mathrm{BetaBin}(k_b \mid n_b, \kappa_b h_b, \kappa_b (1 - h_b))\right]
 
     for a sparse residual, averaged over :math:`\rho`; runs of bins are summed over all ways to divide the bins into
-    segments, by a recursion from the right. What was summed out is then drawn given everything else, each from a
-    Uniform of its own through its inverse distribution function: the sub-model, :math:`\rho`, whether a bin is off,
-    its accuracy, :math:`\mathrm{Beta}(\kappa h + k, \kappa (1 - h) + n - k)`, where a segment ends.
+    segments, by a recursion from the right. The variables that were summed out are then drawn given all others, each
+    from a Uniform of its own through its inverse distribution function: the sub-model, :math:`\rho`, whether a bin is
+    off, its accuracy, :math:`\mathrm{Beta}(\kappa h + k, \kappa (1 - h) + n - k)`, and the ends of segments.
 
-    The average is Bayesian, with fixed prior weights. The package's own posterior is a linear pool of two families, in
-    which each has half of the draws whatever its evidence is. For given outcomes that is a Bayesian average too, with
-    other weights: those of the two families divided by their evidences, and their sum left as it is. `log_ratio`, which
-    the closed form knows, makes these weights. If it were wrong, the posterior probabilities of the two families would
-    not be equal here.
+    The average is Bayesian, with fixed prior weights. The package's posterior is a linear pool of two families, each of
+    which has half of the draws whatever its evidence is. For given outcomes this equals a Bayesian average with other
+    prior weights: those of the two families divided by their evidences and scaled to the same sum. They are computed
+    from `log_ratio`, which the closed form provides. With a wrong `log_ratio`, the posterior probabilities of the two
+    families would not be equal here.
 
     Examples
     --------
@@ -193,7 +203,13 @@ def shrinkage_model(
     ['rate', 'intercept', 'log_slope']
     """
     if with_calibrated and sub_model is not None:
-        raise ValueError("`with_calibrated` is for the average; `calibrated_model` is exact calibration alone.")
+        raise ValueError(
+            "`with_calibrated` needs the average of sub-models, `sub_model=None`. For exact calibration alone use "
+            "`calibrated_model`."
+        )
+    if sub_model in FORMER:
+        _moved.warn(repr(sub_model), repr(FORMER[sub_model]))
+        sub_model = FORMER[sub_model]
     return _shrinkage(counts, sub_model, with_calibrated, log_ratio, prior)
 
 
@@ -210,7 +226,8 @@ def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
     Returns
     -------
     pymc.Model
-        As `shrinkage_model`; ``gap`` and ``ece`` are 0, except that saturated bins keep a model of their own.
+        Variables as in `shrinkage_model`; ``gap`` and ``ece`` are 0, except for saturated bins, which have their own
+        model.
 
     Examples
     --------
@@ -237,13 +254,13 @@ def _shrinkage(
     if sub_model is not None:
         _checks.one_of("sub_model", sub_model, NAMES)
     log_weight = {sub_model: 0.0} if sub_model else _log_weights(prior, with_calibrated, log_ratio)
-    if apart.all() and not with_calibrated:  # nothing that sub-models could describe
+    if apart.all() and not with_calibrated:  # no bin is left for the sub-models
         log_weight = {EXACT: 0.0}
     labels = np.flatnonzero(used)
     coords = {"bin": labels, DIM: labels[~apart], "saturated_bin": labels[apart], "hypothesis": list(log_weight)}
     coords |= {"crowded_bin": labels[crowded]}
     with pm.Model(coords=coords) as model:
-        # masses ~ Dirichlet, written with rates as in the Dirichlet model
+        # masses ~ Dirichlet, written with rates as in `dirichlet_model`
         each = 2 / len(counts.bins) if prior.mass_alpha is None else prior.mass_alpha
         rate = _rates(np.full(len(rows), each), rows, dims=("bin",))
         mass = pm.Deterministic("mass", rate / rate.sum(), dims="bin")
@@ -251,21 +268,21 @@ def _shrinkage(
 
         of_used = BinRows(n, k, confidence, crowded)
         beside = saturated_bins(of_used.of(apart))
-        believed = sub_models(of_used.of(~apart), prior, log_weight)
-        told = {
-            name: beside.log_exact if with_calibrated and name == EXACT else beside.log_likelihood for name in believed
+        graphs = sub_models(of_used.of(~apart), prior, log_weight)
+        log_saturated = {
+            name: beside.log_exact if with_calibrated and name == EXACT else beside.log_likelihood for name in graphs
         }
-        joint = pt.stack([b.log_likelihood + told[name] + log_weight[name] for name, b in believed.items()])
+        joint = pt.stack([g.log_likelihood + log_saturated[name] + log_weight[name] for name, g in graphs.items()])
         pm.Potential("outcomes", pt.logsumexp(joint))
         chosen: Any = 0
-        if len(believed) > 1:
+        if len(graphs) > 1:
             probability = pm.Deterministic("p_sub_model", pt.special.softmax(joint), dims="hypothesis")
             chosen = pm.Deterministic("sub_model", drawn(probability, pm.Uniform("u_sub_model")))
         else:
-            for name, value in next(iter(believed.values())).parameters.items():
+            for name, value in next(iter(graphs.values())).parameters.items():
                 pm.Deterministic(name, value)
         place = np.argsort(np.concatenate([np.flatnonzero(~apart), np.flatnonzero(apart)]))
-        of_chosen = (pt.stack([getattr(b, name) for b in believed.values()])[chosen] for name in ("accuracy", "off"))
+        of_chosen = (pt.stack([getattr(g, name) for g in graphs.values()])[chosen] for name in ("accuracy", "off"))
         accuracy, off = (
             pt.concatenate([one, other])[place]
             for one, other in zip(of_chosen, (beside.accuracy, beside.off), strict=True)
@@ -278,7 +295,7 @@ def _shrinkage(
 
 
 def _log_weights(prior: ShrinkagePrior, with_calibrated: bool, log_ratio: float) -> dict[str, float]:
-    """Log prior weights of the sub-models that take part, up to a constant: those of a Bayesian average."""
+    """Log prior weights of the sub-models in the Bayesian average, up to a constant."""
     families = dict(prior.families)
     if with_calibrated:
         families.pop(EXACT, None)
@@ -300,22 +317,22 @@ def _log_weights(prior: ShrinkagePrior, with_calibrated: bool, log_ratio: float)
 
 
 def _effective(counts: Counts) -> tuple[Floats, Floats, Floats]:
-    """Rows and positives of each bin, and the rows that masses rest on: effective numbers, where there are weights."""
+    """Effective rows and positives of each bin, and effective rows in proportion to the shares, for the masses."""
     n = counts.effective_n
     return n, np.minimum(counts.effective_k, n), counts.effective_rows * counts.share
 
 
 def _rates(alpha: Floats, rows: Floats, dims: tuple[str, ...]) -> Tensor:
-    """Expected rows: their shares are Dirichlet, whatever their scale, which only has to be of the right order."""
+    """Expected numbers of rows. Their shares are Dirichlet whatever their scale, which affects the sampler only."""
     beta = alpha.sum() / max(rows.sum(), 1.0)
     return pm.Gamma("rate", alpha, beta, dims=dims, default_transform=_SmallShape(alpha))
 
 
 class _SmallShape(Transform):
-    """Puts Gamma variables of small shape on a scale on which NUTS moves at an even pace.
+    """Transformation of Gamma variables of small shape to a scale on which their density is even.
 
-    The logarithm of such a variable has an exponential tail of length 1 / shape on the left and a wall on the right;
-    log r = y - (1 / shape - 1) log(1 + exp(-y)) stretches the one and leaves the other.
+    The logarithm of such a variable has a long exponential left tail, of length 1 / shape, and a short right one.
+    log r = y - (1 / shape - 1) log(1 + exp(-y)) compresses the left tail and leaves the right one unchanged.
     """
 
     name = "evened"
@@ -325,7 +342,7 @@ class _SmallShape(Transform):
         self.stretch = 1 / np.minimum(shape, 1.0) - 1
 
     def backward(self, value: Tensor, *inputs: Tensor) -> Tensor:
-        # what is smaller than any number would have no gradient; nothing depends on it
+        # below the smallest number there would be no gradient; no result depends on such values
         return pt.exp(pt.maximum(value - self.stretch * pt.softplus(-value), SMALLEST_LOG))
 
     def forward(self, value: Tensor, *inputs: Tensor) -> Tensor:

@@ -1,7 +1,7 @@
-"""The sub-models of the shrinkage prior in PyMC: what `bayescal.verify.pymc_models.shrinkage_model` consists of.
+"""The sub-models of the shrinkage prior in PyMC, parts of `bayescal.verify.pymc_models.shrinkage_model`.
 
-NUTS needs a smooth density, so each sub-model sums out everything discrete. What it summed out is then drawn given
-everything else, each variable from a Uniform of its own through its inverse distribution function.
+NUTS needs a smooth density, so each sub-model sums out its discrete variables. They are then drawn given all others,
+each from a Uniform of its own through its inverse distribution function.
 """
 
 from collections.abc import Callable, Collection
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SUB_MODELS, ShrinkagePrior
 
 Floats = NDArray[np.float64]
-#: A value in the graph of a model.
+#: A symbolic value in the graph of a model.
 Tensor = Any
 
 #: Dimension of the bins that the sub-models describe, which are not saturated.
 DIM = "unsaturated_bin"
-#: A Beta more concentrated than this is its centre: differences of log Gammas lose their digits beyond.
+#: Largest concentration of a Beta; beyond it, differences of log Gammas lose their digits.
 LARGEST_KAPPA = 1e9
 #: How far from 0 and 1 the likelihood keeps accuracies, and where the leverage of the slope is limited.
 FLOOR, LEVERAGE_FLOOR = 1e-9, 1e-4
 #: Runs of bins off: expected numbers of changes, largest probability of a change, prior probability of being off,
-#: largest scale. The recursion over segments is written out, so that more bins would take long to compile.
+#: largest scale. The recursion over segments is unrolled, so models with more bins would take long to compile.
 CHANGES, LARGEST_RATE, SEGMENT_OFF, LARGEST_SCALE = (1.0, 4.0, 16.0), 0.9, 0.5, 2.5
 MOST_BINS_IN_RUNS = 60
 #: Bins off by one amount: range of the amount, shares of bins that are off.
@@ -36,12 +36,12 @@ LARGEST_NOISE = 1.25
 CROWDED_WITHIN, SHARE_AT_ENDS = 0.1, (0.5, 10.0)
 #: Saturated bins: how near to 0 or 1, Beta of the share of contrary outcomes, odds that all are as stated.
 SATURATED_WITHIN, CONTRARY, STATED_ODDS = 1e-4, (0.5, 10.0), 0.05 / 0.95
-#: In place of log 0, where the gradient has to exist.
+#: Replaces log 0, so that the gradient exists.
 LOG_OF_NOTHING = -690.0
 
 
 class BinRows(NamedTuple):
-    """(Effective) rows, positives and mean confidences of some bins, and which of them are crowded at 0 or 1."""
+    """Effective rows, positives and mean confidences of some bins, and whether they are crowded at 0 or 1."""
 
     n: Floats
     k: Floats
@@ -54,7 +54,7 @@ class BinRows(NamedTuple):
 
     @property
     def inside(self) -> Floats:
-        """Mean confidences as the likelihood has them."""
+        """Mean confidences, kept away from 0 and 1 for the likelihood."""
         return np.clip(self.confidence, FLOOR, 1 - FLOOR)
 
     def log_likelihood(self, accuracy: Tensor) -> Tensor:
@@ -62,8 +62,8 @@ class BinRows(NamedTuple):
         return pm.Binomial.logp(self.k, self.n, pt.clip(accuracy, FLOOR, 1 - FLOOR))
 
 
-class Believed(NamedTuple):
-    """A sub-model: log-likelihood of all outcomes; accuracies, bins that are off and parameters drawn given them."""
+class SubModelGraph(NamedTuple):
+    """Graph of a sub-model: log-likelihood of all outcomes, and accuracies, bins that are off and parameters."""
 
     log_likelihood: Tensor
     accuracy: Tensor
@@ -72,32 +72,32 @@ class Believed(NamedTuple):
 
 
 class Centre(NamedTuple):
-    """Centres of the accuracies: h in the likelihood, and the accuracy of a bin that is exactly there."""
+    """Centres of the accuracies: h in the likelihood, and the accuracy of a bin that is not off."""
 
     h: Tensor
     accuracy: Tensor
 
 
-def sub_models(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, Believed]:
+def sub_models(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, SubModelGraph]:
     """Write sub-models in the model on the context stack.
 
     Parameters
     ----------
     rows : BinRows
-        The bins that are not saturated.
+        Bins that are not saturated.
     prior : ShrinkagePrior
-        Constants.
+        Constants of the prior.
     names : collection of str
-        The sub-models.
+        Keys of the sub-models.
 
     Returns
     -------
-    dict of str to Believed
-        In that order.
+    dict of str to SubModelGraph
+        Graphs in the order of `names`.
     """
     if not len(rows.n):
-        return dict.fromkeys(names, Believed(pt.as_tensor(0.0), pt.zeros(0), pt.zeros(0), {}))
-    others: dict[str, Callable[[], Believed]] = {
+        return dict.fromkeys(names, SubModelGraph(pt.as_tensor(0.0), pt.zeros(0), pt.zeros(0), {}))
+    others: dict[str, Callable[[], SubModelGraph]] = {
         "runs": lambda: _runs(rows),
         "offset": lambda: _one_amount(rows),
         "label_noise": lambda: _noise(rows, free_rate=False),
@@ -110,25 +110,25 @@ def sub_models(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> 
 
 
 def drawn(probability: Tensor, uniform: Tensor) -> Tensor:
-    """Index with these probabilities, from a Uniform: the inverse distribution function."""
+    """Draw an index with these probabilities from a Uniform, by the inverse distribution function."""
     return pt.sum(pt.cumsum(probability)[:-1] < uniform)
 
 
 def _uniform(name: str, dims: str | None = None) -> Tensor:
-    """Uniform of that name; sub-models share it, because only one of them is chosen at a time."""
-    known = pm.modelcontext(None).named_vars
-    return known[name] if name in known else pm.Uniform(name, dims=dims)
+    """Return the Uniform of a name. Sub-models share it, because only one of them is chosen at a time."""
+    existing = pm.modelcontext(None).named_vars
+    return existing[name] if name in existing else pm.Uniform(name, dims=dims)
 
 
-def _exact(rows: BinRows) -> Believed:
+def _exact(rows: BinRows) -> SubModelGraph:
     stated = pt.as_tensor(rows.confidence)
-    return Believed(pt.sum(rows.log_likelihood(rows.inside)), stated, pt.zeros(len(rows.n)), {})
+    return SubModelGraph(pt.sum(rows.log_likelihood(rows.inside)), stated, pt.zeros(len(rows.n)), {})
 
 
 # --- independent bins
 
 
-def _independent(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, Believed]:
+def _independent(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -> dict[str, SubModelGraph]:
     if not names:
         return {}
     kinds = {name: SUB_MODELS[name] for name in names}
@@ -138,7 +138,7 @@ def _independent(rows: BinRows, prior: ShrinkagePrior, names: Collection[str]) -
 
 
 def _centres(rows: BinRows, prior: ShrinkagePrior, drifts: set[bool]) -> dict[bool, Centre]:
-    """The line that accuracies lie on, without drift and with it."""
+    """Write the centres without drift and, if needed, with it."""
     centres = {False: Centre(pt.as_tensor(rows.inside), pt.as_tensor(rows.confidence))}
     if True in drifts:
         intercept = pm.Normal("intercept", mu=0, sigma=prior.intercept_sd)
@@ -151,11 +151,11 @@ def _centres(rows: BinRows, prior: ShrinkagePrior, drifts: set[bool]) -> dict[bo
 
 
 def _residuals(rows: BinRows, prior: ShrinkagePrior, kinds: set[str]) -> dict[str, Any]:
-    """How bins deviate from their centres: functions of a `Centre`."""
+    """Functions of a `Centre` that write how bins deviate from their centres."""
     n, k = rows.n, rows.k
 
-    def none(centre: Centre) -> Believed:
-        return Believed(pt.sum(pm.Binomial.logp(k, n, centre.h)), centre.accuracy, pt.zeros(len(n)), {})
+    def none(centre: Centre) -> SubModelGraph:
+        return SubModelGraph(pt.sum(pm.Binomial.logp(k, n, centre.h)), centre.accuracy, pt.zeros(len(n)), {})
 
     if kinds == {"none"}:
         return {"none": none}
@@ -170,25 +170,25 @@ def _residuals(rows: BinRows, prior: ShrinkagePrior, kinds: set[str]) -> dict[st
     if "dense" in kinds:
         tau = pm.TruncatedNormal("tau", mu=0, sigma=prior.dense_scale, lower=0, upper=1)
 
-    def dense(centre: Centre) -> Believed:
+    def dense(centre: Centre) -> SubModelGraph:
         log_likelihood, accuracy = if_off(centre, tau)
-        return Believed(pt.sum(log_likelihood), accuracy, pt.ones(len(n)), {})
+        return SubModelGraph(pt.sum(log_likelihood), accuracy, pt.ones(len(n)), {})
 
     if "sparse" in kinds:
         tau_of_bin = pm.Beta("tau_of_bin", alpha=prior.sparse_shape, beta=1, dims=DIM)
 
-    def sparse(centre: Centre) -> Believed:
+    def sparse(centre: Centre) -> SubModelGraph:
         on = pm.Binomial.logp(k, n, centre.h)
         off, accuracy_if_off = if_off(centre, tau_of_bin)
         log_likelihood, is_off, rho = _some_bins_off(on, off, np.array(prior.rho))
         accuracy = pt.switch(is_off, accuracy_if_off, centre.accuracy)
-        return Believed(log_likelihood, accuracy, pt.cast(is_off, "float64"), {"rho": rho})
+        return SubModelGraph(log_likelihood, accuracy, pt.cast(is_off, "float64"), {"rho": rho})
 
     return {"none": none, "dense": dense, "sparse": sparse}
 
 
 def _some_bins_off(on: Tensor, off: Tensor, rhos: Floats) -> tuple[Tensor, Tensor, Tensor]:
-    """Log-likelihood of all bins from those if on and if off; which are off, and rho, given the outcomes."""
+    """Log-likelihood of all bins, from those of each bin if on and if off; bins that are off; and rho."""
     log_on, log_off = np.maximum(np.log(np.maximum(1 - rhos, 1e-300)), LOG_OF_NOTHING), np.log(rhos)
     u_off, u_rho = _uniform("u_off", DIM), _uniform("u_rho")
     each = pt.logaddexp(log_on[:, None] + on, log_off[:, None] + off)
@@ -201,13 +201,13 @@ def _some_bins_off(on: Tensor, off: Tensor, rhos: Floats) -> tuple[Tensor, Tenso
 # --- shared errors
 
 
-def _runs(rows: BinRows) -> Believed:
-    """Shifts that are constant on segments: the segment that begins at a bin, if one does, has that bin's shift."""
+def _runs(rows: BinRows) -> SubModelGraph:
+    """Write shifts that are constant on segments: a segment has the shift of the bin at which it begins."""
     count = len(rows.n)
     if count > MOST_BINS_IN_RUNS:
         raise ValueError(
-            f"`counts` has {count} bins with rows; runs of bins off are written for at most {MOST_BINS_IN_RUNS} in "
-            'PyMC. Use fewer bins, or leave them out, as in `sub_models=["independent"]`.'
+            f"`counts` must have at most {MOST_BINS_IN_RUNS} bins with rows for the PyMC model of runs of bins off, "
+            f'not {count}. Use fewer bins, or leave this sub-model out, as in `sub_models=["independent"]`.'
         )
     shift = LARGEST_SCALE * pm.Uniform("u_scale", dims=DIM) ** 2 * pm.Normal("z_shift", dims=DIM)
     u_end, u_segment, u_changes = (
@@ -219,7 +219,7 @@ def _runs(rows: BinRows) -> Believed:
 
     stated = rows.log_likelihood(rows.inside)
     eta = _logit(rows.inside) + shift[:, None]
-    # relative to no shift, in a form whose logarithms do not underflow
+    # log-likelihood relative to no shift, without underflow
     ratio = rows.k * shift[:, None] + rows.n * (pt.softplus(_logit(rows.inside)) - pt.softplus(eta))
     # ends[s] of a segment that begins at s: log-likelihood ratio if off, by end; prior by number of changes and end
     off, either, prior = [], [], []
@@ -235,7 +235,7 @@ def _runs(rows: BinRows) -> Believed:
         after.insert(0, pt.logsumexp(either[s] + prior[s] + rest, axis=1))
     log_likelihood = pt.logsumexp(after[0]) - np.log(len(rates)) + pt.sum(stated)
 
-    # segment by segment from the left: where each would end that began at s, and whether it would be off
+    # from the left, for a segment that begins at s: where it ends, and whether it is off
     rate = drawn(pt.special.softmax(after[0]), u_changes)
     ends, offs = [], []
     for s in range(count):
@@ -252,11 +252,11 @@ def _runs(rows: BinRows) -> Believed:
         bins.append((is_off, own))
     which, by = (pt.stack(values) for values in zip(*bins, strict=True))
     accuracy = pt.switch(which, pt.sigmoid(_logit(rows.inside) + by), rows.confidence)
-    return Believed(log_likelihood, accuracy, pt.cast(which, "float64"), {})
+    return SubModelGraph(log_likelihood, accuracy, pt.cast(which, "float64"), {})
 
 
-def _one_amount(rows: BinRows) -> Believed:
-    """Some bins are off by one amount, up or down."""
+def _one_amount(rows: BinRows) -> SubModelGraph:
+    """Write bins that are off by one amount, up or down."""
     amount = pt.exp(pm.Uniform("log_amount", *np.log(AMOUNTS)))
     angle = np.arcsin(np.sqrt(rows.confidence))
     high, low = (pt.sin(pt.clip(angle + sign * amount, 0, np.pi / 2)) ** 2 for sign in (1, -1))
@@ -265,38 +265,38 @@ def _one_amount(rows: BinRows) -> Believed:
     log_likelihood, is_off, rho = _some_bins_off(rows.log_likelihood(rows.inside), off, np.array(AMOUNT_RHO))
     moved = pt.switch(pm.Uniform("u_up", dims=DIM) < pt.sigmoid(up - down), high, low)
     accuracy = pt.switch(is_off, moved, rows.confidence)
-    return Believed(log_likelihood, accuracy, pt.cast(is_off, "float64"), {"amount": amount, "rho": rho})
+    return SubModelGraph(log_likelihood, accuracy, pt.cast(is_off, "float64"), {"amount": amount, "rho": rho})
 
 
 # --- noisy labels
 
 
-def _noise(rows: BinRows, free_rate: bool) -> Believed:
-    """Accuracies on a line through the rate of outcome 1 among noisy labels."""
+def _noise(rows: BinRows, free_rate: bool) -> SubModelGraph:
+    """Write accuracies as mixtures of the confidence and the rate of outcome 1 among noisy labels."""
     noise = LARGEST_NOISE * _uniform("u_noise") ** 2
     rate = _uniform("u_noise_rate") if free_rate else pt.as_tensor(0.5)
     accuracy = (1 - noise) * rows.confidence + noise * rate
     parameters = {"noise": noise} | ({"noise_rate": rate} if free_rate else {})
     off = pt.zeros(len(rows.n))
-    return Believed(pt.sum(rows.log_likelihood(accuracy)), pt.clip(accuracy, 0, 1), off, parameters)
+    return SubModelGraph(pt.sum(rows.log_likelihood(accuracy)), pt.clip(accuracy, 0, 1), off, parameters)
 
 
 def is_crowded(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
-    """Which bins can have noise of their own: the first and the last, if nearly all confidences are close to 0 or 1."""
+    """Whether a bin can have a noise share of its own: the first and the last, if confidences are close to 0 or 1."""
     width = np.diff(edges)
     at_0 = (edges[:-1] == edges[0]) & (confidence - edges[0] < CROWDED_WITHIN * width)
     at_1 = (edges[1:] == edges[-1]) & (edges[-1] - confidence < CROWDED_WITHIN * width)
     return at_0 | at_1
 
 
-def _noise_at_ends(rows: BinRows) -> Believed:
-    """A share of the outcomes of the crowded bins, each with its own, is contrary whatever the confidence."""
+def _noise_at_ends(rows: BinRows) -> SubModelGraph:
+    """Write a share of contrary outcomes for each crowded bin; other bins are exactly calibrated."""
     accuracy = pt.as_tensor(rows.confidence)
     if rows.crowded.any():
         share, stated = pm.Beta("noise_at_end", *SHARE_AT_ENDS, dims="crowded_bin"), rows.confidence[rows.crowded]
         noisy = pt.switch(stated > 0.5, (1 - share) * stated, stated + share * (1 - stated))
         accuracy = pt.set_subtensor(accuracy[np.flatnonzero(rows.crowded)], noisy)
-    return Believed(pt.sum(rows.log_likelihood(accuracy)), accuracy, pt.zeros(len(rows.n)), {})
+    return SubModelGraph(pt.sum(rows.log_likelihood(accuracy)), accuracy, pt.zeros(len(rows.n)), {})
 
 
 # --- saturated bins
@@ -319,19 +319,19 @@ def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
 def saturated_bins(rows: BinRows) -> Saturated:
     """Write the share of contrary outcomes of each saturated bin in the model on the context stack.
 
-    That all of them are exactly as stated is not a hypothesis with a prior probability: the odds of it are a function
-    of the outcomes, 0.05 / 0.95 times the likelihood ratio of the stated against the observed shares. So the mirror can
-    repeat the formula, and draws that state from a Uniform, but no likelihood confirms it.
+    The state in which all of them are exactly as stated has no prior probability. Its odds are a function of the
+    outcomes: 0.05 / 0.95 times the likelihood ratio of the stated against the observed shares. This model repeats the
+    formula and draws the state from a Uniform, so it checks the implementation but not the formula.
 
     Parameters
     ----------
     rows : BinRows
-        The saturated bins.
+        Rows of the saturated bins.
 
     Returns
     -------
     Saturated
-        All zero without such bins.
+        Log-likelihoods and accuracies; zero and empty without saturated bins.
     """
     if not len(rows.n):
         return Saturated(0.0, 0.0, pt.zeros(0), pt.zeros(0))
@@ -346,7 +346,7 @@ def saturated_bins(rows: BinRows) -> Saturated:
 
 
 def _probability_of_all_as_stated(contrary: Floats, n: Floats, stated: Floats) -> float:
-    """Posterior odds by the formula of the model: a function of the outcomes."""
+    """Compute the posterior probability that all bins are as stated, by the formula of the model."""
     seen = np.where(n > 0, contrary / np.where(n > 0, n, 1), 0.0)
     log_odds = np.log(STATED_ODDS)
     with np.errstate(divide="ignore"):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: The posterior probability of exact calibration at its prior odds, which is not its share of the draws.
+#: The posterior probability of exact calibration at its prior odds, which differs from its share of the draws.
 CALIBRATED = "p_calibrated"
-#: Sub-models with drift; those in which a bin may or may not be off; and the parameters of the others.
+#: Sub-models with drift, sub-models in which a bin may or may not be off, and parameters of each sub-model.
 DRIFTING = tuple(name for name, (drift, _) in SUB_MODELS.items() if drift)
 ON_OR_OFF = (
     *(name for name, (_, residual) in SUB_MODELS.items() if residual == "sparse"),
@@ -47,18 +47,18 @@ PARAMETERS_OF: dict[str, tuple[str, ...]] = {
 def of_pymc(
     tree: "xr.DataTree", posterior: Posterior, thresholds: tuple[float, ...], *, with_calibrated: bool = False
 ) -> dict[str, Any]:
-    """Draws of every quantity from the chains of the PyMC model, one chain after another.
+    """Compute every quantity from draws of the PyMC model, one chain after another.
 
     Parameters
     ----------
     tree : DataTree
-        What `pymc.sample` returned.
+        Result of `pymc.sample`.
     posterior : DirichletPosterior or ShrinkagePosterior
-        The closed form, for what it was given.
+        The closed form, for its counts and prior.
     thresholds : tuple of float
-        Where the distribution function of the ECE is asked for.
+        Points at which the distribution function of the ECE is evaluated.
     with_calibrated : bool, default False
-        Whether only the probability of exact calibration is asked for; see `agreement`.
+        Whether to return the probability of exact calibration only; see `agreement`.
 
     Returns
     -------
@@ -76,10 +76,10 @@ def of_pymc(
         if with_calibrated:
             return {CALIBRATED: shares[EXACT]}
         extra = _parameters_of_pymc(drawn, posterior)
-        extra |= {f"P({name})": share for name, share in shares.items()}
+        extra |= {probability_of(name): share for name, share in shares.items()}
         confidence, weight = posterior.confidence[None, labels], drawn["mass"]
     else:
-        assert isinstance(posterior, DirichletPosterior)  # there is no mirror of others
+        assert isinstance(posterior, DirichletPosterior)  # others have no PyMC model
         extra, confidence, weight = {}, drawn["confidence"], drawn["mass"]
         if posterior.formula == "original":
             weight = drawn["q"][:, 1] / drawn["q"][:, 1].sum(axis=-1, keepdims=True)
@@ -90,14 +90,14 @@ def of_pymc(
 
 def _parameters_of_pymc(drawn: Mapping[str, Any], posterior: ShrinkagePosterior) -> dict[str, Any]:
     names = sub_models_of(posterior)
-    found: dict[str, Any] = {"off": drawn["off"] > 0} if _may_be_on_or_off(posterior) else {}
+    off: dict[str, Any] = {"off": drawn["off"] > 0} if _may_be_on_or_off(posterior) else {}
     if len(names) == 1:
-        return found | {name: drawn[name] for name in PARAMETERS_OF[names[0]]}
+        return off | {name: drawn[name] for name in PARAMETERS_OF[names[0]]}
     if not set(names) & set(DRIFTING):
-        return found
-    # under the average, a sub-model leaves what it does not use as the prior has it
+        return off
+    # under the average, parameters that a sub-model does not use are drawn from their prior
     drift = np.isin(names, DRIFTING)[drawn["sub_model"].astype(int)]
-    return found | {
+    return off | {
         "intercept": np.where(drift, drawn["intercept"], 0.0),
         "slope": np.where(drift, drawn["slope"], 1.0),
     }
@@ -106,7 +106,7 @@ def _parameters_of_pymc(drawn: Mapping[str, Any], posterior: ShrinkagePosterior)
 def of_closed_form(
     posterior: Posterior, thresholds: tuple[float, ...], n_draws: int, *, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Draws of every quantity from the closed form; probabilities that it knows exactly are single numbers.
+    """Compute every quantity from draws of the closed form; exact probabilities are single numbers.
 
     Parameters
     ----------
@@ -122,12 +122,12 @@ def of_closed_form(
     Returns
     -------
     dict of str to ndarray, shape (n_draws,) or (1,)
-        As from `of_pymc`, and the probability of exact calibration.
+        The quantities of `of_pymc`, and the probability of exact calibration.
     """
     if isinstance(posterior, DirichletPosterior):
         bins = posterior.sample(n_draws, rng=rng)
         return _labelled(_common(bins, ece(bins).values, thresholds), np.arange(len(posterior.counts.bins)))
-    assert isinstance(posterior, ShrinkagePosterior)  # there is no mirror of others
+    assert isinstance(posterior, ShrinkagePosterior)  # others have no PyMC model
     drawn = posterior.sample_all(n_draws, rng=rng)
     used = drawn.bin_draws.mass.any(axis=0)
     fields = (drawn.bin_draws.mass, drawn.bin_draws.accuracy, drawn.bin_draws.confidence, drawn.bin_draws.weight)
@@ -140,13 +140,13 @@ def of_closed_form(
     else:
         if set(names) & set(DRIFTING):
             extra |= {"intercept": drawn.intercept, "slope": drawn.slope}
-        extra |= {f"P({name})": np.array([posterior.probabilities[name]]) for name in names}
+        extra |= {probability_of(name): np.array([posterior.probabilities[name]]) for name in names}
         extra |= {CALIBRATED: np.array([posterior.p_calibrated])}
     return _labelled({**_common(bins, ece(bins).values, thresholds), **extra}, np.flatnonzero(used))
 
 
 def sub_models_of(posterior: ShrinkagePosterior) -> list[str]:
-    """Names of the sub-models that matter to a posterior.
+    """List the sub-models that take part in a posterior.
 
     Parameters
     ----------
@@ -156,7 +156,8 @@ def sub_models_of(posterior: ShrinkagePosterior) -> list[str]:
     Returns
     -------
     list of str
-        Those with a weight above 0; exact calibration alone if all bins are saturated, so that none says anything.
+        Keys of those with a weight above 0. If all bins are saturated, no sub-model describes a bin, and the list holds
+        exact calibration alone.
     """
     if all_saturated(posterior):
         return [EXACT]
@@ -171,9 +172,14 @@ def all_saturated(posterior: ShrinkagePosterior) -> bool:
 
 
 def _may_be_on_or_off(posterior: ShrinkagePosterior) -> bool:
-    """Whether what is off is worth comparing: in some sub-model a bin may or may not be."""
+    """Whether some sub-model has bins that may or may not be off, so that this can be compared."""
     some_saturated = SATURATED in posterior.prior_options.sub_models and is_saturated(posterior.confidence).any()
     return bool(some_saturated or set(sub_models_of(posterior)) & set(ON_OR_OFF))
+
+
+def probability_of(sub_model: str) -> str:
+    """Name of the probability of a sub-model, as in "P(logistic)"."""
+    return f"P({sub_model})"
 
 
 def is_probability(quantity: str) -> bool:
@@ -183,7 +189,7 @@ def is_probability(quantity: str) -> bool:
 
 def _common(bins: BinDraws, errors: Floats, thresholds: tuple[float, ...]) -> dict[str, Any]:
     """Quantities of all models: the ECE with its distribution function, the other estimands, and the bins."""
-    # where the confidences are data, a gap is an accuracy less a constant
+    # with fixed confidences a gap is an accuracy less a constant, and adds nothing
     of_bins = ("mass", "accuracy", "confidence", "gap") if len(bins.confidence) > 1 else ("mass", "accuracy")
     return {
         "ece": errors,
@@ -198,12 +204,12 @@ def _common(bins: BinDraws, errors: Floats, thresholds: tuple[float, ...]) -> di
 
 
 def _labelled(quantities: Mapping[str, Any], labels: Any) -> dict[str, Any]:
-    """One entry a number, those of bins with the bin's label."""
-    found: dict[str, Any] = {}
+    """One entry per number; quantities of bins get the label of the bin."""
+    single: dict[str, Any] = {}
     for name, values in quantities.items():
         if values.ndim == 1:
-            found[name] = values
+            single[name] = values
         else:
-            said = "P(off)" if name == "off" else name
-            found |= {f"{said}[{b}]": values[:, i] for i, b in enumerate(labels)}
-    return found
+            shown = "P(off)" if name == "off" else name
+            single |= {f"{shown}[{b}]": values[:, i] for i, b in enumerate(labels)}
+    return single

@@ -1,4 +1,4 @@
-"""A picture of ranks: how far their distribution functions are from uniform."""
+"""Plot of the ranks of simulation-based calibration: differences of distribution functions from uniform."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -18,22 +18,27 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#808080"
 
 
 def plot_ranks(ranks: Ranks, ax: Any = None, *, prob: float = 0.95) -> "Axes":
-    """Draw how far the ranks' distribution functions are from uniform, with the band that they should stay in.
+    """Draw differences of the ranks' distribution functions from uniform, with their simultaneous band.
 
     Parameters
     ----------
     ranks : Ranks
-        From `sbc`.
+        Result of `sbc`.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure by default.
+        Axes to draw on; a new figure by default.
     prob : float, default 0.95
         Probability that all lines are inside the band if the sampler is right (Bonferroni over the lines).
 
     Returns
     -------
     matplotlib Axes
-        With one line a quantity; pooled samples, which have narrower bands, are left out. Lines that leave the band
-        are orange, and named where there is room.
+        One line per quantity. Pooled samples have narrower bands and are left out. Lines that leave the band are orange
+        and labelled where there is room.
+
+    References
+    ----------
+    Säilynoja, Bürkner and Vehtari (2022), Graphical test for discrete uniformity and its applications in
+    goodness-of-fit evaluation and multiple sample comparison, Statistics and Computing 32:32.
     """
     from matplotlib import pyplot as plt
 

@@ -1,4 +1,4 @@
-"""Reference posteriors: what PyMC finds for a posterior of the package, and whether its chains can be trusted."""
+"""Reference posteriors: moments of a posterior of the package from chains of PyMC, with diagnostics of the chains."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -6,38 +6,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal import _checks
+from bayescal import _checks, _moved
 from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import INDEPENDENT, SHARED
-from bayescal.verify.quantities import of_pymc, sub_models_of
+from bayescal.posterior.shrinkage.prior import INDEPENDENT, SHARED, WORDS
+from bayescal.verify.quantities import of_pymc, probability_of, sub_models_of
 
 if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-#: R-hat and divergences as posteriordb asks of reference draws; a least effective size besides.
+#: Thresholds of R-hat and effective sample size; see `Reference`.
 LARGEST_R_HAT = 1.01
 SMALLEST_ESS = 400
 CHAINS = 4
 TUNE = 1500
-#: Chains that diverge are run again with smaller steps, chains that have not mixed with so many times the draws.
-#: Whether they are kept depends on their diagnostics alone, never on what they are compared with.
-ATTEMPTS = 3
-TARGET_ACCEPT = (0.95, 0.99, 0.999)
-LONGER = 3
-#: Where the distribution function of the ECE is compared: at quantiles of the closed form.
+#: Attempts until chains are kept, their acceptance targets, and the factor by which draws increase.
+ATTEMPTS, TARGET_ACCEPT, LONGER = 3, (0.95, 0.99, 0.999), 3
+#: Names of probabilities that contain the words of a sub-model -> names that contain its key.
+FORMER_NAMES = {probability_of(words): probability_of(key) for key, words in WORDS.items()}
+#: The distribution function of the ECE is compared at these quantiles of the closed form.
 PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Means and standard deviations under PyMC, with their Monte Carlo errors; as stored for later comparisons.
+    """Means and standard deviations under PyMC, with their Monte Carlo errors; can be stored for later comparisons.
 
-    Chains are run up to three times: again with smaller steps if some transitions diverge, again with three times the
-    draws if they have not mixed. What they are compared with plays no part in that; `earlier` says why.
+    Chains are kept if no transition diverges, every R-hat is below 1.01 and every effective sample size is at least
+    400. Otherwise they run again, up to three times in all: with smaller steps after divergences, else with three times
+    the draws. These diagnostics alone decide, never the comparison with the closed form.
 
     Parameters
     ----------
@@ -45,16 +45,23 @@ class Reference:
         For each quantity: mean, mcse_mean, sd, mcse_sd, r_hat and ess (the smaller of bulk and tail).
     thresholds : tuple of float
         Values t of the quantities ``P(ece <= t)``.
-    draws, divergences : int
-        Draws of all chains together, after tuning; divergent transitions among them.
+    draws : int
+        Number of draws of all chains together, after tuning.
+    divergences : int
+        Number of divergent transitions among them.
     target_accept : float
-        Of NUTS.
+        Acceptance target of NUTS.
     seed : int
-        Of PyMC.
+        Seed of PyMC.
     versions : dict of str to str
-        Of the programs.
+        Versions of the programs.
     earlier : tuple of str
-        Why earlier attempts, if there were any, were not kept.
+        Reasons why earlier attempts, if any, were not kept.
+
+    References
+    ----------
+    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and localization: an improved
+    R-hat, Bayesian Analysis 16, 667-718.
     """
 
     rows: dict[str, dict[str, float]]
@@ -69,23 +76,25 @@ class Reference:
     @property
     def problems(self) -> list[str]:
         """Problems of these chains in words: divergences, R-hat, effective size; empty if there are none."""
-        found = [f"{self.divergences} divergent transitions"] if self.divergences else []
+        reasons = [f"{self.divergences} divergent transitions"] if self.divergences else []
         unmixed = [name for name, row in self.rows.items() if not row["r_hat"] < LARGEST_R_HAT]
         few = [name for name, row in self.rows.items() if not row["ess"] >= SMALLEST_ESS]
         if unmixed:
-            found.append(f"R-hat of {LARGEST_R_HAT} or more: {some(unmixed)}")
+            reasons.append(f"R-hat of {LARGEST_R_HAT} or more: {some(unmixed)}")
         if few:
-            found.append(f"effective size below {SMALLEST_ESS}: {some(few)}")
-        return found
+            reasons.append(f"effective size below {SMALLEST_ESS}: {some(few)}")
+        return reasons
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Return plain data, for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> "Reference":
-        """From what `to_dict` gave."""
-        return cls(**{**stored, "thresholds": tuple(stored["thresholds"]), "earlier": tuple(stored.get("earlier", ()))})
+        """Make a reference from the result of `to_dict`; sub-models may be named by words, as in release 0.1.0."""
+        rows = {FORMER_NAMES.get(name, name): row for name, row in stored["rows"].items()}
+        tuples = {name: tuple(stored.get(name, ())) for name in ("thresholds", "earlier")}
+        return cls(**{**stored, **tuples, "rows": rows})
 
 
 def reference(
@@ -96,7 +105,7 @@ def reference(
     rng: Any = None,
     progress: bool = False,
 ) -> Reference:
-    """Sample the PyMC mirror of a posterior.
+    """Sample the PyMC model of a posterior.
 
     Parameters
     ----------
@@ -106,18 +115,18 @@ def reference(
     Returns
     -------
     Reference
-        With `Reference.problems` if the chains are not to be trusted.
+        Moments and diagnostics; `Reference.problems` is not empty if the chains have not converged.
     """
     draws = _checks.whole_number("draws", draws, at_least=CHAINS)
     seed = int(_checks.generator(rng).integers(2**31))
     thresholds = tuple(float(f"{t:.3g}") for t in ece(posterior.sample(4000, rng=seed)).quantile(PROBS))
-    model = mirror(posterior, with_calibrated=with_calibrated)
+    model = pymc_model(posterior, with_calibrated=with_calibrated)
     target_accept, *smaller_steps = TARGET_ACCEPT
     earlier: list[str] = []
     for _ in range(ATTEMPTS):
         tree = _chains(model, draws, target_accept, seed, progress)
         drawn = of_pymc(tree, posterior, thresholds, with_calibrated=with_calibrated)
-        found = Reference(
+        result = Reference(
             rows=_summary(drawn),
             thresholds=thresholds,
             draws=tree.posterior.sizes["chain"] * tree.posterior.sizes["draw"],
@@ -127,17 +136,17 @@ def reference(
             versions=_versions(),
             earlier=tuple(earlier),
         )
-        if not found.problems:
+        if not result.problems:
             break
-        earlier.append("; ".join(found.problems))
-        if found.divergences:
+        earlier.append("; ".join(result.problems))
+        if result.divergences:
             target_accept, *smaller_steps = smaller_steps or [target_accept]
         else:
             draws *= LONGER
-    return found
+    return result
 
 
-def mirror(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Model":
+def pymc_model(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Model":
     """Write a posterior's model in PyMC, with the same counts and prior.
 
     Parameters
@@ -155,12 +164,14 @@ def mirror(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Model"
     Raises
     ------
     TypeError
-        If there is none.
+        If the posterior has no PyMC model.
+    ValueError
+        If `with_calibrated` is set for a posterior that does not average sub-models.
     """
     from bayescal.verify.pymc_models import dirichlet_model, shrinkage_model
 
     if with_calibrated and not (isinstance(posterior, ShrinkagePosterior) and len(sub_models_of(posterior)) > 1):
-        raise ValueError("`with_calibrated` is for the average of the shrinkage model's sub-models.")
+        raise ValueError("`with_calibrated` needs a shrinkage posterior of several sub-models.")
     if isinstance(posterior, DirichletPosterior):
         variance = (posterior.relative_sd * posterior.counts.bins.widths) ** 2
         return dirichlet_model(posterior.counts, posterior.alpha, formula=posterior.formula, bin_variance=variance)
@@ -173,7 +184,7 @@ def mirror(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Model"
             log_ratio=0.0 if with_calibrated else log_ratio(posterior),
             **asdict(posterior.prior_options),
         )
-    raise TypeError(f"`posterior` has no mirror in PyMC: {type(posterior).__name__}.")
+    raise TypeError(f"`posterior` has no PyMC model: {type(posterior).__name__}.")
 
 
 def log_ratio(posterior: ShrinkagePosterior) -> float:
@@ -187,7 +198,7 @@ def log_ratio(posterior: ShrinkagePosterior) -> float:
     Returns
     -------
     float
-        By the closed form; see `bayescal.verify.pymc_models.shrinkage_model`.
+        Difference of the log evidences of the closed form; see `bayescal.verify.pymc_models.shrinkage_model`.
     """
     families = posterior.prior_options.families
     if not {INDEPENDENT, SHARED} <= families.keys():
@@ -211,9 +222,9 @@ def _chains(model: "pm.Model", draws: int, target_accept: float, seed: int, prog
 
     log = logging.getLogger("pymc")
     level = log.level
-    log.setLevel(logging.WARNING)  # names of variables and of steps say nothing to who asked for a comparison
+    log.setLevel(logging.WARNING)  # hides the lists of variables and step methods
     try:
-        with redirect_stdout(sys.stderr):  # what is printed on stdout may go into a file; a bar should not
+        with redirect_stdout(sys.stderr):  # stdout may be redirected to a file, where a bar does not belong
             return pm.sample(
                 -(-draws // CHAINS),
                 tune=TUNE,
@@ -221,7 +232,7 @@ def _chains(model: "pm.Model", draws: int, target_accept: float, seed: int, prog
                 target_accept=target_accept,
                 random_seed=seed,
                 progressbar="combined" if progress else False,
-                compute_convergence_checks=False,  # `Reference.problems` has them
+                compute_convergence_checks=False,  # done by `Reference.problems`
                 model=model,
             )
     finally:
@@ -232,7 +243,7 @@ def _summary(quantities: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     import arviz as az
 
     flat = {name: values.astype(float).reshape(CHAINS, -1) for name, values in quantities.items()}
-    with np.errstate(divide="ignore", invalid="ignore"):  # what never changes has no effective size
+    with np.errstate(divide="ignore", invalid="ignore"):  # a constant has no effective size
         table = az.summary(az.from_dict({"posterior": flat}), kind="all", round_to="none")
     rows = {}
     for name, row in zip(flat, table.to_dict("records"), strict=True):
@@ -250,17 +261,20 @@ def _summary(quantities: Mapping[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def some(names: list[str]) -> str:
-    """The first few of many names."""
+    """Join the first few of many names."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 def _versions() -> dict[str, str]:
     from importlib.metadata import PackageNotFoundError, version
 
-    found = {}
+    versions = {}
     for name in ("bayescal", "pymc", "pytensor", "nutpie", "arviz", "numpy", "scipy"):
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:  # nutpie is optional
             continue
-    return found
+    return versions
+
+
+__getattr__ = _moved.functions(__name__, mirror="pymc_model")

@@ -1,4 +1,4 @@
-"""Simulation-based calibration: a truth drawn from the prior must rank uniformly among draws from its posterior."""
+"""Simulation-based calibration: truths drawn from the prior rank uniformly among draws from their posteriors."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from bayescal.verify.uniformity import chi_square_p, ecdf_p
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Data sets at a time: their draws (99 of 15 bins, each a double) stay in a few megabytes.
+#: Number of data sets that are processed together; their draws (99 of 15 bins) take a few megabytes.
 CHUNK = 100
 
 #: Draws of shape (n_draws, n_sets, n_bins) from the posterior of each data set: (counts, n_draws, rng) -> draws.
@@ -27,7 +27,7 @@ Sampler = Callable[[StackedCounts, int, np.random.Generator], BinDraws]
 
 
 class Simulator(Protocol):
-    """A prior and a likelihood that data sets can be simulated from, and the sampler that claims their posterior."""
+    """A prior and a likelihood to simulate data sets from, and the sampler of their posterior that is tested."""
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -35,38 +35,38 @@ class Simulator(Protocol):
 
     @property
     def independent(self) -> tuple[str, ...]:
-        """Those of them that are independent between bins given the data, so that ranks of all bins may be pooled."""
+        """Parameters that are independent between bins given the data, so that ranks of all bins can be pooled."""
 
     def simulate(self, n_sets: int, rng: np.random.Generator) -> tuple[BinDraws, StackedCounts]:
-        """Truths of shape (1, n_sets, n_bins) from the prior, and data given each.
+        """Draw truths of shape (1, n_sets, n_bins) from the prior, and data given each.
 
         If the truths are `JointDraws`, the parameters behind the bins are ranked too.
         """
 
     def log_likelihood(self, bins: BinDraws, counts: StackedCounts) -> Floats:
-        """Log likelihood of the data sets, up to a constant, at draws (..., n_sets, n_bins)."""
+        """Compute the log likelihood of the data sets, up to a constant, at draws (..., n_sets, n_bins)."""
 
     def sample(self, counts: StackedCounts, n_draws: int, rng: np.random.Generator) -> BinDraws:
-        """Draw with the package's own sampler."""
+        """Draw with the package's sampler."""
 
 
 class Sampled(Protocol):
     """A posterior that can be sampled, for `one_by_one`."""
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
-        """Independent draws of the bins, on axis 0."""
+        """Draw the bins independently; draws are on axis 0."""
 
 
 @dataclass(frozen=True)
 class OneByOne:
-    """A sampler of many data sets that takes one after the other; made by `one_by_one`.
+    """A sampler of many data sets, one after the other; made by `one_by_one`.
 
     Parameters
     ----------
     posterior : callable
-        From counts to a posterior.
+        Function from counts to a posterior.
     pool : int or None
-        How many are drawn, of which a random few are kept.
+        Number of draws, of which a random subset is kept.
     """
 
     posterior: Callable[[BinnedCounts], Sampled]
@@ -95,10 +95,11 @@ def one_by_one(posterior: Callable[[BinnedCounts], Sampled], *, pool: int | None
     Parameters
     ----------
     posterior : callable
-        From counts to a posterior. If its draws are `JointDraws`, the parameters behind the bins are kept.
+        Function from counts to a posterior. If its draws are `JointDraws`, the parameters behind the bins are kept.
     pool : int, optional
-        Draw so many and keep a random few. Needed where the draws of one call are not quite independent (as where
-        sub-models are allotted in proportion): such draws are *more* even than chance, which ranks would show.
+        Number of draws, of which a random subset is kept. Needed if the draws of one call are not quite independent, as
+        when numbers of draws per sub-model are proportional to probabilities: such draws are *more* even than random
+        ones, and their ranks are not uniform.
 
     Returns
     -------
@@ -107,10 +108,10 @@ def one_by_one(posterior: Callable[[BinnedCounts], Sampled], *, pool: int | None
 
     Notes
     -----
-    At the worst every draw comes from a stratum of its own. Of L draws out of a pool of P, the number below a point
-    then has a variance that is smaller than the Binomial one by the factor 1 - (L - 1) / (P - 1). Truths rank among the
-    lowest (or highest) twentieth too rarely: by up to 10 % for P = L = 99, by up to 2 % for P = 500 and L = 99, which
-    10000 data sets cannot show.
+    In the worst case every draw comes from a stratum of its own. Of L draws out of a pool of P, the number below a
+    point then has the Binomial variance times 1 - (L - 1) / (P - 1). Truths rank among the lowest (or highest)
+    twentieth too rarely: by up to 10 % for P = L = 99, and by up to 2 % for P = 500 and L = 99, which is too little to
+    detect with 10000 data sets.
 
     Examples
     --------
@@ -124,24 +125,30 @@ def one_by_one(posterior: Callable[[BinnedCounts], Sampled], *, pool: int | None
 
 
 def _parameters_behind(bins: BinDraws) -> Mapping[str, Floats]:
-    """The parameters behind the bins, of draws that have them."""
+    """Return the parameters behind the bins; empty for draws without them."""
     return bins.behind if isinstance(bins, JointDraws) else {}
 
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Ranks of truths among posterior draws, and whether they are uniform on 0..n_draws.
+    """Ranks of truths among posterior draws, with tests of their uniformity on 0..n_draws.
 
     Parameters
     ----------
     values : dict of str to ndarray of int, shape (n_runs,) or (n_runs, n_bins)
-        How many of the draws lie below the truth, ties broken at random.
+        Number of draws below the truth, with ties broken at random.
     n_draws : int
-        Draws that each truth was compared with.
+        Number of draws that each truth is ranked among.
     n_cells : int
-        Cells of the histograms; divides ``n_draws + 1``.
+        Number of cells of the histograms; divides ``n_draws + 1``.
     pooled : tuple of str
-        Quantities of bins whose ranks are independent between bins, so that all bins are tested as one sample too.
+        Quantities of bins whose ranks are independent between bins; all bins are tested as one sample, too.
+
+    References
+    ----------
+    Histograms: Talts et al. (2018), Validating Bayesian inference algorithms with simulation-based calibration.
+    Distribution functions: Säilynoja, Bürkner and Vehtari (2022), Graphical test for discrete uniformity and its
+    applications in goodness-of-fit evaluation and multiple sample comparison, Statistics and Computing 32:32.
     """
 
     values: dict[str, Ints]
@@ -157,54 +164,59 @@ class Ranks:
     @cached_property
     def samples(self) -> dict[str, Ints]:
         """Every tested sample of ranks by name: ``ece``, ``accuracy[3]``, ``accuracy, all bins``, ..."""
-        found = {}
+        samples = {}
         for name, ranks in self.values.items():
             if ranks.ndim == 1:
-                found[name] = ranks
+                samples[name] = ranks
                 continue
             if name in self.pooled:
-                found[f"{name}, all bins"] = ranks.ravel()
-            found |= {f"{name}[{b}]": ranks[:, b] for b in range(ranks.shape[1])}
-        return found
+                samples[f"{name}, all bins"] = ranks.ravel()
+            samples |= {f"{name}[{b}]": ranks[:, b] for b in range(ranks.shape[1])}
+        return samples
 
     def histogram(self, name: str) -> Ints:
-        """Ranks of one sample counted in `n_cells` cells of equal width."""
+        """Count the ranks of one sample in `n_cells` cells of equal width."""
         cell = self.samples[name] // ((self.n_draws + 1) // self.n_cells)
         return np.bincount(cell, minlength=self.n_cells)
 
     @cached_property
     def chi_square(self) -> dict[str, float]:
-        """p-value of the chi-square test of each sample (asymptotic)."""
+        """p-values of the chi-square test (asymptotic), by sample."""
         return {name: chi_square_p(self.histogram(name)) for name in self.samples}
 
     @cached_property
     def ecdf(self) -> dict[str, float]:
-        """p-value of each sample's empirical distribution function leaving its simultaneous band (exact)."""
+        """p-values of the simultaneous test of the empirical distribution function (exact), by sample."""
         return {name: ecdf_p(self.histogram(name)) for name in self.samples}
 
     @cached_property
     def p_values(self) -> dict[str, float]:
-        """p-value of each sample by both tests together: twice the smaller."""
+        """p-values of both tests together, by sample: twice the smaller one."""
         return {name: min(1.0, 2 * min(self.chi_square[name], self.ecdf[name])) for name in self.samples}
 
     @property
     def p_value(self) -> float:
-        """p-value of all samples together: the smallest, times their number (Bonferroni)."""
+        """p-value of all samples together: the smallest times the number of samples (Bonferroni)."""
         return min(1.0, len(self.samples) * min(self.p_values.values()))
 
     def rejected(self, error_rate: float = 0.01) -> list[str]:
-        """Names of the samples that are not uniform, worst first.
+        """Names of the samples whose uniformity is rejected, worst first.
 
         Parameters
         ----------
         error_rate : float, default 0.01
-            Probability that a right sampler has any.
+            Upper bound of the probability that any sample of a right sampler is rejected.
+
+        Returns
+        -------
+        list of str
+            Empty if no sample is rejected.
         """
         limit = _checks.fraction("error_rate", error_rate) / len(self.samples)
         return sorted((n for n, p in self.p_values.items() if p < limit), key=self.p_values.__getitem__)
 
     def summary(self) -> list[dict[str, Any]]:
-        """One dict per sample: quantity, ranks, both p-values, and both together."""
+        """Return one dict per sample: quantity, number of ranks, both p-values, and both tests together."""
         return [
             {
                 "quantity": name,
@@ -231,23 +243,24 @@ def sbc(
     workers: int = 1,
     progress: bool = False,
 ) -> Ranks:
-    r"""Simulation-based calibration of a sampler.
+    r"""Check a sampler by simulation-based calibration.
 
     Parameters
     ----------
     simulator : Simulator
-        Where truths and data come from: one of `bayescal.verify.simulators`, or your own.
+        Source of truths and data: one of `bayescal.verify.simulators`, or your own.
     sampler : callable, optional
         ``(counts, n_draws, rng) -> BinDraws`` with arrays of shape (n_draws, n_sets, n_bins). Default: the package's
         sampler of that simulator. `one_by_one` makes one from any posterior.
     runs : int, default 1000
-        Simulated data sets. Under the Dirichlet model with 15 bins the pooled ranks of all accuracies show (p < 1e-6)
-        a standard deviation that is 20 % too large in 100 runs, 5 % in 1000, 1.5 % in 10000. One quantity alone needs
-        far more: the ranks of the ECE show 20 % in 1000 runs, and 5 % in 10000 about every other time.
+        Number of simulated data sets. Under the Dirichlet model with 15 bins, the pooled ranks of all accuracies detect
+        (p < 1e-6) a standard deviation that is 20 % too large with 100 runs, 5 % with 1000, and 1.5 % with 10000. One
+        quantity alone needs far more: the ranks of the ECE detect 20 % with 1000 runs, and 5 % with 10000 about every
+        other time.
     draws : int, default 99
-        Posterior draws L that each truth is ranked among; ranks are 0..L.
+        Number L of posterior draws that each truth is ranked among; ranks are 0..L.
     cells : int, default 20
-        Cells of the histograms; must divide L + 1.
+        Number of cells of the histograms; must divide L + 1.
     rng : None, int, SeedSequence or Generator
         Randomness. Data sets have a stream of their own, so that two samplers see the same ones.
     workers : int, default 1
@@ -274,14 +287,15 @@ def sbc(
     -----
     If :math:`\vartheta \sim p(\vartheta)`, :math:`y \sim p(y \mid \vartheta)` and the draws are independent from
     :math:`p(\vartheta \mid y)`, then truth and draws are exchangeable, and the rank of any
-    :math:`f(\vartheta, y)` is uniform on 0..L. Functions of the data too are needed: a sampler that ignores the
-    data and draws from the prior has uniform ranks of every parameter, but not of the likelihood.
+    :math:`f(\vartheta, y)` is uniform on 0..L [1]_. Quantities that depend on the data are needed: a sampler that
+    ignores the data and draws from the prior has uniform ranks of every parameter, but not of the likelihood [2]_.
 
     References
     ----------
-    Talts, Betancourt, Simpson, Vehtari and Gelman (2018), Validating Bayesian inference algorithms with
-    simulation-based calibration. Modrák, Moon, Kim, Bürkner, Huurre, Faltejsková, Gelman and Vehtari (2023),
-    Simulation-based calibration checking for Bayesian computation: the choice of test quantities shapes sensitivity.
+    .. [1] Talts, Betancourt, Simpson, Vehtari and Gelman (2018), Validating Bayesian inference algorithms with
+       simulation-based calibration, arXiv:1804.06788, theorem 1.
+    .. [2] Modrák, Moon, Kim, Bürkner, Huurre, Faltejsková, Gelman and Vehtari (2023), Simulation-based calibration
+       checking for Bayesian computation: the choice of test quantities shapes sensitivity, Bayesian Analysis.
 
     Examples
     --------
@@ -295,8 +309,8 @@ def sbc(
     cells = _checks.whole_number("cells", cells, 2)
     if (draws + 1) % cells:
         raise ValueError(
-            f"`cells` must divide `draws` + 1, or cells hold unequal numbers of ranks; {cells} does not divide "
-            f"{draws + 1}. `draws={cells * max(1, (draws + 1) // cells) - 1}` would do."
+            f"`cells` must divide `draws` + 1, so that all cells hold equally many ranks; {cells} does not divide "
+            f"{draws + 1}. Use for example `draws={cells * max(1, (draws + 1) // cells) - 1}`."
         )
     streams = zip(*(stream.spawn(-(-runs // CHUNK)) for stream in _checks.generator(rng).spawn(3)), strict=True)
     chunks = [
@@ -308,7 +322,7 @@ def sbc(
 
 
 class _Chunk(NamedTuple):
-    """Some of the data sets, with streams of their own for data, draws and ties."""
+    """Some data sets, with separate random streams for data, draws and ties."""
 
     simulator: Simulator
     sampler: Sampler | None
@@ -323,12 +337,12 @@ def _chunk_ranks(chunk: _Chunk) -> dict[str, Ints]:
     simulator = chunk.simulator
     truth, counts = simulator.simulate(chunk.n_sets, chunk.for_data)
     drawn = (chunk.sampler or simulator.sample)(counts, chunk.n_draws, chunk.for_draws)
-    expected, found = (_quantities(bins, counts, simulator) for bins in (truth, drawn))
-    return {name: _ranks(expected[name], found[name], chunk.for_ties) for name in expected if name in found}
+    of_truth, of_draws = (_quantities(bins, counts, simulator) for bins in (truth, drawn))
+    return {name: _ranks(of_truth[name], of_draws[name], chunk.for_ties) for name in of_truth if name in of_draws}
 
 
 def _quantities(bins: BinDraws, counts: StackedCounts, simulator: Simulator) -> dict[str, Floats]:
-    """Everything that is ranked, of shape (n_draws, n_sets) or (n_draws, n_sets, n_bins)."""
+    """Quantities that are ranked, of shape (n_draws, n_sets) or (n_draws, n_sets, n_bins)."""
     gap = bins.gap
     observed = np.where(counts.occupied, np.abs(counts.accuracy - counts.mean_confidence), -1.0)
     worst = observed.argmax(axis=-1)
@@ -346,6 +360,6 @@ def _quantities(bins: BinDraws, counts: StackedCounts, simulator: Simulator) -> 
 
 
 def _ranks(truth: Floats, draws: Floats, rng: np.random.Generator) -> Ints:
-    """Draws below the truth, and a random number of those equal to it."""
+    """Count draws below the truth, plus a random number of the draws equal to it."""
     ties = (draws == truth).sum(axis=0)
     return (draws < truth).sum(axis=0) + rng.integers(0, ties, endpoint=True)

@@ -1,4 +1,4 @@
-"""Data sets of known truth: parameters from each prior of the package, written once more, and data given them."""
+"""Data sets with known truths: parameters from each prior of the package, implemented independently, and data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,25 +39,26 @@ POOL = 500
 
 @dataclass(frozen=True, eq=False)
 class DirichletSimulator:
-    r"""The Dirichlet model as a source of data; made by `dirichlet_simulator`.
+    r"""Simulator of the Dirichlet model; made by `dirichlet_simulator`.
 
-    It shares no code with the sampler under test: cells are gammas of their own on a logarithmic scale, bin means are
-    truncated by rejection. As the likelihood of the confidences is not truncated, their mean in a bin can fall
-    outside it, which no counted rows can do; such bins are drawn again. That is a choice by the data alone, so the
-    posterior stays what it is.
+    It shares no code with the sampler under test: cells come from gammas on a logarithmic scale, and bin means are
+    truncated by rejection. The likelihood of the confidences is not truncated, so their mean in a bin can fall outside
+    the bin, which is impossible for counted rows; such bins are drawn again. This selection depends on the data alone
+    and therefore does not change the posterior.
 
     Parameters
     ----------
     bins : Bins
-        The edges.
+        The bins.
     alpha : ndarray, shape (2, n_bins)
         Prior pseudo-rows of each cell (outcome, bin).
     rows : int
         Rows of each data set.
     weight : float
-        Weight of each of them.
+        Weight of each row.
     discarded : int
-        Further rows of weight 0, in random cells. Then Kish's effective number is `rows` exactly, and nothing else is.
+        Number of further rows of weight 0, in random cells. With them, Kish's effective number still equals `rows`, but
+        the number of rows and the sum of weights do not.
     """
 
     bins: Bins
@@ -87,13 +88,13 @@ class DirichletSimulator:
             cells + zeros.reshape(n_sets, 2, -1).swapaxes(0, 1),
             self.weight * cells.astype(np.float64),
             self.weight * deviation,
-            np.full(shape, np.nan),  # not simulated: whatever used it would show
+            np.full(shape, np.nan),  # not simulated; NaN would show if it were used
             self.weight**2 * n.astype(np.float64),
         )
         return _all_bins(mass[None], accuracy[None], (self.bins.midpoints + offset)[None]), counts
 
     def _confidences(self, cells: Ints, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Bin means and, by outcome, sums of confidences, all from the middle of the bin."""
+        """Draw bin means and sums of confidences by outcome, relative to the middle of the bin."""
         n, widths = cells.sum(axis=0), self.bins.widths
         offset, deviation = np.zeros(n.shape), np.zeros(cells.shape)
         again = np.ones(n.shape, bool)
@@ -105,17 +106,17 @@ class DirichletSimulator:
         return offset, deviation
 
     def log_likelihood(self, bins: BinDraws, counts: StackedCounts) -> Floats:
-        """Log likelihood of cells and confidences, up to a constant; see `Simulator`."""
+        """Compute the log likelihood of cells and confidences, up to a constant; see `Simulator`."""
         n, k = counts.effective_n, counts.effective_k
         deviation = np.where(counts.occupied, counts.mean_confidence, 0.0) - bins.confidence
         return _cell_log_likelihood(bins, n, k) - (n * (deviation / self._sd) ** 2).sum(axis=-1) / 2
 
     def posterior(self, counts: BinnedCounts) -> DirichletPosterior:
-        """The package's posterior under this prior, of one data set or of many."""
+        """Return the package's posterior under this prior, for one data set or many."""
         return dirichlet_posterior(counts, alpha=self.alpha)
 
     def sample(self, counts: StackedCounts, n_draws: int, rng: np.random.Generator) -> BinDraws:
-        """Draw with the package's own sampler, all data sets at once."""
+        """Draw with the package's sampler, all data sets at once."""
         return self.posterior(counts).sample(n_draws, rng=rng)
 
     @property
@@ -126,7 +127,7 @@ class DirichletSimulator:
 def dirichlet_simulator(
     *, bins: Any = 15, alpha: str | ArrayLike = "two-rows", rows: int = 200, weight: float = 1.0, discarded: int = 0
 ) -> DirichletSimulator:
-    """Make data sets from the Dirichlet model, for `sbc`.
+    """Make a simulator of the Dirichlet model, for `sbc`.
 
     Parameters
     ----------
@@ -139,12 +140,12 @@ def dirichlet_simulator(
     weight : float, default 1.0
         Weight of each row.
     discarded : int, default 0
-        Further rows of weight 0, in random cells.
+        Number of further rows of weight 0, in random cells.
 
     Returns
     -------
     DirichletSimulator
-        The simulator.
+        Source of truths and data.
 
     Examples
     --------
@@ -152,37 +153,37 @@ def dirichlet_simulator(
     >>> counts.n.shape, counts.n.sum(axis=1)
     ((3, 4), array([50, 50, 50]))
     """
-    made = make_bins(bins)
-    pseudo_rows = dirichlet_posterior(BinnedCounts.empty(made), alpha=alpha).alpha
-    return DirichletSimulator(made, pseudo_rows, _checks.whole_number("rows", rows), float(weight), discarded)
+    edges = make_bins(bins)
+    pseudo_rows = dirichlet_posterior(BinnedCounts.empty(edges), alpha=alpha).alpha
+    return DirichletSimulator(edges, pseudo_rows, _checks.whole_number("rows", rows), float(weight), discarded)
 
 
 @dataclass(frozen=True, eq=False)
 class ShrinkageSimulator:
-    r"""The shrinkage prior as a source of data; made by `shrinkage_simulator`.
+    r"""Simulator of the shrinkage model; made by `shrinkage_simulator`.
 
     It shares no code with the sampler under test; see `bayescal.verify.truths`.
 
-    Mean confidences are uniform in their bins: the posterior is given them, whatever they are. Where a bin is not off
-    and there is no drift, its accuracy *is* the mean confidence of the counts, to the last bit, so that such truths
-    tie with such draws. Bins without rows are left out, as the posterior does: they have mass 0 and gap 0, and the
-    others' masses sum to 1. This does not affect the check: the renormalised masses of the remaining bins are again
-    Dirichlet, and the set of empty bins is determined by the data. Sub-models describe the
-    other bins, given which these are. Saturated bins are never all exactly as stated, in truths and in draws: that
-    state has no prior probability.
+    Mean confidences are uniform in their bins; the posterior conditions on them. Where a bin is not off and there is no
+    drift, its accuracy equals the mean confidence of the counts to the last bit, so that such truths tie with such
+    draws. As in the posterior, bins without rows are left out: they have mass 0 and gap 0, and the other masses sum to
+    1. This does not affect the check: the renormalised masses of the remaining bins are again Dirichlet, and the data
+    determine the set of empty bins. Sub-models describe the remaining bins. Saturated bins are never all exactly as
+    stated, neither in truths nor in draws, because that state has no prior probability.
 
     Parameters
     ----------
     bins : Bins
-        The edges.
+        The bins.
     rows : int
         Rows of each data set.
     prior : ShrinkagePrior
         Constants of the prior.
     crowded : bool
-        Whether mean confidences of the first and the last bin are as near to 0 and 1 as label noise at the ends needs.
+        Whether mean confidences of the first and the last bin are as near to 0 and 1 as label noise at the ends
+        requires.
     pool : int
-        Draws of each posterior, of which a random few are kept; see `one_by_one`.
+        Number of draws from each posterior, of which a random subset is kept; see `one_by_one`.
     """
 
     bins: Bins
@@ -222,12 +223,12 @@ class ShrinkageSimulator:
 
     @property
     def _at_ends(self) -> NDArray[np.bool_]:
-        """Bins with noise of their own under label noise at the ends, if they have rows."""
+        """Whether each bin has a noise share of its own under label noise at the ends, if it has rows."""
         place = np.arange(len(self.bins))
         return ((place == 0) | (place == len(self.bins) - 1)) & self.crowded
 
     def _confidences(self, shape: tuple[int, int], rng: np.random.Generator) -> Floats:
-        """Mean confidences, uniform in their bins or, in a crowded one, within that share of it that is nearest."""
+        """Draw mean confidences: uniform in their bins or, in crowded bins, in the tenth nearest to 0 or 1."""
         place = rng.random(shape)
         if self.crowded:
             place[:, 0] *= CROWDED_WITHIN
@@ -235,7 +236,7 @@ class ShrinkageSimulator:
         return self.bins.edges[:-1] + self.bins.widths * place
 
     def _sub_models(self, with_ends: NDArray[np.bool_], rng: np.random.Generator) -> tuple[Ints, NDArray[np.str_]]:
-        """Sub-model of each data set, as index and by name; label noise at the ends only where there is such an end."""
+        """Draw the sub-model of each data set, as index and name; label noise at the ends needs a crowded end."""
         index, chosen = np.zeros(len(with_ends), np.int64), np.full(len(with_ends), max(self.prior.names, key=len))
         for prior, of in ((self.prior, with_ends), (self.prior.without_ends(), ~with_ends)):
             index[of] = rng.choice(len(prior.names), of.sum(), p=prior_probabilities(prior))
@@ -244,11 +245,11 @@ class ShrinkageSimulator:
 
     @property
     def _ranked(self) -> list[str]:
-        """Parameters that some sub-model has; not tau, whose draws lie on a grid."""
+        """Parameters of the sub-models that are ranked; not tau, whose draws lie on a grid."""
         return [p for p in RANKED if any(p in PARAMETERS_OF[name] for name in self.prior.names)]
 
     def _rows(self, shape: tuple[int, int], rng: np.random.Generator) -> tuple[Floats, Ints]:
-        """Masses, and rows in each bin."""
+        """Draw masses, and rows in each bin."""
         alpha = 2 / shape[1] if self.prior.mass_alpha is None else self.prior.mass_alpha
         log_mass = log_gamma_draws(np.full(shape, alpha), rng)
         n = rng.multinomial(self.rows, normalised(log_mass))
@@ -256,25 +257,25 @@ class ShrinkageSimulator:
 
     def _counts(self, n: Ints, k: Ints, confidence: Floats) -> StackedCounts:
         cells = np.stack([n - k, k])
-        unknown = np.full(n.shape, np.nan)  # squares are not simulated: whatever used them would show
+        unknown = np.full(n.shape, np.nan)  # squares are not simulated; NaN would show if they were used
         deviation = cells * (confidence - self.bins.midpoints)
         return StackedCounts(self.bins, cells, cells.astype(np.float64), deviation, unknown, n.astype(np.float64))
 
     def log_likelihood(self, bins: BinDraws, counts: StackedCounts) -> Floats:
-        """Log likelihood of bins and outcomes, up to a constant; see `Simulator`."""
+        """Compute the log likelihood of bins and outcomes, up to a constant; see `Simulator`."""
         return _cell_log_likelihood(bins, counts.effective_n, counts.effective_k)
 
     def posterior(self, counts: BinnedCounts) -> "JointPosterior":
-        """The package's posterior under this prior, of one data set."""
+        """Return the package's posterior under this prior, for one data set."""
         return JointPosterior(ShrinkagePosterior(counts, self.prior))
 
     def sample(self, counts: StackedCounts, n_draws: int, rng: np.random.Generator) -> BinDraws:
-        """Draw with the package's own sampler, one data set after the other."""
+        """Draw with the package's sampler, one data set after the other."""
         return one_by_one(self.posterior, pool=self.pool)(counts, n_draws, rng)
 
 
 def prior_probabilities(prior: ShrinkagePrior) -> Floats:
-    """Prior probabilities of the sub-models, where they are known: with one family of the pool.
+    """Compute prior probabilities of the sub-models, for at most one family of the pool.
 
     Parameters
     ----------
@@ -284,7 +285,7 @@ def prior_probabilities(prior: ShrinkagePrior) -> Floats:
     Returns
     -------
     ndarray
-        In the order of ``prior.names``.
+        Probabilities in the order of ``prior.names``.
     """
     weight = {
         name: (POOL_WEIGHT if family in POOLED else sum(of.values())) * w / sum(of.values())
@@ -304,7 +305,7 @@ def shrinkage_simulator(
     crowded: bool = False,
     **prior: Any,
 ) -> ShrinkageSimulator:
-    """Make data sets from the shrinkage prior, for `sbc`.
+    """Make a simulator of the shrinkage model, for `sbc`.
 
     Parameters
     ----------
@@ -315,18 +316,19 @@ def shrinkage_simulator(
     mass_alpha : float, default 2.0
         Dirichlet parameter of each bin's mass. The package's own default, 2 / M, leaves most bins without rows.
     sub_models : sequence of str, default ("independent",)
-        As for `shrinkage_posterior`. The families "independent" and "shared" cannot both take part: their
-        linear pool is no posterior of any prior.
+        As for `shrinkage_posterior`. The families "independent" and "shared" cannot both take part, because no prior
+        has their linear pool as its posterior.
     crowded : bool, default False
         Whether mean confidences of the first and the last bin lie within a tenth of its width of 0 and 1, as label
-        noise at the ends needs. Otherwise that sub-model takes no part, and mean confidences are uniform in all bins.
+        noise at the ends requires. Otherwise that sub-model takes no part, and mean confidences are uniform in all
+        bins.
     **prior
         Other constants of the prior, as for `shrinkage_posterior`.
 
     Returns
     -------
     ShrinkageSimulator
-        The simulator.
+        Source of truths and data.
 
     Raises
     ------
@@ -339,16 +341,16 @@ def shrinkage_simulator(
     >>> counts.n.sum(axis=1), sorted(truth.behind)
     (array([50, 50, 50]), ['bins_off', 'intercept', 'rho', 'slope', 'sub_model'])
     """
-    made = make_bins(bins)
-    empty = shrinkage_posterior(BinnedCounts.empty(made), mass_alpha=mass_alpha, sub_models=sub_models, **prior)
+    edges = make_bins(bins)
+    empty = shrinkage_posterior(BinnedCounts.empty(edges), mass_alpha=mass_alpha, sub_models=sub_models, **prior)
     pool = [family for family in POOLED if family in empty.prior_options.families]
     if len(pool) > 1:
         raise ValueError(
-            f"`sub_models` must leave out one of {pool}: the linear pool of the two is the posterior of no prior. "
-            f"Simulate each, as in `sub_models=[{SHARED!r}]`."
+            f"`sub_models` must leave out one of {pool}: the linear pool of both is the posterior of no prior. "
+            f"Simulate each family, as in `sub_models=[{SHARED!r}]`."
         )
     options = empty.prior_options if crowded else empty.prior_options.without_ends()
-    return ShrinkageSimulator(made, _checks.whole_number("rows", rows), options, crowded)
+    return ShrinkageSimulator(edges, _checks.whole_number("rows", rows), options, crowded)
 
 
 # --- parts
@@ -359,7 +361,7 @@ def _all_bins(mass: Floats, accuracy: Floats, confidence: Floats, behind: dict[s
 
 
 def _cell_log_likelihood(bins: BinDraws, n: Floats, k: Floats) -> Floats:
-    """Log likelihood of multinomial bins and binomial outcomes."""
+    """Compute the log likelihood of multinomial bins and binomial outcomes."""
     from scipy.special import xlog1py, xlogy
 
     outcome = xlogy(k, bins.accuracy) + xlog1py(n - k, -bins.accuracy)

@@ -1,4 +1,4 @@
-"""Many data sets at once, and draws of more than bins."""
+"""Counts of many data sets at once, and draws of bins together with the parameters behind them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ Floats = NDArray[np.float64]
 
 
 class StackedCounts(BinnedCounts):
-    """Counts of many data sets on the same bins, so that what a posterior computes from counts broadcasts over them.
+    """Counts of many data sets on the same bins, over which the computations of a posterior broadcast.
 
-    The arrays are those of `BinnedCounts` with one axis more before that of the bins: ``cells``, ``weight`` and
+    The arrays are those of `BinnedCounts` with an axis of data sets before that of the bins: ``cells``, ``weight`` and
     ``deviation`` have shape (2, n_sets, n_bins), the others (n_sets, n_bins).
     """
 
@@ -67,8 +67,8 @@ class JointDraws(BinDraws):
     mass, accuracy, confidence, occupied, weight
         As for `BinDraws`.
     behind : mapping of str to ndarray
-        The parameters by name, of the shape of the masses without the axis of the bins (or with it). `sbc` ranks
-        those that truth and draws both have.
+        Parameters by name, of the shape of the masses, with or without the axis of the bins. `sbc` ranks the parameters
+        that truths and draws both have.
     """
 
     behind: Mapping[str, Floats] = field(default_factory=dict)

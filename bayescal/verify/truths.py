@@ -1,7 +1,7 @@
-"""Truths from each sub-model of the shrinkage prior, written once more; and draws from distributions they need.
+"""Truths from each sub-model of the shrinkage prior, implemented independently of the samplers under test.
 
-No code is shared with the samplers under test: Betas come from gammas on a logarithmic scale, tau from its density by
-inversion or rejection, and there is no grid.
+No code is shared with them: Betas come from gammas on a logarithmic scale, and tau from its density by inversion or
+rejection, without a grid.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SUB_MODELS, Shrinkag
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-#: How far from 0 and 1 the prior keeps a mean confidence, and where it sets the leverage of the slope.
+#: Distance from 0 and 1 that the prior keeps mean confidences at, and at which it limits the leverage of the slope.
 FLOOR, LEVERAGE_FLOOR = 1e-9, 1e-4
 #: Runs of bins off: expected numbers of changes, largest probability of one, probability of being off, largest scale.
 CHANGES, LARGEST_RATE, SEGMENT_OFF, LARGEST_SCALE = (1.0, 4.0, 16.0), 0.9, 0.5, 2.5
@@ -32,18 +32,18 @@ SATURATED_WITHIN, CONTRARY = 1e-4, (0.5, 10.0)
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """Truths of some data sets under one sub-model.
+    """Truths of several data sets under one sub-model.
 
     Parameters
     ----------
     accuracy : ndarray, shape (n_sets, n_bins)
         Accuracies.
     off : ndarray of bool, shape (n_sets, n_bins)
-        As `ShrinkageDraws.off`.
+        Whether each bin is off, as in `ShrinkageDraws.off`.
     exact : ndarray of bool, shape (n_sets, n_bins)
-        Whether the accuracy is the mean confidence, to the last bit.
+        Whether the accuracy equals the mean confidence to the last bit.
     parameters : mapping of str to ndarray, shape (n_sets,)
-        Those that the sub-model has.
+        Parameters of the sub-model.
     """
 
     accuracy: Floats
@@ -60,22 +60,22 @@ def truth_of(
     Parameters
     ----------
     name : str
-        The sub-model.
+        Key of the sub-model.
     confidence : ndarray, shape (n_sets, n_bins)
         Mean confidences.
     described : ndarray of bool, shape (n_sets, n_bins)
-        Which bins it describes: those with rows that are not saturated.
+        Whether the sub-model describes the bin: it has rows and is not saturated.
     crowded : ndarray of bool, shape (n_sets, n_bins)
-        Which of them are the first or the last bin and crowded at 0 or 1.
+        Whether a described bin is the first or the last one and crowded at 0 or 1.
     prior : ShrinkagePrior
-        Constants.
+        Constants of the prior.
     rng : Generator
         Randomness.
 
     Returns
     -------
     Truth
-        The other bins are not off; their accuracies mean nothing.
+        Bins that are not described are not off, and their accuracies are arbitrary.
     """
     others: dict[str, Callable[[], Truth]] = {
         "runs": lambda: _runs(confidence, described, rng),
@@ -95,7 +95,7 @@ def is_saturated(confidence: Floats) -> Bools:
 
 
 def saturated_accuracies(confidence: Floats, rng: np.random.Generator) -> Floats:
-    """Draw accuracies of bins as if all were saturated, given that they are not all as stated."""
+    """Draw accuracies of saturated bins, for all bins, given that they are not all as stated."""
     contrary = rng.beta(*CONTRARY, confidence.shape)
     return np.where(confidence > 0.5, 1 - contrary, contrary)
 
@@ -179,7 +179,7 @@ def truncated_normal_draws(shape: tuple[int, ...], rng: np.random.Generator) -> 
 
 
 def normalised(log_mass: Any) -> Floats:
-    """Masses that sum to 1 over the last axis; what is -inf has none."""
+    """Compute masses that sum to 1 over the last axis; -inf gives mass 0."""
     mass: Floats = np.exp(log_mass - log_mass.max(axis=-1, keepdims=True))
     return mass / mass.sum(axis=-1, keepdims=True)
 

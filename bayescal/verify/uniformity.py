@@ -1,4 +1,4 @@
-"""Tests that counts come from equally probable cells, as those of the ranks of a right sampler do."""
+"""Tests that counts come from equally probable cells, as the ranks of a right sampler do."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,23 +8,24 @@ from bayescal import _checks
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: p-values are right to this, absolutely; smaller ones are reported as this.
+#: Absolute precision of p-values; smaller ones are reported as this.
 SMALLEST_P = 1e-12
 
 
 def chi_square_p(histogram: ArrayLike) -> float:
-    """p-value of Pearson's chi-square test that counts come from equally probable cells.
+    """Compute the p-value of Pearson's chi-square test that counts come from equally probable cells.
 
     Parameters
     ----------
     histogram : array-like of int, shape (n_cells,)
-        The counts.
+        Count of each cell.
 
     Returns
     -------
     float
-        In [0, 1]. Asymptotic: wants about five or more expected in a cell, and far more in the far tail. With 20 cells,
-        what it calls 1e-8 is 1.8e-7 at 100 counts, 4e-8 at 300 and 3e-8 at 500.
+        In [0, 1]. The asymptotic distribution needs about five or more expected counts per cell, and far more in the
+        far tail. With 20 cells, the true probability of p <= 1e-8 is 1.8e-7 for 100 counts, 4e-8 for 300 and 3e-8 for
+        500.
 
     Examples
     --------
@@ -41,26 +42,31 @@ def chi_square_p(histogram: ArrayLike) -> float:
 
 
 def ecdf_p(histogram: ArrayLike) -> float:
-    r"""p-value of the simultaneous test that an empirical distribution function is that of equally probable cells.
+    r"""Compute the p-value of a simultaneous test of an empirical distribution function for equally probable cells.
 
     Parameters
     ----------
     histogram : array-like of int, shape (n_cells,)
-        The counts.
+        Number of ranks in each cell.
 
     Returns
     -------
     float
-        Probability of an empirical distribution function that comes somewhere as far out in its pointwise Binomial
-        tails as this one, or further. Exact but for rounding; at least 1e-12.
+        Probability that an empirical distribution function reaches at least as far into its pointwise Binomial tails,
+        at any point, as this one. Exact except for rounding; at least 1e-12.
 
     Notes
     -----
-    The statistic of Säilynoja, Bürkner and Vehtari (2022), Graphical test for discrete uniformity and its applications
-    in goodness-of-fit evaluation and multiple sample comparison, Statistics and Computing 32:32, eq. 2 and 13:
-    :math:`\gamma = 2 \min_i \min(P(B_i \le c_i), P(B_i \ge c_i))`. Its distribution is found as there by following the
-    cumulative counts from cell to cell; as a Poisson process conditioned on its total (Moscovich and Nadler 2017) each
-    step is a convolution.
+    The statistic is :math:`\gamma = 2 \min_i \min(P(B_i \le c_i), P(B_i \ge c_i))` for cumulative counts :math:`c_i`
+    (eq. 2 and 13 of [1]_). Its distribution follows from the cumulative counts, cell by cell; for a Poisson process
+    conditioned on its total, each step is a convolution [2]_.
+
+    References
+    ----------
+    .. [1] Säilynoja, Bürkner and Vehtari (2022), Graphical test for discrete uniformity and its applications in
+       goodness-of-fit evaluation and multiple sample comparison, Statistics and Computing 32:32.
+    .. [2] Moscovich and Nadler (2017), Fast calculation of boundary crossing probabilities for Poisson processes,
+       Statistics and Probability Letters 123, 177-182.
 
     Examples
     --------
@@ -77,26 +83,32 @@ def ecdf_p(histogram: ArrayLike) -> float:
         return 1.0
     if level * len(place) < SMALLEST_P:  # the union bound
         return SMALLEST_P
-    # twice the Binomial tail is compared with itself at other points: equal but for rounding counts as equal
+    # levels that differ by rounding only count as equal
     return max(1 - _probability_inside(*_band(n, len(counts), level * (1 + 1e-9))), SMALLEST_P)
 
 
 def ecdf_band(n_ranks: int, n_cells: int, prob: float = 0.95) -> tuple[Ints, Ints]:
-    """Simultaneous band of the cumulative counts of uniform ranks.
+    """Compute a simultaneous band of the cumulative counts of uniform ranks.
 
     Parameters
     ----------
     n_ranks : int
         Number of ranks.
     n_cells : int
-        Cells they are counted in.
+        Number of cells in which they are counted.
     prob : float, default 0.95
-        Probability (at least, and as nearly as counts can have it) that all cumulative counts are inside.
+        Probability that all cumulative counts are inside. Counts are discrete, so the band has at least this
+        probability.
 
     Returns
     -------
     (low, high) : ndarray of int, shape (n_cells - 1,)
-        Least and largest cumulative count at the inner ends of the cells; see `ecdf_p`.
+        Smallest and largest cumulative count at the inner ends of the cells; see `ecdf_p`.
+
+    References
+    ----------
+    Säilynoja, Bürkner and Vehtari (2022), Graphical test for discrete uniformity and its applications in
+    goodness-of-fit evaluation and multiple sample comparison, Statistics and Computing 32:32.
 
     Examples
     --------
@@ -128,7 +140,7 @@ def _at_least(count: Ints, n: int, place: Floats) -> Floats:
 
 
 def _band(n: int, n_cells: int, level: float) -> tuple[Ints, Ints, int, int]:
-    """Counts whose Binomial tails both exceed level / 2, at each inner end of a cell."""
+    """Range of counts whose Binomial tails both exceed level / 2, at each inner end of a cell."""
     place = np.arange(1, n_cells) / n_cells
     reach = 8 * np.sqrt(n * place * (1 - place)) + 12  # tails out there are below 1e-14
     offset = np.arange(-int(reach.max()) - 1, int(reach.max()) + 2)
@@ -150,13 +162,13 @@ def _probability_inside(low: Ints, high: Ints, n: int, n_cells: int) -> float:
         density = np.convolve(density, step)
         start += first
         count = np.arange(least, most + 1) - start
-        known = (count >= 0) & (count < len(density))
-        density, start = np.where(known, density[np.clip(count, 0, len(density) - 1)], 0.0), least
+        inside = (count >= 0) & (count < len(density))
+        density, start = np.where(inside, density[np.clip(count, 0, len(density) - 1)], 0.0), least
     return float(density[0] / _poisson_at_mean(n))
 
 
 def _poisson(mean: float) -> tuple[Floats, int]:
-    """Poisson probabilities around the mean, from their ratios: the logarithm of a factorial would lose digits."""
+    """Poisson probabilities around the mean, computed from ratios, because log factorials would lose digits."""
     reach = 12 * np.sqrt(mean) + 40
     first = max(0, int(mean - reach))
     count = np.arange(first + 1, int(mean + reach))
@@ -166,7 +178,7 @@ def _poisson(mean: float) -> tuple[Floats, int]:
 
 
 def _poisson_at_mean(n: int) -> float:
-    """exp(-n) n^n / n!, by Stirling's series where n is not small."""
+    """Compute exp(-n) n^n / n!, by Stirling's series if n is not small."""
     if n < 20:
         return float(np.exp(n * np.log(n) - n - np.log(np.arange(1, n + 1)).sum()))
     return float(np.exp(-1 / (12 * n) + 1 / (360 * n**3) - 1 / (1260 * n**5)) / np.sqrt(2 * np.pi * n))

@@ -15,13 +15,13 @@ from bayescal.stats.binned import BinnedCounts
 Floats = NDArray[np.float64]
 Sampler = Callable[[np.random.Generator, int], Floats]
 Curve = Callable[[Floats], Floats]
-#: Confidences of which the true ECE is computed.
+#: Number of confidences from which the true ECE is computed.
 TRUTH_ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
 class TestSet:
-    """A kind of test set: how confidences arise, what is true of them, and how they are counted.
+    """A kind of test set: source of confidences, true curve, and how rows are counted.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class TestSet:
         return float(np.abs(np.bincount(index, gap)).sum() / len(gap))
 
     def draw(self, rng: np.random.Generator) -> tuple[BinnedCounts, float]:
-        """Counts of one data set, and the true ECE on its bins."""
+        """Draw one data set; return its counts and the true ECE on its bins."""
         confidence = self.sample(rng, self.n_rows)
         outcome = rng.random(self.n_rows) < self.curve(confidence)
         weights = None if self.weights is None else self.weights(rng, self.n_rows)
@@ -82,17 +82,17 @@ class TestSet:
 
 # ------------------------------------------------------------------------------------------------ confidences
 def beta(a: float, b: float, low: float = 0.0) -> Sampler:
-    """low + (1 - low) Beta(a, b)."""
+    """Draw from low + (1 - low) Beta(a, b)."""
     return lambda rng, n: low + (1 - low) * rng.beta(a, b, n)
 
 
 def values(levels: list[float], share: list[float] | None = None) -> Sampler:
-    """A few stated confidences, as language models give them."""
+    """Draw from a few values, as language models state them."""
     return lambda rng, n: rng.choice(levels, n, p=share)
 
 
 def normal_logits(mean: float, sd: float) -> Sampler:
-    """Logits that are Normal."""
+    """Draw confidences with Normal logits."""
     return lambda rng, n: expit(rng.normal(mean, sd, n))
 
 
@@ -101,7 +101,7 @@ def _modern(rng: np.random.Generator, n: int) -> Floats:
 
 
 def ends(margin: float, saturated: float = 1.0) -> Sampler:
-    """Confidences within `margin` of 0 or 1 in equal numbers; a share of the rows, the others being uniform."""
+    """Draw a share of the rows within `margin` of 0 or 1, in equal numbers, and the others uniformly."""
 
     def sample(rng: np.random.Generator, n: int) -> Floats:
         at_ends = np.where(rng.random(n) < 0.5, margin, 1 - margin)
@@ -111,7 +111,7 @@ def ends(margin: float, saturated: float = 1.0) -> Sampler:
 
 
 def votes(rng: np.random.Generator, n: int) -> Floats:
-    """Shares of 100 trees, often unanimous."""
+    """Draw shares of 100 trees, often unanimous."""
     return np.round(100 * rng.beta(0.5, 0.5, n)) / 100
 
 
@@ -145,7 +145,7 @@ def times(factor: float) -> Curve:
 
 
 def noise(share: float, positive: float = 0.5) -> Curve:
-    """A share of the labels has nothing to do with the confidence."""
+    """A share of the labels is independent of the confidence."""
     return lambda c: (1 - share) * c + share * positive
 
 
@@ -155,12 +155,12 @@ def constant(value: float) -> Curve:
 
 
 def wave(size: float, periods: float = 4) -> Curve:
-    """A sine."""
+    """Accuracies deviate by a sine wave."""
     return lambda c: np.clip(c + size * np.sin(2 * np.pi * periods * c), 0, 1)
 
 
 def board(size: float, bins: int = 15, every: int = 1) -> Curve:
-    """Neighbouring bins are off by the same amount with alternating signs; of `every` bins the first."""
+    """The first of every `every` bins is off, by the same amount with alternating signs."""
 
     def curve(c: Floats) -> Floats:
         b = np.minimum((bins * c).astype(int), bins - 1)
@@ -171,7 +171,7 @@ def board(size: float, bins: int = 15, every: int = 1) -> Curve:
 
 
 def runs(size: float, *stretches: tuple[float, float]) -> Curve:
-    """Accuracies are lower by `size` on some stretches of confidence."""
+    """Accuracies are lower by `size` on some intervals of confidence."""
 
     def curve(c: Floats) -> Floats:
         inside = np.any([(c >= low) & (c < high) for low, high in stretches], axis=0)
@@ -282,7 +282,7 @@ AUDIT = [
     TestSet("flat, 100 bins, temperature 1.5", 2000, FLAT, temperature(1.5), 100, cause="many bins"),
     TestSet("top, shift -0.5", 50, TOP, shift(-0.5), cause=FEW),
 ]
-#: Ten more, not looked at while the model was made.
+#: Ten further populations, which were not used while the model was developed.
 FURTHER = [
     TestSet("half of the rows 0/1, 2 % wrong", 1000, ends(0, 0.5), wrong_ends(0.02), cause=SATURATION),
     TestSet("a fifth of the rows 0/1, 2 % wrong", 1000, ends(0, 0.2), wrong_ends(0.02), cause=SATURATION),
@@ -342,5 +342,5 @@ MILLION = [
 
 
 def lists() -> dict[str, Any]:
-    """All lists by name."""
+    """Return all lists by name."""
     return {"audit": AUDIT, "further": FURTHER, "saturated": SATURATED, "many bins": MANY_BINS, "million": MILLION}

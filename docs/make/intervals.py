@@ -1,25 +1,19 @@
-"""Measure how often intervals of the ECE contain the truth; write the numbers, the picture and the tables of
-docs/explanation/coverage.md: `make coverage`. With --redraw nothing is measured, the stored numbers are shown anew.
-With --quick, the plot and the tables are made from a few data sets and nothing is written.
-"""
+"""Measure how often intervals of the ECE contain the truth; write docs/explanation/coverage.md: `make coverage`."""
 
 import argparse
 import io
-from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
-from pages import rows_again, rows_of, run_study
+from pages import cells, rows_again, table
+from studies import DOCS, conditions, coverages, measured, one_line_per_cell, run_study
 
-from bayescal import __version__
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SKY
 from bayescal.verify.studies.coverage import COLUMNS, CoverageStudy, coverage_study
 
-DOCS = Path(__file__).resolve().parents[1]
-NUMBERS, PICTURE = DOCS / "_static" / "coverage.json", DOCS / "_static" / "coverage.png"
-PAGE = DOCS / "explanation" / "coverage.md"
+PICTURE = DOCS / "_static" / "coverage.png"
 SEED, PROB = 1, 0.95
+CELL = ("n_rows", "population", "curve", "truth")
 #: Colour and marker of each method.
 STYLE = {
     "shrinkage": (BLUE, "o"),
@@ -29,74 +23,46 @@ STYLE = {
 }
 
 
-def measure(asked: argparse.Namespace) -> dict[str, Any]:
-    """Run the study in the 54 cells; the longest part, about two seconds a repeat."""
-    known: dict[str, Any] = {"repeats": asked.repeats, "draws": asked.draws, "prob": PROB}
-    study = coverage_study(methods=list(STYLE), **known, rng=SEED, progress=True)
-    about = {"bayescal": __version__, **known, "seed": SEED}
-    return {**about, "columns": list(COLUMNS), "rows": rows_of(COLUMNS, study.rows)}
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Run the study in its 54 cells, the longest part: about two seconds per repeat."""
+    settings: dict[str, Any] = {"repeats": options.repeats, "draws": options.draws, "prob": PROB}
+    study = coverage_study(methods=list(STYLE), **settings, rng=SEED, progress=True)
+    return measured(SEED, settings, COLUMNS, study.rows)
 
 
 def study_of(numbers: dict[str, Any]) -> CoverageStudy:
-    """The stored numbers as what `coverage_study` returned."""
+    """Return the stored numbers as `coverage_study` returned them."""
     return CoverageStudy(rows_again(numbers), numbers["prob"])
 
 
 def overall_table(study: CoverageStudy) -> str:
-    """One line a method."""
-    head = "| Method | Worst cell | Mean coverage | RMSE | Width | Where it is worst |\n|---|--:|--:|--:|--:|---|\n"
-    return head + "".join(
-        f"| {o['method']} | {o['worst_coverage']:.2f} | {o['mean_coverage']:.3f} | {o['mean_rmse']:.4f} "
-        f"| {o['mean_width']:.4f} | {o['worst_cell']} |\n"
-        for o in study.overall()
-    )
+    """One line per method."""
+    form = "{method}|{worst_coverage:.2f}|{mean_coverage:.3f}|{mean_rmse:.4f}|{mean_width:.4f}|{worst_cell}"
+    head = "Method | Worst cell: | Mean coverage: | RMSE: | Width: | Where it is worst"
+    return table(head, cells(study.overall(), form))
 
 
-def cell_table(study: CoverageStudy) -> str:
-    """One line a cell, with the coverage of each method."""
-    methods = list(dict.fromkeys(row["method"] for row in study.rows))
-    cells: dict[tuple[Any, ...], dict[str, float]] = {}
-    for row in study.rows:
-        cells.setdefault(_cell(row), {})[row["method"]] = row["coverage"]
-    head = f"| Rows | Confidences | True curve | True ECE | {' | '.join(methods)} |\n"
-    head += "|--:|---|---|--:|" + "--:|" * len(methods) + "\n"
-    return head + "".join(
-        f"| {n} | {population} | {curve} | {truth:.4f} | {' | '.join(f'{covered[m]:.2f}' for m in methods)} |\n"
-        for (n, population, curve, truth), covered in cells.items()
-    )
-
-
-def _cell(row: dict[str, Any]) -> tuple[Any, ...]:
-    return row["n_rows"], row["population"], row["curve"], row["truth"]
-
-
-def conditions(numbers: dict[str, Any], study: CoverageStudy) -> str:
-    """What was run, and how exact the shares are."""
-    repeats, prob = numbers["repeats"], numbers["prob"]
-    n_cells = len({_cell(row) for row in study.rows})
-    at_nominal = np.sqrt(prob * (1 - prob) / repeats)
-    return (
-        f"bayescal {numbers['bayescal']}: {n_cells} cells, {repeats} data sets in each, {numbers['draws']} draws or "
-        f"resamples, seed {numbers['seed']}.\nThe standard error of one share near {prob:g} is {at_nominal:.3f}, "
-        f"that of the mean over all cells {at_nominal / np.sqrt(n_cells):.3f}.\n"
-    )
+def cell_table(lines: list[dict[str, Any]], methods: list[str]) -> str:
+    """One line per cell, with the coverage of each method."""
+    head = "Rows: | Confidences | True curve | True ECE: | " + " | ".join(f"{method}:" for method in methods)
+    return table(head, cells(lines, "{n_rows}|{population}|{curve}|{truth:.4f}|" + coverages(methods)))
 
 
 def draw(study: CoverageStudy) -> plt.Figure:
-    """Coverage by cell: a column of points for each cell, sorted by the true ECE in each size."""
+    """Draw coverage by cell: a column of points for each cell, sorted by the true ECE in each size."""
     sizes = list(dict.fromkeys(row["n_rows"] for row in study.rows))
     figure, panels = plt.subplots(1, len(sizes), figsize=(11, 4.2), sharey=True, layout="constrained")
     for ax, size in zip(panels, sizes, strict=True):
-        cells = {_cell(row)[1:3]: row["truth"] for row in study.rows if row["n_rows"] == size}
-        place = {cell: i for i, cell in enumerate(sorted(cells, key=lambda cell: cells[cell]))}
-        calibrated = sum(truth < 1e-12 for truth in cells.values())
+        truths = {_population(row): row["truth"] for row in study.rows if row["n_rows"] == size}
+        place = {population: i for i, population in enumerate(sorted(truths, key=truths.__getitem__))}
+        calibrated = sum(truth < 1e-12 for truth in truths.values())
         ax.axvspan(-0.5, calibrated - 0.5, color=GREY, alpha=0.15, linewidth=0)
         ax.text((calibrated - 1) / 2, 0.15, "calibrated", rotation=90, ha="center", va="center", color=GREY)
         ax.axhline(study.prob, color="black", linewidth=0.8, linestyle="--")
         for method, (colour, marker) in reversed(STYLE.items()):
             of = [r for r in study.rows if r["n_rows"] == size and r["method"] == method]
             ax.plot(
-                [place[_cell(r)[1:3]] for r in of],
+                [place[_population(r)] for r in of],
                 [r["coverage"] for r in of],
                 marker,
                 color=colour,
@@ -105,8 +71,8 @@ def draw(study: CoverageStudy) -> plt.Figure:
                 clip_on=False,
                 zorder=4 if marker == "x" else 3,
             )
-        ax.set(title=f"{size} rows", xlim=(-0.5, len(cells) - 0.5), ylim=(-0.03, 1.03), xticks=[])
-        ax.set_xlabel("cells, by true ECE: 0 to " + f"{max(cells.values()):.2f}")
+        ax.set(title=f"{size} rows", xlim=(-0.5, len(truths) - 0.5), ylim=(-0.03, 1.03), xticks=[])
+        ax.set_xlabel("cells, by true ECE: 0 to " + f"{max(truths.values()):.2f}")
         ax.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("share of intervals that contain the truth")
     panels[0].set_yticks([0, 0.2, 0.4, 0.6, 0.8, study.prob])
@@ -115,17 +81,26 @@ def draw(study: CoverageStudy) -> plt.Figure:
     return figure
 
 
+def _population(row: dict[str, Any]) -> tuple[str, str]:
+    return row["population"], row["curve"]
+
+
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     study = study_of(numbers)
-    return {"conditions": conditions(numbers, study), "overall": overall_table(study), "cells": cell_table(study)}
+    lines = one_line_per_cell(study.rows, CELL)
+    return {
+        "conditions": conditions(numbers, len(lines)),
+        "overall": overall_table(study),
+        "cells": cell_table(lines, study.methods),
+    }
 
 
 def picture(numbers: dict[str, Any], keep: bool) -> None:
-    """Draw the study, and keep the picture or not."""
+    """Draw the study, and write the picture if `keep`."""
     plt.switch_backend("agg")
     draw(study_of(numbers)).savefig(PICTURE if keep else io.BytesIO(), dpi=110, metadata={"Software": None})
 
 
 if __name__ == "__main__":
-    run_study(__doc__, measure=measure, tables=tables, numbers=NUMBERS, page=PAGE, picture=picture)
+    run_study(__doc__, measure=measure, tables=tables, numbers="coverage.json", page="coverage.md", picture=picture)

@@ -1,16 +1,15 @@
-"""What the scripts of this folder share: arguments, files of measured numbers, and tables between a page's markers."""
+"""Parts that the scripts of this folder share: files of measured numbers, and tables between the markers of a page."""
 
-import argparse
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 
 def rows_of(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
-    """A study's rows as lists, numbers to five digits."""
+    """Return the rows of a study as lists, with numbers to five digits."""
     return [[_rounded(row[name]) for name in columns] for row in rows]
 
 
@@ -19,19 +18,19 @@ def _rounded(value: Any) -> Any:
 
 
 def save_rows(path: Path, numbers: Mapping[str, Any]) -> None:
-    """One row a line, so that a change can be read."""
+    """Write one row per line, so that differences between versions are readable."""
     about = "".join(f'"{key}": {json.dumps(value)},\n' for key, value in numbers.items() if key != "rows")
     rows = ",\n".join(json.dumps(row) for row in numbers["rows"])
     path.write_text(f'{{\n{about}"rows": [\n{rows}\n]\n}}\n', encoding="utf-8")
 
 
 def rows_again(numbers: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The stored rows as what the study returned."""
+    """Return stored rows as dicts, as the study returned them."""
     return [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
 
 
 def save_parts(path: Path, numbers: Mapping[str, Any]) -> None:
-    """The same for several lists of rows, each under its name."""
+    """Write several lists of rows by name, one row per line."""
     parts = []
     for key, value in numbers.items():
         rows = ",\n".join(json.dumps(row) for row in value) if isinstance(value, list) else ""
@@ -40,7 +39,7 @@ def save_parts(path: Path, numbers: Mapping[str, Any]) -> None:
 
 
 def versions_of(programs: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Versions of what took part."""
+    """Yield names and versions of the installed programs."""
     for name in programs:
         try:
             yield name, version(name)
@@ -49,7 +48,7 @@ def versions_of(programs: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def rounded(value: Any) -> Any:
-    """Four digits are enough to read, and small to store."""
+    """Round all numbers to four digits."""
     if isinstance(value, dict):
         return {key: rounded(entry) for key, entry in value.items()}
     if isinstance(value, list):
@@ -58,7 +57,7 @@ def rounded(value: Any) -> Any:
 
 
 def table(head: str, rows: Iterable[Iterable[Any]]) -> str:
-    """A Markdown table; a column whose title ends in a colon holds numbers."""
+    """Return a Markdown table; columns whose title ends in a colon hold numbers."""
     titles = head.split(" | ")
     rule = "|".join("--:" if title.endswith(":") else "---" for title in titles)
     lines = [" | ".join(title.rstrip(":") for title in titles), rule, *(" | ".join(map(str, row)) for row in rows)]
@@ -66,73 +65,15 @@ def table(head: str, rows: Iterable[Iterable[Any]]) -> str:
 
 
 def cells(rows: Iterable[Mapping[str, Any]], form: str) -> Iterator[list[str]]:
-    """Each row as the words between the bars of a format."""
+    """Yield the cells of each row: parts of a format between bars, filled with its values."""
     for row in rows:
         yield [word.format(**row) for word in form.split("|")]
 
 
 def fill(page: Path, command: str, made: Mapping[str, str]) -> None:
-    """Put what a command made between its markers on a page."""
+    """Replace the text between the markers of a command on a page."""
     markers = re.compile(
         rf"(?P<begin><!-- (?P<name>\w+): made by `{command}` -->\n).*?(?P<end><!-- end -->)", re.DOTALL
     )
     text = page.read_text(encoding="utf-8")
     page.write_text(markers.sub(lambda m: f"{m['begin']}\n{made[m['name']]}\n{m['end']}", text), encoding="utf-8")
-
-
-#: Data sets per cell and draws of a study, and of its short form.
-REPEATS, DRAWS = (100, 2), (2000, 200)
-
-
-def run_study(
-    description: str | None,
-    *,
-    measure: Callable[[argparse.Namespace], Mapping[str, Any]],
-    tables: Callable[[dict[str, Any]], Mapping[str, str]],
-    numbers: Path,
-    page: Path,
-    save: Callable[[Path, Mapping[str, Any]], None] = save_rows,
-    shown: Sequence[str] = ("overall",),
-    picture: Callable[[dict[str, Any], bool], None] | None = None,
-) -> None:
-    """Do what the command line of a study of coverage asks for.
-
-    Parameters
-    ----------
-    description : str or None
-        What --help says.
-    measure : callable
-        From the arguments (repeats, draws, workers, quick) to the numbers.
-    tables : callable
-        From the numbers to the tables of the page, by the names of their markers.
-    numbers, page : Path
-        Where they are written.
-    save : callable, default save_rows
-        Writes the numbers.
-    shown : sequence of str, default ("overall",)
-        Tables that --quick prints.
-    picture : callable, optional
-        Draws the numbers, and keeps the picture if its second argument is true.
-    """
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--repeats", type=int, help=f"data sets per cell: {REPEATS[0]}, or {REPEATS[1]} with --quick")
-    parser.add_argument("--draws", type=int, help=f"draws of each posterior: {DRAWS[0]}, or {DRAWS[1]} with --quick")
-    parser.add_argument("--workers", type=int, default=2, help="processes, where a study can use several")
-    parser.add_argument("--redraw", action="store_true", help="measure nothing, show the stored numbers anew")
-    parser.add_argument("--quick", action="store_true", help="a few data sets; write nothing")
-    asked = parser.parse_args()
-    asked.repeats = asked.repeats or REPEATS[asked.quick]
-    asked.draws = asked.draws or DRAWS[asked.quick]
-    if asked.quick:
-        few = dict(measure(asked))
-        if picture:
-            picture(few, False)
-        made = tables(few)
-        print(*(made[name] for name in shown), sep="\n")
-        return
-    if not asked.redraw:
-        save(numbers, measure(asked))
-    stored = json.loads(numbers.read_text(encoding="utf-8"))
-    if picture:
-        picture(stored, True)
-    fill(page, "make coverage", tables(stored))

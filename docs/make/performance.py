@@ -87,7 +87,7 @@ QUICK = Sizes(
 
 
 class Workshop:
-    """A folder for arrays and compiled code, and processes that work in it."""
+    """A folder for arrays and compiled code, and processes that use it."""
 
     def __init__(self, folder: Path, sizes: Sizes) -> None:
         self.folder, self.sizes = folder, sizes
@@ -97,13 +97,13 @@ class Workshop:
         }
 
     def start(self, job: Row, **environment: str) -> subprocess.Popen[str]:
-        """Begin a job."""
+        """Start a job."""
         command = [sys.executable, str(BENCHMARKS / "measuring.py"), json.dumps({"folder": str(self.folder), **job})]
         pipe = subprocess.PIPE
         return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=self.environment | environment)
 
     def result(self, process: subprocess.Popen[str], said: str = "") -> list[Row]:
-        """Wait for it."""
+        """Wait for a job and return its result."""
         printed, _ = process.communicate(said)
         if process.returncode:
             raise RuntimeError(f"a measurement failed: {process.args}")
@@ -111,13 +111,13 @@ class Workshop:
         return rows
 
     def run(self, job: Row, **environment: str) -> list[Row]:
-        """One job from beginning to end."""
+        """Run one job from start to end."""
         return self.result(self.start(job, **environment))
 
     def side_by_side(
         self, of: str, shapes: Iterable[tuple[int, int]], only: tuple[str, ...] = (), **job: Any
     ) -> list[Row]:
-        """Every way that is installed, each in a process of its own; the read is the shortest that any of them saw."""
+        """Run every installed program in a process of its own; report the shortest reading time."""
         one_thread = {} if of == "frames" else {"OMP_NUM_THREADS": "1"}  # pyarrow's threads, too, follow this
 
         def measure(way: Any) -> list[Row]:
@@ -138,7 +138,7 @@ class Workshop:
 
 
 def ways() -> dict[str, Any]:
-    """Of tests/benchmarks, which makes the same calls one by one."""
+    """Import a module of tests/benchmarks, which makes the same calls one by one."""
     if str(BENCHMARKS) not in sys.path:
         sys.path.append(str(BENCHMARKS))
     from ways import WAYS
@@ -147,7 +147,7 @@ def ways() -> dict[str, Any]:
 
 
 def agreeing(rows: list[Row]) -> None:
-    """Refuse to compare ways that say different things of the same rows."""
+    """Refuse to compare programs whose results for the same rows differ."""
     said: dict[tuple[int, int], Row] = {}
     for row in rows:
         if row["value"] is None:
@@ -163,7 +163,7 @@ def agreeing(rows: list[Row]) -> None:
 
 
 def make_rows(folder: Path, sizes: Sizes) -> None:
-    """A column of probabilities, outcomes that are too rare for them, and the same in Parquet files."""
+    """Make probabilities and outcomes that are rarer than stated, as arrays and Parquet files."""
     import pyarrow
     import pyarrow.parquet
 
@@ -184,7 +184,7 @@ def make_rows(folder: Path, sizes: Sizes) -> None:
 
 
 def make_matrices(folder: Path, sizes: Sizes) -> None:
-    """Random points of a simplex, labels drawn from them by their running sums."""
+    """Make random points of a simplex, and labels drawn from them by cumulative sums."""
     rng = np.random.default_rng(SEED)
     for name, n_rows, classes, dtype in sizes.matrices:
         matrix = rng.standard_exponential((n_rows, classes))
@@ -201,12 +201,12 @@ ROWS = {"arrays": {"y": "y", "p": "p"}, "read": ["y", "p"]}
 
 
 def of_rows(shop: Workshop) -> list[Row]:
-    """Time against rows."""
+    """Measure time by number of rows."""
     return shop.side_by_side("rows", [(n_rows, BINS) for n_rows in shop.sizes.rows], **ROWS)
 
 
 def of_bins(shop: Workshop) -> list[Row]:
-    """Time against bins."""
+    """Measure time by number of bins."""
     from ways import COMPILED, NUMPY, SKLEARN, TORCH
 
     shapes = [(shop.sizes.rows[-2], bins) for bins in MANY_BINS]
@@ -214,12 +214,12 @@ def of_bins(shop: Workshop) -> list[Row]:
 
 
 def of_frames(shop: Workshop) -> list[Row]:
-    """Other engines."""
+    """Measure data-frame engines."""
     return shop.side_by_side("frames", [(shop.sizes.rows[-2], BINS)], **ROWS)
 
 
 def of_labels(shop: Workshop) -> list[Row]:
-    """Labels and matrices."""
+    """Measure labels with matrices of probabilities."""
     rows: list[Row] = []
     for name, n_rows, classes, dtype in shop.sizes.matrices:
         job = {"arrays": {"label": f"{name}_label", "matrix": name}, "read": ["matrix"]}
@@ -230,7 +230,7 @@ def of_labels(shop: Workshop) -> list[Row]:
 
 
 def first_calls(shop: Workshop) -> list[Row]:
-    """What a process pays once: numpy's way, compiled code from its cache, and compiling."""
+    """Measure costs at the start of a process: with numpy, with cached compiled code, and with compiling."""
     cold = {"NUMBA_CACHE_DIR": str(shop.folder / "cold")}
     asked: tuple[tuple[str, dict[str, str]], ...] = (
         ("numpy", {"BAYESCAL_COMPILE": "never"}),
@@ -243,7 +243,7 @@ def first_calls(shop: Workshop) -> list[Row]:
 
 
 def in_parallel(shop: Workshop) -> list[Row]:
-    """Files counted by one process, and by two at the same time: from the word go until counts are merged."""
+    """Measure counting files with one process and with two, from the start until counts are merged."""
     from bayescal import load_counts
 
     rows = []
@@ -272,7 +272,7 @@ def in_parallel(shop: Workshop) -> list[Row]:
 
 
 def of_stored(shop: Workshop) -> list[Row]:
-    """Size of a counts file, and seconds to read one and add it."""
+    """Measure the size of a counts file, and the time to read and add one."""
     from bayescal import BinnedCounts, load_counts, save_counts
 
     y, p = (np.load(shop.folder / f"{name}.npy", mmap_mode="r")[: shop.sizes.group_rows] for name in "yp")
@@ -290,7 +290,7 @@ def of_stored(shop: Workshop) -> list[Row]:
 
 
 def make_billion(folder: Path, sizes: Sizes) -> None:
-    """A Parquet file of a billion rows: the same ones again and again."""
+    """Write a Parquet file of a billion rows, which repeat."""
     import pyarrow
     import pyarrow.parquet
 
@@ -305,7 +305,7 @@ def make_billion(folder: Path, sizes: Sizes) -> None:
 
 
 def out_of_core(shop: Workshop) -> list[Row]:
-    """The command line on that file, and on the counts that it saved."""
+    """Measure the command line on that file, and on the counts that it saved."""
     path, counts = shop.folder / "billion.parquet", shop.folder / "billion.json"
     columns = ["--label", "y", "--prob", "p"]
     commands = {
@@ -323,7 +323,7 @@ def out_of_core(shop: Workshop) -> list[Row]:
 
 
 def read_file(path: Path) -> float:
-    """Seconds to read the bytes of a file, from the disk or from what the system has kept of it."""
+    """Measure the time to read the bytes of a file, from the disk or from the system's cache."""
     begin = time.perf_counter()
     with path.open("rb", buffering=0) as file:
         block = bytearray(2**24)
@@ -333,7 +333,7 @@ def read_file(path: Path) -> float:
 
 
 def command_line(arguments: list[str], environment: dict[str, str]) -> Row:
-    """Seconds and largest memory of one command; this process is small, or its memory would count."""
+    """Measure time and largest memory of one command. This process must be small, because its memory counts, too."""
     begin = time.perf_counter()
     command = [sys.executable, "-m", "bayescal", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
@@ -364,7 +364,7 @@ def measured(parts: list[str], sizes: Sizes) -> Iterator[tuple[str, list[Row]]]:
     """Measure parts one after the other and yield their results, in a temporary folder."""
     ways()
     with tempfile.TemporaryDirectory() as folder:
-        # in a process of its own: Linux counts the memory of who starts a command as that of the command
+        # in a process of its own, because Linux counts the memory of the parent as that of a command
         options = ["--only", *parts, *(["--quick"] if sizes is QUICK else [])]
         subprocess.run([sys.executable, __file__, "--make-data", folder, *options], check=True)
         shop = Workshop(Path(folder), sizes)
@@ -381,7 +381,7 @@ def joined(known: Row, part: str, rows: list[Row]) -> Row:
 
 
 def about() -> Row:
-    """Where and with what."""
+    """Describe machine and versions."""
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
     return {
         "versions": {"python": platform.python_version(), **dict(versions_of(PROGRAMS))},
@@ -391,7 +391,7 @@ def about() -> Row:
 
 
 def main() -> None:
-    """Run what was asked for."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out-of-core", action="store_true", help="a billion rows as well; 9 GB of disk")
     parser.add_argument(

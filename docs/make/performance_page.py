@@ -1,4 +1,4 @@
-"""From measured numbers to docs/performance.md: its tables, its picture, and what they say of a cluster."""
+"""Make docs/performance.md from measured numbers: its tables, its picture, and an estimate for a cluster."""
 
 import math
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ DOCS = Path(__file__).resolve().parents[1]
 PAGE, PICTURE = DOCS / "performance.md", DOCS / "_static" / "performance.png"
 COMPILED, NUMPY, TWO = "bayescal", "bayescal, numpy", "bayescal, two threads"
 READING = "reading the bytes, no more"
-#: Colour, marker and name of each line of the picture; points by which its name is moved up where two would meet.
+#: Colour, marker and name of each line of the picture; points by which its name is moved up to avoid overlaps.
 LINES = {
     "row bootstrap": ("#CC79A7", "v", "row bootstrap, 1000 resamples", 0),
     "netcal": ("#E69F00", "D", "netcal", 10),
@@ -21,18 +21,18 @@ LINES = {
     COMPILED: ("#0072B2", "o", "bayescal", 0),
     TWO: ("#0072B2", "x", "bayescal, two threads", 0),
 }
-#: Of a cluster on paper: machines, rows on each, counts files that one machine adds, seconds of a request for a file.
+#: Assumed cluster: machines, rows on each, counts files that one machine adds, seconds per request of a file.
 MACHINES, ROWS_EACH, FAN_IN, REQUEST = 100, 10_000_000_000, 10, 0.1
-#: What the counting is held to, in words, and the largest or smallest number allowed.
+#: Targets of counting, in words, with the largest or smallest number allowed.
 TIMES_READ, EXTRA_MB, TIMES_FASTER, TOP_OF_MANY, TOP_OF_FEW = 6.0, 100.0, 40.0, 3.0, 6.0
 
 Row = dict[str, Any]
 
-# --- how numbers are said
+# --- formats of numbers
 
 
 def seconds(value: float) -> str:
-    """Two digits and a unit, as in 0.24 s, 3.8 ms, 54 min."""
+    """Format a time with two digits and a unit, as in 0.24 s, 3.8 ms, 54 min."""
     for unit, size in (("h", 3600.0), ("min", 120.0), ("s", 0.1), ("ms", 1e-3)):
         if value >= size:
             return f"{two_digits(value / {'min': 60.0, 's': 1.0}.get(unit, size))} {unit}"
@@ -40,7 +40,7 @@ def seconds(value: float) -> str:
 
 
 def two_digits(value: float) -> str:
-    """As in 0.24, 3.8, 54, 120, 26,000."""
+    """Format a number, as in 0.24, 3.8, 54, 120, 26,000."""
     if value <= 0:
         return "0"
     digits = 1 - math.floor(math.log10(value))
@@ -48,12 +48,12 @@ def two_digits(value: float) -> str:
 
 
 def times(value: float) -> str:
-    """As in 4.1 ×."""
+    """Format a ratio, as in 4.1 ×."""
     return f"{two_digits(value)} ×"
 
 
 def memory(megabytes: float | None) -> str:
-    """As in 84 MB; a difference of less than 1 is the noise of the system's account."""
+    """Format memory, as in 84 MB; differences below 1 MB are noise."""
     if megabytes is None:
         return "not known"
     if megabytes < 1:
@@ -62,7 +62,7 @@ def memory(megabytes: float | None) -> str:
 
 
 def count(rows: int) -> str:
-    """As in 100 million."""
+    """Format a large number, as in 100 million."""
     for size, word in ((10**9, " billion"), (10**6, " million")):
         if rows >= size:
             return f"{rows / size:g}{word}"
@@ -73,23 +73,23 @@ def count(rows: int) -> str:
 
 
 def at(rows: Iterable[Row], **wanted: Any) -> list[Row]:
-    """Rows with these values."""
+    """Select rows with these values."""
     return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
 def largest(rows: list[Row]) -> list[Row]:
-    """Those with the most rows."""
+    """Select measurements with the largest number of rows."""
     return at(rows, n_rows=max(row["n_rows"] for row in rows))
 
 
 def way(row: Row) -> str:
-    """Its name; of what was measured in part, how the time comes about."""
+    """Return the name of a program; if its time is a sum of parts, with an explanation."""
     name = row["way"] if row["way"] not in LINES else LINES[row["way"]][2]
     return name if row["times"] == 1 else f"{name} (one measured, times {row['times']:,})"
 
 
 def answer(numbers: Row) -> str:
-    """Everything at the largest number of rows."""
+    """Make the table at the largest number of rows."""
     rows = largest(numbers["rows"])
     ours, read = at(rows, way=COMPILED)[0]["seconds"], rows[0]["read"]
     lines = [[READING, seconds(read), times(1.0), "", ""]]
@@ -102,7 +102,7 @@ def answer(numbers: Row) -> str:
 
 
 def targets(numbers: Row) -> list[tuple[str, str, str, bool]]:
-    """What was promised, what is allowed, what was found, and whether that is kept."""
+    """Make the table of targets: allowed and measured numbers, and whether each target is met."""
     rows = largest(numbers["rows"])
     ours, of = at(rows, way=COMPILED)[0], count(rows[0]["n_rows"])
     reads = ours["seconds"] / ours["read"]
@@ -121,12 +121,12 @@ def targets(numbers: Row) -> list[tuple[str, str, str, bool]]:
 
 
 def matrix(row: Row) -> str:
-    """Its shape and type."""
+    """Describe shape and type of a matrix."""
     return f"({row['n_rows']:,}, {row['classes']:,}) {row['dtype']}"
 
 
 def by_size(numbers: Row, part: str, key: str, head: str) -> str:
-    """A line for each number of rows, or of bins; a column a way."""
+    """Make a table with one line per number of rows or bins, and one column per program."""
     rows = numbers[part]
     names = list(dict.fromkeys(row["way"] for row in rows))
     first = (lambda row: count(row[key])) if key == "n_rows" else (lambda row: f"{row[key]:,}")
@@ -152,7 +152,7 @@ OF_LABELS = {
 
 
 def labels(numbers: Row) -> str:
-    """Matrices."""
+    """Make the table of matrices."""
     return table(
         "Matrix | What | How | Time: | Reads: | Memory beside the matrix:",
         (
@@ -170,7 +170,7 @@ def labels(numbers: Row) -> str:
 
 
 def frames(numbers: Row) -> str:
-    """Engines."""
+    """Make the table of engines."""
     return table(
         f"{count(numbers['frames'][0]['n_rows'])} rows | Threads | Time: | Memory beside the frame:",
         ([r["way"], r["threads"], seconds(r["seconds"]), memory(r["extra_mb"])] for r in numbers["frames"]),
@@ -185,7 +185,7 @@ FIRST = {
 
 
 def first_calls(numbers: Row) -> str:
-    """What a process pays once."""
+    """Make the table of costs at the start of a process."""
     return table(
         f"First call of a process, {count(numbers['first_call'][0]['n_rows'])} rows | Import: | Call: | Memory:",
         (
@@ -201,7 +201,7 @@ def first_calls(numbers: Row) -> str:
 
 
 def parallel(numbers: Row) -> str:
-    """One and two processes."""
+    """Make the table of one and two processes."""
     alone = numbers["parallel"][0]["seconds"]
     return table(
         f"{count(numbers['parallel'][0]['n_rows'])} rows in two files | Time: | Faster:",
@@ -213,7 +213,7 @@ def parallel(numbers: Row) -> str:
 
 
 def out_of_core(numbers: Row) -> str:
-    """The command line on a large file."""
+    """Make the table of the command line on a large file."""
     rows = numbers["out_of_core"]
     if not rows:
         return "Not measured yet.\n"
@@ -226,7 +226,7 @@ def out_of_core(numbers: Row) -> str:
 
 
 def stored(numbers: Row) -> str:
-    """Counts files."""
+    """Make the table of counts files."""
     return table(
         "Bins: | Size of a counts file: | Time to read and add one:",
         ([f"{r['bins']:,}", f"{r['bytes'] / 1000:.1f} kB", seconds(r["merge_seconds"])] for r in numbers["stored"]),
@@ -234,7 +234,7 @@ def stored(numbers: Row) -> str:
 
 
 def cluster(numbers: Row) -> str:
-    """Arithmetic from the measured numbers."""
+    """Estimate the time of a cluster from the measured numbers."""
     rows = largest(numbers["rows"])
     ours, file = at(rows, way=COMPILED)[0], at(numbers["stored"], bins=15)[0]
     each = ours["seconds"] / ours["n_rows"] * ROWS_EACH
@@ -258,7 +258,7 @@ def cluster(numbers: Row) -> str:
 
 
 def conditions(numbers: Row) -> str:
-    """Where and with what."""
+    """Describe machine and versions."""
     machine = numbers["machine"]
     programs = ", ".join(f"{name} {number}" for name, number in numbers["versions"].items())
     days = numbers["dates"]
@@ -273,7 +273,7 @@ def conditions(numbers: Row) -> str:
 
 
 def in_words(numbers: Row) -> str:
-    """The answer in a sentence."""
+    """Summarise the results in a sentence."""
     rows = largest(numbers["rows"])
     ours = at(rows, way=COMPILED)[0]
     others = [row for row in rows if row["way"] in ("scikit-learn", "torchmetrics")]
@@ -346,7 +346,7 @@ def draw(numbers: Row) -> Any:
 
 
 def label(ax: Any, x: float, y: float, text: str, colour: str, shift: float, bold: bool = False) -> None:
-    """The name of a line right of its end."""
+    """Write the name of a line to the right of its end."""
     ax.annotate(
         text,
         (x, y),

@@ -16,7 +16,7 @@ BLOCK_AND_OUTPUT = re.compile(r"```python\n(?P<code>.*?)```\n\n```text\n.*?```",
 
 
 def run(match: re.Match[str]) -> str:
-    """One block of Python with the output that it has today; namespaces are shared, as in one session."""
+    """Run a block of Python and return it with its output; all blocks share a namespace."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(match["code"], NAMESPACE)
@@ -31,7 +31,7 @@ if __name__ == "__main__":
     NAMESPACE: dict[str, object] = {}
     page = BLOCK_AND_OUTPUT.sub(run, README.read_text(encoding="utf-8"))
     picture = io.BytesIO()
-    # no date and no version inside, so that the same picture is the same file
+    # without date and version, so that equal pictures are equal files
     plt.figure(1).savefig(picture, dpi=110, metadata={"Software": None})
     if not quick:
         README.write_text(page, encoding="utf-8")

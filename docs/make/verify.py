@@ -1,7 +1,7 @@
-"""Check the samplers anew: `make verify`. Closed forms against PyMC, simulation-based calibration of every sampler,
-wrong samplers that must be caught, and what such checks can see. Writes the numbers, the picture and the tables of
-docs/explanation/how_we_know.md; the exit status is 0 only if everything agrees. With --quick a little of each is run
-and nothing is written; with --redraw nothing is run and the stored numbers are shown anew.
+"""Check the samplers: `make verify`. Compares closed forms with PyMC, runs simulation-based calibration of every
+sampler and of wrong samplers, and measures the power of these checks. Writes the numbers, the picture and the tables of
+docs/explanation/how_we_know.md; the exit status is 0 only if everything agrees. With --quick, a part of each check runs
+and nothing is written; with --redraw, page and picture are made from the stored numbers.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from pages import cells, fill, rounded, save_parts, table, versions_of
 from rich.console import Console
 
 import bayescal as bc
-from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED
+from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, WORDS
 from bayescal.verify.agreement import agreement
 from bayescal.verify.controls import run_controls
 from bayescal.verify.mistakes import controls
@@ -44,28 +44,28 @@ NUMBERS, PICTURE = DOCS / "_static" / "verification.json", DOCS / "_static" / "s
 PAGE = DOCS / "explanation" / "how_we_know.md"
 SEED = 4
 PROGRAMS = ("bayescal", "numpy", "scipy", "pymc", "pytensor", "arviz", "nutpie")
-#: Shipped predictions: most rows in the top bin; and few rows, nearly all of them in the two bins at the ends.
+#: Shipped predictions with most rows in the top bin, and with few rows, nearly all of them in the first and last bin.
 DIGITS, CANCER = ("digits", "logistic_regression"), ("breast_cancer", "naive_bayes")
 CANCER_FOREST = ("breast_cancer", "random_forest")
-#: Few rows, of which most crowd at 1: chains move freely between the sub-models of noise.
+#: Predictions with few rows, most of them near 1, for which chains move freely between the sub-models of noise.
 WINE = ("wine", "naive_bayes")
-#: Edges with two bins in which all confidences are within 1e-4 of 0 and of 1.
+#: Edges of bins of which the first and the last hold confidences within 1e-4 of 0 and of 1.
 SATURATED_ENDS = (0.0, 0.0001, 0.1, 0.5, 0.9, 0.9999, 1.0)
 #: The same for simulation-based calibration, with two such bins at each end.
 SATURATED_BINS = (0, 4e-5, 8e-5, 0.4, 0.7, 1 - 8e-5, 1 - 4e-5, 1)
-#: Largest difference from PyMC in Monte Carlo standard errors; R-hat; chances of a false alarm for one right sampler.
+#: Largest difference from PyMC in Monte Carlo standard errors; R-hat; probabilities of a false alarm per right sampler.
 LARGEST_Z, LARGEST_R_HAT, SBC_ERROR_RATE, CONTROLS_ERROR_RATE = 5.0, 1.01, 1e-4, 1e-6
 CHAINS, TUNE, TARGET_ACCEPT = 4, 1500, 0.95
-#: Errors of width, numbers of runs and repetitions for what simulation-based calibration can see.
+#: Power of simulation-based calibration: factors of the standard deviation, numbers of runs, repetitions.
 TOO_WIDE, POWER_RUNS, POWER_REPEATS = (1.05, 1.2), (100, 1000, 10_000), 20
-#: Two samples of so many draws, a shift in standard deviations, a level, and how often a failing test is tried again.
+#: Two-sample test: draws, shift in standard deviations, level, attempts, repetitions.
 KS_DRAWS, KS_SHIFT, KS_LEVEL, KS_TRIES, KS_REPEATS = 10_000, 0.05, 0.05, 3, 1000
 ONE_SAMPLE_DRAWS, ONE_SAMPLE_LEVEL, ONE_SAMPLE_REPEATS = 300_000, 1e-6, 200
-#: The right sampler of the picture, and the wrong one.
+#: Right sampler of the picture, and factor of the standard deviation of the wrong one.
 SHOWN_SAMPLER = "independent bins, 500 rows"
 SHOWN_FACTOR = 1.1
 
-#: What is compared in the quick form.
+#: Models that are compared with --quick.
 QUICK = ("Dirichlet model, jeffreys prior", "shrinkage: smooth drift", "shrinkage: label noise")
 
 console = Console(stderr=True, highlight=False)
@@ -74,7 +74,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is run."""
+    """Amount of work: draws, data sets, processes."""
 
     draws: int = 10_000
     runs: int = 10_000
@@ -86,25 +86,25 @@ class Settings:
 
 
 def counts_of(data: tuple[str, str], bins: Any = 15) -> bc.BinnedCounts:
-    """Bins of a shipped prediction set, as `evaluate` counts them."""
+    """Count a shipped prediction set as `evaluate` does."""
     stored = getattr(bc.datasets, f"load_{data[0]}")()
     return bc.evaluate(stored.y_true, stored.y_prob[data[1]], bins=bins, draws=2, rng=SEED).counts
 
 
-def said(data: tuple[str, str]) -> str:
-    """A prediction set in words."""
+def words_of(data: tuple[str, str]) -> str:
+    """Return the name of a prediction set in words."""
     return " ".join(data).replace("_", " ")
 
 
 def posteriors() -> Iterator[tuple[str, tuple[str, str], Any, dict[str, bool]]]:
-    """Every closed form that has a mirror in PyMC: name, data, posterior, options of `agreement`."""
+    """Yield every closed form that has a PyMC model: name, data, posterior, options of `agreement`."""
     for alpha in ("two-rows", "jeffreys"):
         yield f"Dirichlet model, {alpha} prior", DIGITS, bc.dirichlet_posterior(counts_of(DIGITS), alpha=alpha), {}
     yield "Dirichlet model, two-rows prior", CANCER, bc.dirichlet_posterior(counts_of(CANCER)), {}
     for name in NAMES:
         if name not in (EXACT, ENDS):  # see `exact_calibration`, and below
-            yield f"shrinkage: {name}", DIGITS, bc.shrinkage_posterior(counts_of(DIGITS), sub_models=[name]), {}
-    yield f"shrinkage: {ENDS}", CANCER, bc.shrinkage_posterior(counts_of(CANCER), sub_models=[ENDS]), {}
+            yield f"shrinkage: {WORDS[name]}", DIGITS, bc.shrinkage_posterior(counts_of(DIGITS), sub_models=[name]), {}
+    yield f"shrinkage: {WORDS[ENDS]}", CANCER, bc.shrinkage_posterior(counts_of(CANCER), sub_models=[ENDS]), {}
     yield "shrinkage: noisy labels", WINE, bc.shrinkage_posterior(counts_of(WINE), sub_models=[NOISE, EXACT]), {}
     ends = counts_of(CANCER, SATURATED_ENDS)
     yield "shrinkage: saturated bins and noise", CANCER, bc.shrinkage_posterior(ends, sub_models=[NOISE, SATURATED]), {}
@@ -118,7 +118,7 @@ def posteriors() -> Iterator[tuple[str, tuple[str, str], Any, dict[str, bool]]]:
 
 
 def agreements(settings: Settings) -> list[Row]:
-    """Compare every posterior with its twin, and exact calibration with two formulas."""
+    """Compare every posterior with its PyMC model, and exact calibration with two formulas."""
     chosen = list(posteriors())
     if settings.quick:
         chosen = [row for row in chosen if row[0] in QUICK]
@@ -132,14 +132,14 @@ def agreements(settings: Settings) -> list[Row]:
 def compared(
     name: str, data: tuple[str, str], posterior: Any, options: dict[str, bool], settings: Settings, rng: Any
 ) -> Row:
-    """Compare one posterior with its twin."""
-    with timed(f"{name}, {said(data)}") as row:
+    """Compare one posterior with its PyMC model."""
+    with timed(f"{name}, {words_of(data)}") as row:
         found = agreement(posterior, draws=settings.draws, rng=rng, **options)
         quantities = [r["quantity"] for r in found.rows]
         kinds = (re.sub(r"\[\d+\]|<= [\d.e-]+", "", q).replace(" )", ")") for q in quantities)
         row |= {
             "model": name,
-            "data": said(data),
+            "data": words_of(data),
             "quantities": len(quantities),
             "kinds": list(dict.fromkeys(kinds)),
             "worst_z": found.worst,
@@ -154,20 +154,20 @@ def compared(
 
 
 def exact_calibration(settings: Settings) -> Row:
-    """Only masses are unknown: Dirichlet(2 / M + n) over bins with rows; outcomes are Binomial at mean confidences."""
+    """Compare exact calibration: masses are Dirichlet(2 / M + n), outcomes Binomial at the mean confidences."""
     from scipy import stats
 
     from bayescal.verify.pymc_models import calibrated_model
 
     counts = counts_of(DIGITS)
-    with timed(f"exact calibration, {said(DIGITS)}") as row:
+    with timed(f"exact calibration, {words_of(DIGITS)}") as row:
         model, used = calibrated_model(counts), counts.occupied
         a = 2 / len(counts.bins) + counts.n[used]
         exact = {f"mass[{b}]": stats.beta(a[i], a.sum() - a[i]) for i, b in enumerate(np.flatnonzero(used))}
         chains = sampled(model, ["mass"], settings)
         drawn = {name: chains["mass"][..., i] for i, name in enumerate(exact)}
         row |= against_exact(drawn, {name: (d.mean(), d.std()) for name, d in exact.items()}, chains)
-        row |= {"model": "exact calibration: masses", "data": said(DIGITS), "kinds": ["mass"]}
+        row |= {"model": "exact calibration: masses", "data": words_of(DIGITS), "kinds": ["mass"]}
         expected = stats.binom.logpmf(counts.k[used], counts.n[used], counts.mean_confidence[used]).sum()
         off = float(abs(model["outcomes"].eval() / expected - 1))
         row["log_likelihood_off_by"] = off
@@ -177,7 +177,7 @@ def exact_calibration(settings: Settings) -> Row:
 
 
 def sampled(model: Any, names: list[str], settings: Settings) -> dict[str, Any]:
-    """Chains by name, each (chain, draw, ...), and the number of divergences."""
+    """Sample a model; return chains by name, each (chain, draw, ...), and the number of divergences."""
     import pymc as pm
 
     tree = pm.sample(
@@ -197,7 +197,7 @@ def sampled(model: Any, names: list[str], settings: Settings) -> dict[str, Any]:
 
 
 def against_exact(drawn: dict[str, Any], exact: dict[str, tuple[float, float | None]], chains: dict[str, Any]) -> Row:
-    """Compare chains with exact means and standard deviations (None: not known), in Monte Carlo standard errors."""
+    """Compare chains with exact means and standard deviations (None: unknown), in Monte Carlo standard errors."""
     import arviz as az
 
     table = az.summary(az.from_dict({"posterior": drawn}), kind="all", round_to="none")
@@ -223,7 +223,7 @@ def against_exact(drawn: dict[str, Any], exact: dict[str, tuple[float, float | N
 
 
 def truncated_likelihood(settings: Settings) -> list[Row]:
-    """NUTS on the truncated likelihood against quadrature: all cells of the study, and the mean ECE of real counts."""
+    """Compare NUTS on the truncated likelihood with quadrature: cells of the study, and the mean ECE of real counts."""
     from bayescal.verify.pymc_models import dirichlet_model
 
     counts, cells = one_bin_a_cell()
@@ -242,16 +242,16 @@ def truncated_likelihood(settings: Settings) -> list[Row]:
     bins_row |= {"kinds": ["mu", "confidence"]}
     if settings.quick:
         return [bins_row]
-    with timed(f"truncated likelihood, {said(DIGITS)}") as ece_row:
+    with timed(f"truncated likelihood, {words_of(DIGITS)}") as ece_row:
         posterior = bc.dirichlet_posterior(counts_of(DIGITS), alpha="jeffreys")
         chains = sampled(dirichlet_model(posterior.counts, "jeffreys", truncation="confidences"), ["ece"], settings)
         ece_row |= against_exact({"ece": chains["ece"]}, {"ece": (truncated_ece_mean(posterior), None)}, chains)
-        ece_row |= {"model": "truncated likelihood: mean ECE", "data": said(DIGITS)}
+        ece_row |= {"model": "truncated likelihood: mean ECE", "data": words_of(DIGITS)}
     return [bins_row, ece_row | {"kinds": ["ece"]}]
 
 
 def one_bin_a_cell() -> tuple[bc.BinnedCounts, list[tuple[int, float]]]:
-    """Rows for every (number of rows, place of their mean) in bins of their own, of three widths; and an empty bin."""
+    """Make counts with one bin per cell of the study (rows, place of their mean), of three widths, and an empty bin."""
     cells = [(n, place) for n in N_ROWS for place in PLACES]
     widths = np.repeat(WIDTHS, (1, 6, 5))
     edges = np.concatenate([[0], np.cumsum(widths), [1]])
@@ -260,7 +260,7 @@ def one_bin_a_cell() -> tuple[bc.BinnedCounts, list[tuple[int, float]]]:
 
 
 def shipped_data() -> list[Row]:
-    """Mean ECE of the shipped predictions under both likelihoods, and where their fullest bin lies."""
+    """Compute the mean ECE of shipped predictions under both likelihoods, and the place of their fullest bin."""
     rows = []
     for name in bc.datasets.names():
         for classifier in getattr(bc.datasets, f"load_{name}")().y_prob:
@@ -269,7 +269,7 @@ def shipped_data() -> list[Row]:
             place = (counts.mean_confidence - counts.bins.edges[:-1]) / counts.bins.widths
             rows.append(
                 {
-                    "data": said((name, classifier)),
+                    "data": words_of((name, classifier)),
                     "share": counts.n[fullest] / counts.n_rows,
                     "from_edge": min(place[fullest], 1 - place[fullest]),
                     "conjugate": posterior.ece_mean(),
@@ -283,7 +283,7 @@ def shipped_data() -> list[Row]:
 
 
 def simulators() -> dict[str, Any]:
-    """Every sampler, under priors that make different problems; 15 bins, or 7 where some are saturated."""
+    """Simulators of every sampler under several priors; 15 bins, or 7 if some are saturated."""
     return {
         "Dirichlet model, two-rows prior": dirichlet_simulator(),
         "Dirichlet model, jeffreys prior": dirichlet_simulator(alpha="jeffreys"),
@@ -302,7 +302,7 @@ def simulators() -> dict[str, Any]:
 
 
 def simulation_based_calibration(settings: Settings) -> tuple[list[Row], dict[str, Any]]:
-    """Ranks of every sampler; and the histograms that the picture needs."""
+    """Run simulation-based calibration of every sampler; return results, and histograms for the picture."""
     rows, ranks = [], {}
     every = simulators()
     for (name, simulator), rng in zip(every.items(), np.random.default_rng(SEED).spawn(len(every)), strict=True):
@@ -324,7 +324,7 @@ def simulation_based_calibration(settings: Settings) -> tuple[list[Row], dict[st
 
 @dataclass(frozen=True)
 class TooWide:
-    """The right sampler with standard deviations of all accuracies times a factor."""
+    """The right sampler with the standard deviations of all accuracies multiplied by a factor."""
 
     simulator: DirichletSimulator
     factor: float
@@ -336,22 +336,22 @@ class TooWide:
 
 
 def histograms(ranks: Ranks) -> dict[str, list[int]]:
-    """All that the picture needs, small enough to be stored."""
+    """Return the histograms of all single quantities, which the picture needs."""
     return {
         name: ranks.histogram(name).tolist() for name, sample in ranks.samples.items() if len(sample) == ranks.n_runs
     }
 
 
 def ranks_of(stored: dict[str, list[int]]) -> Ranks:
-    """Ranks with these histograms of 20 cells."""
+    """Make ranks with stored histograms of 20 cells."""
     return Ranks({name: np.repeat(np.arange(0, 100, 5), counted) for name, counted in stored.items()}, 99, 20)
 
 
-# --- what checks can see
+# --- power of the checks
 
 
 def power_of_sbc(settings: Settings) -> list[Row]:
-    """How often accuracies that are too wide are seen, by all ranks together and by those of the ECE alone."""
+    """Measure how often too wide accuracies are detected, by all ranks together and by those of the ECE alone."""
     simulator, rows = dirichlet_simulator(alpha="uniform"), []
     for factor in TOO_WIDE:
         for runs in POWER_RUNS[:1] if settings.quick else POWER_RUNS:
@@ -371,7 +371,7 @@ def power_of_sbc(settings: Settings) -> list[Row]:
 
 
 def power_of_tests(settings: Settings) -> list[Row]:
-    """What a two-sample test tried again until it passes lets through, and a one-sample test at a stated error rate."""
+    """Measure how often wrong and right samplers pass a repeated two-sample test, and a single one-sample test."""
     from scipy import stats
 
     rng = np.random.default_rng(SEED)
@@ -412,7 +412,7 @@ def power_of_tests(settings: Settings) -> list[Row]:
 
 
 def positive_controls(settings: Settings) -> tuple[list[Row], list[Row]]:
-    """Every wrong sampler, and the right ones on the same problems."""
+    """Run every wrong sampler, and the right ones on the same problems."""
     few = [c for c in controls() if c.runs <= 100]
     chosen = [*(c for c in controls() if c.of == "dirichlet"), *few[::3]] if settings.quick else None
     with timed("wrong samplers") as row:
@@ -431,7 +431,7 @@ def positive_controls(settings: Settings) -> tuple[list[Row], list[Row]]:
 
 @contextmanager
 def timed(what: str) -> Iterator[Row]:
-    """Say of each check how it went and how long it took; what is found is put into the row."""
+    """Print the result and the time of a check; the caller puts its results into the row."""
     row: Row = {}
     begin = time.perf_counter()
     yield row
@@ -443,21 +443,21 @@ def timed(what: str) -> Iterator[Row]:
 
 
 def in_short(row: Row) -> str:
-    """The number that decides."""
+    """Return the number that decides a check, in words."""
     if "worst_z" in row:
         return f": {row['quantities']} quantities, largest difference {row['worst_z']:.1f} standard errors"
     return f": p = {row['p']:.2g}" if "p" in row else ""
 
 
 def measure(settings: Settings) -> dict[str, Any]:
-    """Run every part, the quickest to fail first."""
+    """Run every part, the fastest first."""
     console.rule("closed form against PyMC")
     compared = [*agreements(settings), *truncated_likelihood(settings)]
     console.rule("simulation-based calibration")
     calibrated, shown = simulation_based_calibration(settings)
     console.rule("samplers that are wrong on purpose")
     wrong, right = positive_controls(settings)
-    console.rule("what such checks can see")
+    console.rule("power of the checks")
     numbers = {
         "date": date.today().isoformat(),
         "versions": {"python": platform.python_version(), **dict(versions_of(PROGRAMS))},
@@ -484,7 +484,7 @@ def measure(settings: Settings) -> dict[str, Any]:
 
 
 def failures(numbers: dict[str, Any]) -> list[str]:
-    """What speaks against the package, in words."""
+    """List everything that does not agree, in words."""
     return [
         f"{row.get('model') or row.get('name')}: {problem}"
         for part in ("agreement", "sbc", "wrong_samplers", "right_samplers")
@@ -497,7 +497,7 @@ def failures(numbers: dict[str, Any]) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """As in 5 %."""
+    """Format a share, as in 5 %."""
     return f"{100 * share:.0f} %"
 
 
@@ -557,7 +557,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
 
 
 def truncation_table(rows: list[Row]) -> str:
-    """Both posteriors in units of the width; and the change of the ECE, a column for each width."""
+    """Make the table of both posteriors in units of the width, with the change of the ECE for each width."""
     widths = list(dict.fromkeys(row["width"] for row in rows))
     shown = [dict(row) for row in rows if row["width"] == widths[0]]
     for row in rows:
@@ -576,8 +576,8 @@ def draw(numbers: dict[str, Any]) -> Any:
 
     plt.switch_backend("agg")
     figure, panels = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-    said_of = ["the sampler of independent bins", f"a wrong sampler: accuracies {percent(SHOWN_FACTOR - 1)} too wide"]
-    for ax, stored, name in zip(panels, numbers["ranks"], said_of, strict=True):
+    titles = ["the sampler of independent bins", f"a wrong sampler: accuracies {percent(SHOWN_FACTOR - 1)} too wide"]
+    for ax, stored, name in zip(panels, numbers["ranks"], titles, strict=True):
         plot_ranks(ranks_of(stored["histograms"]), ax)
         ax.set_title(f"{name}\n{ax.get_title(loc='left')}", loc="left", fontsize=9.5)
         ax.spines[["top", "right"]].set_visible(False)
@@ -586,7 +586,7 @@ def draw(numbers: dict[str, Any]) -> Any:
 
 
 def main() -> int:
-    """Run what was asked for; 0 if everything agrees."""
+    """Run the command line; return 0 if everything agrees."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a little of each, to try; writes nothing")
     parser.add_argument("--redraw", action="store_true", help="run nothing; page and picture from the stored numbers")

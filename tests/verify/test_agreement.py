@@ -9,9 +9,9 @@ import pytest
 
 from bayescal import BinnedCounts, datasets, dirichlet_posterior, evaluate, shrinkage_posterior
 from bayescal.verify import references
-from bayescal.verify.agreement import LARGEST_Z, agreement, compare
+from bayescal.verify.agreement import LARGEST_Z, agreement, agreement_with_reference, compare
 from bayescal.verify.pymc_models import shrinkage_model
-from bayescal.verify.references import LARGEST_R_HAT, Reference, mirror, reference
+from bayescal.verify.references import LARGEST_R_HAT, Reference, pymc_model, reference
 
 STORED = sorted((Path(__file__).parents[1] / "reference" / "posteriors").glob("*.json"))
 
@@ -52,7 +52,7 @@ def test_closed_forms_agree_with_the_stored_references(path):
     assert found.draws >= 10_000
     assert found.divergences == 0
     assert max(row["r_hat"] for row in found.rows.values()) < LARGEST_R_HAT
-    result = compare(posterior(), found, draws=100_000, rng=1)
+    result = agreement_with_reference(posterior(), found, draws=100_000, rng=1)
     assert result.agrees, result.verdict
     assert len(result.rows) >= 25
 
@@ -77,7 +77,7 @@ def test_closed_forms_agree_with_the_stored_references(path):
 def test_another_prior_is_not_what_was_stored(name, changes, seen):
     """The comparison has power: each of these changes is small, and each is seen."""
     found, posterior = load(next(path for path in STORED if path.stem == name))
-    result = compare(posterior(**changes), found, draws=50_000, rng=1)
+    result = agreement_with_reference(posterior(**changes), found, draws=50_000, rng=1)
     assert not result.agrees
     assert any(
         row["quantity"].startswith(seen) and max(abs(row["z"]), abs(np.nan_to_num(row["z_sd"]))) > LARGEST_Z
@@ -90,11 +90,25 @@ def test_a_reference_survives_json():
     assert Reference.from_dict(json.loads(json.dumps(found.to_dict()))) == found
 
 
+def test_a_reference_of_release_0_1_0_names_sub_models_by_words():
+    found, _ = load(STORED[0])
+    row = next(iter(found.rows.values()))
+    stored = {**found.to_dict(), "rows": {"ece": row, "P(off)[3]": row, "P(smooth drift, a few bins off)": row}}
+    assert list(Reference.from_dict(stored).rows) == ["ece", "P(off)[3]", "P(logistic_sparse)"]
+
+
 def test_a_reference_of_something_else_is_refused():
     found, _ = load(next(path for path in STORED if path.stem == "digits_dirichlet"))
     other = dirichlet_posterior(BinnedCounts.empty(3))
-    with pytest.raises(ValueError, match=r"`found` is a reference of other quantities .* accuracy\[10\]"):
-        compare(other, found)
+    with pytest.raises(ValueError, match=r"`reference` must have .* \d+ are in one only: .*accuracy\[10\]"):
+        agreement_with_reference(other, found)
+
+
+def test_the_comparison_has_its_old_name_too():
+    found, posterior = load(STORED[0])
+    with pytest.warns(DeprecationWarning, match=r"agreement\.compare` is now .*\.agreement_with_reference`"):
+        result = compare(posterior(), found=found, draws=1000, rng=1)
+    assert result == agreement_with_reference(posterior(), found, draws=1000, rng=1)
 
 
 # --- MCMC
@@ -145,7 +159,7 @@ def made_up(monkeypatch):
             )
 
         monkeypatch.setattr(references, "_chains", chains)
-        monkeypatch.setattr(references, "mirror", lambda posterior, with_calibrated: None)
+        monkeypatch.setattr(references, "pymc_model", lambda posterior, with_calibrated: None)
         return asked
 
     return install
@@ -229,8 +243,8 @@ def test_the_original_weights_are_taken_from_the_cells(counts):
 
 def test_only_the_average_can_take_in_exact_calibration(counts):
     for posterior in (dirichlet_posterior(counts), shrinkage_posterior(counts, sub_models=["logistic"])):
-        with pytest.raises(ValueError, match="`with_calibrated` is for the average"):
-            mirror(posterior, with_calibrated=True)
+        with pytest.raises(ValueError, match="`with_calibrated` needs"):
+            pymc_model(posterior, with_calibrated=True)
 
 
 def test_a_shift_of_a_tenth_of_a_standard_deviation_is_named(counts, made_up):
@@ -268,11 +282,12 @@ def test_a_wrong_width_is_named(counts, made_up):
 def test_a_rare_event_that_the_chains_never_saw_is_no_difference(counts):
     """Probability 1e-5 in 10000 draws: none expected, none seen; 1e-2 would have been seen a hundred times."""
     found, posterior = load(next(path for path in STORED if path.stem == "digits_shrinkage"))
-    result = compare(posterior(), found, draws=100_000, rng=1)
-    name = "P(smooth drift)"
+    result = agreement_with_reference(posterior(), found, draws=100_000, rng=1)
+    name = "P(logistic)"
     row = {"mean": 0.0, "mcse_mean": 0.0, "sd": 0.0, "mcse_sd": 0.0, "r_hat": 1.0, "ess": 10_000.0}
     rare = replace(found, rows={**found.rows, name: row})
-    seen = next(r for r in compare(posterior(), rare, draws=100_000, rng=1).rows if r["quantity"] == name)
+    with_rare = agreement_with_reference(posterior(), rare, draws=100_000, rng=1)
+    seen = next(r for r in with_rare.rows if r["quantity"] == name)
     p = next(r for r in result.rows if r["quantity"] == name)["closed"]
     expected = np.sqrt(p * 10_000 / (1 - p)) if p * 10_000 < 20 else np.inf
     assert seen["z"] == pytest.approx(expected)
@@ -286,12 +301,12 @@ def test_the_mirror_of_the_pool_divides_weights_by_the_evidences(counts):
     two = (evidence["runs"] + 0.5 * evidence["offset"]) / 1.5
     assert references.log_ratio(posterior) == pytest.approx(np.log(two / five))
     assert references.log_ratio(shrinkage_posterior(counts, sub_models=["shared"])) == 0.0
-    # the mirror has these weights: at each point the shares of the families differ by that ratio
+    # the PyMC model has these weights: at each point the shares of the families differ by that ratio
     few = ["logistic", "offset"]
     posterior = shrinkage_posterior(counts, sub_models=few)
     ratio = references.log_ratio(posterior)
     for with_calibrated, expected in ((False, ratio), (True, 0.0)):
-        model = mirror(posterior, with_calibrated=with_calibrated)
+        model = pymc_model(posterior, with_calibrated=with_calibrated)
         found, plain = (
             m.compile_fn(m.replace_rvs_by_values([m["p_sub_model"], m.logp()]), mode="FAST_COMPILE")(m.initial_point())[
                 0
@@ -312,24 +327,24 @@ def test_a_wrong_evidence_of_a_family_would_show(counts, monkeypatch):
     names = list(shares)
     moved = shares | {n: shares[n] * 1.2 for n in names[:5]} | {n: shares[n] * 0.8 for n in names[5:7]}
     right.__dict__["probabilities"] = moved
-    result = compare(right, found, draws=50_000, rng=1)
+    result = agreement_with_reference(right, found, draws=50_000, rng=1)
     assert not result.agrees
-    assert any(row["quantity"] == "P(runs of bins off)" for row in result.apart)
+    assert any(row["quantity"] == "P(runs)" for row in result.apart)
 
 
 def test_all_bins_saturated_leave_nothing_to_the_sub_models():
     counts = BinnedCounts.from_arrays([0, 1, 0, 1, 1], [0.0, 1.0, 0.0, 1.0, 1.0], bins=2)
-    model = mirror(shrinkage_posterior(counts))
+    model = pymc_model(shrinkage_posterior(counts))
     assert [v.name for v in model.free_RVs] == ["rate", "contrary", "u_stated"]
     assert list(model.coords["hypothesis"]) == ["exact"]
 
 
-def test_only_what_has_a_mirror_is_compared(counts):
+def test_only_posteriors_with_a_pymc_model_are_compared(counts):
     class Other:
         counts = BinnedCounts.empty(2)
 
-    with pytest.raises(TypeError, match="`posterior` has no mirror in PyMC: Other"):
-        mirror(Other())
+    with pytest.raises(TypeError, match="`posterior` has no PyMC model: Other"):
+        pymc_model(Other())
     with pytest.raises(ValueError, match="`draws`"):
         reference(dirichlet_posterior(counts), draws=2)
 
@@ -339,14 +354,14 @@ def test_the_mirror_is_of_what_the_posterior_believes(counts):
     for options in ({"dense_scale": 0.4}, {"mass_alpha": 3.0}, {"sub_model_weights": (1, 2, 3, 4, 5)}):
         options |= {"sub_models": ["independent"]}
         posterior = shrinkage_posterior(counts, **options)
-        model, plain = mirror(posterior), shrinkage_model(counts, sub_models=["independent"])
+        model, plain = pymc_model(posterior), shrinkage_model(counts, sub_models=["independent"])
         at = model.initial_point()
         density = [m.compile_logp(mode="FAST_COMPILE")(at) for m in (model, shrinkage_model(counts, **options), plain)]
         assert density[0] == density[1] != density[2]
     only = shrinkage_posterior(counts, sub_models=["sparse"])
-    assert [v.name for v in mirror(only).free_RVs] == ["rate", "u_accuracy", "tau_of_bin", "u_off", "u_rho"]
-    with_all = mirror(shrinkage_posterior(counts), with_calibrated=True)
+    assert [v.name for v in pymc_model(only).free_RVs] == ["rate", "u_accuracy", "tau_of_bin", "u_off", "u_rho"]
+    with_all = pymc_model(shrinkage_posterior(counts), with_calibrated=True)
     assert len(with_all.coords["hypothesis"]) == 10
-    five = mirror(shrinkage_posterior(counts, sub_models=["independent"]), with_calibrated=True)
+    five = pymc_model(shrinkage_posterior(counts, sub_models=["independent"]), with_calibrated=True)
     assert len(five.coords["hypothesis"]) == 6
-    assert [v.name for v in mirror(dirichlet_posterior(counts)).free_RVs] == ["rate", "mu"]
+    assert [v.name for v in pymc_model(dirichlet_posterior(counts)).free_RVs] == ["rate", "mu"]

@@ -202,23 +202,6 @@ def test_neither_other_methods_nor_workers_change_results(quick_truth):
     assert difference_study(methods=["paired"], **{**asked, "rng": 6}).rows != together.rows[:1]
 
 
-def test_all_methods_of_a_cell_see_the_same_data_and_data_sets_differ(quick_truth):
-    seen = {"a": [], "b": []}
-
-    def watching(name):
-        def method(pair, prob, draws, rng):
-            seen[name].append(pair)
-            return 0.0, 1.0, 0.0
-
-        return method
-
-    difference_study(**CELL, methods={name: watching(name) for name in seen}, repeats=3, rng=1)
-    assert len(seen["a"]) == 3
-    assert all(a is b for a, b in zip(seen["a"], seen["b"], strict=True))
-    assert seen["a"][0] != seen["a"][1] != seen["a"][2]
-    assert seen["a"][0].n_rows == 200
-
-
 def test_rows_are_what_the_models_state_of_one_event(quick_truth):
     """Without noise, both confidences follow from one probability, and outcomes are as frequent as that."""
     seen = []

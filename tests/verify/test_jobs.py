@@ -27,7 +27,7 @@ def test_a_bar_on_standard_error(capsys):
 
 
 def test_what_cannot_be_sent_is_named():
-    with pytest.raises(TypeError, match=r"unlike a lambda.*workers=1"):
+    with pytest.raises(TypeError, match=r"excludes lambdas.*workers=1"):
         list(run_jobs(operator.call, [lambda: 1, lambda: 2], workers=2))
     with pytest.raises(ValueError, match="`workers` must be an integer >= 1"):
         list(run_jobs(double, [1], workers=0))

@@ -438,7 +438,7 @@ def test_the_average_of_all_sub_models_has_the_stated_weights(counts):
 
 
 def test_runs_of_many_bins_are_refused():
-    with pytest.raises(ValueError, match="runs of bins off are written for at most 60 in PyMC"):
+    with pytest.raises(ValueError, match="at most 60 bins with rows for the PyMC model of runs of bins off, not"):
         shrinkage_model(BinnedCounts.empty(61), "runs")
 
 
@@ -554,14 +554,20 @@ def test_dims_are_named_and_a_prior_can_be_changed(counts):
     [
         (lambda c: dirichlet_model(c, truncation="bins"), "`truncation` must be one of"),
         (lambda c: dirichlet_model(c, "flat"), "`alpha` must be one of"),
-        (lambda c: shrinkage_model(c, "few bins off"), "Did you mean 'sparse'"),
+        (lambda c: shrinkage_model(c, "sparce"), "Did you mean 'sparse'"),
         (lambda c: shrinkage_model(c, dense_scale=-1), "`dense_scale`"),
-        (lambda c: shrinkage_model(c, "logistic", with_calibrated=True), "`with_calibrated` is for the average"),
+        (lambda c: shrinkage_model(c, "logistic", with_calibrated=True), "`with_calibrated` needs the average"),
     ],
 )
 def test_what_is_wrong_is_said(counts, call, message):
     with pytest.raises(ValueError, match=message):
         call(counts)
+
+
+def test_sub_models_are_found_by_the_words_of_release_0_1_0(counts):
+    with pytest.warns(DeprecationWarning, match="`'a few bins off'` is now `'sparse'`"):
+        model = shrinkage_model(counts, "a few bins off")
+    assert [v.name for v in model.free_RVs] == [v.name for v in shrinkage_model(counts, "sparse").free_RVs]
 
 
 def test_what_is_no_counts_is_refused(counts):

@@ -1,4 +1,4 @@
-"""The registry of mistakes, and the problems on which each is looked for."""
+"""The registry of wrong samplers, and the simulators on which each is tested."""
 
 from functools import cache
 
@@ -20,7 +20,7 @@ SATURATED_ENDS = (0, 4e-5, 8e-5, 0.4, 0.7, 1 - 8e-5, 1 - 4e-5, 1)
 
 @cache
 def problems() -> dict[str, Simulator]:
-    """Sources of data by name; the right sampler passes on each."""
+    """Simulators by name; the right sampler passes on each."""
     skew = np.stack([np.linspace(0.5, 3.0, 10), np.linspace(2.0, 0.25, 10)])
     return {
         "weak prior": dirichlet_simulator(),
@@ -32,7 +32,7 @@ def problems() -> dict[str, Simulator]:
         "weights": dirichlet_simulator(alpha="jeffreys", bins=10, weight=3.0, discarded=60),
         "shrinkage": shrinkage_simulator(bins=9, rows=150),
         "many rows": shrinkage_simulator(bins=9, rows=30_000),
-        # one sub-model is the truth, so that an error in it is not hidden by four others
+        # truths come from one sub-model only, so that four others do not hide an error in it
         "drift": shrinkage_simulator(bins=HIGH_CONFIDENCES, rows=60, sub_model_weights=(1, 0, 0, 0, 0)),
         "dense": shrinkage_simulator(bins=9, rows=60, sub_model_weights=(0, 1, 0, 0, 0)),
         "sparse": shrinkage_simulator(bins=9, rows=600, sub_model_weights=(0, 0, 1, 0, 0)),
@@ -49,19 +49,19 @@ def problems() -> dict[str, Simulator]:
 def controls(of: str | None = None) -> tuple[Control, ...]:
     """All positive controls, or those of one sampler.
 
-    A mistake in another sampler joins by a `Control` of its own, with `of` naming the sampler and its simulator among
-    `problems`: for a simulator whose `sample` is the right sampler, the wrong one is any function
+    For a mistake in another sampler, make a `Control` whose `of` names the sampler, and add its simulator to
+    `problems`. The `sample` method of the simulator is the right sampler; the wrong one is any function
     ``(counts, n_draws, rng) -> BinDraws``.
 
     Parameters
     ----------
     of : {"dirichlet", "shrinkage"}, optional
-        The sampler.
+        Name of the sampler.
 
     Returns
     -------
     tuple of Control
-        With different names for each sampler.
+        Controls whose names are unique for each sampler.
 
     Examples
     --------
@@ -72,10 +72,10 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
 
 def unspoilt() -> tuple[Control, ...]:
-    """The steps that some mistakes go wrong in, taken rightly; none of these may be caught.
+    """Controls without a mistake, none of which may be caught.
 
-    Several wrong samplers draw a part anew. These do the same without the mistake, and so show that it is the mistake
-    that is caught.
+    Several wrong samplers draw some values again. These controls do the same without the mistake, which shows that the
+    mistake is detected and not the additional step.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""One mistake in a sampler, and those that any sampler can be made to make."""
+"""Record of a mistake in a sampler, and mistakes in the counts, which are possible for all samplers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,20 +12,20 @@ from bayescal.verify.stacked import StackedCounts
 
 @dataclass(frozen=True)
 class Control:
-    """One mistake.
+    """A sampler with one mistake.
 
     Parameters
     ----------
     name : str
-        The mistake in words.
+        Description of the mistake.
     problem : str
-        Where it is looked for: a name out of `problems`.
+        Name of the simulator on which it is tested, out of `problems`.
     sampler : callable
-        From the problem to the wrong sampler.
+        Function from the simulator to the wrong sampler.
     of : str
-        The sampler that is spoilt.
+        Name of the sampler that has the mistake.
     runs : int
-        Simulated data sets that suffice to see it.
+        Number of simulated data sets that suffice to detect it.
     """
 
     name: str
@@ -35,24 +35,24 @@ class Control:
     runs: int = 1000
 
 
-def told(change: Callable[[StackedCounts], StackedCounts]) -> Callable[[Simulator], Sampler]:
-    """The right posterior of other counts."""
+def with_counts(change: Callable[[StackedCounts], StackedCounts]) -> Callable[[Simulator], Sampler]:
+    """Draw from the right posterior of other counts."""
     return lambda simulator: lambda counts, n, rng: simulator.sample(change(counts), n, rng)
 
 
 def rows_times(factor: float) -> Callable[[StackedCounts], StackedCounts]:
-    """As many rows as that, with the same shares and means."""
+    """Multiply the number of rows by a factor; shares and means stay the same."""
     return lambda c: replace(
         c, weight=factor * c.weight, deviation=factor * c.deviation, weight_sq=factor * c.weight_sq
     )
 
 
 def outcomes_flipped(c: StackedCounts) -> StackedCounts:
-    """Correct rows for incorrect ones."""
+    """Exchange correct and incorrect rows."""
     return replace(c, cells=c.cells[::-1], weight=c.weight[::-1], deviation=c.deviation[::-1])
 
 
 def last_bin_empty(c: StackedCounts) -> StackedCounts:
-    """Without the rows of the last bin."""
+    """Drop the rows of the last bin."""
     kept = np.arange(len(c.bins)) < len(c.bins) - 1
     return replace(c, weight=c.weight * kept, deviation=c.deviation * kept, weight_sq=c.weight_sq * kept)

@@ -1,4 +1,4 @@
-"""Mistakes in the sampler of the Dirichlet model: what it is told, its prior, its parameters, its draws."""
+"""Mistakes in the sampler of the Dirichlet model: in its counts, prior, parameters and draws."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayescal.draws import BinDraws
 from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
 from bayescal.posterior.truncated_normal import sample_truncated_normal
-from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, told
+from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, with_counts
 from bayescal.verify.sbc import Sampler
 from bayescal.verify.simulators import DirichletSimulator
 from bayescal.verify.stacked import StackedCounts
@@ -18,15 +18,15 @@ from bayescal.verify.stacked import StackedCounts
 Floats = NDArray[np.float64]
 
 
-def _believing(change: Callable[[Floats], Any]) -> Callable[[DirichletSimulator], Sampler]:
-    """The right counts with another prior."""
+def _with_prior(change: Callable[[Floats], Any]) -> Callable[[DirichletSimulator], Sampler]:
+    """Draw with the right counts and another prior."""
     return lambda simulator: (
         lambda counts, n, rng: dirichlet_posterior(counts, alpha=change(simulator.alpha)).sample(n, rng=rng)
     )
 
 
 def _with(**changes: Callable[[DirichletPosterior, Any], Any]) -> Callable[[DirichletSimulator], Sampler]:
-    """The right sampler with other parameters: each a function of the posterior and of what is right."""
+    """Draw with other parameters: each a function of the posterior and of the right parameters."""
 
     def altered(name: str, change: Callable[[DirichletPosterior, Any], Any]) -> property:
         right = getattr(DirichletPosterior, f"{name}_parameters").fget
@@ -47,7 +47,7 @@ def _with(**changes: Callable[[DirichletPosterior, Any], Any]) -> Callable[[Diri
 def _confidence(
     change: Callable[[DirichletPosterior, Floats, Floats, Floats, Floats], tuple[Any, Any, Any, Any]],
 ) -> Callable[[DirichletSimulator], Sampler]:
-    """The right sampler with other (loc, scale, low, high) of the mean confidences."""
+    """Draw mean confidences with another (loc, scale, low, high)."""
 
     def sampler(simulator: DirichletSimulator) -> Sampler:
         def sample(counts: StackedCounts, n_draws: int, rng: np.random.Generator) -> BinDraws:
@@ -64,7 +64,7 @@ def _confidence(
 def _drawn(
     change: Callable[[BinDraws, StackedCounts, np.random.Generator], dict[str, Floats]],
 ) -> Callable[[DirichletSimulator], Sampler]:
-    """The right draws, then spoilt; a changed mass changes the weight of the errors too."""
+    """Change right draws. A changed mass changes the weight of the errors, too."""
 
     def sampler(simulator: DirichletSimulator) -> Sampler:
         def sample(counts: StackedCounts, n_draws: int, rng: np.random.Generator) -> BinDraws:
@@ -78,12 +78,12 @@ def _drawn(
 
 
 def _rows_for_weights(c: StackedCounts) -> StackedCounts:
-    """Every row counts once, those of weight 0 too."""
+    """Count every row once, including rows of weight 0."""
     return replace(c, weight=c.cells.astype(float), weight_sq=c.n.astype(float))
 
 
 def _weights_for_rows(c: StackedCounts) -> StackedCounts:
-    """The sum of weights taken for a number of rows."""
+    """Take the sum of weights for the number of rows."""
     return replace(c, weight_sq=c.weight.sum(axis=0))
 
 
@@ -92,14 +92,14 @@ def _each_thrice(values: Floats) -> Floats:
 
 
 def _sticky(bins: BinDraws, _: StackedCounts, rng: np.random.Generator) -> dict[str, Floats]:
-    """A Markov chain that stays where it is three times out of four."""
+    """Make a Markov chain that repeats its value with probability 3/4."""
     moves = rng.random(len(bins)) < 0.25
     at = np.maximum.accumulate(np.where(moves, np.arange(len(bins)), 0))
     return {"mass": bins.mass[at], "accuracy": bins.accuracy[at], "confidence": bins.confidence[at]}
 
 
 def _together(values: Floats, leader: Floats) -> Floats:
-    """The same values in the order of the leader: what comes of using one uniform number for both."""
+    """Sort the values in the order of the leader, as if one uniform number were used for both."""
     order = leader.argsort(axis=0).argsort(axis=0)
     return np.take_along_axis(np.sort(values, axis=0), order, axis=0)
 
@@ -110,7 +110,7 @@ def _normal_accuracy(bins: BinDraws, _: StackedCounts, rng: np.random.Generator)
 
 
 def _lone_masses(bins: BinDraws, counts: StackedCounts, rng: np.random.Generator) -> dict[str, Floats]:
-    """Each mass from its own Beta margin, as if they need not sum to 1; each draw takes the bins from other draws."""
+    """Draw each mass from its own Beta margin, so that they do not sum to 1: bins come from different draws."""
     shuffled = rng.permuted(bins.mass, axis=0)
     return {"mass": shuffled}
 
@@ -141,27 +141,27 @@ def _clipped_normals(bins: BinDraws, counts: StackedCounts, rng: np.random.Gener
 
 
 def _root_ratio(n: Floats) -> Floats:
-    """sqrt((n + 1) / n), and 1 where a bin is empty."""
+    """Return sqrt((n + 1) / n), and 1 for an empty bin."""
     return np.sqrt((n + 1) / np.where(n > 0, n, 1)) * np.where(n > 0, 1.0, np.sqrt(1 / (n + 1)))
 
 
 DIRICHLET_MISTAKES = (
-    # what the sampler is told
-    Control("posterior = prior", "jeffreys", told(rows_times(0.0))),
-    Control("half the data", "jeffreys", told(rows_times(0.5))),
-    Control("data counted twice", "jeffreys", told(rows_times(2.0))),
-    Control("last bin's rows dropped", "jeffreys", told(last_bin_empty)),
-    Control("correct and incorrect rows swapped", "jeffreys", told(outcomes_flipped)),
-    Control("weights ignored", "weights", told(_rows_for_weights)),
-    Control("sum of weights for number of rows", "weights", told(_weights_for_rows)),
+    # its counts
+    Control("posterior = prior", "jeffreys", with_counts(rows_times(0.0))),
+    Control("half the data", "jeffreys", with_counts(rows_times(0.5))),
+    Control("data counted twice", "jeffreys", with_counts(rows_times(2.0))),
+    Control("last bin's rows dropped", "jeffreys", with_counts(last_bin_empty)),
+    Control("correct and incorrect rows swapped", "jeffreys", with_counts(outcomes_flipped)),
+    Control("weights ignored", "weights", with_counts(_rows_for_weights)),
+    Control("sum of weights for number of rows", "weights", with_counts(_weights_for_rows)),
     # its prior
-    Control("prior forgotten", "jeffreys", _believing(lambda alpha: 1e-6)),
-    Control("alpha off by one", "jeffreys", _believing(lambda alpha: alpha + 1)),
-    Control("Perks for two-rows: half the pseudo-rows", "weak prior", _believing(lambda alpha: alpha / 2)),
-    Control("Jeffreys for uniform", "uniform", _believing(lambda alpha: alpha / 2)),
-    Control("rows of alpha swapped", "skew prior", _believing(lambda alpha: alpha[::-1])),
-    Control("columns of alpha reversed", "skew prior", _believing(lambda alpha: alpha[:, ::-1])),
-    Control("alpha averaged over cells", "skew prior", _believing(lambda alpha: alpha.mean())),
+    Control("prior forgotten", "jeffreys", _with_prior(lambda alpha: 1e-6)),
+    Control("alpha off by one", "jeffreys", _with_prior(lambda alpha: alpha + 1)),
+    Control("Perks for two-rows: half the pseudo-rows", "weak prior", _with_prior(lambda alpha: alpha / 2)),
+    Control("Jeffreys for uniform", "uniform", _with_prior(lambda alpha: alpha / 2)),
+    Control("rows of alpha swapped", "skew prior", _with_prior(lambda alpha: alpha[::-1])),
+    Control("columns of alpha reversed", "skew prior", _with_prior(lambda alpha: alpha[:, ::-1])),
+    Control("alpha averaged over cells", "skew prior", _with_prior(lambda alpha: alpha.mean())),
     # masses
     Control(
         "masses: alpha of one outcome only",

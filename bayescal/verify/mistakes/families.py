@@ -1,4 +1,4 @@
-"""Mistakes in the sub-models with shared errors, and in averages over families."""
+"""Mistakes in the sub-models with shared errors and in averages over families."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from bayescal.posterior.shrinkage.segments import Segments
 from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.noise import NOISE_MISTAKES, UNSPOILT_NOISE
-from bayescal.verify.mistakes.shrinkage import Making, another_sub_model, control, most_probable, weighing
+from bayescal.verify.mistakes.shrinkage import Making, another_sub_model, control, most_probable, of_class, weighing
 from bayescal.verify.simulators import prior_probabilities
 
 Floats = NDArray[np.float64]
@@ -24,28 +24,12 @@ Ints = NDArray[np.intp]
 # --- ways to be wrong
 
 
-def _believing(**constants: object) -> Making:
-    """Segments or offsets with other constants of the prior."""
+def _with_prior(**constants: object) -> Making:
+    """Draw from segments or offsets with other constants of the prior."""
 
     def change(sub_model: SubModel) -> SubModel:
         assert isinstance(sub_model, Segments | EqualOffsets)
-        return replace(sub_model, prior=sub_model.prior._replace(**constants))  # type: ignore[arg-type]  # either's own
-
-    return another_sub_model(change)
-
-
-def _segments(wrong: type[Segments]) -> Making:
-    def change(sub_model: SubModel) -> SubModel:
-        assert isinstance(sub_model, Segments)
-        return wrong(sub_model.n, sub_model.k, sub_model.logit, sub_model.confidence)
-
-    return another_sub_model(change)
-
-
-def _offsets(wrong: type[EqualOffsets]) -> Making:
-    def change(sub_model: SubModel) -> SubModel:
-        assert isinstance(sub_model, EqualOffsets)
-        return wrong(sub_model.n, sub_model.k, sub_model.confidence)
+        return replace(sub_model, prior=sub_model.prior._replace(**constants))  # type: ignore[arg-type]  # of either class
 
     return another_sub_model(change)
 
@@ -54,7 +38,7 @@ def _offsets(wrong: type[EqualOffsets]) -> Making:
 
 
 class _Segments(Segments):
-    """Drawn by steps of their own, rightly: what the others change."""
+    """Overrides the steps that other classes change, without a mistake."""
 
     def _draw_shifts(self, start: Ints, end: Ints, rng: np.random.Generator) -> Floats:
         return super()._draw_shifts(start, end, rng)
@@ -84,7 +68,7 @@ class _ShiftByPrior(Segments):
 
 class _Tied(Segments):
     def shifts(self, count: int, rng: np.random.Generator) -> Floats:
-        """One shift for all segments of a draw, that of the first which is off."""
+        """Use the shift of the first segment that is off for all segments of a draw."""
         shift = super().shifts(count, rng)
         first = shift[np.arange(count), (shift != 0).argmax(axis=1)]
         return np.where(shift != 0, first[:, None], 0.0)
@@ -105,7 +89,7 @@ class _MeanShift(Segments):
 
 class _EdgeTooFar(Segments):
     def shifts(self, count: int, rng: np.random.Generator) -> Floats:
-        """Every segment one bin to the right."""
+        """Move every segment one bin to the right."""
         shift = super().shifts(count, rng)
         return np.concatenate([shift[:, :1], shift[:, :-1]], axis=1)
 
@@ -148,7 +132,7 @@ class _OtherAmount(EqualOffsets):
 
 class _OnAccuracies(EqualOffsets):
     def shifted(self, amount: Floats) -> Floats:
-        """Twice the amount added to the accuracy itself, as it is in the middle."""
+        """Add the amount to the accuracy itself, as is right in the middle only."""
         return np.clip(self.confidence + amount, 0, 1)
 
 
@@ -168,7 +152,7 @@ def _prior_weights(posterior: ShrinkagePosterior) -> Floats:
 
 
 def _by_evidence(change: Callable[[dict[str, float]], dict[str, float]]) -> Making:
-    """Other prior weights, and the right evidences."""
+    """Weigh sub-models by other prior weights and the right evidences."""
 
     def weigh(posterior: ShrinkagePosterior) -> Floats:
         names = posterior.taking_part.names
@@ -179,36 +163,36 @@ def _by_evidence(change: Callable[[dict[str, float]], dict[str, float]]) -> Maki
     return weighing(weigh)
 
 
-#: The steps that some mistakes below go wrong in, taken right: none of these may be caught.
+#: Controls without a mistake; see `bayescal.verify.mistakes.unspoilt`.
 UNSPOILT_FAMILIES = (
-    control("runs", "runs: another class, rightly", _segments(_Segments), 1000),
+    control("runs", "runs: another class, rightly", of_class(_Segments), 1000),
     *UNSPOILT_NOISE,
     control("shared errors and others", "families by their probabilities", _by_evidence(lambda w: w), 1000),
 )
 
 FAMILY_MISTAKES: tuple[Control, ...] = (
     # runs of bins
-    control("runs", "runs: changes forgotten, all bins one segment", _believing(changes=(1e-6,)), 400),
-    control("runs", "runs: segments of the prior", _segments(_SegmentsByPrior), 800),
-    control("runs", "runs: off by the prior, whatever the counts", _segments(_OffByPrior), 400),
-    control("runs", "runs: off with probability 0.9", _believing(off=0.9), 400),
-    control("runs", "runs: shift of the wrong sign", _segments(_WrongSign), 100),
-    control("runs", "runs: likelihood of the first bin alone", _segments(_FirstBinOnly), 1500),
-    control("runs", "runs: shift of the prior", _segments(_ShiftByPrior), 100),
-    control("runs", "runs: mean shift for a draw", _segments(_MeanShift), 400),
-    control("runs", "runs: neighbouring segments tied", _segments(_Tied), 400),
-    control("runs", "runs: segments one bin too far right", _segments(_EdgeTooFar), 100),
-    control("runs", "runs: tau uniform for tau^(-1/2)", _believing(shape=1.0), 2500),
-    control("runs", "runs: largest tau 1 for 2.5", _believing(largest_scale=1.0), 2500),
+    control("runs", "runs: changes forgotten, all bins one segment", _with_prior(changes=(1e-6,)), 400),
+    control("runs", "runs: segments of the prior", of_class(_SegmentsByPrior), 800),
+    control("runs", "runs: off by the prior, whatever the counts", of_class(_OffByPrior), 400),
+    control("runs", "runs: off with probability 0.9", _with_prior(off=0.9), 400),
+    control("runs", "runs: shift of the wrong sign", of_class(_WrongSign), 100),
+    control("runs", "runs: likelihood of the first bin alone", of_class(_FirstBinOnly), 1500),
+    control("runs", "runs: shift of the prior", of_class(_ShiftByPrior), 100),
+    control("runs", "runs: mean shift for a draw", of_class(_MeanShift), 400),
+    control("runs", "runs: neighbouring segments tied", of_class(_Tied), 400),
+    control("runs", "runs: segments one bin too far right", of_class(_EdgeTooFar), 100),
+    control("runs", "runs: tau uniform for tau^(-1/2)", _with_prior(shape=1.0), 2500),
+    control("runs", "runs: largest tau 1 for 2.5", _with_prior(largest_scale=1.0), 2500),
     # one amount
-    control("offset", "amount: all bins that are off are above", _offsets(_AlwaysUp), 100),
-    control("offset", "amount: up or down by a coin", _offsets(_Coin), 400),
-    control("offset", "amount: rho = 1/2", _believing(rho=(0.5,)), 400),
-    control("offset", "amount: off by rho, whatever the counts", _offsets(_OffByRho), 1000),
-    control("offset", "amount: that of another draw", _offsets(_OtherAmount), 2000),
-    control("offset", "amount: uniform for its logarithm", _offsets(_UniformAmount), 400),
-    control("offset", "amount: added to the accuracy itself", _offsets(_OnAccuracies), 400),
-    control("offset", "amount: the most probable for a draw", _offsets(_MostProbableAmount), 400),
+    control("offset", "amount: all bins that are off are above", of_class(_AlwaysUp), 100),
+    control("offset", "amount: up or down by a coin", of_class(_Coin), 400),
+    control("offset", "amount: rho = 1/2", _with_prior(rho=(0.5,)), 400),
+    control("offset", "amount: off by rho, whatever the counts", of_class(_OffByRho), 1000),
+    control("offset", "amount: that of another draw", of_class(_OtherAmount), 2000),
+    control("offset", "amount: uniform for its logarithm", of_class(_UniformAmount), 400),
+    control("offset", "amount: added to the accuracy itself", of_class(_OnAccuracies), 400),
+    control("offset", "amount: the most probable for a draw", of_class(_MostProbableAmount), 400),
     *NOISE_MISTAKES,
     # averages
     control("shared errors and others", "families by prior weight: evidence forgotten", weighing(_prior_weights), 1500),

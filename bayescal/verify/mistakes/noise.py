@@ -1,4 +1,4 @@
-"""Mistakes in the sub-models of noisy labels, and in saturated bins."""
+"""Mistakes in the sub-models of noisy labels and in saturated bins."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,30 +9,14 @@ from numpy.typing import NDArray
 from bayescal.posterior.shrinkage.noise import LabelNoise, NoiseAtEnds
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.saturated import SaturatedBins
-from bayescal.posterior.shrinkage.sub_model import SubModel, SubModelDraws
+from bayescal.posterior.shrinkage.sub_model import SubModelDraws
 from bayescal.verify.mistakes.control import Control
-from bayescal.verify.mistakes.shrinkage import Making, another_sub_model, control, sampling
+from bayescal.verify.mistakes.shrinkage import Making, control, of_class, sampling
 
 Floats = NDArray[np.float64]
 
 
 # --- ways to be wrong
-
-
-def _noise(wrong: type[LabelNoise]) -> Making:
-    def change(sub_model: SubModel) -> SubModel:
-        assert isinstance(sub_model, LabelNoise)
-        return wrong(sub_model.n, sub_model.k, sub_model.confidence, sub_model.free_rate)
-
-    return another_sub_model(change)
-
-
-def _at_ends(wrong: type[NoiseAtEnds]) -> Making:
-    def change(sub_model: SubModel) -> SubModel:
-        assert isinstance(sub_model, NoiseAtEnds)
-        return wrong(sub_model.n, sub_model.k, sub_model.confidence, sub_model.crowded)
-
-    return another_sub_model(change)
 
 
 def _saturated(wrong: type[SaturatedBins]) -> Making:
@@ -50,7 +34,7 @@ def _saturated(wrong: type[SaturatedBins]) -> Making:
 
 @dataclass(frozen=True, eq=False)
 class _Noise(LabelNoise):
-    """Share and rate changed after they are drawn; here not at all."""
+    """Changes share and rate after they are drawn; this class leaves them as they are."""
 
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
         drawn = super().draw(count, rng).parameters
@@ -59,7 +43,7 @@ class _Noise(LabelNoise):
         return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {"noise": share, "noise_rate": rate}, count)
 
     def changed(self, share: Floats, rate: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-        """Share and rate that are used."""
+        """Return the share and rate to use."""
         return share, rate
 
 
@@ -103,7 +87,7 @@ class _Mirrored(_Noise):
 
 class _Added(LabelNoise):
     def accuracy(self, share: Floats, rate: Floats) -> Floats:
-        """Noise that comes on top of the confidence, and does not take its place."""
+        """Add the noise to the confidence, instead of replacing a part of it."""
         return np.clip(self.confidence + share[:, None] * rate[:, None], 0, 1)
 
 
@@ -111,7 +95,7 @@ class _Added(LabelNoise):
 
 
 class _NoiseAtEnds(NoiseAtEnds):
-    """Drawn by a step of its own, rightly: what the others change."""
+    """Overrides the step that other classes change, without a mistake."""
 
     def _log_density(self, b: int, u: Floats) -> Floats:
         return super()._log_density(b, u)
@@ -129,7 +113,7 @@ class _RootForShare(NoiseAtEnds):
 
 class _SymmetricPrior(NoiseAtEnds):
     def _log_density(self, b: int, u: Floats) -> Floats:
-        """Beta(1/2, 1/2) in the place of Beta(1/2, 10)."""
+        """Use Beta(1/2, 1/2) instead of Beta(1/2, 10)."""
         return super()._log_density(b, u) - 9.5 * np.log1p(-(u[:, 0] ** 2))
 
 
@@ -146,7 +130,7 @@ class _OneEnd(NoiseAtEnds):
 
 class _SameShare(NoiseAtEnds):
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
-        """The share of the first bin for the last one too."""
+        """Use the share of the first bin for the last one, too."""
         accuracy = super().draw(count, rng).accuracy
         bins = self._bins
         share = (accuracy[:, bins[0]] - self.confidence[bins[0]]) / (
@@ -159,7 +143,7 @@ class _SameShare(NoiseAtEnds):
 
 class _AllContrary(NoiseAtEnds):
     def _stated(self, b: int) -> tuple[float, float, float]:
-        """Outcomes that the bin states are counted as contrary."""
+        """Count outcomes as stated as contrary, and the reverse."""
         contrary, stated, rest = super()._stated(b)
         return float(self.n[b]) - contrary, stated, rest
 
@@ -193,7 +177,7 @@ class _WithoutRows(SaturatedBins):
 
 class _OneShare(SaturatedBins):
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
-        """The share of all bins together for each."""
+        """Use one share for all bins, drawn from the rows of all."""
         accuracy, off = super().draw(count, rng)
         if not len(self.n):
             return accuracy, off
@@ -203,35 +187,35 @@ class _OneShare(SaturatedBins):
 
 class _Swapped(SaturatedBins):
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
-        """Contrary outcomes for all others."""
+        """Exchange contrary outcomes and all others."""
         accuracy, off = super().draw(count, rng)
         return np.where(off, 1 - accuracy, accuracy), off
 
 
-#: The steps that some mistakes below go wrong in, taken right: none of these may be caught.
+#: Controls without a mistake; see `bayescal.verify.mistakes.unspoilt`.
 UNSPOILT_NOISE = (
-    control("label_noise", "noise: share and rate drawn before, rightly", _noise(_Noise), 1000),
-    control("label_noise_ends", "ends: another class, rightly", _at_ends(_NoiseAtEnds), 1000),
+    control("label_noise", "noise: share and rate drawn before, rightly", of_class(_Noise), 1000),
+    control("label_noise_ends", "ends: another class, rightly", of_class(_NoiseAtEnds), 1000),
 )
 
 NOISE_MISTAKES: tuple[Control, ...] = (
     # noise
-    control("label_noise", "noise: rate 1/2 where it is unknown", _noise(_FixedRate), 100),
-    control("label_noise", "noise: share of the prior", _noise(_ShareByPrior), 100),
-    control("label_noise", "noise: rate of the prior", _noise(_RateByPrior), 400),
-    control("label_noise", "noise: rate of the other outcome", _noise(_Mirrored), 100),
-    control("label_noise", "noise: share and rate independent", _noise(_Apart), 2500),
-    control("label_noise", "noise: u for u^2", _noise(_Unsquared), 2500),
-    control("label_noise", "noise: at most 1 for 1.25", _noise(_AtMostOne), 1000),
-    control("label_noise", "noise: added, in the place of nothing", _noise(_Added), 100),
+    control("label_noise", "noise: rate 1/2 where it is unknown", of_class(_FixedRate), 100),
+    control("label_noise", "noise: share of the prior", of_class(_ShareByPrior), 100),
+    control("label_noise", "noise: rate of the prior", of_class(_RateByPrior), 400),
+    control("label_noise", "noise: rate of the other outcome", of_class(_Mirrored), 100),
+    control("label_noise", "noise: share and rate independent", of_class(_Apart), 2500),
+    control("label_noise", "noise: u for u^2", of_class(_Unsquared), 2500),
+    control("label_noise", "noise: at most 1 for 1.25", of_class(_AtMostOne), 1000),
+    control("label_noise", "noise: added, in the place of nothing", of_class(_Added), 100),
     # noise at the ends
-    control("label_noise_ends", "ends: share of the prior", _at_ends(_EndsByPrior), 400),
-    control("label_noise_ends", "ends: density of the root for that of the share", _at_ends(_RootForShare), 400),
-    control("label_noise_ends", "ends: Beta(1/2, 1/2) for Beta(1/2, 10)", _at_ends(_SymmetricPrior), 2500),
-    control("label_noise_ends", "ends: rows counted twice", _at_ends(_RowsTwice), 1500),
-    control("label_noise_ends", "ends: the first bin alone", _at_ends(_OneEnd), 100),
-    control("label_noise_ends", "ends: one share for both", _at_ends(_SameShare), 100),
-    control("label_noise_ends", "ends: contrary and other outcomes swapped", _at_ends(_AllContrary), 100),
+    control("label_noise_ends", "ends: share of the prior", of_class(_EndsByPrior), 400),
+    control("label_noise_ends", "ends: density of the root for that of the share", of_class(_RootForShare), 400),
+    control("label_noise_ends", "ends: Beta(1/2, 1/2) for Beta(1/2, 10)", of_class(_SymmetricPrior), 2500),
+    control("label_noise_ends", "ends: rows counted twice", of_class(_RowsTwice), 1500),
+    control("label_noise_ends", "ends: the first bin alone", of_class(_OneEnd), 100),
+    control("label_noise_ends", "ends: one share for both", of_class(_SameShare), 100),
+    control("label_noise_ends", "ends: contrary and other outcomes swapped", of_class(_AllContrary), 100),
     # saturated bins
     control("saturated", "saturated: Beta(1, 1)", _saturated(_FlatBeta), 100),
     control("saturated", "saturated: Beta(1/2, 1/2)", _saturated(_Jeffreys), 1000),

@@ -1,7 +1,7 @@
-"""Mistakes in the sampler of the shrinkage model: its prior, its sub-models, its drift, its bins that are off."""
+"""Mistakes in the sampler of the shrinkage model: in its prior, sub-models, drift and bins that are off."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,32 +13,32 @@ from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.sub_model import SubModel
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.joint_posterior import JointPosterior, joint_draws, sample_not_as_stated, take
-from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, told
+from bayescal.verify.mistakes.control import Control, last_bin_empty, outcomes_flipped, rows_times, with_counts
 from bayescal.verify.sbc import Sampler, one_by_one
 from bayescal.verify.simulators import ShrinkageSimulator
 from bayescal.verify.stacked import JointDraws
 
 Floats = NDArray[np.float64]
-#: From the posterior and its right draws to wrong ones.
+#: Function from the posterior and its right draws to wrong draws.
 Change = Callable[[ShrinkagePosterior, ShrinkageDraws, np.random.Generator], ShrinkageDraws]
 
-#: From the problem to a wrong sampler.
+#: Function from the simulator to a wrong sampler.
 Making = Callable[[ShrinkageSimulator], Sampler]
 
-#: Nodes of the tau of a bin that is off, where draws of it are made anew here.
+#: Number of nodes at which tau of a bin that is off is drawn.
 TAU_NODES = 100
 
 
 # --- ways to be wrong
 
 
-def _believing(**constants: Any) -> Making:
-    """The right sampler with other constants of the prior."""
+def _with_prior(**constants: Any) -> Making:
+    """Draw with other constants of the prior."""
     return lambda simulator: replace(simulator, prior=replace(simulator.prior, **constants)).sample
 
 
 def sampling(wrong: type[ShrinkagePosterior]) -> Making:
-    """The sampler of another class of posterior."""
+    """Draw with another class of posterior."""
 
     def sampler(simulator: ShrinkageSimulator) -> Sampler:
         return one_by_one(lambda counts: JointPosterior(wrong(counts, simulator.prior)), pool=simulator.pool)
@@ -47,7 +47,7 @@ def sampling(wrong: type[ShrinkagePosterior]) -> Making:
 
 
 def another_sub_model(change: Callable[[SubModel], SubModel]) -> Making:
-    """The right posterior with another sub-model in the place of each."""
+    """Draw from the posterior with a changed version of each sub-model."""
 
     class Wrong(ShrinkagePosterior):
         @cached_property
@@ -58,8 +58,20 @@ def another_sub_model(change: Callable[[SubModel], SubModel]) -> Making:
     return sampling(Wrong)
 
 
+def of_class(wrong: type[Any]) -> Making:
+    """Draw from the posterior with sub-models of another class that has the same fields."""
+    names = [each.name for each in fields(wrong)]
+
+    def change(sub_model: SubModel) -> SubModel:
+        assert issubclass(wrong, type(sub_model))
+        changed: SubModel = wrong(**{name: getattr(sub_model, name) for name in names})
+        return changed
+
+    return another_sub_model(change)
+
+
 def weighing(weigh: Callable[[ShrinkagePosterior], Floats]) -> Making:
-    """The right draws of each sub-model, with other probabilities of the sub-models."""
+    """Draw with other probabilities of the sub-models, and right draws of each."""
 
     class Wrong(ShrinkagePosterior):
         @cached_property
@@ -73,7 +85,7 @@ def weighing(weigh: Callable[[ShrinkagePosterior], Floats]) -> Making:
 
 @dataclass(frozen=True)
 class _Spoilt:
-    """A posterior whose right draws are changed, after a random few are taken from a pool; see `one_by_one`."""
+    """A posterior whose right draws are changed, after a random subset is taken from a pool; see `one_by_one`."""
 
     right: ShrinkagePosterior
     change: Change
@@ -87,7 +99,7 @@ class _Spoilt:
 
 
 def _drawn(change: Change) -> Making:
-    """The right draws, then spoilt."""
+    """Change right draws."""
 
     def sampler(simulator: ShrinkageSimulator) -> Sampler:
         def posterior(counts: BinnedCounts) -> _Spoilt:
@@ -106,14 +118,14 @@ def _with_accuracy(drawn: ShrinkageDraws, accuracy: Floats, **others: Any) -> Sh
 
 
 def _heights(posterior: ShrinkagePosterior) -> Floats:
-    """The largest value of prior times likelihood in place of its integral."""
+    """Use the largest value of prior times likelihood instead of the integral."""
     _, models = posterior._independent.coarse
     log_height = np.array([model.nodes.log_density.max() for model in models.values()])
     return np.exp(log_height - log_height.max() + posterior.prior_options.log_weights)
 
 
 def most_probable(posterior: ShrinkagePosterior) -> Floats:
-    """Weight of the most probable sub-model alone."""
+    """Give all weight to the most probable sub-model."""
     probability = _probabilities(posterior)
     return (probability == probability.max()).astype(float)
 
@@ -130,7 +142,7 @@ def _prior_weights(posterior: ShrinkagePosterior) -> Floats:
 
 
 def _centres(posterior: ShrinkagePosterior, intercept: Floats, slope: Floats) -> Floats:
-    """The centre h of each bin, shape (n_draws, n_bins)."""
+    """Compute the centre h of each bin, shape (n_draws, n_bins)."""
     from scipy.special import expit, logit
 
     c = posterior.confidence
@@ -139,7 +151,7 @@ def _centres(posterior: ShrinkagePosterior, intercept: Floats, slope: Floats) ->
 
 
 def _drifting(change: Callable[[Floats, Floats, np.random.Generator], tuple[Floats, Floats]]) -> Change:
-    """Another intercept and slope in the sub-models with drift, to which bins that are not off keep."""
+    """Change intercept and slope in the sub-models with drift, and with them the bins that are not off."""
 
     def changed(posterior: ShrinkagePosterior, drawn: ShrinkageDraws, rng: np.random.Generator) -> ShrinkageDraws:
         intercept, slope = drawn.intercept.copy(), drawn.slope.copy()
@@ -162,28 +174,28 @@ def _normal(values: Floats, rng: np.random.Generator) -> Floats:
 
 @dataclass(frozen=True)
 class _Residual:
-    """Accuracies of the bins that are off, drawn anew given the drift and what is off; with the defaults rightly.
+    """Draw accuracies of the bins that are off, given drift and indicators; without a mistake by default.
 
     Parameters
     ----------
     rows : float
-        How often the counts enter the Beta.
+        Factor of the counts in the Beta.
     swapped : bool
-        Whether h and 1 - h change places in the Beta.
+        Whether h and 1 - h are exchanged in the Beta.
     kappa : callable
-        Of tau.
-    tau_known : bool
-        Whether that tau is drawn given the data, or from the prior.
+        Function of tau.
+    tau_given_data : bool
+        Whether tau is drawn given the data, or from the prior.
     shared : bool
-        Whether the bins of a draw have one tau.
+        Whether all bins of a draw have one tau.
     normal : bool
-        Whether a Normal of the Beta's moments takes its place.
+        Whether a Normal with the moments of the Beta replaces it.
     """
 
     rows: float = 1.0
     swapped: bool = False
     kappa: Callable[[Floats], Floats] = lambda tau: 1 / tau**2 - 1
-    tau_known: bool = True
+    tau_given_data: bool = True
     shared: bool = False
     normal: bool = False
 
@@ -214,7 +226,7 @@ class _Residual:
 
         place = (np.arange(TAU_NODES) + rng.random((len(h), TAU_NODES))) / TAU_NODES
         tau = np.clip(place ** (1 / posterior.prior_options.sparse_shape), 1e-5, 1 - 1e-9)
-        if not self.tau_known:
+        if not self.tau_given_data:
             return tau[np.arange(len(h)), rng.integers(0, TAU_NODES, len(h))]
         kappa, h, n, k = 1 / tau**2 - 1, h[:, None], n[:, None], k[:, None]
         up, down = np.maximum(kappa * h, 1e-300), np.maximum(kappa * (1 - h), 1e-300)
@@ -231,13 +243,13 @@ class _Residual:
 
 
 def _not_off(posterior: ShrinkagePosterior, drawn: ShrinkageDraws) -> Floats:
-    """Accuracies of bins that are not off: on the drift; without one the mean confidence itself."""
+    """Compute accuracies of bins that are not off: their centres, or without drift their mean confidences."""
     still = (drawn.intercept == 0)[:, None]
     return np.where(still, posterior.confidence, _centres(posterior, drawn.intercept, drawn.slope))
 
 
 def _off_by_prior(posterior: ShrinkagePosterior, drawn: ShrinkageDraws, rng: np.random.Generator) -> ShrinkageDraws:
-    """Bins are off with probability rho, whatever their counts: the slab's predictive probability is left out."""
+    """Let bins be off with probability rho, ignoring the predictive probability of the slab."""
     sparse = ~np.isnan(drawn.rho)[:, None]
     off = np.where(sparse, rng.random(drawn.off.shape) < drawn.rho[:, None], drawn.off) & posterior.counts.occupied
     kept = sparse & ~off & posterior.counts.occupied
@@ -257,11 +269,11 @@ def _observed_shares(posterior: ShrinkagePosterior, drawn: ShrinkageDraws, _: np
 
 
 def control(problem: str, name: str, sampler: Making, runs: int) -> Control:
-    """Say what is spoilt, on which problem, and how many data sets show it."""
+    """Make a control of the shrinkage sampler."""
     return Control(name, problem, sampler, "shrinkage", runs)
 
 
-#: The steps that some mistakes below go wrong in, taken right: none of these may be caught.
+#: Controls without a mistake; see `bayescal.verify.mistakes.unspoilt`.
 UNSPOILT = (
     control("sparse", "bins that are off drawn anew, rightly", _drawn(_Residual()), 1000),
     control("drift", "drift that stays what it is", _drawn(_drifting(lambda a, slope, _: (a, slope))), 1000),
@@ -269,24 +281,24 @@ UNSPOILT = (
 )
 
 SHRINKAGE_MISTAKES = (
-    # what the sampler is told
-    control("shrinkage", "posterior = prior", told(rows_times(1e-9)), 100),
-    control("shrinkage", "half the data", told(rows_times(0.5)), 100),
-    control("shrinkage", "data counted twice", told(rows_times(2.0)), 100),
-    control("shrinkage", "last bin's rows dropped", told(last_bin_empty), 100),
-    control("shrinkage", "correct and incorrect rows swapped", told(outcomes_flipped), 100),
+    # its counts
+    control("shrinkage", "posterior = prior", with_counts(rows_times(1e-9)), 100),
+    control("shrinkage", "half the data", with_counts(rows_times(0.5)), 100),
+    control("shrinkage", "data counted twice", with_counts(rows_times(2.0)), 100),
+    control("shrinkage", "last bin's rows dropped", with_counts(last_bin_empty), 100),
+    control("shrinkage", "correct and incorrect rows swapped", with_counts(outcomes_flipped), 100),
     # its prior
-    control("dense", "dense scale doubled", _believing(dense_scale=0.4), 800),
+    control("dense", "dense scale doubled", _with_prior(dense_scale=0.4), 800),
     control(
-        "drift", "variance for standard deviation of the drift", _believing(intercept_sd=0.25, log_slope_sd=0.25), 200
+        "drift", "variance for standard deviation of the drift", _with_prior(intercept_sd=0.25, log_slope_sd=0.25), 200
     ),
-    control("sparse", "tau uniform for tau^(-1/2)", _believing(sparse_shape=1.0), 2500),
-    control("shrinkage", "one rho, the mean of the four", _believing(rho=(0.25,)), 200),
+    control("sparse", "tau uniform for tau^(-1/2)", _with_prior(sparse_shape=1.0), 2500),
+    control("shrinkage", "one rho, the mean of the four", _with_prior(rho=(0.25,)), 200),
     # its sub-models
     control("many rows", "sub-models by prior weight: evidence forgotten", weighing(_prior_weights), 1000),
     control("many rows", "height for evidence: no Occam factor", weighing(_heights), 1000),
     control("shrinkage", "the most probable sub-model alone", weighing(most_probable), 100),
-    control("shrinkage", "drift forgotten", _believing(sub_model_weights=(0.0, 1.0, 1.0, 0.0, 0.0)), 100),
+    control("shrinkage", "drift forgotten", _with_prior(sub_model_weights=(0.0, 1.0, 1.0, 0.0, 0.0)), 100),
     # its drift
     control("shrinkage", "drift drawn as none", _drawn(_drifting(lambda a, slope, _: (0 * a, slope**0))), 100),
     control(
@@ -313,7 +325,7 @@ SHRINKAGE_MISTAKES = (
     control("dense", "h and 1 - h swapped in the Beta", _drawn(_Residual(swapped=True)), 100),
     control("dense", "kappa = 1 / tau for 1 / tau^2 - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau)), 200),
     control("sparse", "kappa = 1 / tau^2, without - 1", _drawn(_Residual(kappa=lambda tau: 1 / tau**2)), 2500),
-    control("sparse", "tau of a bin from its prior", _drawn(_Residual(tau_known=False)), 1000),
+    control("sparse", "tau of a bin from its prior", _drawn(_Residual(tau_given_data=False)), 1000),
     control("sparse", "one tau for the bins of a draw", _drawn(_Residual(shared=True)), 2500),
     control("dense", "Normal for Beta", _drawn(_Residual(normal=True)), 800),
     # the draws as a whole

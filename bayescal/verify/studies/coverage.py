@@ -1,8 +1,10 @@
-"""Frequentist coverage of ECE intervals: how often does an interval contain a truth that is known?"""
+"""Frequentist coverage of ECE intervals: how often does an interval contain the true ECE?"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from operator import itemgetter
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +16,25 @@ from bayescal.draws import Draws
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import make_bins
-from bayescal.verify.jobs import run_jobs
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bayescal.stats.bins import Bins, make_bins
+from bayescal.verify.studies.study import (
+    Averages,
+    CoverageResults,
+    Interval,
+    Scenario,
+    basic_interval,
+    checked_setup,
+    name_of,
+    percentile_interval,
+    run_cells,
+)
+from bayescal.verify.studies.study import score as score
 
 Floats = NDArray[np.float64]
 #: An interval and a point estimate from counts: (counts, prob, draws, rng) -> (low, high, estimate).
-Method = Callable[[BinnedCounts, float, int, np.random.Generator], tuple[float, float, float]]
+Method = Callable[[BinnedCounts, float, int, np.random.Generator], Interval]
 
-#: The curves of the study: calibrated, over-confident twice, shifted, wavy, one bin far off.
+#: Default curves: calibrated, two over-confident ones, shifted, wavy, one bin far off.
 STUDY_CURVES = (
     ("calibrated", None),
     ("temperature", 1.1),
@@ -37,7 +47,7 @@ COLUMNS = ("n_rows", "population", "curve", "truth", "method", "coverage", "bias
 
 
 @dataclass(frozen=True)
-class CoverageStudy:
+class CoverageStudy(CoverageResults):
     """Results of `coverage_study`: one row per cell and method.
 
     Parameters
@@ -49,35 +59,9 @@ class CoverageStudy:
         Nominal probability of the intervals.
     """
 
-    rows: list[dict[str, Any]]
-    prob: float
-
-    def to_frame(self) -> "pd.DataFrame":
-        """The rows as a pandas data frame."""
-        import pandas as pd
-
-        return pd.DataFrame(self.rows, columns=list(COLUMNS))
-
-    def overall(self) -> list[dict[str, Any]]:
-        """One dict per method: worst and mean coverage, mean bias, rmse and width over the cells."""
-        result = []
-        for method in dict.fromkeys(row["method"] for row in self.rows):
-            of = [row for row in self.rows if row["method"] == method]
-            mean = {name: float(np.mean([row[name] for row in of])) for name in ("coverage", "bias", "rmse", "width")}
-            worst = min(of, key=lambda row: row["coverage"])
-            result.append(
-                {
-                    "method": method,
-                    "cells": len(of),
-                    "worst_coverage": worst["coverage"],
-                    "worst_cell": f"{worst['population']}, {worst['curve']}, n = {worst['n_rows']}",
-                    "mean_coverage": mean["coverage"],
-                    "mean_bias": mean["bias"],
-                    "mean_rmse": mean["rmse"],
-                    "mean_width": mean["width"],
-                }
-            )
-        return result
+    columns = COLUMNS
+    cell_name = "{population}, {curve}, n = {n_rows}"
+    averages: ClassVar[Averages] = {f"mean_{name}": itemgetter(name) for name in ("coverage", "bias", "rmse", "width")}
 
 
 def coverage_study(
@@ -100,23 +84,24 @@ def coverage_study(
     sizes : sequence of int
         Numbers of rows.
     populations : sequence
-        Populations as for `bayescal.datasets.simulate.simulate`: names or your own.
+        Populations as for `bayescal.datasets.simulate.simulate`: names, or populations of your own.
     curves : sequence
         True calibration curves: names, functions of confidence, or pairs (name, strength).
     methods : sequence of str or mapping of str to callable, optional
         Names out of `METHODS` (default: all), or your own functions
-        ``(counts, prob, draws, rng) -> (low, high, estimate)``.
+        ``(counts, prob, draws, rng) -> (low, high, estimate)`` by name.
     bins : int or array-like, default 15
-        Number of equal-width bins, or edges. The truth is that of the same bins.
+        Number of equal-width bins, or edges. The true ECE is that of the same bins.
     repeats : int, default 100
-        Data sets per cell. The standard error of a coverage c is ``sqrt(c (1 - c) / repeats)``: 0.022 at 0.95.
+        Number of data sets per cell. The standard error of a coverage c is ``sqrt(c (1 - c) / repeats)``, which is
+        0.022 for c = 0.95 and 100 repeats.
     prob : float, default 0.95
         Nominal probability of the intervals.
     draws : int, default 2000
-        Posterior draws, or bootstrap resamples.
+        Number of posterior draws, or of bootstrap resamples.
     rng : None, int, SeedSequence or Generator
-        Randomness. Every cell has a stream of its own for data and one for each method, so that results do not
-        depend on which other methods are asked.
+        Randomness. Every cell has one stream for data and one for methods, so that results do not depend on which other
+        methods are run.
     progress : bool, default False
         Whether to show a progress bar.
 
@@ -137,77 +122,34 @@ def coverage_study(
     >>> study.rows[0]["coverage"]
     0.0
     """
-    chosen = _methods(methods)
-    for argument, given in {"sizes": sizes, "populations": populations, "curves": curves, "methods": chosen}.items():
-        if not len(given):
-            raise ValueError(f"`{argument}` must name at least one.")
-    repeats = _checks.whole_number("repeats", repeats)
-    prob = _checks.fraction("prob", prob)
-    made = make_bins(bins)
+    setup = checked_setup(
+        METHODS, methods, sizes, repeats=repeats, prob=prob, draws=draws, populations=populations, curves=curves
+    )
     for population in populations:
-        simulate(1, population=population)  # refuses an unknown one before hours are spent on the others
-    cells = [
-        (_checks.whole_number("sizes", size), population, _curve(curve))
-        for size in sizes
-        for population in populations
-        for curve in curves
-    ]
-    seeds = _checks.generator(rng).spawn(len(cells))
-    rows: list[dict[str, Any]] = []
-    jobs = list(zip(cells, seeds, strict=True))
-
-    def cell_rows(job: tuple[tuple[int, Any, Curve], np.random.Generator]) -> list[dict[str, Any]]:
-        (size, population, curve), seed = job
-        truth = true_ece(population, curve, bins=made)
-        name = population if isinstance(population, str) else str(population)
-        cell = {"n_rows": size, "population": name, "curve": str(curve), "truth": truth}
-        results = _run_cell(size, population, curve, chosen, made, repeats, (prob, draws), seed)
-        return [{**cell, "method": m, **score(found, truth), "repeats": repeats} for m, found in results.items()]
-
-    for found in run_jobs(cell_rows, jobs, progress=progress, description="coverage, cell by cell"):
-        rows += found
-    return CoverageStudy(rows, prob)
+        simulate(1, population=population)  # refuses an unknown population before anything is computed
+    edges, true_curves = make_bins(bins), [_curve(curve) for curve in curves]
+    scenarios = [_scenario(population, curve, edges) for population in populations for curve in true_curves]
+    cells = run_cells(setup, scenarios, rng=rng, progress=progress, description="coverage, cell by cell")
+    return CoverageStudy(list(chain.from_iterable(cells)), setup.prob)
 
 
-def _run_cell(
-    size: int,
-    population: Any,
-    curve: Curve,
-    methods: Mapping[str, Method],
-    bins: Any,
-    repeats: int,
-    asked: tuple[float, int],
-    rng: np.random.Generator,
-) -> dict[str, Floats]:
-    """(low, high, estimate) of every method on the same data sets, each of shape (repeats, 3)."""
-    for_data, for_methods = rng.spawn(2)
-    found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in methods}
-    for _ in range(repeats):
-        data = simulate(size, population=population, curve=curve, rng=for_data)
-        counts = BinnedCounts.from_arrays(data.outcome, data.confidence, bins=bins)
-        seed = int(for_methods.integers(2**63))
-        for name, method in methods.items():
-            found[name].append(method(counts, *asked, np.random.default_rng(seed)))
-    return {name: np.array(values) for name, values in found.items()}
+def _curve(curve: Any) -> Curve:
+    return true_curve(*curve) if isinstance(curve, tuple) else true_curve(curve)
 
 
-def score(found: Floats, truth: float) -> dict[str, float]:
-    """Coverage, bias, root mean square error and mean width of rows (low, high, estimate)."""
-    low, high, estimate = found.T
-    inside = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
-    error = estimate - truth
-    return {
-        "coverage": float(inside.mean()),
-        "bias": float(error.mean()),
-        "rmse": float(np.sqrt((error**2).mean())),
-        "width": float((high - low).mean()),
-    }
+def _scenario(population: Any, curve: Curve, bins: Bins) -> Scenario[BinnedCounts]:
+    def draw(n_rows: int, rng: np.random.Generator) -> BinnedCounts:
+        data = simulate(n_rows, population=population, curve=curve, rng=rng)
+        return BinnedCounts.from_arrays(data.outcome, data.confidence, bins=bins)
+
+    names = {"population": name_of(population), "curve": str(curve)}
+    return Scenario(names, true_ece(population, curve, bins=bins), draw)
 
 
 def _model_interval(model: str) -> Method:
-    """The equal-tailed interval of a model's posterior, and its mean."""
+    """Return the method that takes the equal-tailed interval and the mean of a model's posterior."""
 
-    def interval(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
+    def interval(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
         drawn = ece(MODELS[model](counts).sample(draws, rng=rng))
         return (*drawn.interval(prob), drawn.mean())
 
@@ -233,19 +175,29 @@ def bootstrap_ece(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None)
 
     Notes
     -----
-    A bootstrap of rows [1]_ by its sufficient statistics: cell counts (outcome, bin) are multinomial, exactly as in
-    resampled rows; the sum of confidences in a bin is Normal, with the mean of each cell and one variance within the
-    cells of a bin. The cost does not grow with the rows.
+    Rows are resampled with replacement [1]_, through sums over rows: cell counts (outcome, bin) are multinomial,
+    exactly as in resampled rows; the sum of confidences in a bin is Normal, with the mean of each cell and one variance
+    within the cells of a bin. The cost does not depend on the number of rows.
 
     References
     ----------
-    .. [1] Efron and Tibshirani (1993), An Introduction to the Bootstrap, Chapman and Hall.
+    .. [1] Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 6.
+
+    Examples
+    --------
+    With one bin the plug-in ECE is the absolute mean of outcome minus confidence. Here it is 0.1 with standard error
+    sqrt(0.24 / 100) = 0.049, apart from resamples in which the sign changes.
+
+    >>> counts = BinnedCounts.from_arrays([1] * 60 + [0] * 40, [0.5] * 100, bins=1)
+    >>> resampled = bootstrap_ece(counts, 10_000, rng=1)
+    >>> resampled.mean(), float(resampled.values.std())
+    (0.10, 0.048)
     """
     rng = _checks.generator(rng)
     drawn = rng.multinomial(counts.n_rows, counts.cells.ravel() / counts.n_rows, size=n_draws)
     cells = drawn.reshape(n_draws, *counts.cells.shape)
     n, k = cells.sum(axis=1), cells[:, 1]
-    # in wide bins confidence and outcome go together: each cell has a mean of its own
+    # in wide bins confidence and outcome are correlated, so each cell has a mean of its own
     offset = counts.deviation / np.maximum(counts.cells, 1)
     variance = (counts.deviation_sq - (offset * counts.deviation).sum(axis=0)) / np.maximum(counts.n, 1)
     summed = n * counts.bins.midpoints + (cells * offset).sum(axis=1)
@@ -253,38 +205,23 @@ def bootstrap_ece(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None)
     return Draws(np.abs(k - summed).sum(axis=1) / counts.n_rows, "bootstrapped plug-in ece")
 
 
-def _percentile(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
-    return (*bootstrap_ece(counts, draws, rng=rng).interval(prob), _plug_in(counts))
+def _percentile(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
+    return percentile_interval(_plug_in(counts), bootstrap_ece(counts, draws, rng=rng), prob)
 
 
-def _basic(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> tuple[float, float, float]:
-    """Reflected at the plug-in value and clipped at 0; its estimate is the bias-corrected plug-in."""
-    resampled = bootstrap_ece(counts, draws, rng=rng)
-    low, high = resampled.interval(prob)
-    plug_in = _plug_in(counts)
-    return max(2 * plug_in - high, 0.0), max(2 * plug_in - low, 0.0), max(2 * plug_in - resampled.mean(), 0.0)
+def _basic(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
+    """Clip the basic interval and its estimate at 0."""
+    low, high, estimate = basic_interval(_plug_in(counts), bootstrap_ece(counts, draws, rng=rng), prob)
+    return max(low, 0.0), max(high, 0.0), max(estimate, 0.0)
 
 
 def _plug_in(counts: BinnedCounts) -> float:
     return float(ece(observed_bins(counts)).values[0])
 
 
-#: Every model of the package, and the bootstraps that people use instead.
+#: Every model of the package, and bootstraps as commonly used alternatives.
 METHODS: dict[str, Method] = {
     **{name: _model_interval(name) for name in MODELS},
     "percentile bootstrap": _percentile,
     "basic bootstrap": _basic,
 }
-
-
-def _methods(methods: Sequence[str] | Mapping[str, Method] | None) -> Mapping[str, Method]:
-    if isinstance(methods, Mapping):
-        return methods
-    names = list(METHODS) if methods is None else list(methods)
-    for name in names:
-        _checks.one_of("methods", name, METHODS)
-    return {name: METHODS[name] for name in names}
-
-
-def _curve(curve: Any) -> Curve:
-    return true_curve(*curve) if isinstance(curve, tuple) else true_curve(curve)

@@ -1,11 +1,11 @@
 r"""Compare the model of bin means with one of confidences truncated to their bin, whose exact answer is computed.
 
-The Dirichlet model says :math:`c_i \sim \mathrm{N}(\mu_b, s_b^2)`, with :math:`\mu_b` confined to the bin. That is
-conjugate, and the mean confidence of the bin is :math:`\mu_b`. A *truncated likelihood* says that each :math:`c_i` is
-confined to the bin. Its normalising constant depends on :math:`\mu_b`, so the posterior is not conjugate, and the mean
-confidence is :math:`E[c \mid \mu_b]`. For one bin both are integrals over one number.
+In the Dirichlet model :math:`c_i \sim \mathrm{N}(\mu_b, s_b^2)`, with :math:`\mu_b` confined to the bin. This is
+conjugate, and the mean confidence of the bin is :math:`\mu_b`. In a *truncated likelihood* each :math:`c_i` is confined
+to the bin. Its normalising constant depends on :math:`\mu_b`, so the posterior is not conjugate, and the mean
+confidence is :math:`E[c \mid \mu_b]`. For one bin, both posteriors are one-dimensional integrals.
 
-Here the bin is [0, 1], so that places are in units of its width, from its lower edge.
+The bin is [0, 1] in this module, so that locations are in units of its width, from its lower edge.
 """
 
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: What the truncation may belong to, as in `bayescal.verify.pymc_models.dirichlet_model`.
+#: Variables that may be truncated, as in `bayescal.verify.pymc_models.dirichlet_model`.
 TRUNCATIONS = ("mean", "confidences")
-#: Default standard deviation of a confidence, and of the prior of their mean, in widths: that of a uniform on the bin.
+#: Default standard deviation of a confidence and of the prior of their mean, in widths: that of a uniform on the bin.
 RELATIVE_SD = float(np.sqrt(1 / 12))
-#: Integrals end where the density has fallen to exp(-45) = 3e-20 of its peak.
+#: Integrals extend to where the density is exp(-45) = 3e-20 of its peak.
 DROP = 45.0
 PANELS, ORDER = 40, 16
-#: Beyond this the panels are as narrow as rounding.
+#: Largest number of rows; beyond it the panels are as narrow as rounding errors.
 MOST_ROWS = 1e9
 
 WIDTHS = (1 / 2, 1 / 15, 1 / 100)
@@ -59,7 +59,7 @@ class ConfidencePosterior:
     location : ndarray, shape (n_nodes,)
         Nodes of mu, in bin widths from the lower edge, increasing.
     confidence : ndarray, shape (n_nodes,)
-        The mean confidence at each of them, which increases with mu.
+        Mean confidence at each node, which increases with mu.
     weight : ndarray, shape (n_nodes,)
         Posterior probabilities; they sum to 1.
     """
@@ -77,7 +77,7 @@ class ConfidencePosterior:
         return float(np.sqrt(self.weight @ (self.confidence - self.mean()) ** 2))
 
     def mean_gap(self, accuracy: ArrayLike) -> Floats:
-        """Posterior mean of ``|accuracy - confidence|`` at known accuracies, both in bin widths; to five decimals."""
+        """Posterior mean of ``|accuracy - confidence|`` at given accuracies, both in bin widths; to five decimals."""
         gap = np.subtract.outer(np.asarray(accuracy, dtype=np.float64), self.confidence)
         return np.asarray(np.abs(gap) @ self.weight)
 
@@ -85,16 +85,16 @@ class ConfidencePosterior:
 def confidence_posterior(
     n_rows: float, observed: float = 0.5, *, truncation: str = "confidences", relative_sd: float = RELATIVE_SD
 ) -> ConfidencePosterior:
-    r"""Posterior of the mean confidence of one bin, by quadrature.
+    r"""Compute the posterior of the mean confidence of one bin by quadrature.
 
     Parameters
     ----------
     n_rows : float
-        Rows in the bin, >= 0; an effective number where there are weights.
+        Number of rows in the bin, >= 0; the effective number for weighted rows.
     observed : float, default 0.5
-        Their mean confidence, in [0, 1]: in bin widths from the lower edge. Without rows it does not matter.
+        Their mean confidence in [0, 1], in bin widths from the lower edge. Without rows it has no effect.
     truncation : {"confidences", "mean"}, default "confidences"
-        What is confined to the bin. ``mean`` is the conjugate model, by the same integrals.
+        Variable that is confined to the bin. ``mean`` is the conjugate model, by the same integrals.
     relative_sd : float, default sqrt(1 / 12)
         Standard deviation s of one confidence around mu, and of the prior of mu around the middle, in bin widths.
 
@@ -106,8 +106,8 @@ def confidence_posterior(
     Raises
     ------
     ValueError, TypeError
-        If `observed` is not in [0, 1], `n_rows` negative, `relative_sd` not in [1e-3, 10], or `truncation` another
-        word.
+        If `observed` is not in [0, 1], `n_rows` is negative, `relative_sd` is not in [1e-3, 10], or `truncation` is
+        neither of the two.
 
     Notes
     -----
@@ -116,8 +116,8 @@ def confidence_posterior(
         Z(\mu)^{-n}, \quad Z(\mu) = \Phi\left(\frac{1 - \mu}{s}\right) - \Phi\left(\frac{-\mu}{s}\right)
 
     on [0, 1], with :math:`Z = 1` if the truncation belongs to the mean. The derivative of the logarithm is
-    :math:`(1/2 - \mu + n (\bar c - E[c \mid \mu])) / s^2`, which decreases: there is one peak, and panels of
-    Gauss-Legendre nodes cover what lies around it.
+    :math:`(1/2 - \mu + n (\bar c - E[c \mid \mu])) / s^2`, which decreases. So there is one peak, and panels of
+    Gauss-Legendre nodes cover its surroundings.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def confidence_posterior(
 
 
 def mean_of_truncated(location: ArrayLike, relative_sd: float = RELATIVE_SD) -> Floats:
-    r"""Mean of a Normal truncated to [0, 1], by the formula.
+    r"""Compute the mean of a Normal truncated to [0, 1].
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def mean_of_truncated(location: ArrayLike, relative_sd: float = RELATIVE_SD) -> 
 
     Examples
     --------
-    How near to its lower edge the mean confidence of a bin can come, in widths:
+    The smallest possible mean confidence of a bin, in widths from its lower edge:
 
     >>> float(mean_of_truncated(0.0))
     0.2299
@@ -187,7 +187,7 @@ class _Density:
     truncation: str
 
     def confidence(self, location: Floats) -> Floats:
-        """The mean confidence of the bin, where mu is there."""
+        """Compute the mean confidence of the bin for each mu."""
         return location if self.truncation == "mean" else mean_of_truncated(location, self.s)
 
     def log(self, location: Floats) -> Floats:
@@ -209,7 +209,7 @@ class _Density:
         return np.asarray(1.0 if slope(1.0) >= 0 else brentq(slope, 0.0, 1.0, xtol=1e-15))
 
     def end(self, peak: Floats, edge: float) -> float:
-        """Where the density has fallen far enough on the way from its peak to an edge of the bin; or that edge."""
+        """Find where integration ends between the peak and an edge of the bin."""
         from scipy.optimize import brentq
 
         least = float(self.log(peak)) - DROP
@@ -221,14 +221,14 @@ class _Density:
 
 
 def truncated_ece_mean(posterior: DirichletPosterior, *, truncation: str = "confidences") -> float:
-    r"""Exact posterior mean of the ECE under the truncated likelihood, by quadrature.
+    r"""Compute the exact posterior mean of the ECE under the truncated likelihood, by quadrature.
 
     Parameters
     ----------
     posterior : DirichletPosterior
-        The Dirichlet model: its counts, and its prior of the cells, which stays what it is.
+        Dirichlet model: its counts, and its prior of the cells, which is unchanged.
     truncation : {"confidences", "mean"}, default "confidences"
-        As for `confidence_posterior`; ``mean`` gives ``posterior.ece_mean()``, by other integrals.
+        As for `confidence_posterior`; ``mean`` gives ``posterior.ece_mean()`` by other integrals.
 
     Returns
     -------
@@ -248,22 +248,22 @@ def truncated_ece_mean(posterior: DirichletPosterior, *, truncation: str = "conf
     (0.2177, 0.2112)
     """
     if posterior.formula == "original":
-        raise NotImplementedError("exact moments exist for `formula='corrected'` only. Sample instead.")
+        raise NotImplementedError("exact moments need a posterior with `formula='corrected'`. Sample instead.")
     counts = posterior.counts
     edges, widths = counts.bins.edges, counts.bins.widths
     observed = np.where(counts.occupied, (counts.mean_confidence - edges[:-1]) / widths, 0.5).clip(0, 1)
     share, (a, b) = posterior.mass_mean(), posterior.accuracy_parameters
     total = 0.0
     for i, (n, place, s) in enumerate(zip(counts.effective_n, observed, posterior.relative_sd, strict=True)):
-        found = confidence_posterior(n, place, truncation=truncation, relative_sd=s)
-        confidence = np.minimum(edges[i] + widths[i] * found.confidence, edges[i + 1])
-        total += float(share[i] * (found.weight @ absolute_gap(confidence, a[i], b[i])))
+        of_bin = confidence_posterior(n, place, truncation=truncation, relative_sd=s)
+        confidence = np.minimum(edges[i] + widths[i] * of_bin.confidence, edges[i + 1])
+        total += float(share[i] * (of_bin.weight @ absolute_gap(confidence, a[i], b[i])))
     return total
 
 
 @dataclass(frozen=True)
 class TruncationStudy:
-    """Both posteriors of a bin's mean confidence, side by side; made by `truncation_study`.
+    """Posteriors of a bin's mean confidence under both likelihoods; made by `truncation_study`.
 
     Parameters
     ----------
@@ -271,13 +271,13 @@ class TruncationStudy:
         Keys: ``width`` of the bin; ``n_rows``; ``observed``, their mean confidence; ``conjugate_mean``,
         ``conjugate_sd``, ``truncated_mean``, ``truncated_sd`` of the posteriors, all in bin widths (from the lower
         edge); and in units of probability ``shift``, truncated less conjugate mean, and ``ece_change``, the
-        largest that the posterior mean of the ECE can change if all mass is in this bin, whatever its accuracy.
+        largest possible change of the posterior mean of the ECE over all accuracies if all mass is in this bin.
     """
 
     rows: list[dict[str, Any]]
 
     def to_frame(self) -> "pd.DataFrame":
-        """The rows as a pandas data frame."""
+        """Return the rows as a pandas data frame."""
         import pandas as pd
 
         return pd.DataFrame(self.rows, columns=list(COLUMNS))
@@ -293,9 +293,9 @@ def truncation_study(
     widths : sequence of float, default (1/2, 1/15, 1/100)
         Widths of bins, in (0, 1].
     n_rows : sequence of int, default (1, 10, 100, 10000)
-        Rows in the bin.
+        Numbers of rows in the bin.
     observed : sequence of float, default (0.5, 0.25, 0.05)
-        Their mean confidence, in bin widths from the lower edge. From the upper edge it is the same mirrored.
+        Their mean confidences, in bin widths from the lower edge. Results are symmetric about the middle of the bin.
 
     Returns
     -------
@@ -305,11 +305,11 @@ def truncation_study(
     Raises
     ------
     ValueError, TypeError
-        If a width is not in (0, 1], or as `confidence_posterior`.
+        If a width is not in (0, 1], or as for `confidence_posterior`.
 
     Notes
     -----
-    Nothing in units of the width depends on the width: it only says how much of a probability that is.
+    Results in units of the width do not depend on the width, which only converts them to probabilities.
 
     Examples
     --------
@@ -328,7 +328,7 @@ def truncation_study(
 
 
 def _compared(n_rows: float, observed: float) -> tuple[dict[str, float], float, float]:
-    """Moments of both, the difference of the means, and of the ECE at the worst accuracy, all in widths."""
+    """Compute moments of both, the difference of means, and that of the ECE at the worst accuracy, in widths."""
     conjugate, truncated = (confidence_posterior(n_rows, observed, truncation=t) for t in TRUNCATIONS)
     moments = {
         "conjugate_mean": conjugate.mean(),
@@ -336,7 +336,7 @@ def _compared(n_rows: float, observed: float) -> tuple[dict[str, float], float, 
         "truncated_mean": truncated.mean(),
         "truncated_sd": truncated.sd(),
     }
-    # outside of both posteriors the two means differ by the shift, within them perhaps by more
+    # at accuracies outside both posteriors the mean gaps differ by the shift; inside they may differ by more
     accuracy = np.concatenate([[0.0, 1.0], conjugate.confidence, truncated.confidence])
     change = np.abs(truncated.mean_gap(accuracy) - conjugate.mean_gap(accuracy)).max()
     return moments, truncated.mean() - conjugate.mean(), float(change)
