@@ -191,7 +191,7 @@ def max_error(bin_draws: BinDraws) -> Draws:
     return Draws(gap[:, bin_draws.occupied].max(axis=1), "max_error")
 
 
-@estimand("signed error", better="nearest zero", bounds=(-1.0, 1.0), reference="Van Calster et al. (2019), BMC Med.")
+@estimand("signed error", better="nearest zero", bounds=(-1.0, 1.0), citation="Van Calster et al. (2019), BMC Med.")
 @_moved.keywords(bins="bin_draws")
 def signed_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the signed error, :math:`\sum_b m_b (\theta_b - \mu_b)`: mean outcome minus mean confidence.
