@@ -16,7 +16,7 @@ from bayescal import _moved
 from bayescal._moved import FOLDERS, MODULES
 from bayescal.estimands.scores import brier_score
 from bayescal.report.comparison import comparison_shapes
-from bayescal.verify import simulators
+from bayescal.verify import agreement, references, simulators
 
 PACKAGE = Path(bc.__file__).parent
 CHANGELOG = PACKAGE.parent / "docs" / "changelog.md"
@@ -50,23 +50,6 @@ def test_a_module_that_became_a_folder_has_its_names(folder, name):
 def test_other_names_of_a_folder_are_refused(folder):
     with pytest.raises(AttributeError, match="no_such_name"):
         importlib.import_module(folder).no_such_name  # noqa: B018
-
-
-@pytest.mark.parametrize(
-    ("module", "old", "new"),
-    [
-        ("bayescal.verify.simulators", "reference_simulator", "dirichlet_simulator"),
-        ("bayescal.verify.simulators", "ReferenceSimulator", "DirichletSimulator"),
-        ("bayescal.verify.references", "mirror", "pymc_model"),
-    ],
-)
-def test_a_name_that_changed_within_its_module_still_works(module, old, new):
-    with pytest.warns(DeprecationWarning, match=rf"`{module}.{old}` is now `{module}.{new}`") as warned:
-        found = getattr(importlib.import_module(module), old)
-    assert found is getattr(importlib.import_module(module), new)
-    assert warned[0].filename == __file__
-    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'no_such_name'"):
-        importlib.import_module(module).no_such_name  # noqa: B018
 
 
 def test_a_class_is_the_same_by_either_path():
@@ -125,6 +108,13 @@ def planned(**assurance):
     return bc.labels_needed(pilot, width=0.1, simulations=20, draws=100, rng=1, **assurance)
 
 
+def refusal(call):
+    """Return the message of the error that a call raises."""
+    with pytest.raises((TypeError, AttributeError, ValueError)) as raised:
+        call()
+    return str(raised.value)
+
+
 #: Records whose fields have changed.
 RECORDS = {
     "Evaluation": evaluation,
@@ -151,6 +141,10 @@ USES = {
         lambda: monitor().change(reference=(0, 1), **KNOWN).difference(),
         lambda: monitor().change((0, 1), **KNOWN).difference(),
     ),
+    "agreement_with_reference(found=)": (
+        lambda: refusal(lambda: agreement.agreement_with_reference(None, found=None)),
+        lambda: refusal(lambda: agreement.agreement_with_reference(None, reference=None)),
+    ),
     "labels_needed(probability=)": (lambda: planned(probability=0.6).rows, lambda: planned(assurance=0.6).rows),
     "Plan.rows_for(probability=)": (lambda: planned().rows_for(probability=0.7), lambda: planned().rows_for(0.7)),
 }
@@ -162,9 +156,8 @@ def uses(old):
     if old in USES:
         return USES[old]
     if old.startswith("bayescal."):
-        return (lambda: getattr(simulators, old.rpartition(".")[2])), lambda: getattr(
-            simulators, new.rpartition(".")[2]
-        )
+        module = {each.__name__: each for each in (agreement, references, simulators)}[old.rpartition(".")[0]]
+        return (lambda: getattr(module, old.rpartition(".")[2])), lambda: getattr(module, new.rpartition(".")[2])
     owner, _, name = old.rstrip("=)").replace("(", ".").partition(".")
     new_name = re.split(r"[.(]", new.rstrip("=)"))[1]
     if owner not in RECORDS:
@@ -180,7 +173,7 @@ def uses(old):
 @pytest.mark.parametrize("old", NAMES)
 def test_an_old_name_gives_the_same_and_warns(old):
     former, now = uses(old)
-    message = f"`{old}` is now `{NAMES[old]}`; the old name goes in release 0.3."
+    message = f"`{old}` is now `{NAMES[old]}`; the old name will be removed in release 0.3."
     with pytest.warns(DeprecationWarning, match=f"^{re.escape(message)}$") as warned:
         found = former()
     assert [Path(w.filename) for w in warned] == [Path(__file__)]

@@ -35,6 +35,8 @@ class Comparison(Compared):
         Half-width of the region of practical equivalence [1]_ [2]_, in units of the estimand.
     order_seed : int
         Seed of the order of the draws.
+    axis : str, default "classifier"
+        Meaning of the names: key of the rows of `each`, and dimension of the data tree.
 
     References
     ----------
@@ -42,8 +44,6 @@ class Comparison(Compared):
        multiple classifiers through Bayesian analysis", Journal of Machine Learning Research 18(77), 1-36.
     .. [2] J. K. Kruschke (2018), "Rejecting or accepting parameter values in Bayesian estimation", Advances in Methods
        and Practices in Psychological Science 1, 270-280.
-    axis : str, default "classifier"
-        What the names stand for: key of the rows of `each`, and dimension of the data tree.
     """
 
     axis: str = "classifier"

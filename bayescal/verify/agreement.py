@@ -151,6 +151,7 @@ def agreement(
     return agreement_with_reference(posterior, chains, draws=20 * draws, rng=for_draws)
 
 
+@_moved.keywords(found="reference")
 def agreement_with_reference(
     posterior: Posterior, reference: Reference, *, draws: int = 200_000, rng: Any = None
 ) -> Agreement:
@@ -191,12 +192,6 @@ def agreement_with_reference(
     return Agreement([_row(name, closed[name], row) for name, row in reference.rows.items()], reference)
 
 
-def compare(posterior: Posterior, found: Reference, *, draws: int = 200_000, rng: Any = None) -> Agreement:
-    """Call `agreement_with_reference` by its name in release 0.1.0."""
-    _moved.warn("bayescal.verify.agreement.compare", "bayescal.verify.agreement.agreement_with_reference")
-    return agreement_with_reference(posterior, found, draws=draws, rng=rng)
-
-
 def _row(name: str, closed: Floats, pymc: Mapping[str, float]) -> dict[str, Any]:
     mean, sd, size = float(closed.mean()), float(closed.std()), len(closed)
     se = float(np.hypot(pymc["mcse_mean"], sd / np.sqrt(size)))
@@ -231,3 +226,7 @@ def _in_errors(difference: float, se: float, scale: float) -> float:
 
 def _largest(row: Mapping[str, Any]) -> float:
     return max(abs(row["z"]), 0.0 if np.isnan(row["z_sd"]) else abs(row["z_sd"]))
+
+
+#: Names of release 0.1.0.
+__getattr__ = _moved.functions(__name__, compare="agreement_with_reference")
