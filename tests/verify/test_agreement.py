@@ -9,7 +9,7 @@ import pytest
 
 from bayescal import BinnedCounts, datasets, dirichlet_posterior, evaluate, shrinkage_posterior
 from bayescal.verify import references
-from bayescal.verify.agreement import LARGEST_Z, agreement, agreement_with_reference, compare
+from bayescal.verify.agreement import LARGEST_Z, agreement, agreement_with_reference
 from bayescal.verify.pymc_models import shrinkage_model
 from bayescal.verify.references import LARGEST_R_HAT, Reference, pymc_model, reference
 
@@ -102,13 +102,6 @@ def test_a_reference_of_something_else_is_refused():
     other = dirichlet_posterior(BinnedCounts.empty(3))
     with pytest.raises(ValueError, match=r"`reference` must have .* \d+ are in one only: .*accuracy\[10\]"):
         agreement_with_reference(other, found)
-
-
-def test_the_comparison_has_its_old_name_too():
-    found, posterior = load(STORED[0])
-    with pytest.warns(DeprecationWarning, match=r"agreement\.compare` is now .*\.agreement_with_reference`"):
-        result = compare(posterior(), found=found, draws=1000, rng=1)
-    assert result == agreement_with_reference(posterior(), found, draws=1000, rng=1)
 
 
 # --- MCMC
