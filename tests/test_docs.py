@@ -79,7 +79,7 @@ def nowhere(tmp_path, monkeypatch):
 def test_every_python_block_and_every_command_runs(page):
     namespace = {"__name__": "__main__"}
     for language, body in fences(page):
-        if is_python(language):
+        if is_python(language) and not body.startswith("# bayescal/"):  # a file of the package: test_new_things.py
             exec(compile(code(body), relative(page), "exec"), namespace)
         elif language == "console":
             for command in commands(body):

@@ -232,7 +232,7 @@ def test_other_refusals(monkeypatch):
     with pytest.raises(ValueError, match="`by` needs one"):
         bc.evaluate([0, 1], [[0.5, 0.5], [0.1, 0.9]], target="classwise", by=[0, 1])
     monkeypatch.setattr(sys.modules["bayescal.analyses.groups"], "MOST_DRAWN", 40 * 60 * 15)
-    with pytest.raises(ValueError, match=r"60 groups of 60 rows.*Cut"):
+    with pytest.raises(ValueError, match=r"60 groups of 60 rows.*cut"):
         bc.evaluate(y, p, by=np.arange(60), draws=41)
     assert len(bc.evaluate(y, p, by=np.arange(60), draws=40, model="dirichlet")) == 60
     grouped = bc.evaluate(y, p, by=by, draws=10)

@@ -143,8 +143,8 @@ def show_differences(screen: "Console", comparison: Comparison, estimand: Estima
     name, rope = estimand.words(_target(comparison)), f"{comparison.rope:g}"
     below = "of the signed values" if estimand.better == "nearest zero" else f"below 0, the 1st has the smaller {name}"
     screen.print(
-        f"1st - 2nd: {below}. P(1st), P(2nd): that model is better, its {name} {estimand.comparative} by more than "
-        f"{rope}. P(equal): they differ by at most {rope} (--rope).\n"
+        f"1st - 2nd: {below}. P(1st), P(2nd): that classifier is better, its {name} {estimand.comparative} by more "
+        f"than {rope}. P(equal): they differ by at most {rope} (--rope).\n"
     )
 
 

@@ -32,6 +32,7 @@ def observed_bins(counts: Counts) -> BinDraws:
 
     Examples
     --------
+    >>> from bayescal import BinnedCounts
     >>> counts = BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
     >>> observed_bins(counts).gap
     array([[0.2, 0.2]])
@@ -85,6 +86,7 @@ def null_bins(counts: Counts, n_draws: int = 4000, *, rng: Any = None, compiled:
 
     Examples
     --------
+    >>> from bayescal import BinnedCounts
     >>> counts = BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
     >>> null_bins(counts, 3, rng=1).accuracy.shape
     (3, 2)

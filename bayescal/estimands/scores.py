@@ -69,6 +69,7 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
     >>> from bayescal.posterior.dirichlet import dirichlet_posterior
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(4000)
+    >>> from bayescal import BinnedCounts
     >>> counts = BinnedCounts.from_arrays(rng.random(4000) < p, p, bins=1)
     >>> brier_score(dirichlet_posterior(counts).sample(4000, rng=1), counts, rng=1).interval(0.95)
     (0.16..., 0.17...)

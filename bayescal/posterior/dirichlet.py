@@ -165,6 +165,7 @@ class DirichletPosterior:
 
         Examples
         --------
+        >>> from bayescal import BinnedCounts
         >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
         >>> dirichlet_posterior(counts).ece_mean()
         0.217658
@@ -292,6 +293,7 @@ def dirichlet_posterior(
 
     Examples
     --------
+    >>> from bayescal import BinnedCounts
     >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> posterior = dirichlet_posterior(counts, alpha="jeffreys")
     >>> posterior.accuracy_mean()

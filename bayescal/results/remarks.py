@@ -32,6 +32,7 @@ def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
 
     Examples
     --------
+    >>> from bayescal import BinnedCounts
     >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 100, [0.2, 0.7] * 100), "shrinkage")
     ()
     >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 10, [0.2, 0.7] * 10), "shrinkage")

@@ -93,6 +93,7 @@ def dirichlet_model(
 
     Examples
     --------
+    >>> from bayescal import BinnedCounts
     >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> model = dirichlet_model(counts, alpha="jeffreys")
     >>> model.named_vars_to_dims["q"], [v.name for v in model.free_RVs]
@@ -197,6 +198,7 @@ def shrinkage_model(
 
     Examples
     --------
+    >>> from bayescal import BinnedCounts
     >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> model = shrinkage_model(counts, "logistic", intercept_sd=1.0)
     >>> [v.name for v in model.free_RVs]
@@ -231,6 +233,7 @@ def calibrated_model(counts: Counts, **prior: Any) -> pm.Model:
 
     Examples
     --------
+    >>> from bayescal import BinnedCounts
     >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> [v.name for v in calibrated_model(counts).free_RVs]
     ['rate']

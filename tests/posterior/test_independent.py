@@ -93,9 +93,7 @@ class Reference:
             self.weight /= self.weight.sum()
         self.h = np.clip(expit(self.a + np.exp(self.s) * logit(confidence)), 1e-13, 1 - 1e-13)
         self.binomial = self.h**self.k * (1 - self.h) ** (self.n - self.k)
-        total = {"many": self.dense, "a few": self.sparse}.get(
-            name.removeprefix("smooth drift, ").split(" bins")[0], self.none
-        )()
+        total = {"dense": self.dense, "sparse": self.sparse}.get(name.removeprefix("logistic_"), self.none)()
         self.log_evidence = np.log(total[0])
         self.intercept, self.slope, self.tau, self.rho = total[1:] / total[0]
 

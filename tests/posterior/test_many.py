@@ -90,7 +90,7 @@ def test_draws_of_each_sub_model_have_the_same_distribution(name):
     assert one.crowded.any()
     first, second = one.sample_all(DRAWS, rng=1), other.sample_all(DRAWS, rng=2)
     tests = [
-        stats.ks_2samp(first.bins.accuracy[:, b], second.bins.accuracy[:, b]).pvalue
+        stats.ks_2samp(first.bin_draws.accuracy[:, b], second.bin_draws.accuracy[:, b]).pvalue
         for b in np.flatnonzero(counts.occupied)
     ]
     for parameter in ("intercept", "slope", "rho", "amount", "noise", "noise_rate"):
@@ -101,7 +101,7 @@ def test_draws_of_each_sub_model_have_the_same_distribution(name):
     assert min(tests) * len(tests) > 1e-5, (name, tests)
     off = [drawn.off.mean(axis=0) for drawn in (first, second)]
     assert np.all(np.abs(off[0] - off[1]) < 4.5 * np.sqrt(0.5 / DRAWS) + 0.002)
-    errors = ece(second.bins).values
+    errors = ece(second.bin_draws).values
     assert errors.mean() == pytest.approx(one.ece_mean(), abs=4.5 * errors.std() / np.sqrt(DRAWS) + 1e-6)
     assert errors.std() == pytest.approx(one.ece_sd(), rel=0.04, abs=1e-9)
 
@@ -186,7 +186,7 @@ def test_classes_in_compiled_form(monkeypatch):
         full = result[label]
         assert type(full.posterior).__name__ == "CompiledShrinkagePosterior"
         np.testing.assert_array_equal(np.sort(full.ece.values), np.sort(result.by_class.values[:, i]))
-        assert full.parameters.bins.accuracy == pytest.approx(full.bins.accuracy)
+        assert full.parameters.bin_draws.accuracy == pytest.approx(full.bin_draws.accuracy)
     monkeypatch.setattr(many, "MANY", 4)
     other = evaluate_class_counts(counts, unrelated, ("a", "b", "c"), rng=1, model="shrinkage", draws=400)
     assert result.ece.mean() == pytest.approx(other.ece.mean(), abs=4 * other.ece.sd() / np.sqrt(200))
@@ -246,7 +246,7 @@ def test_calibration_of_the_compiled_form():
 def test_one_of_many_has_the_result_of_one():
     counts = counts_of("flat", 1000)
     alone, of_many = evaluate_one(counts, rng=1), evaluate_one(counts, rng=1, compiled=True)
-    error = alone.ece.sd() / np.sqrt(len(alone.bins))
+    error = alone.ece.sd() / np.sqrt(len(alone.bin_draws))
     assert of_many.ece.mean() == pytest.approx(alone.ece.mean(), abs=6 * error)
     np.testing.assert_allclose(of_many.ece.interval(), alone.ece.interval(), atol=12 * error)
     np.testing.assert_allclose(of_many.null.interval(), alone.null.interval(), rtol=0.06)

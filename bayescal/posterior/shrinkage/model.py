@@ -133,6 +133,7 @@ def shrinkage_posterior(
 
     Examples
     --------
+    >>> from bayescal import BinnedCounts
     >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=2)
     >>> posterior = shrinkage_posterior(counts)
     >>> posterior.ece_mean(), posterior.p_calibrated
