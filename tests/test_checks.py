@@ -347,7 +347,7 @@ def test_invalid_rows_carry_what_they_say():
 
 
 def test_invalid_rows_of_a_model_keep_their_record():
-    with pytest.raises(InvalidRows, match=r"^model 'b': `y_prob` must lie in \[0, 1\]; 1 of 2") as caught:
+    with pytest.raises(InvalidRows, match=r"^classifier 'b': `y_prob` must lie in \[0, 1\]; 1 of 2") as caught:
         bayescal.compare([0, 1], {"a": [0.5, 0.5], "b": [0.5, 7]})
     assert (caught.value.finding.argument, caught.value.finding.first) == ("y_prob", (1,))
 

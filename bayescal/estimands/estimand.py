@@ -395,7 +395,8 @@ def registered() -> dict[str, Estimand]:
     (0.0, 1.0)
     """
     _load_package()
-    return dict(_REGISTRY)
+    # `errors` first, whichever file was imported first
+    return dict(sorted(_REGISTRY.items(), key=lambda item: item[1].function.__module__ != "bayescal.estimands.errors"))
 
 
 @cache

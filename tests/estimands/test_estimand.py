@@ -221,6 +221,12 @@ def test_an_estimand_can_be_defined_again(registry, rows):
     assert bc.evaluate(y, p, draws=20, rng=1).twice.mean() == 2
 
 
+def test_errors_come_first_whichever_file_is_imported_first():
+    code = "import bayescal.estimands.scores\nfrom bayescal.estimands.estimand import registered\nprint(*registered())"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert (shown[0], shown[-1]) == ("ece", "brier_score")
+
+
 def test_own_estimands_come_last_in_a_fresh_process():
     code = """
 import bayescal as bc
