@@ -1,6 +1,6 @@
 """Intercept and slope: modes, lattices, and draws of the sub-models with a smooth or a dense residual."""
 
-from math import exp, expm1, hypot, log, log1p, pi, sqrt
+from math import exp, expm1, hypot, log, pi, sqrt
 
 from bayescal.posterior.shrinkage.compiled.functions import (
     FARTHEST,
@@ -73,7 +73,7 @@ def _expand(p, a, s, sds, kappa):
         e = exp(-abs(eta))
         h = 1.0 / (1.0 + e) if eta >= 0 else e / (1.0 + e)
         w = (kappa + 1.0) / (kappa + n[b]) if kappa > 0 and n[b] > 1.0 else 1.0
-        value += w * (k[b] * eta - n[b] * (max(eta, 0.0) + log1p(e)))
+        value += w * (k[b] * eta - n[b] * (max(eta, 0.0) + log(1.0 + e)))
         residual, info, x = w * (k[b] - n[b] * h), w * n[b] * h * (1 - h), (slope + 1.0) * by[b]
         by_a += residual
         by_s += residual * x

@@ -1,6 +1,6 @@
 """Special functions, sums of exponentials and searches; and the records that the loops pass on."""
 
-from math import exp, log, log1p
+from math import exp, log, log1p, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +33,8 @@ class Problem(NamedTuple):
 
 @inner
 def softplus(x):
-    """log(1 + exp(x))."""
-    return max(x, 0.0) + log1p(exp(-abs(x)))
+    """log(1 + exp(x)), to 1e-16 of the larger of it and 1; log is faster than log1p."""
+    return max(x, 0.0) + log(1.0 + exp(-abs(x)))
 
 
 @inner
@@ -52,7 +52,15 @@ def add_exp(a, b):
     top = max(a, b)
     if top == -np.inf:
         return top
-    return top + log1p(exp(-abs(a - b)))
+    return top + log(1.0 + exp(-abs(a - b)))
+
+
+@inner
+def arsinh(x):
+    """Inverse hyperbolic sine; faster than that of the C library."""
+    size = abs(x)
+    value = log(size + sqrt(size * size + 1.0))
+    return value if x >= 0 else -value
 
 
 @inner
@@ -77,7 +85,9 @@ def rise(x, k):
         return 0.0
     y = x + k
     if x >= 8.0:
-        return (x - 0.5) * log1p(k / x) + k * log(y) - k + stirling(y) - stirling(x)
+        # log1p is slow, and necessary where x is large: the terms nearly cancel
+        growth = log(y / x) if x < 1e4 else log1p(k / x)
+        return (x - 0.5) * growth + k * log(y) - k + stirling(y) - stirling(x)
     factors = eight_factors(x)
     x += 8.0
     if y < 8.0:
@@ -89,7 +99,11 @@ def rise(x, k):
 @inner
 def log_beta_binomial(n, k, eta, kappa, rise_n, best):
     """Log-likelihood of k of n under a Beta with mean expit(eta), relative to the binomial at k / n."""
-    return rise(kappa * expit(eta), k) + rise(kappa * expit(-eta), n - k) - rise_n - best
+    e = exp(-abs(eta))
+    near, far = kappa / (1.0 + e), kappa * e / (1.0 + e)
+    if eta < 0:
+        near, far = far, near
+    return rise(near, k) + rise(far, n - k) - rise_n - best
 
 
 @inner

@@ -28,7 +28,7 @@ def log_noise(p, share, rate):
     total = 0.0
     for b in range(len(n)):
         accuracy = min(max(confidence[b] + share * (rate - confidence[b]), FLOOR), 1 - FLOOR)
-        total += k[b] * log(accuracy) + (n[b] - k[b]) * log1p(-accuracy)
+        total += k[b] * log(accuracy) + (n[b] - k[b]) * log(1.0 - accuracy)
     return total
 
 

@@ -1,6 +1,6 @@
 """A few bins off: likelihoods of bins that are off, from a table filled on demand; adaptive integration; draws."""
 
-from math import asinh, ceil, exp, expm1, log, log2, sinh, sqrt
+from math import ceil, exp, expm1, log, log2, sinh, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +9,7 @@ from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE, beta,
 from bayescal.posterior.shrinkage.compiled.functions import (
     FARTHEST,
     add_exp,
+    arsinh,
     effective_size,
     expit,
     inner,
@@ -66,7 +67,7 @@ def _fill(b, i, p, slab):
 
 @inner
 def _place(eta, peak, scale, slab):
-    place = asinh((eta - peak) / scale) / slab.step + slab.half
+    place = arsinh((eta - peak) / scale) / slab.step + slab.half
     return min(max(place, 1.0), 2.0 * slab.half - 2.001)
 
 
