@@ -178,3 +178,14 @@ def test_docstrings_name_their_subject():
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 first = (ast.get_docstring(node) or "").split(" ")[0]
                 assert first not in ("What", "Who", "Of"), f"{file.name}: {getattr(node, 'name', 'module')}"
+
+
+def test_sections_of_docstrings_are_unique_and_citations_resolve():
+    for file in Path(bayescal.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
+                continue
+            text, where = ast.get_docstring(node) or "", f"{file}: {getattr(node, 'name', 'module')}"
+            sections = re.findall(r"^(\w[\w ]+)\n-{4,}$", text, re.M)
+            assert len(sections) == len(set(sections)), where
+            assert set(re.findall(r"\[(\d)\]_", text)) == set(re.findall(r"^\.\. \[(\d)\]", text, re.M)), where

@@ -132,10 +132,6 @@ def l2_error(bin_draws: BinDraws) -> Draws:
     .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
        Processing Systems 32.
 
-    References
-    ----------
-    Kumar, Liang and Ma (2019), Verified uncertainty calibration, Advances in Neural Information Processing Systems 32.
-
     Examples
     --------
     The bins of `ece`: 0.5 x 0.2^2 + 0.3 x 0.1^2 + 0.2 x 0.4^2 = 0.055, whose square root is 0.2345. Its square exceeds
@@ -171,10 +167,6 @@ def max_error(bin_draws: BinDraws) -> Draws:
     ----------
     .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
        binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
-
-    References
-    ----------
-    Naeini, Cooper and Hauskrecht (2015), Obtaining well calibrated probabilities using Bayesian binning, AAAI.
 
     Examples
     --------
