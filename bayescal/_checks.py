@@ -5,7 +5,7 @@ functions check their arguments once; internal functions trust their input.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
@@ -206,8 +206,10 @@ ELSEWHERE = {
 }
 
 
-def known_keywords(where: str, given: Iterable[str], allowed: Callable[..., Any]) -> None:
+def known_keywords(where: str, given: Collection[str], allowed: Callable[..., Any]) -> None:
     """Raise if `allowed` does not take a keyword; the message suggests the intended or the most similar one."""
+    if not given:
+        return
     import inspect
 
     parameters = inspect.signature(allowed).parameters.values()

@@ -83,6 +83,10 @@ class Counts(Protocol):
         """Return the counts of the rows of both."""
 
 
+#: Types that satisfy the protocol, whose check takes longer than that of other arguments.
+_ACCEPTED: set[type] = set()
+
+
 def require_counts(counts: Any, name: str = "counts") -> None:
     """Refuse a value that does not satisfy `Counts`.
 
@@ -92,7 +96,10 @@ def require_counts(counts: Any, name: str = "counts") -> None:
         With a hint at how to make `BinnedCounts`, or, for a record that satisfies most of `Counts`, with the members
         that it lacks.
     """
+    if type(counts) in _ACCEPTED:
+        return
     if isinstance(counts, Counts):
+        _ACCEPTED.add(type(counts))
         return
     needed = sorted(member for member in Counts.__protocol_attrs__ if not member.startswith("_"))  # type: ignore[attr-defined]
     missing = [member for member in needed if not hasattr(type(counts), member) and not hasattr(counts, member)]

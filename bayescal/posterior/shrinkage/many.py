@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
+from scipy.special import erf, xlog1py, xlogy
 
 from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE
 from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem
@@ -30,7 +30,7 @@ MOST_BINS = 40
 #: Steps in log tau of a dense residual and of bins that are off; step between nodes of the table of bins that are off.
 DENSE_TAU, SPARSE_TAU, TABLE = 0.4, 0.6, 0.35
 #: Nodes along each side of a cell.
-RULE = 5
+RULE = 4
 #: Nodes of the table on each side; room for nodes, cells and grids.
 HALF, SMOOTH, DENSE, SPARSE, CELLS, PLACES, AMOUNTS, ROUNDS, GRID = 60, 4000, 20_000, 60_000, 3000, 60, 32, 4, 7000
 
@@ -112,8 +112,7 @@ class CompiledProblem:
         self.prior = prior
         bins = DriftingBins(n, k, confidence, prior.intercept_sd, prior.log_slope_sd)
         share = np.divide(k, n, out=np.zeros_like(n), where=n > 0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.nan_to_num(k * np.log(share)) + np.nan_to_num((n - k) * np.log1p(-share))
+        best = xlogy(k, share) + xlog1py(n - k, -share)
         self.problem = Problem(n, k, confidence, bins.logit, bins.x, best, bins.best_logit, crowded)
         self.bucket = int(np.ceil(2 * np.log2(max(float(n.max()), 4.0))))
         log_evidence, self.found = self._integrate(_room(len(n)))
@@ -142,7 +141,8 @@ class CompiledProblem:
         out = Out(np.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
         each = np.array([number.get(name, 0) for name in ORDER])
         tables = room.tables(self.problem, self.prior, self.bucket)
-        effective = draw(rng, each, rows, self.problem, *tables, self.found, room.scratch(len(rows)), out)
+        scratch = room.scratch(len(rows), len(self.prior.rho))
+        effective = draw(rng, each, rows, self.problem, *tables, self.found, scratch, out)
         parameters["slope"] = np.exp(out.log_slope)
         drawn = SubModelDraws(out.accuracy, out.off, parameters, float(effective.sum()))
         return drawn, dict(zip(ORDER, effective.tolist(), strict=True))
@@ -222,11 +222,13 @@ class _Room:
         )  # fmt: skip
         return drift, slab, self.runs, self.amounts, self.noise
 
-    def scratch(self, count: int) -> Scratch:
+    def scratch(self, count: int, ratios: int) -> Scratch:
         """Room for draws."""
         room = max(count, SPARSE)
         one, two, three = np.empty((3, count))
-        return Scratch(np.empty(room), np.empty(count, np.intp), one, two, three, self.by_bin[2])
+        eta, odds = np.empty((2, count, self.bins))
+        index, product = np.empty(count, np.intp), np.empty((count, ratios))
+        return Scratch(np.empty(room), index, one, two, three, self.by_bin[2], eta, odds, product)
 
 
 _rooms = threading.local()

@@ -143,8 +143,8 @@ def _rim(nodes, first, end, top, radius):
 @inner
 def draw_smooth(rng, count, rows, out, p, sds, frame, step, nodes, end, v):
     """Draw accuracies of a smooth drift; return the effective number of draws."""
-    weight, index, intercepts, slopes = v.weight, v.index, v.one, v.two
-    accuracy, logit, x = out.accuracy, p.logit, p.x
+    weight, index, intercepts, slopes, centres = v.weight, v.index, v.one, v.two, v.eta
+    n, k, logit, x, best, accuracy = p.n, p.k, p.logit, p.x, p.best, out.accuracy
     weights_of(nodes, end, 2, weight)
     systematic(rng, weight, end, count, index)
     for q in range(count):
@@ -153,15 +153,19 @@ def draw_smooth(rng, count, rows, out, p, sds, frame, step, nodes, end, v):
         s = nodes[i, 1] + step * frame[4] * (rng.random() - 0.5)
         a = intercept(t, s, frame)
         intercepts[q], slopes[q] = a, s
-        weight[q] = exp(log_smooth(p, a, s) + log_prior(a, s, sds) - nodes[i, 2])
+        slope, total = expm1(min(s, LARGEST_LOG_SLOPE)), log_prior(a, s, sds) - nodes[i, 2]
+        for b in range(len(n)):
+            eta = centre(logit[b], x[b], a, slope)
+            e = exp(-abs(eta))
+            centres[q, b] = 1.0 / (1.0 + e) if eta >= 0 else e / (1.0 + e)
+            total += k[b] * eta - n[b] * (max(eta, 0.0) + log(1.0 + e)) - best[b]
+        weight[q] = exp(total)
     effective = effective_size(weight, count)
     systematic(rng, weight, count, count, index)
     for q in range(count):
-        a, s, r = intercepts[index[q]], slopes[index[q]], rows[q]
-        out.intercept[r], out.log_slope[r] = a, s
-        slope = expm1(min(s, LARGEST_LOG_SLOPE))
-        for b in range(len(logit)):
-            accuracy[r, b] = expit(centre(logit[b], x[b], a, slope))
+        i, r = index[q], rows[q]
+        out.intercept[r], out.log_slope[r] = intercepts[i], slopes[i]
+        accuracy[r] = centres[i]
     return effective
 
 

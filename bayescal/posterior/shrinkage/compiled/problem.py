@@ -72,7 +72,7 @@ class Noise(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one entry per draw or node, and per bin."""
+    """Room for one entry per draw or node, per bin, and per draw and bin (or rho)."""
 
     weight: np.ndarray
     index: np.ndarray
@@ -80,6 +80,9 @@ class Scratch(NamedTuple):
     two: np.ndarray
     three: np.ndarray
     of_bins: np.ndarray
+    eta: np.ndarray
+    odds: np.ndarray
+    product: np.ndarray
 
 
 class Found(NamedTuple):
@@ -212,8 +215,7 @@ def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, found, v, out
         elif z == 1:
             draw_dense(rng, count, rows, out, p, drift.kappa, drift.by_tau, v)
         elif z == 2:
-            for q in range(count):
-                draw_sparse(rng, rows[q], 0.0, 0.0, False, out, p, slab)
+            draw_sparse(rng, count, rows, out, p, slab)
         elif z == 3:
             effective[z] = draw_drifting_dense(
                 rng, count, rows, out, p, drift.sds, DENSE_STEP, drift.kappa, drift.by_tau, drift.dense, found.dense, v

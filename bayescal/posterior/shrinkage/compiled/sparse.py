@@ -294,16 +294,15 @@ def _log_sum(values, count):
 
 
 @inner
-def draw_sparse(rng, r, a, s, drifting, out, p, slab):
-    """Draw rho, the bins that are off, their tau and their accuracies, given the drift."""
-    log_sparse(p, a, s, slab)
+def _draw_bins(rng, r, drifting, etas, odds, product, out, p, slab):
+    """Draw rho, the bins that are off, their tau and their accuracies, given logits, odds and products over bins."""
     n, k, confidence, accuracy, off = p.n, p.k, p.confidence, out.accuracy, out.off
-    rhos, product, etas, odds, kappas = slab.rho, slab.product, slab.eta, slab.odds, slab.kappa
+    rhos, kappas = slab.rho, slab.kappa
     value, j, reached = rng.random() * product.sum(), 0, product[0]
     while reached <= value and j < len(rhos) - 1:
         j += 1
         reached += product[j]
-    out.intercept[r], out.log_slope[r], out.rho[r] = a, s, rhos[j]
+    out.rho[r] = rhos[j]
     prior = log(rhos[j] / (1 - rhos[j]))
     for b in range(len(n)):
         eta = etas[b]
@@ -318,9 +317,17 @@ def draw_sparse(rng, r, a, s, drifting, out, p, slab):
 
 
 @inner
+def draw_sparse(rng, count, rows, out, p, slab):
+    """Draw accuracies when a few bins are off, without drift."""
+    log_sparse(p, 0.0, 0.0, slab)
+    for q in range(count):
+        _draw_bins(rng, rows[q], False, slab.eta, slab.odds, slab.product, out, p, slab)
+
+
+@inner
 def draw_drifting_sparse(rng, count, rows, out, p, sds, frame, slab, nodes, end, v):
     """Draw accuracies when a few bins are off a drift; return the effective number of draws."""
-    weight, index, intercepts, slopes = v.weight, v.index, v.one, v.two
+    weight, index, intercepts, slopes, etas, odds, products = v.weight, v.index, v.one, v.two, v.eta, v.odds, v.product
     weights_of(nodes, end, 7, weight)
     systematic(rng, weight, end, count, index)
     for q in range(count):
@@ -329,8 +336,11 @@ def draw_drifting_sparse(rng, count, rows, out, p, sds, frame, slab, nodes, end,
         a = intercept(t, s, frame)
         intercepts[q], slopes[q] = a, s
         weight[q] = exp(log_sparse(p, a, s, slab) + log_prior(a, s, sds) - nodes[i, 6])
+        etas[q], odds[q], products[q] = slab.eta, slab.odds, slab.product
     effective = effective_size(weight, count)
     systematic(rng, weight, count, count, index)
     for q in range(count):
-        draw_sparse(rng, rows[q], intercepts[index[q]], slopes[index[q]], True, out, p, slab)
+        i, r = index[q], rows[q]
+        out.intercept[r], out.log_slope[r] = intercepts[i], slopes[i]
+        _draw_bins(rng, r, True, etas[i], odds[i], products[i], out, p, slab)
     return effective
