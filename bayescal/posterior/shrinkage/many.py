@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 #: With more bins than this the tables of the compiled form would need too much memory.
 MOST_BINS = 40
 #: Steps in log tau of a dense residual and of bins that are off; step between nodes of the table of bins that are off.
-DENSE_TAU, SPARSE_TAU, TABLE = 0.4, 0.6, 0.35
+DENSE_TAU, SPARSE_TAU, TABLE = 0.5, 0.7, 0.4
 #: Nodes along each side of a cell.
 RULE = 4
 #: Nodes of the table on each side; room for nodes, cells and grids.

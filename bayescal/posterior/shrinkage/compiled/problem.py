@@ -37,7 +37,7 @@ ORDER = (
     "label_noise_any_rate", "label_noise_ends", "exact",
 )  # fmt: skip
 #: Steps of the lattices in standard deviations; a tau whose mass is this small (minus its log) has no lattice.
-SMOOTH_STEP, DENSE_STEP, NEGLIGIBLE = 0.5, 1.25, 9.0
+SMOOTH_STEP, DENSE_STEP, NEGLIGIBLE = 0.7, 1.25, 9.0
 #: Shares of the mass at the rims of the lattices; tolerance of the adaptive integration.
 SMOOTH_RIM, DENSE_RIM, TOLERANCE, HOPELESS = 1e-4, 2e-3, 1e-3, 12.5
 #: Cells of the grids of noise.
