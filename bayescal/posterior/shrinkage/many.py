@@ -32,7 +32,7 @@ DENSE_TAU, SPARSE_TAU, TABLE = 0.5, 0.7, 0.4
 #: Nodes along each side of a cell.
 RULE = 4
 #: Nodes of the table on each side; room for nodes, cells and grids.
-HALF, SMOOTH, DENSE, SPARSE, CELLS, PLACES, AMOUNTS, ROUNDS, GRID = 60, 4000, 20_000, 60_000, 3000, 60, 32, 4, 7000
+HALF, SMOOTH, DENSE, SPARSE, CELLS, PLACES, AMOUNTS, ROUNDS, GRID = 60, 4000, 20_000, 60_000, 3000, 60, 32, 3, 7000
 
 
 class NoRoomError(Exception):

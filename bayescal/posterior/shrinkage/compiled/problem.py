@@ -39,9 +39,9 @@ ORDER = (
 #: Steps of the lattices in standard deviations; a tau whose mass is this small (minus its log) has no lattice.
 SMOOTH_STEP, DENSE_STEP, NEGLIGIBLE = 0.7, 1.25, 9.0
 #: Shares of the mass at the rims of the lattices; tolerance of the adaptive integration.
-SMOOTH_RIM, DENSE_RIM, TOLERANCE, HOPELESS = 1e-4, 2e-3, 1e-3, 12.5
+SMOOTH_RIM, DENSE_RIM, TOLERANCE, HOPELESS = 1e-4, 2e-3, 3e-3, 12.5
 #: Cells of the grids of noise.
-MOST_HALF, MOST_ANY = 180, 1500
+MOST_HALF, MOST_ANY = 180, 900
 
 
 class Drift(NamedTuple):
