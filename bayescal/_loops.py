@@ -104,7 +104,7 @@ def _load() -> ModuleType | None:
         return None
     except Exception as problem:  # e.g. a file of the user named like a module that numba imports
         warnings.warn(
-            f"numba cannot be imported ({type(problem).__name__}: {problem}); rows are counted without it, which is "
+            f"numba cannot be imported ({type(problem).__name__}: {problem}); the work is done without it, which is "
             "slower. Is one of your files named like a module?",
             RuntimeWarning,
             skip_file_prefixes=_checks.PACKAGE,

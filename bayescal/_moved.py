@@ -153,9 +153,24 @@ class ByKey[T](dict[str, T]):
     former: "Mapping[str, str]"
 
     def __missing__(self, key: str) -> T:
-        if self.former.get(key) not in self:
+        if not dict.__contains__(self, self.former.get(key)):
             raise KeyError(key)
         return self[value(key, self.former)]
+
+    def __contains__(self, key: object) -> bool:
+        if dict.__contains__(self, key):
+            return True
+        found = dict.__contains__(self, self.former.get(key))  # type: ignore[call-overload]
+        if found:
+            value(key, self.former)
+        return found
+
+    def get(self, key: str, default: "Any" = None) -> "Any":
+        """Return the value of a key, also of a former one."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
 
 
 def names_of(folder: str) -> "Callable[[str], Any]":

@@ -70,16 +70,18 @@ def evaluate(
         - ``event`` (default for a column): class 1 occurs;
         - ``top-label`` (default for a matrix): the most probable class is the true one;
         - ``classwise``: class k occurs, one binary problem per column of the matrix;
-        - ``confidence``: the prediction is right; `y_true` holds right or wrong, `y_prob` the confidence.
+        - ``confidence``: the prediction is right; `y_true` states whether each prediction is correct, and `y_prob` is
+        its confidence.
     bins : int or array-like, default 15
         Number of bins, or edges that increase from 0 to 1. Bins are [a, b); the last one is closed. The ECE depends
         on the bins, so every printed result states them.
     binning : {"equal-width", "equal-mass"}, default "equal-width"
         How the edges are chosen if `bins` is a number.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
-        The posterior. ``shrinkage`` allows exact calibration and values near it. Its 95 % intervals contain the true
-        ECE in about 95 % of data sets, but in less than 90 % if the bins are off by about as much as their sampling
-        noise. ``dirichlet`` is the Dirichlet model (Bayesian ECE). Its intervals do not contain a true ECE near 0,
+        The posterior. ``shrinkage`` allows exact and nearly exact calibration. Its 95 % intervals contain the true
+        ECE in about 95 % of data sets, but in less than 90 % if the errors of the bins are about as large as their
+        sampling noise. ``dirichlet`` is the Dirichlet model (Bayesian ECE). Its intervals do not contain a true ECE
+        near 0,
         however many rows there are.
     draws : int, default 4000
         Number of independent posterior draws, at least 2.
@@ -116,7 +118,7 @@ def evaluate(
     The ECE of the population is :math:`\sum_b m_b |\theta_b - \mu_b|` with masses m, accuracies :math:`\theta` and mean
     confidences :math:`\mu` of the bins [1]_ [2]_. Each posterior draw of the bins gives one draw of the ECE.
 
-    Values are combined by position. The indexes of Series and data frames must be equal; otherwise a `ValueError` says
+    Rows are matched by position. The indexes of Series and data frames must be equal; otherwise a `ValueError` says
     how to align them. A default index ``0, 1, ..., n - 1`` is ignored if the other index has different labels.
 
     References
@@ -172,7 +174,7 @@ def evaluate_counts(
 ) -> Evaluation | GroupedEvaluation:
     """Estimate the Expected Calibration Error (ECE) with a posterior, from counts.
 
-    The estimand is that of `evaluate` [1]_. The time does not depend on the number of rows that were counted.
+    The estimand is that of `evaluate` [1]_. The running time does not depend on the number of rows that were counted.
 
     Parameters
     ----------

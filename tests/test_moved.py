@@ -76,7 +76,11 @@ def test_sub_models_are_found_by_the_words_of_release_0_1_0(old, new):
     for values in (ev.sub_models, ev.posterior.log_evidence, ev.posterior.parameter_means()):
         with pytest.warns(DeprecationWarning, match=f"`'{old}'` is now `'{new}'`"):
             assert values[old] == pytest.approx(values[new], nan_ok=True)
-        assert old not in values
+        with pytest.warns(DeprecationWarning, match=f"`'{old}'`"):
+            assert old in values
+        with pytest.warns(DeprecationWarning, match=f"`'{old}'`"):
+            assert values.get(old, 7) == pytest.approx(values[new], nan_ok=True)
+        assert values.get("no such", 7) == 7
     with pytest.raises(KeyError, match="no such"):
         ev.sub_models["no such"]
 

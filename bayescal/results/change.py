@@ -25,7 +25,7 @@ class ByPeriod[T](_moved.ByKey[T]):
 class Change(Compared):
     """The posterior of the change of an estimand between a baseline and now.
 
-    Made by `CalibrationMonitor.change`. Its names are ``"now"`` and ``"baseline"``, in this order, so
+    Returned by `CalibrationMonitor.change`. Its names are ``"now"`` and ``"baseline"``, in this order, so
     ``change.difference()`` is now minus baseline: positive if the error has grown. It has the methods of a
     `Comparison`, and `plot_comparison` takes it.
 
@@ -69,7 +69,7 @@ class Change(Compared):
         prob : float, default 0.95
             Probability of the interval.
         estimand : str, Estimand or callable, default "ece"
-            What may have changed.
+            The estimand whose change is described.
 
         Returns
         -------
@@ -91,7 +91,7 @@ class Change(Compared):
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
-            What may have changed.
+            The estimand whose change is described.
 
         Returns
         -------

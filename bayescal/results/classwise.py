@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 class ClasswiseEvaluation(Evaluations):
     """The posterior of the classwise ECE: one binary problem per class, and their means.
 
-    The classwise ECE is the mean over classes [1]_. Every class has the posterior of its own counts. That each row is
-    counted in every class ties them together: the rank correlation of their draws is that of what the rows add to their
-    errors (a Gaussian copula [2]_). Under the shrinkage model 0.3 of the correlation is a common cause, because what
-    makes one class over-confident often makes all of them so, and in at most 5 % of the draws all classes are exactly
+    The classwise ECE is the mean over classes [1]_. The posterior of each class is computed from its own counts.
+    Classes are dependent, because each row is counted in every class: their draws have the rank correlation of the
+    contributions of the rows to their errors (a Gaussian copula [2]_). Under the shrinkage model 0.3 of the correlation
+    is a common cause, because classes are often over-confident for the same reason, and in at most 5 % of the draws all
+    classes are exactly
     calibrated at once.
 
     Parameters
@@ -166,7 +167,7 @@ class ClasswiseEvaluation(Evaluations):
         prob : float, default 0.95
             Probability of the intervals.
         estimand : str, Estimand or callable, default "ece"
-            The quantity; one with joint draws over classes, as for `draws`.
+            The quantity, which must have joint draws over classes; see `draws`.
 
         Returns
         -------
@@ -215,7 +216,7 @@ class ClasswiseEvaluation(Evaluations):
         prob : float, default 0.95
             Probability of the (equal-tailed) intervals.
         estimand : str, Estimand or callable, default "ece"
-            The quantity; one with joint draws over classes, as for `draws`.
+            The quantity, which must have joint draws over classes; see `draws`.
         **options
             Passed to `arviz.summary`.
 

@@ -77,7 +77,7 @@ class Compared(Evaluations):
         prob : float, default 0.95
             Probability of the (equal-tailed) intervals.
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
         **options
             Passed to `arviz.summary`.
 
@@ -118,7 +118,7 @@ class Compared(Evaluations):
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------

@@ -18,12 +18,13 @@ HEADER = ("difference", "mean", "sd", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "
 class Comparison(Compared):
     """The joint posterior of how well several classifiers are calibrated.
 
-    Made by `compare` (the same rows) or `compare_independent` (different rows). The draws of each classifier are those
-    of its own evaluation, in an order that makes them joint. Brier scores on the same rows are an exception: they are
+    Returned by `compare` (the same rows) or `compare_independent` (different rows). The draws of each classifier are
+    those
+    of its own evaluation, reordered to form joint draws. Brier scores on the same rows are an exception: they are
     drawn together, from the sums over rows of the losses of each classifier and of their differences. An estimand is
     given by its name, as in ``"ece"`` or ``"brier_score"``, as an `Estimand`, or as a function of draws of the bins, as
-    in ``lambda bin_draws: bayescal.lp_error(bin_draws, 4)``. Its record states which values are better; for a function,
-    values nearer to zero are.
+    in ``lambda bin_draws: bayescal.lp_error(bin_draws, 4)``. The record of an estimand states which values are better;
+    for a function, values nearer to zero are better.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class Comparison(Compared):
         prob : float, default 0.95
             Probability of the interval.
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------
@@ -93,7 +94,7 @@ class Comparison(Compared):
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------

@@ -34,7 +34,7 @@ WITHIN_BINS = 1
 class Evaluation(_render.Presented):
     """The posterior of how well one classifier is calibrated on one binary problem.
 
-    Made by `evaluate` or `evaluate_counts`; printing it shows the sentence, the table and the specification.
+    Returned by `evaluate` or `evaluate_counts`; printing it shows the sentence, the table and the specification.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Evaluation(_render.Presented):
     model : str
         Name of the model.
     bin_draws_seed : int
-        Seed of `bin_draws`, with which the posterior gives the same draws again.
+        Seed of `bin_draws`, with which the posterior reproduces them.
     dirichlet_seed : int
         Seed of `dirichlet_ece`.
     """
@@ -78,7 +78,8 @@ class Evaluation(_render.Presented):
         Raises
         ------
         ValueError, TypeError
-            If there is no such estimand, the counts lack what it needs, or the function returns something else.
+            If there is no such estimand, the counts lack what it needs, or the function does not return draws of this
+            shape.
         """
         record = as_estimand(estimand)
         if not is_registered(record):
@@ -171,7 +172,7 @@ class Evaluation(_render.Presented):
         Raises
         ------
         AttributeError
-            For other models than ``shrinkage``.
+            For models other than ``shrinkage``.
         """
         return self._hypotheses("p_calibrated").p_calibrated
 
@@ -377,7 +378,7 @@ class Evaluation(_render.Presented):
 
 
 def _attribute(estimand: Estimand) -> property:
-    """Return the attribute of an estimand."""
+    """Return a property that gives the draws of an estimand."""
 
     def draws(self: Evaluation) -> Draws:
         return self.draws(estimand.name)

@@ -23,7 +23,7 @@ ROPE = 0.01
 class Evaluations(_render.Presented, ABC):
     """Several evaluations along one axis: classifiers, groups, classes, or periods.
 
-    Subclasses state the labels, how to get one evaluation, and how draws of one estimand are tied. Differences,
+    Subclasses state the labels, how to get one evaluation, and how draws of one estimand are made joint. Differences,
     probabilities of being the best and ranks follow from the joint draws.
     """
 
@@ -99,7 +99,7 @@ class Evaluations(_render.Presented, ABC):
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Evaluations(_render.Presented, ABC):
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------
@@ -191,7 +191,7 @@ class Evaluations(_render.Presented, ABC):
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------
@@ -218,7 +218,7 @@ class Evaluations(_render.Presented, ABC):
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------
@@ -233,7 +233,7 @@ class Evaluations(_render.Presented, ABC):
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------
@@ -248,7 +248,7 @@ class Evaluations(_render.Presented, ABC):
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------
@@ -265,7 +265,7 @@ class Evaluations(_render.Presented, ABC):
         Parameters
         ----------
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------
@@ -291,7 +291,7 @@ class Evaluations(_render.Presented, ABC):
         prob : float, default 0.95
             Probability of the intervals.
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------
@@ -316,7 +316,7 @@ class Evaluations(_render.Presented, ABC):
         prob : float, default 0.95
             Probability of the intervals.
         estimand : str, Estimand or callable, default "ece"
-            What is compared.
+            The estimand to compare.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""GroupedEvaluation: one evaluation per group, and that of all rows."""
+"""GroupedEvaluation: one evaluation per group, and one for all rows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
-#: Minimum probability of having the largest error for a group to be named.
+#: A group stands out if its error is the largest with at least this probability.
 STANDS_OUT = 0.8
 #: Maximum number of groups that are printed.
 PRINTED = 25
@@ -32,7 +32,8 @@ PRINTED = 25
 class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     """One evaluation per group of rows, and the evaluation of all rows: a mapping from labels to evaluations.
 
-    Made by ``evaluate(y_true, y_prob, by=column)``. Groups have no row in common, so their posteriors are independent.
+    Returned by ``evaluate(y_true, y_prob, by=column)``. Groups have no row in common, so their posteriors are
+    independent.
     All groups have the same bins, whose edges are chosen from all rows.
 
     Parameters
@@ -44,7 +45,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     seeds : dict of hashable to int
         Seed of each group. ``evaluate(y_true[rows], y_prob[rows], bins=grouped.overall.counts.bins,
         rng=grouped.seeds[label])``, with the rows of the group and the other arguments of the call, returns the
-        evaluation of the group.
+        evaluation of the group (to Monte Carlo error, if there are 500 groups or more).
     name : str
         Name of the column of labels.
     order_seed : int
@@ -208,7 +209,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         Parameters
         ----------
         estimand : str or callable, default "ece"
-            The quantity; its absolute value is used if it has a sign.
+            The quantity; its absolute value is used if it can be negative.
 
         Returns
         -------
@@ -226,7 +227,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         Parameters
         ----------
         estimand : str or callable, default "ece"
-            The quantity; its absolute value is used if it has a sign.
+            The quantity; its absolute value is used if it can be negative.
 
         Returns
         -------

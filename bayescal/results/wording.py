@@ -21,7 +21,7 @@ def direction_words(target: str) -> tuple[str, str]:
     """Return the words for a negative gap (probabilities too high) and for a positive gap (too low).
 
     Confidence in a prediction can be called over- or under-confident. For the probability of an event these words
-    mislead: an under-confident classifier states small probabilities too high and large ones too low.
+    mislead: an under-confident classifier overstates small probabilities and understates large ones.
 
     Parameters
     ----------

@@ -24,7 +24,8 @@ Ints = NDArray[np.int64]
 class BinnedCounts:
     """Numbers of rows and sums over rows, by bin and outcome.
 
-    Counts of batches, files and workers can be added; the sum has the same numbers of rows as one pass over all rows.
+    Counts from different batches, files or workers can be added; the row counts of the sum equal those of a single pass
+    over all rows.
 
     Parameters
     ----------
@@ -41,10 +42,10 @@ class BinnedCounts:
     weight_sq : ndarray, shape (n_bins,)
         Sums of squared weights.
     target : {"confidence", "event", "top-label", "classwise"}
-        Meaning of outcome and confidence, see `evaluate`.
+        Meaning of outcome and confidence; see `evaluate`.
     losses : LossSums of shape (2, n_bins), or None
         Sums of squared errors (outcome - confidence)^2 and of their squares, by outcome, for the Brier score. None
-        if the counts include a file of release 0.1.0.
+        if the counts include a file written by release 0.1.0.
 
     Examples
     --------
@@ -85,7 +86,7 @@ class BinnedCounts:
         bins : int or array-like, default 15
             Number of equal-width bins, or edges.
         target : str, default "confidence"
-            Meaning of outcome and confidence, see `evaluate`.
+            Meaning of outcome and confidence; see `evaluate`.
 
         Examples
         --------
@@ -175,9 +176,9 @@ class BinnedCounts:
         bins : int, array-like or Bins, default 15
             Number of equal-width bins, or edges that increase from 0 to 1.
         binning : {"equal-width"}
-            Equal-mass edges would need all confidences sorted; compute them from a sample with `equal_mass_edges`.
+            Equal-mass edges would require sorting all confidences; compute them from a sample with `equal_mass_edges`.
         target : str, default "confidence"
-            Meaning of outcome and confidence, see `evaluate`.
+            Meaning of outcome and confidence; see `evaluate`.
 
         Returns
         -------
@@ -323,7 +324,7 @@ class BinnedCounts:
             )
         )
 
-    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
+    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
 
     def __repr__(self) -> str:
         return f"BinnedCounts({self.bins}, {self.n_rows} rows, {int(self.k.sum())} with outcome 1)"
@@ -365,7 +366,7 @@ class BinnedCounts:
 
     @property
     def share(self) -> Floats:
-        """Share of the (weighted) rows in each bin, shape (n_bins,); sums to 1, or is 0 in all bins without rows."""
+        """Share of the (weighted) rows in each bin, shape (n_bins,); 0 in every bin if there are no rows."""
         total = self.weight.sum()
         return self.weight.sum(axis=0) / (total if total > 0 else 1.0)
 
@@ -386,7 +387,7 @@ class BinnedCounts:
 
     @property
     def effective_rows(self) -> float:
-        """Effective number of all rows, used for the bin masses; see `effective_n`."""
+        """Effective total number of rows, used for the bin masses; see `effective_n`."""
         squares = float(self.weight_sq.sum())
         return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
 

@@ -109,11 +109,14 @@ def judged_again(numbers: dict[str, Any]) -> dict[str, Any]:
 
 
 def modules(paths: Iterable[str]) -> set[str]:
-    """Return the Python files below the paths, except `__init__.py`, which contains only a docstring."""
+    """Return the Python files below the paths, except `__init__.py` (a docstring) and compiled loops.
+
+    A change of a compiled loop compiles it again, which would take longer than a test may.
+    """
     found = [
         file for path in paths for file in ([ROOT / path] if path.endswith(".py") else (ROOT / path).rglob("*.py"))
     ]
-    return {str(file.relative_to(ROOT)) for file in found if file.name != "__init__.py"}
+    return {str(file.relative_to(ROOT)) for file in found if file.name != "__init__.py" and "compiled" not in str(file)}
 
 
 def mirror(file: str) -> list[list[str]]:

@@ -154,6 +154,14 @@ def test_a_problem_that_needs_more_room_is_solved_in_the_other_form(size, monkey
     assert other.probabilities == one.probabilities
 
 
+@pytest.mark.parametrize("sd", [1e6, 1e30])
+def test_vague_priors_fit_or_are_solved_in_the_other_form(sd):
+    """The first cells of the adaptive integration grow in number with the logarithm of the prior's width."""
+    other = both(counts_of("flat", 100), intercept_sd=sd, log_slope_sd=min(sd, 1e3))[1]
+    assert np.isfinite(list(other.probabilities.values())).all()
+    assert np.isfinite(other.sample(50, rng=1).accuracy).all()
+
+
 def test_poor_draws_are_reported(monkeypatch):
     monkeypatch.setattr("bayescal.posterior.shrinkage.sub_model.POOR_SHARE", 1.0)
     posterior = compiled_form(shrinkage_posterior(counts_of("flat", 300), sub_models=["logistic"]))

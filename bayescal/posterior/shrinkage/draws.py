@@ -28,7 +28,7 @@ class ShrinkageDraws:
         Standard deviation of accuracies around their centres h, in units of sqrt(h (1 - h)), under a dense residual.
         Values are on a grid; NaN under other sub-models.
     rho : ndarray, shape (n_draws,)
-        Prior probability of a bin to be off under "sparse", "logistic_sparse" and "offset"; NaN under other sub-models.
+        Prior probability that a bin is off under "sparse", "logistic_sparse" and "offset"; NaN under other sub-models.
     amount : ndarray, shape (n_draws,)
         Common offset of the bins under "offset", on the scale of arcsin(sqrt(accuracy)); NaN under other sub-models.
     noise, noise_rate : ndarray, shape (n_draws,)

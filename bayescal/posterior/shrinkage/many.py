@@ -1,4 +1,4 @@
-"""The shrinkage posterior in compiled form, for many problems: some milliseconds per problem."""
+"""The shrinkage posterior in compiled form, for many problems: a few milliseconds per problem."""
 
 import threading
 from dataclasses import dataclass
@@ -27,24 +27,30 @@ Floats = NDArray[np.float64]
 
 #: With more bins than this the tables of the compiled form would need too much memory.
 MOST_BINS = 40
-#: Steps in log tau of a dense residual and of bins that are off; step between nodes of the table of bins that are off.
+#: Steps in log tau for a dense residual and for bins that are off; step between the nodes of the table for the latter.
 DENSE_TAU, SPARSE_TAU, TABLE = 0.5, 0.7, 0.4
 #: Nodes along each side of a cell.
 RULE = 4
-#: Nodes of the table on each side; room for nodes, cells and grids.
+#: HALF: nodes of the table on each side of the peak. ROUNDS: number of grids of amounts. Others: sizes of arrays.
 HALF, SMOOTH, DENSE, SPARSE, CELLS, PLACES, AMOUNTS, ROUNDS, GRID = 60, 4000, 20_000, 60_000, 3000, 60, 32, 3, 7000
 
 
+#: Sub-models whose integration may leave a share of the mass unresolved.
+DRIFTING = ("logistic", "logistic_dense", "logistic_sparse")
+#: Numbers of bins for which a thread keeps tables.
+MOST_ROOMS = 3
+
+
 class NoRoomError(Exception):
-    """A problem needs more room than the compiled form has; it must be solved in the other form."""
+    """A problem does not fit into the tables of the compiled code; `ShrinkagePosterior` can solve it."""
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledShrinkagePosterior(ShrinkagePosterior):
     """The shrinkage posterior, with evidences and draws from compiled loops.
 
-    They agree with those of `ShrinkagePosterior` to the Monte Carlo error of thousands of draws. Moments and
-    probabilities of bins being off are those of `ShrinkagePosterior`, given the probabilities of the sub-models.
+    They agree with those of `ShrinkagePosterior` to within the Monte Carlo error of thousands of draws. Moments and the
+    probabilities that bins are off are computed as in `ShrinkagePosterior`, given the probabilities of the sub-models.
     """
 
     @cached_property
@@ -76,7 +82,7 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
         order = rows[np.concatenate([np.flatnonzero(chosen == i) for i in places])]
         drawn, effective = self._compiled.draw(dict(zip(names, number.tolist(), strict=True)), order, rng)
         for i, name in enumerate(names):
-            unfinished = self._compiled.found.unfinished if name == "logistic_sparse" else 0.0
+            unfinished = dict(zip(DRIFTING, self._compiled.found.unfinished, strict=True)).get(name, 0.0)
             of_sub_model = SubModelDraws(drawn.accuracy[: number[i]], drawn.off[:0], {}, effective[name], unfinished)
             if number[i]:
                 of_sub_model.warn_if_poor(name, self.probabilities[name])
@@ -131,7 +137,7 @@ class CompiledProblem:
     def draw(
         self, number: dict[str, int], rows: NDArray[np.intp], rng: np.random.Generator
     ) -> tuple[SubModelDraws, dict[str, float]]:
-        """Draw from each sub-model as often as `number` says, into `rows`, and return effective numbers of draws."""
+        """Take ``number[name]`` draws from each sub-model into `rows`; return effective numbers of draws, too."""
         room = _room(len(self.problem.n))
         if room.owner is not self:  # another problem has used the tables since
             self._integrate(room)
@@ -141,7 +147,7 @@ class CompiledProblem:
         out = Out(np.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
         each = np.array([number.get(name, 0) for name in ORDER])
         tables = room.tables(self.problem, self.prior, self.bucket)
-        scratch = room.scratch(len(rows), len(self.prior.rho))
+        scratch = room.scratch(int(each.max()), len(self.prior.rho))
         effective = draw(rng, each, rows, self.problem, *tables, self.found, scratch, out)
         parameters["slope"] = np.exp(out.log_slope)
         drawn = SubModelDraws(out.accuracy, out.off, parameters, float(effective.sum()))
@@ -162,14 +168,14 @@ def _tau_rules(bucket: int, scale: float, shape: float) -> tuple[Floats, Floats,
 
 @lru_cache(maxsize=1)
 def _cell_rule() -> tuple[Floats, Floats, Floats]:
-    """Gauss-Legendre nodes and weights, and what gives the last two Legendre coefficients."""
+    """Gauss-Legendre nodes and weights, and the matrix that gives the last two Legendre coefficients."""
     places, weights = np.polynomial.legendre.leggauss(RULE)
     last = np.polynomial.legendre.legvander(places, RULE - 1)[:, -2:] * (np.arange(RULE)[-2:] + 0.5)
     return places, weights, np.ascontiguousarray(last)
 
 
 class _Room:
-    """Tables for problems with one number of bins, used again by one problem after another in a thread."""
+    """Tables for problems with a given number of bins, reused by successive problems in a thread."""
 
     def __init__(self, bins: int) -> None:
         self.owner: CompiledProblem | None = None
@@ -194,7 +200,7 @@ class _Room:
         self.of_slab: dict[int, tuple[Floats, ...]] = {}
 
     def tables(self, p: Problem, prior: ShrinkagePrior, bucket: int) -> tuple[Any, ...]:
-        """Tables for one problem; their contents stay until the next problem."""
+        """Tables for one problem; their contents remain valid until the next problem."""
         kappa, log_weight, off_kappa, off_weight = _tau_rules(bucket, prior.dense_scale, prior.sparse_shape)
         bins, taus = self.bins, len(off_kappa)
         if taus not in self.of_slab:
@@ -223,7 +229,7 @@ class _Room:
         return drift, slab, self.runs, self.amounts, self.noise
 
     def scratch(self, count: int, ratios: int) -> Scratch:
-        """Room for draws."""
+        """Allocate working arrays for draws."""
         room = max(count, SPARSE)
         one, two, three = np.empty((3, count))
         eta, odds = np.empty((2, count, self.bins))
@@ -238,6 +244,8 @@ def _room(bins: int) -> _Room:
     if not hasattr(_rooms, "by_bins"):
         _rooms.by_bins = {}
     if bins not in _rooms.by_bins:
+        if len(_rooms.by_bins) >= MOST_ROOMS:
+            _rooms.by_bins.pop(next(iter(_rooms.by_bins)))
         _rooms.by_bins[bins] = _Room(bins)
     room: _Room = _rooms.by_bins[bins]
     return room

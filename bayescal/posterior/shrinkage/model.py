@@ -1,7 +1,8 @@
-"""The shrinkage model, the default: what it assumes, and its options."""
+"""Assumptions and options of the shrinkage model, which is the default."""
 
 from collections.abc import Sequence
 
+from bayescal.posterior.shrinkage.draws import ShrinkageDraws as ShrinkageDraws
 from bayescal.posterior.shrinkage.posterior import SamplerWarning as SamplerWarning
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior as ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import ENDS, make_prior
@@ -87,7 +88,7 @@ def shrinkage_posterior(
     *Shared errors* ("shared"). In two sub-models, several bins have the same deviation:
 
     * "runs": :math:`\mathrm{logit}\, \theta_b = \mathrm{logit}\, \bar c_b + \delta_{g(b)}` with one shift per segment
-      g of neighbouring bins (a change-point model [3]_). A segment ends at each inner edge with probability
+      g of neighbouring bins (a change-point model [3]_). At each inner edge, a segment ends with probability
       :math:`\lambda / (M - 1)`, :math:`\lambda \in \{1, 4, 16\}`. It is exact (:math:`\delta = 0`) with probability
       1/2; otherwise :math:`\delta \sim \mathrm{Normal}(0, \tau^2)` with a density of :math:`\tau` proportional to
       :math:`\tau^{-1/2}` on (0, 2.5). If there are more than 128 bins, neighbours are joined into blocks.
@@ -105,7 +106,7 @@ def shrinkage_posterior(
     *Exact calibration* ("exact"): :math:`\theta_b = \bar c_b`.
 
     *Averaging*. The families "independent" and "shared" form a linear pool [4]_: each contributes half of its draws,
-    whatever their marginal likelihoods are. The reason is that each misses errors that the other describes, and
+    regardless of its marginal likelihood. The reason is that each misses errors that the other describes, and
     weights by marginal likelihood would select one of them on the basis of too few rows. The pool, each sub-model of
     noise and exact calibration are averaged by marginal likelihood [5]_, with prior weights 10, 0.5 and 0.25. The
     marginal likelihood of the pool is the average over its two families.

@@ -87,7 +87,7 @@ class LabelNoise:
         return *self._parameters(low + width / 2), np.exp(log_mass - self.log_evidence)
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """Moments of the sum over bins of `mass` times the absolute gap."""
+        """Moments of the sum of the absolute gaps of the bins, weighted by `mass`."""
         share, rate, weight = self.nodes
         gap = np.abs(self.accuracy(share, rate) - self.confidence)
         total = gap @ mass
@@ -158,7 +158,7 @@ class NoiseAtEnds:
         return {}
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """Moments of the sum over bins of `mass` times the absolute gap."""
+        """Moments of the sum of the absolute gaps of the bins, weighted by `mass`."""
         sums = GapSums(0.0, 0.0, 0.0)
         for b, (low, width, log_mass) in zip(self._bins, self._cells, strict=True):
             weight, gap = _normalised(log_mass), (low[:, 0] + width[0] / 2) ** 2 * self._stated(b)[2]
@@ -219,7 +219,8 @@ def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
 def _adaptive_cells(log_density: Callable[[Floats], Floats], axes: int, n_bins: int) -> Cells:
     """Make a grid on the unit interval or square that is fine where the density is large.
 
-    Single cells are divided, not a box around them, because the posterior can be a narrow ridge: if the rate of the
+    Cells are divided individually, instead of refining one box around them, because the posterior can be a narrow
+    ridge: if the rate of the
     noise equals the rate of the outcomes, the rows contain little information about its share. Log masses are not
     normalised.
     """

@@ -87,7 +87,7 @@ class EqualOffsets:
         return {"amount": amount, "rho": float(self.share.sum(axis=0) @ np.array(self.prior.rho))}
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """Moments of the sum over bins of `mass` times the absolute gap."""
+        """Moments of the sum of the absolute gaps of the bins, weighted by `mass`."""
         up, down = (np.abs(self.shifted(sign * self.amounts[:, None]) - self.confidence) for sign in (1, -1))
         p = self.up_probability
         one, two = p * up + (1 - p) * down, p * up**2 + (1 - p) * down**2

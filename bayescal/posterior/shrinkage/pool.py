@@ -29,7 +29,7 @@ def posterior_probabilities(families: Families, evidence: Mapping[str, float]) -
 
     Notes
     -----
-    Equal shares, whatever the marginal likelihoods, are a linear opinion pool [1]_.
+    Giving families equal shares regardless of their marginal likelihoods is a linear opinion pool [1]_.
 
     References
     ----------

@@ -47,7 +47,7 @@ DIAGNOSTIC_DRAWS = 1000
 class ShrinkagePosterior:
     """Posterior under the shrinkage model: an average over sub-models.
 
-    Make it with `shrinkage_posterior`, which describes the model and cites its parts. Draws are independent.
+    Make it with `shrinkage_posterior`, which describes the model and gives references. Draws are independent.
 
     Parameters
     ----------
@@ -102,7 +102,8 @@ class ShrinkagePosterior:
     def families(self) -> dict[str, dict[str, float]]:
         """Posterior probabilities of the sub-models, by family; the two families of the pool have equal totals.
 
-        They are given the bins that are not saturated. If all bins are saturated, they are the prior probabilities.
+        They are conditional on the counts of the bins that are not saturated. If all bins are saturated, they are the
+        prior probabilities.
         """
         return {family: {n: self.probabilities[n] for n in names} for family, names in self._families.items()}
 
@@ -127,9 +128,12 @@ class ShrinkagePosterior:
 
     @property
     def bayes_factor(self) -> float:
-        """Bayes factor of exact calibration: its marginal likelihood over the average of that of the other sub-models.
+        """Bayes factor of exact calibration against the average of the other sub-models.
 
-        Above 1, the outcomes support exact calibration [1]_. Values above exp(700) are returned as exp(700).
+        It is the marginal likelihood of exact calibration divided by the average marginal likelihood of the others.
+
+        A value above 1 means that the outcomes support exact calibration [1]_. Values above exp(700) are returned as
+        exp(700).
 
         References
         ----------
@@ -263,7 +267,7 @@ class ShrinkagePosterior:
         return BySubModel({name: PARAMETERS | each.parameter_means() for name, each in self._sub_models.items()})
 
     def effective_sample_size(self) -> dict[str, float]:
-        """Kish's effective number of 1000 importance draws, with a fixed seed, for each sub-model with drift."""
+        """Kish's effective sample size of 1000 importance draws (with a fixed seed), for each sub-model with drift."""
         return BySubModel({name: sample.effective_size for name, sample in self._diagnostic_samples().items()})
 
     def pareto_k(self) -> dict[str, float]:
@@ -350,7 +354,7 @@ class ShrinkagePosterior:
 
 
 def _spread(values: NDArray[Any], bins: NDArray[np.bool_], fill: Any) -> NDArray[Any]:
-    """Put values of some bins, (n_draws, n), into the columns of all; `fill` holds those of the others."""
+    """Expand values of some bins, shape (n_draws, n), to all bins; `fill` gives the values of the others."""
     if bins.all():
         return values
     result = np.empty((len(values), len(bins)), values.dtype)

@@ -134,7 +134,7 @@ class ShrinkagePrior:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The sub-models that take part, in order; those of a family that takes part include its weights of 0."""
+        """The sub-models that take part, in order, and those with weight 0 of a family that takes part."""
         return tuple(n for f in self.families for n in FAMILIES[f] if n in self.sub_models)
 
 

@@ -75,7 +75,7 @@ class SaturatedBins:
         return self._log_likelihood(np.maximum(self._stated, VALUE_FLOOR))
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """Moments of the sum over bins of `mass` times the absolute gap."""
+        """Moments of the sum of the absolute gaps of the bins, weighted by `mass`."""
         a, b = self._parameters
         first, second = absolute_gap(self._stated, a, b), squared_gap(self._stated, a, b)
         off = 1 - self.exact_probability

@@ -41,7 +41,7 @@ class SubModelDraws(NamedTuple):
     Parameters
     ----------
     accuracy, off : ndarray, shape (n_draws, n_bins)
-        Accuracies, and whether bins are off: deviate from the drift or from exact calibration.
+        Accuracies, and whether bins are off, that is, deviate from the drift or from exact calibration.
     parameters : dict of str to ndarray, shape (n_draws,)
         The parameters of the sub-model, with names from `PARAMETERS`.
     effective : float

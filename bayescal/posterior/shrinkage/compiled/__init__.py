@@ -1,5 +1,5 @@
-"""The shrinkage model for many problems: the algorithms of this package's parent, compiled, one problem after another.
+"""The shrinkage model for many problems: compiled versions of the algorithms of the parent package.
 
-The rules of integration are coarser, so that evidences agree to about 0.001 where they matter, which is far below the
-Monte Carlo error of thousands of draws.
+The rules of integration are coarser. Probabilities of sub-models still agree to about 0.001, a tenth of the Monte Carlo
+error of thousands of draws.
 """

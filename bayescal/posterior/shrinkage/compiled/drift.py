@@ -1,4 +1,4 @@
-"""Intercept and slope: modes, lattices, and draws of the sub-models with a smooth or a dense residual."""
+"""Intercept and slope: modes, lattices, and draws of the sub-models with no residual or a dense one."""
 
 from math import exp, expm1, hypot, log, pi, sqrt
 
@@ -16,7 +16,7 @@ from bayescal.posterior.shrinkage.compiled.functions import (
 
 #: First radius of a lattice, in standard deviations, and the largest.
 RADIUS, LARGEST_RADIUS = 4.6, 20.0
-#: exp of a log slope beyond this overflows.
+#: Log slopes are clipped to this value, so that slopes do not overflow.
 LARGEST_LOG_SLOPE = 30.0
 
 
@@ -62,7 +62,7 @@ def log_dense(p, a, s, kappa, rise_n):
 
 @inner
 def _expand(p, a, s, sds, kappa):
-    """Log posterior, gradient and information; of a quasi-likelihood where kappa > 0."""
+    """Log posterior, gradient and information; if kappa > 0, they are those of a quasi-likelihood."""
     precise_a, precise_s = sds[0] ** -2, sds[1] ** -2
     n, k, logit, by = p.n, p.k, p.logit, p.x
     slope = expm1(min(s, LARGEST_LOG_SLOPE))
@@ -106,7 +106,10 @@ def find_mode(p, sds, kappa, a, s):
 
 @inner
 def lattice(p, sds, kappa, rise_n, frame, step, rim_share, nodes, first):
-    """Fill rows t, s, log density, radius on a disc that grows until its rim is empty; return their end, or -1."""
+    """Fill rows t, s, log density, radius on a disc that grows until its rim is empty.
+
+    Return the end of the rows, or -1 if they do not fit, and the share of the mass at the rim if it is not empty.
+    """
     inside, radius, end, top = -1.0, RADIUS, first, -1e300
     while True:
         m = int(radius / step)
@@ -116,7 +119,7 @@ def lattice(p, sds, kappa, rise_n, frame, step, rim_share, nodes, first):
                 if r <= inside or r > radius:
                     continue
                 if end >= len(nodes):
-                    return -1
+                    return -1, 1.0
                 t, s = frame[0] + frame[3] * i * step, frame[1] + frame[4] * j * step
                 a = intercept(t, s, frame)
                 density = log_smooth(p, a, s) if kappa < 0 else log_dense(p, a, s, kappa, rise_n)
@@ -124,8 +127,11 @@ def lattice(p, sds, kappa, rise_n, frame, step, rim_share, nodes, first):
                 nodes[end, 0], nodes[end, 1], nodes[end, 2], nodes[end, 3] = t, s, density, r
                 top = max(top, density)
                 end += 1
-        if _rim(nodes, first, end, top, radius - 0.6) < rim_share or radius > LARGEST_RADIUS:
-            return end
+        rim = _rim(nodes, first, end, top, radius - 0.6)
+        if rim < rim_share:
+            return end, 0.0
+        if radius > LARGEST_RADIUS:
+            return end, rim
         inside, radius = radius, 1.25 * radius
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from bayescal._jit import compiled
 
-#: Logits are kept inside this, and accuracies this far away from 0 and 1.
+#: Logits are clipped to [-FARTHEST, FARTHEST], accuracies to [FLOOR, 1 - FLOOR].
 FARTHEST, FLOOR = 300.0, 1e-9
 #: For functions that only compiled functions call.
 inner = compiled(folder=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -33,7 +33,7 @@ class Problem(NamedTuple):
 
 @inner
 def softplus(x):
-    """log(1 + exp(x)), to 1e-16 of the larger of it and 1; log is faster than log1p."""
+    """log(1 + exp(x)), with an error of about 1e-16; log is faster than log1p."""
     return max(x, 0.0) + log(1.0 + exp(-abs(x)))
 
 
@@ -120,7 +120,7 @@ def search(cumulative, low, high, value):
 
 @inner
 def systematic(rng, weight, m, count, index):
-    """Indices of m weights, drawn with as little scatter as possible, in order."""
+    """Indices of m weights, drawn by systematic resampling, in order."""
     total = 0.0
     for i in range(m):
         total += weight[i]

@@ -1,4 +1,4 @@
-"""Noisy labels: grids in the share and the rate of noise that are divided where they matter, and draws."""
+"""Noisy labels: grids in the share and the rate of noise, divided where the posterior mass is large, and draws."""
 
 from math import exp, lgamma, log, log1p
 
@@ -17,7 +17,7 @@ from bayescal.posterior.shrinkage.compiled.functions import (
 LARGEST, HOPELESS, ROUNDS = 1.25, 14.0, 12
 #: Log of B(1/2, 10).
 LOG_BETA = lgamma(0.5) + lgamma(10.0) - lgamma(10.5)
-#: What a grid describes: noise of rate 1/2, noise of any rate, noise of one bin at an end.
+#: Kinds of grid: noise of rate 1/2, noise of any rate, noise of one bin at an end.
 HALF, ANY, END = 0, 1, 2
 
 

@@ -1,4 +1,4 @@
-"""Bins that are off by one amount: a grid of amounts laid anew around what matters, and draws."""
+"""Bins that are off by one amount: a grid of amounts, refined repeatedly around the relevant ones, and draws."""
 
 from math import asin, cos, exp, log, log1p, pi, sin, sqrt
 from typing import NamedTuple

@@ -36,7 +36,8 @@ ORDER = (
     "logistic", "dense", "sparse", "logistic_dense", "logistic_sparse", "runs", "offset", "label_noise",
     "label_noise_any_rate", "label_noise_ends", "exact",
 )  # fmt: skip
-#: Steps of the lattices in standard deviations; a tau whose mass is this small (minus its log) has no lattice.
+#: Steps of the lattices in standard deviations; values of tau whose log mass is this far below the largest have no
+#: lattice.
 SMOOTH_STEP, DENSE_STEP, NEGLIGIBLE = 0.7, 1.25, 9.0
 #: Shares of the mass at the rims of the lattices; tolerance of the adaptive integration.
 SMOOTH_RIM, DENSE_RIM, TOLERANCE, HOPELESS = 1e-4, 2e-3, 3e-3, 12.5
@@ -72,7 +73,7 @@ class Noise(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one entry per draw or node, per bin, and per draw and bin (or rho)."""
+    """Working arrays with one entry per draw or node, per bin, and per draw and bin (or rho)."""
 
     weight: np.ndarray
     index: np.ndarray
@@ -92,7 +93,7 @@ class Found(NamedTuple):
     smooth: int
     dense: int
     sparse: int
-    unfinished: float
+    unfinished: tuple
     cells: int
     middle: int
     low: float
@@ -131,8 +132,8 @@ def _still(p, drift, slab, log_evidence):
 
 @_inner
 def _dense(p, drift, frame):
-    """Fill the lattices of a dense residual with drift; return the end of the nodes, or -1."""
-    a, s, end, top = frame[0], frame[1], 0, -np.inf
+    """Fill the lattices of a dense residual with drift; return the end of the nodes (or -1) and the rims' share."""
+    a, s, end, top, rims = frame[0], frame[1], 0, -np.inf, 0.0
     count = len(drift.kappa)
     guess = np.empty(count)
     for q in range(count):
@@ -148,18 +149,22 @@ def _dense(p, drift, frame):
         row = drift.by_tau[q]
         frame = (row[1], row[2], row[3], row[4], row[5])
         kappa, rise_n, begin = drift.kappa[q], drift.rise_n[q], end
-        end = lattice(p, drift.sds, kappa, rise_n, frame, DENSE_STEP, DENSE_RIM, drift.dense, begin)
+        end, rim = lattice(p, drift.sds, kappa, rise_n, frame, DENSE_STEP, DENSE_RIM, drift.dense, begin)
         if end < 0:
-            return -1
+            return -1, 1.0
+        rims = max(rims, rim)
         area = log(DENSE_STEP**2 * frame[3] * frame[4])
         for i in range(begin, end):
             drift.dense[i, 4], drift.dense[i, 5] = drift.dense[i, 2] + drift.log_weight[q] + area, q
-    return end
+    return end, rims
 
 
 @outer
 def integrate(p, drift, slab, runs, amounts, grids):
-    """Log evidences relative to exact calibration, in `ORDER`, and what draws need; ends are -1 if room is short."""
+    """Return log evidences relative to exact calibration, in `ORDER`, and the results that draws need.
+
+    Ends are -1 if an array is too small.
+    """
     log_evidence = np.zeros(len(ORDER))
     exact = 0.0
     for b in range(len(p.n)):
@@ -170,10 +175,10 @@ def integrate(p, drift, slab, runs, amounts, grids):
             drift.rise_n[q, b] = rise(drift.kappa[q], p.n[b])
     slab.log_slab[:] = np.nan
     frame = find_mode(p, drift.sds, -1.0, 0.0, 0.0)
-    smooth = lattice(p, drift.sds, -1.0, drift.rise_n[0], frame, SMOOTH_STEP, SMOOTH_RIM, drift.smooth, 0)
+    smooth, rim = lattice(p, drift.sds, -1.0, drift.rise_n[0], frame, SMOOTH_STEP, SMOOTH_RIM, drift.smooth, 0)
     log_evidence[0] = sum_of_logs(drift.smooth, smooth, 2) + log(SMOOTH_STEP**2 * frame[3] * frame[4])
     _still(p, drift, slab, log_evidence)
-    dense = _dense(p, drift, frame)
+    dense, rims = _dense(p, drift, frame)
     log_evidence[3] = sum_of_logs(drift.dense, dense, 4)
     floor = log_evidence[:4].max() - HOPELESS
     sparse, unfinished = adaptive(p, drift.sds, frame, slab, drift.rule, TOLERANCE, floor, drift.sparse)
@@ -193,14 +198,25 @@ def integrate(p, drift, slab, runs, amounts, grids):
     log_evidence[9] = first[0] + last[0]
     ends = (first[1], first[2], last[1], last[2])
     found = Found(
-        frame, smooth, dense, sparse, unfinished, cells, middle, low, high, (m, width), (m_any, width_any), ends
+        frame,
+        smooth,
+        dense,
+        sparse,
+        (rim, rims, unfinished),
+        cells,
+        middle,
+        low,
+        high,
+        (m, width),
+        (m_any, width_any),
+        ends,
     )
     return log_evidence, found
 
 
 @outer
 def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, found, v, out):
-    """Fill the draws of each sub-model, `counts` in number, into the rows of `order`; return effective numbers."""
+    """Store ``counts[z]`` draws of each sub-model z in the rows of `order`; return effective numbers."""
     effective, at = counts.astype(np.float64), 0
     for z in range(len(counts)):
         count = counts[z]

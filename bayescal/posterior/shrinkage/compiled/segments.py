@@ -13,7 +13,7 @@ SCALES = 24
 
 
 class Runs(NamedTuple):
-    """Prior constants and tables of one problem; the first index of tables of segments is their end."""
+    """Prior constants and tables of one problem; tables of segments are indexed by [end, start]."""
 
     changes: np.ndarray
     off: float
@@ -197,7 +197,7 @@ def _shift(rng, end, start, cells, middle, runs):
         runs.filled[end, start] = True
     c = search(weights, 0, cells, rng.random())
     part = 2 * rng.random() - 1
-    if c == middle:  # as the density of the prior, which has a pole at 0
+    if c == middle:  # in proportion to the prior density, which has a pole at 0
         part = (1.0 if part > 0 else -1.0) * abs(part) ** (1 / runs.shape)
     return 0.5 * (runs.edges[c] + runs.edges[c + 1] + part * (runs.edges[c + 1] - runs.edges[c]))
 

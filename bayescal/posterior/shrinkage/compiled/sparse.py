@@ -20,7 +20,8 @@ from bayescal.posterior.shrinkage.compiled.functions import (
     weights_of,
 )
 
-#: As in `cells`: first cells end at so many standard deviations; reach of the prior; bounds that may hide a mode.
+#: As in `cells`: half-width of the first cells and reach of the prior, in standard deviations; thresholds above which a
+#: cell may hide a mode.
 FIRST_CELL, REACH, HIDDEN, BY_CHANCE = 3.0, 6.0, 14.0, 2.0
 MOST_ROUNDS, MOST_CELLS = 80, 3000
 
@@ -28,7 +29,8 @@ MOST_ROUNDS, MOST_CELLS = 80, 3000
 class Slab(NamedTuple):
     """Likelihoods of bins that are off, at nodes equidistant in asinh(distance from the peak / scale).
 
-    `log_slab` is NaN where it has not been needed yet; `by_tau` holds cumulative weights of tau there. `product` has an
+    `log_slab` is NaN at nodes not computed yet; at the other nodes, `by_tau` holds cumulative weights of tau. `product`
+    has an
     entry per rho, `eta` and `odds` one per bin.
     """
 
@@ -85,7 +87,7 @@ def _cubic(f, c, x):
 
 @inner
 def _product(p, slab):
-    """Log-likelihood of all bins at the logits of the record, rho integrated out; leaves odds and products there."""
+    """Log-likelihood of all bins at the logits of the record, rho integrated out; stores odds and products there."""
     n, k, best, rho = p.n, p.k, p.best, slab.rho
     peak, scale, table, product, etas, odds = slab.peak, slab.scale, slab.log_slab, slab.product, slab.eta, slab.odds
     product[:] = 1.0
@@ -121,7 +123,7 @@ def _average(product):
 
 @inner
 def log_sparse(p, a, s, slab):
-    """Log-likelihood of all bins given the drift; leaves products, logits and odds in the record."""
+    """Log-likelihood of all bins given the drift; stores products, logits and odds in the record."""
     logit, x, eta = p.logit, p.x, slab.eta
     slope = expm1(min(s, LARGEST_LOG_SLOPE))
     for b in range(len(logit)):
@@ -148,7 +150,7 @@ def _bound(p, sds, frame, cell, slab):
 def _graded(middle, sd, low, high, edges):
     """Edges of cells that grow with their distance from the middle; return their number."""
     edges[0] = low
-    m, most = 1, ceil(log2((high - low) / sd))
+    m, most = 1, min(ceil(log2((high - low) / sd)), len(edges) // 2 - 2)
     for i in range(2 * most + 1):
         away = 0.0 if i == most else 2.0 ** (most - 1 - i if i < most else i - most - 1)
         edge = middle + FIRST_CELL * sd * (away if i > most else -away)
@@ -161,13 +163,16 @@ def _graded(middle, sd, low, high, edges):
 
 @inner
 def _first_cells(sds, frame, cells):
-    """Cover the prior; return the number of cells."""
+    """Cover the prior; return the number of cells, or -1 if they do not fit."""
     reach_t, reach_s = REACH * sds[0], REACH * sds[1]
     one, two, three = intercept(0.0, -reach_s, frame), intercept(0.0, 0.0, frame), intercept(0.0, reach_s, frame)
     t, s = np.empty(200), np.empty(200)
     low, high = -max(one, two, three) - reach_t, -min(one, two, three) + reach_t
     many, count = _graded(frame[0], frame[3], low, high, t), 0
-    for j in range(_graded(frame[1], frame[4], -reach_s, reach_s, s) - 1):
+    more = _graded(frame[1], frame[4], -reach_s, reach_s, s)
+    if (many - 1) * (more - 1) > len(cells):
+        return -1
+    for j in range(more - 1):
         for i in range(many - 1):
             cells[count] = (t[i], t[i + 1], s[j], s[j + 1])
             count += 1
@@ -249,12 +254,14 @@ def _relevant(p, sds, frame, cells, count, slab, bounds, least, excess):
 
 @inner
 def adaptive(p, sds, frame, slab, rule, tolerance, floor, nodes):
-    """Integrate over the drift as `cells.adaptive_nodes`; return the end of nodes or -1, and the unresolved share."""
+    """Integrate over the drift as in `cells.adaptive_nodes`; return the end of nodes (or -1) and the rough share."""
     order, room = len(rule[0]), 2 * MOST_CELLS + 4000
     cells, halves, bounds = np.empty((room, 4)), np.empty((room, 4)), np.empty(room)
     log_mass, error_t, error_s = np.empty(room), np.empty(room), np.empty(room)
     values = np.empty((room, order, order))
     count, excess = _first_cells(sds, frame, cells), max(HIDDEN, BY_CHANCE * sqrt(len(p.n)))
+    if count < 0:
+        return -1, 1.0
     total = log_sparse(p, frame[0], frame[1], slab) + log_prior(frame[0], frame[1], sds) + log(frame[3] * frame[4])
     total, end, seen, unfinished = max(floor, total), 0, 0, 0.0
     for _ in range(MOST_ROUNDS):
@@ -308,7 +315,7 @@ def _draw_bins(rng, r, drifting, etas, odds, product, out, p, slab):
         eta = etas[b]
         if rng.random() < expit(prior + odds[b]):
             place = _place(eta, slab.peak[b], slab.scale[b], slab)
-            c = int(place) + (rng.random() < place - int(place))  # between two nodes, either by its distance
+            c = int(place) + (rng.random() < place - int(place))  # one of two nodes, the nearer with higher probability
             kappa = kappas[search(slab.by_tau[b, c], 0, len(kappas), rng.random())]
             accuracy[r, b] = beta(rng, kappa * expit(eta) + k[b], kappa * expit(-eta) + n[b] - k[b])
             off[r, b] = True
@@ -326,7 +333,7 @@ def draw_sparse(rng, count, rows, out, p, slab):
 
 @inner
 def draw_drifting_sparse(rng, count, rows, out, p, sds, frame, slab, nodes, end, v):
-    """Draw accuracies when a few bins are off a drift; return the effective number of draws."""
+    """Draw accuracies when a few bins deviate from the drift; return the effective number of draws."""
     weight, index, intercepts, slopes, etas, odds, products = v.weight, v.index, v.one, v.two, v.eta, v.odds, v.product
     weights_of(nodes, end, 7, weight)
     systematic(rng, weight, end, count, index)

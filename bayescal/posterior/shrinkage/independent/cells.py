@@ -160,7 +160,7 @@ def _graded(centre: Any, sd: Any, low: Any, high: Any) -> Floats:
 
 
 def _ceiling(bins: DriftingBins, frame: Frame, cells: Cells, log_likelihood: LogLikelihood) -> Floats:
-    """Upper bound of the log density in each cell: every bin, and the prior, is evaluated at its own best point."""
+    """Upper bound on the log density in each cell: every bin, and the prior, is evaluated at its own best point."""
     s = np.stack([cells.low_s, cells.high_s])
     a = frame.intercept(0.0, s)
     ends = bins.centre(a, s)  # where t = 0

@@ -171,7 +171,7 @@ def _expand(bins: DriftingBins, a: Floats, s: Floats, kappa: Floats | None) -> _
 
 def find_modes(bins: DriftingBins, kappa: Floats | None, count: int = 1) -> tuple[Frame, Floats]:
     """Find the posterior mode of the drift and its log density, for each kappa (count, 1), by damped Fisher scoring."""
-    if kappa is not None:  # beyond this, the score equals that of a binomial but would lose accuracy
+    if kappa is not None:  # beyond this, the score equals that of a binomial but rounding would make it inaccurate
         kappa = np.minimum(kappa, 1e6 * (1 + bins.n.max()))
     a, s, damping = np.zeros(count), np.zeros(count), np.zeros(count)
     now = _expand(bins, a, s, kappa)

@@ -74,7 +74,7 @@ class BinLikelihoods:
 
     @cached_property
     def step(self) -> float:
-        """Factor of all step sizes."""
+        """Factor that multiplies all step sizes."""
         return FEW_BINS_STEP if len(self.drifting.n) <= FEW_BINS else 1.0
 
     @cached_property

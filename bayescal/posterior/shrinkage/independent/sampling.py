@@ -76,7 +76,7 @@ def importance_sample(
 def _without_drift(
     bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
 ) -> ImportanceSample:
-    """As `importance_sample`, for sub-models without drift: all weights are equal."""
+    """Like `importance_sample`, but for sub-models without drift: all weights are equal."""
     zero, eta = np.zeros(count), np.tile(bins.drifting.logit, (count, 1))
     if model.residual == "sparse":
         by_rho, odds = bins.sparse(eta[:1])
