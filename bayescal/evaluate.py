@@ -70,8 +70,7 @@ def evaluate(
         - ``event`` (default for a column): class 1 occurs;
         - ``top-label`` (default for a matrix): the most probable class is the true one;
         - ``classwise``: class k occurs, one binary problem per column of the matrix;
-        - ``confidence``: the prediction is right; `y_true` states whether each prediction is correct, and `y_prob` is
-        its confidence.
+        - ``confidence``: the prediction is right; `y_true` states whether it is, and `y_prob` is its confidence.
     bins : int or array-like, default 15
         Number of bins, or edges that increase from 0 to 1. Bins are [a, b); the last one is closed. The ECE depends
         on the bins, so every printed result states them.
@@ -81,8 +80,7 @@ def evaluate(
         The posterior. ``shrinkage`` allows exact and nearly exact calibration. Its 95 % intervals contain the true
         ECE in about 95 % of data sets, but in less than 90 % if the errors of the bins are about as large as their
         sampling noise. ``dirichlet`` is the Dirichlet model (Bayesian ECE). Its intervals do not contain a true ECE
-        near 0,
-        however many rows there are.
+        near 0, however many rows there are.
     draws : int, default 4000
         Number of independent posterior draws, at least 2.
     rng : None, int, SeedSequence or Generator
