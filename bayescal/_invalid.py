@@ -165,7 +165,7 @@ class Rounding(Finding):
         return f"{called}: {found}; taken as rounding and clipped."
 
 
-class InvalidRows(ValueError):  # noqa: N818
+class InvalidRows(ValueError):  # noqa: N818  # named after what it carries: the invalid rows
     """Values of an argument break a rule.
 
     Parameters

@@ -75,7 +75,7 @@ def keywords[F: Callable[..., Any]](path: str = "", /, **new: str) -> "Callable[
 
         # with the globals of the other module, since doctest ignores functions that seem to be imported
         same_module = FunctionType(renamed.__code__, function.__globals__, closure=renamed.__closure__)
-        return functools.update_wrapper(same_module, function)  # type: ignore[return-value]
+        return functools.update_wrapper(same_module, function)  # type: ignore[return-value]  # same signature
 
     return decorate
 
@@ -105,7 +105,7 @@ def fields[C: type](**new: str) -> "Callable[[C], C]":
             attribute = Attribute(name)
             setattr(record, old, attribute)
             attribute.__set_name__(record, old)
-        record.__init__ = keywords(**new)(record.__init__)  # type: ignore[misc]
+        record.__init__ = keywords(**new)(record.__init__)  # type: ignore[misc]  # of a class, on purpose
         return record
 
     return decorate
@@ -121,7 +121,7 @@ def method[F: Callable[..., Any]](old: str, new: str) -> "Callable[[F], F]":
             warn(old, new)
             return function(*args, **given)
 
-        return warned  # type: ignore[return-value]
+        return warned  # type: ignore[return-value]  # same signature
 
     return decorate
 
@@ -160,7 +160,7 @@ class ByKey[T](dict[str, T]):
     def __contains__(self, key: object) -> bool:
         if dict.__contains__(self, key):
             return True
-        found = dict.__contains__(self, self.former.get(key))  # type: ignore[call-overload]
+        found = dict.__contains__(self, self.former.get(key))  # type: ignore[call-overload]  # None is no key
         if found:
             value(key, self.former)
         return found

@@ -101,7 +101,8 @@ def require_counts(counts: Any, name: str = "counts") -> None:
     if isinstance(counts, Counts):
         _ACCEPTED.add(type(counts))
         return
-    needed = sorted(member for member in Counts.__protocol_attrs__ if not member.startswith("_"))  # type: ignore[attr-defined]
+    members = Counts.__protocol_attrs__  # type: ignore[attr-defined]  # every protocol has it; typeshed does not list it
+    needed = sorted(member for member in members if not member.startswith("_"))
     missing = [member for member in needed if not hasattr(type(counts), member) and not hasattr(counts, member)]
     if len(missing) < len(needed) / 2:
         raise TypeError(f"`{name}` is a {type(counts).__name__}, which lacks {', '.join(missing)}; see `Counts`.")
