@@ -18,7 +18,7 @@ from .estimands.errors import overconfidence as overconfidence
 from .estimands.errors import signed_error as signed_error
 from .estimands.errors import underconfidence as underconfidence
 from .estimands.estimand import Estimand as Estimand
-from .estimands.estimand import register_estimand as register_estimand
+from .estimands.registry import register_estimand as register_estimand
 from .evaluate import evaluate as evaluate
 from .evaluate import evaluate_counts as evaluate_counts
 from .evaluate import plug_in_ece as plug_in_ece

@@ -7,7 +7,7 @@ from pathlib import Path
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
-from bayescal.estimands.estimand import registered
+from bayescal.estimands.registry import registered
 
 _package = metadata("bayescal")
 project = "bayescal"

@@ -14,7 +14,7 @@ import bayescal as bc
 from bayescal import datasets
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS
 from bayescal.cli import app
-from bayescal.estimands.estimand import registered
+from bayescal.estimands.registry import registered
 from bayescal.report.figure import comparison_picture
 
 DIGITS = datasets.path("digits")

@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 
 import bayescal as bc
 from bayescal.analyses.compare import SameRowsWarning
-from bayescal.estimands.estimand import registered
+from bayescal.estimands.registry import registered
 
 DRAWS = 1000
 

@@ -20,7 +20,8 @@ from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.matching import read_models
 from bayescal.data.files.predictions import ModelColumns, Rows
 from bayescal.data.predictions import Predictions
-from bayescal.estimands.estimand import Estimand, as_scalar
+from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.registry import as_scalar
 from bayescal.report.document import PROB, comparison_document
 from bayescal.report.figure import comparison_picture
 from bayescal.results.comparison import Comparison

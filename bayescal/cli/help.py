@@ -49,7 +49,7 @@ class HelpOfEvaluate(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the page as typer does, with defaults and choices of the library filled in."""
         from bayescal.analyses.one import MODELS
-        from bayescal.estimands.estimand import registered
+        from bayescal.estimands.registry import registered
 
         comparable = [name for name, each in registered().items() if each.better and each.coordinate is None]
         choices = {"model": [*MODELS], "estimand": comparable}

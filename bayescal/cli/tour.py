@@ -11,7 +11,7 @@ from bayescal.cli.command import Result
 from bayescal.cli.comparison import show_differences
 from bayescal.cli.evaluation import show_evaluation
 from bayescal.datasets import load_digits, path
-from bayescal.estimands.estimand import registered
+from bayescal.estimands.registry import registered
 from bayescal.evaluate import evaluate
 from bayescal.report.document import PROB
 from bayescal.report.figure import picture

@@ -4,7 +4,7 @@ import numpy as np
 
 from bayescal import _checks, _moved
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands.estimand import estimand
+from bayescal.estimands.registry import estimand
 
 #: Bins of the examples below: two draws of three bins, the last of which has no rows.
 EXAMPLE = BinDraws(

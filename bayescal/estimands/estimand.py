@@ -1,11 +1,7 @@
-"""Estimand: one record per quantity, and the registry that tables, comparisons, plots, options and docs read."""
+"""Estimand: one record per quantity, with its function, its words and the direction of better values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from keyword import iskeyword
-from pkgutil import iter_modules
 from typing import Any, Literal
 
 import numpy as np
@@ -20,58 +16,6 @@ Better = Literal["smaller", "larger", "nearest zero"]
 
 #: What an estimand may need besides draws of the bins: "losses" are the sums of losses in the counts.
 NEEDS = ("losses",)
-#: Names in use for attributes of `Evaluation` (those of release 0.1.0 too), entries of its data tree,
-#: dimensions and table columns.
-RESERVED = frozenset(
-    {
-        "accuracy",
-        "bayes_factor",
-        "bin",
-        "bin_draws",
-        "bin_draws_seed",
-        "bins",
-        "bins_seed",
-        "chain",
-        "classifier",
-        "confidence",
-        "counts",
-        "difference",
-        "dirichlet_ece",
-        "dirichlet_seed",
-        "draw",
-        "draws",
-        "gap",
-        "group",
-        "intercept",
-        "lp_error",
-        "mass",
-        "model",
-        "null",
-        "null_bin_draws",
-        "null_bins",
-        "p_calibrated",
-        "parameters",
-        "period",
-        "plug_in",
-        "plug_in_of",
-        "posterior",
-        "question",
-        "reference",
-        "reference_seed",
-        "remarks",
-        "row",
-        "sentence",
-        "sheet",
-        "slope",
-        "spec",
-        "sub_model",
-        "sub_models",
-        "summary",
-        "table",
-        "to_datatree",
-        "window",
-    }
-)
 #: Targets whose confidence is the probability of an event, not the confidence in a prediction.
 EVENTS = ("event", "classwise")
 
@@ -230,6 +174,7 @@ class Estimand:
 
         Examples
         --------
+        >>> from bayescal.estimands.registry import registered
         >>> registered()["overconfidence"].words("top-label"), registered()["overconfidence"].words("event")
         ('over-confidence', 'error of probabilities stated too high')
         """
@@ -245,6 +190,7 @@ class Estimand:
 
         Examples
         --------
+        >>> from bayescal.estimands.registry import registered
         >>> registered()["overconfidence"].row_label("top-label"), registered()["overconfidence"].row_label("event")
         ('overconfidence', 'stated too high')
         """
@@ -255,6 +201,7 @@ class Estimand:
 
         Examples
         --------
+        >>> from bayescal.estimands.registry import registered
         >>> registered()["overconfidence"].column_label("top-label"), registered()["ece"].column_label("event")
         ('over-confidence', 'ECE')
         """
@@ -265,6 +212,7 @@ class Estimand:
 
         Examples
         --------
+        >>> from bayescal.estimands.registry import registered
         >>> registered()["ece"].axis_label("event"), registered()["max_error"].axis_label("event")
         ('Expected Calibration Error (ECE)', 'largest error')
         """
@@ -280,6 +228,7 @@ class Estimand:
 
         Examples
         --------
+        >>> from bayescal.estimands.registry import registered
         >>> registered()["ece"].best("event"), registered()["signed_error"].best("event")
         ('smallest ECE', 'signed error nearest to 0')
         """
@@ -291,193 +240,3 @@ class Estimand:
     def available(self, counts: Counts) -> bool:
         """Return whether the counts have what the estimand needs."""
         return "losses" not in self.needs or counts.losses is not None
-
-
-_REGISTRY: dict[str, Estimand] = {}
-
-
-def register_estimand(estimand: Estimand) -> Estimand:
-    """Register an estimand, so that evaluations, tables, comparisons and plots include it.
-
-    Parameters
-    ----------
-    estimand : Estimand
-        The record.
-
-    Returns
-    -------
-    Estimand
-        The same record.
-
-    Raises
-    ------
-    ValueError
-        If the name is not an identifier, is reserved, or belongs to another function (of another module or qualified
-        name); if the name of the coordinate is in use.
-
-    Examples
-    --------
-    Registering the same record again changes nothing.
-
-    >>> register_estimand(registered()["ece"]).symbol
-    'ECE'
-    """
-    _load_package()
-    return _add(estimand)
-
-
-def _add(estimand: Estimand) -> Estimand:
-    name, known = estimand.name, _REGISTRY.get(estimand.name)
-    if not isinstance(name, str) or not name.isidentifier() or iskeyword(name) or name.startswith("_"):
-        raise ValueError(
-            f"`name` must be an identifier without a leading underscore, not {name!r}: it is an attribute."
-        )
-    if name in RESERVED:
-        raise ValueError(f"`name` must not be {name!r}, which means something else in an evaluation.")
-    if known is not None and _origin(known) != _origin(estimand):
-        raise ValueError(f"`name` must be new; {name!r} is registered already, for another function.")
-    if estimand.coordinate is not None:
-        _require_own_coordinate(estimand)
-    _REGISTRY[name] = estimand
-    return estimand
-
-
-def _origin(estimand: Estimand) -> tuple[Any, Any]:
-    """Return module and qualified name of the function, which do not change if a notebook cell runs again."""
-    return getattr(estimand.function, "__module__", None), getattr(estimand.function, "__qualname__", None)
-
-
-def _require_own_coordinate(estimand: Estimand) -> None:
-    """Raise if the name of the coordinate is in use: by a reserved name, or by another curve with other values."""
-    assert estimand.coordinate is not None
-    name, values = estimand.coordinate
-    others = [each.coordinate for each in _REGISTRY.values() if each.coordinate and each.name != estimand.name]
-    if name in RESERVED or any(name == other and values != at for other, at in others):
-        raise ValueError(f"`coordinate` must have a name of its own; {name!r} is taken.")
-
-
-def estimand[F: Callable[..., Any]](symbol: str, **fields: Any) -> Callable[[F], F]:
-    """Register the decorated function as an estimand named after it.
-
-    Parameters
-    ----------
-    symbol : str
-        Words that follow "the" in a sentence.
-    **fields
-        Other fields of `Estimand`.
-
-    Returns
-    -------
-    callable
-        A decorator that returns the function unchanged.
-    """
-
-    def decorate(function: F) -> F:
-        record = Estimand(function.__name__, function, symbol, **fields)
-        # files of this folder are imported by `_load_package`, which `register_estimand` calls first
-        _add(record) if function.__module__.startswith("bayescal.estimands.") else register_estimand(record)
-        return function
-
-    return decorate
-
-
-def registered() -> dict[str, Estimand]:
-    """Return all registered estimands by name, those of this package first.
-
-    Returns
-    -------
-    dict of str to Estimand
-        A new dictionary; changing it does not change the registry.
-
-    Examples
-    --------
-    >>> registered()["ece"].bounds
-    (0.0, 1.0)
-    """
-    _load_package()
-    # `errors` first, whichever file was imported first
-    return dict(sorted(_REGISTRY.items(), key=lambda item: item[1].function.__module__ != "bayescal.estimands.errors"))
-
-
-@cache
-def _load_package() -> None:
-    """Import the files of this folder, which register their estimands; `errors` first, to be first in tables."""
-    package = import_module("bayescal.estimands")
-    names = sorted(
-        (module.name for module in iter_modules(package.__path__)), key=lambda name: (name != "errors", name)
-    )
-    for name in names:
-        import_module(f"bayescal.estimands.{name}")
-
-
-def is_registered(estimand: Estimand) -> bool:
-    """Return whether this record is registered under its name."""
-    return registered().get(estimand.name) is estimand
-
-
-#: The name of an estimand, its record, or a function of draws of the bins.
-EstimandLike = str | Estimand | Callable[[BinDraws], Any]
-
-
-def as_estimand(given: EstimandLike) -> Estimand:
-    """Return the record of an estimand, given its name, its record or a function.
-
-    Parameters
-    ----------
-    given : str, Estimand or callable
-        The estimand. For an unregistered function, values nearer to zero are taken as better.
-
-    Returns
-    -------
-    Estimand
-        The record.
-
-    Raises
-    ------
-    ValueError
-        If there is no estimand of this name.
-    TypeError
-        If `given` is none of these.
-    """
-    if isinstance(given, Estimand):
-        return given
-    if isinstance(given, str):
-        _checks.one_of("estimand", given, [*registered()])
-        return registered()[given]
-    if not callable(given):
-        raise TypeError(
-            f"`estimand` must be a name, an Estimand or a function of BinDraws, not {type(given).__name__}."
-        )
-    for known in registered().values():
-        if known.function is given:
-            return known
-    name = getattr(given, "__name__", "estimand")
-    words = name.replace("_", " ")
-    return Estimand(name, given, words, better="nearest zero", bounds=(-np.inf, np.inf), reported=False)
-
-
-def as_scalar(given: EstimandLike) -> Estimand:
-    """Return the record as `as_estimand` does, but require one value per draw.
-
-    Parameters
-    ----------
-    given : str, Estimand or callable
-        The estimand.
-
-    Returns
-    -------
-    Estimand
-        The record.
-
-    Raises
-    ------
-    ValueError
-        If the estimand is unknown or a curve.
-    """
-    known = as_estimand(given)
-    if known.coordinate is not None:
-        raise ValueError(
-            f"`estimand` {known.name!r} is a curve; its draws are `evaluation.{known.name}`, along "
-            f"{known.coordinate[0]!r}."
-        )
-    return known

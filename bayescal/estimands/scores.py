@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _moved
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands.estimand import Estimand, _add
+from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.registry import _add
 from bayescal.stats.contract import Counts
 from bayescal.stats.losses import LossSums
 from bayescal.stats.paired import PairedCounts

@@ -23,17 +23,6 @@ class Posterior(Protocol):
 
 
 @runtime_checkable
-class HasMoments(Protocol):
-    """A posterior whose moments of the ECE are computed without random numbers."""
-
-    def ece_mean(self) -> float:
-        """Posterior mean of the ECE, computed without random numbers."""
-
-    def ece_sd(self) -> float:
-        """Posterior standard deviation of the ECE, computed without random numbers."""
-
-
-@runtime_checkable
 class HasHypotheses(Protocol):
     """A posterior that averages sub-models, which may include exact calibration."""
 

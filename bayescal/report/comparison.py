@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _moved, _render
 from bayescal._render import wrapped
 from bayescal.draws import Draws
-from bayescal.estimands.estimand import EstimandLike, as_estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report.density import Density, density_of, draw_density
 from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, SMALLER, axes_or_new
 from bayescal.report.forest import (

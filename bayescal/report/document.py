@@ -7,7 +7,7 @@ import numpy as np
 
 from bayescal._version import __version__
 from bayescal.draws import Draws
-from bayescal.estimands.estimand import as_estimand
+from bayescal.estimands.registry import as_estimand
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _render
 from bayescal._render import wrapped
 from bayescal.draws import Draws
-from bayescal.estimands.estimand import EstimandLike, as_estimand, is_registered, registered
+from bayescal.estimands.registry import EstimandLike, as_estimand, is_registered, registered
 from bayescal.report.drawing import BLUE, GREY, SMALL, SMALLER, axes_or_new
 from bayescal.report.room import TINY, is_small, keep_within, small_words
 from bayescal.results import wording

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayescal import _moved, _render
-from bayescal.estimands.estimand import EstimandLike, as_estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.compared import SURE, Compared, Floats
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several

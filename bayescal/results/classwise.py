@@ -12,8 +12,8 @@ from bayescal import _arviz, _checks, _render
 from bayescal.draws import Draws
 from bayescal.estimands import errors
 from bayescal.estimands.classwise import classwise_mean, marginal_mean
-from bayescal.estimands.estimand import EstimandLike, as_estimand, registered
 from bayescal.estimands.plug_in import observed_bins
+from bayescal.estimands.registry import EstimandLike, as_estimand, registered
 from bayescal.posterior.copula import reorder
 from bayescal.results import wording
 from bayescal.results.comparable import values_of

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.estimands.estimand import EstimandLike, as_estimand, as_scalar, registered
+from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, registered
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
 from bayescal.results.evaluation import Evaluation

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _moved
 from bayescal.draws import Draws
-from bayescal.estimands.estimand import EstimandLike, as_estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.comparable import common_estimands, joint_values
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations

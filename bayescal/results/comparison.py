@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from bayescal import _render
-from bayescal.estimands.estimand import EstimandLike, as_estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.comparable import pair_key
 from bayescal.results.compared import SURE, Compared
 from bayescal.results.remarks import of_several

@@ -9,8 +9,9 @@ import numpy as np
 from bayescal import _arviz, _checks, _moved, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
-from bayescal.estimands.estimand import Estimand, EstimandLike, as_estimand, as_scalar, is_registered, registered
+from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.plug_in import observed_bins
+from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered, registered
 from bayescal.posterior.contract import HasHypotheses, HasParameters, Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws

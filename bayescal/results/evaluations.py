@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _moved, _render
 from bayescal.draws import Draws
-from bayescal.estimands.estimand import EstimandLike, as_estimand, as_scalar, is_registered
+from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered
 from bayescal.results.comparable import checked_rope, p_smallest, tied_ranks
 from bayescal.results.evaluation import Evaluation
 

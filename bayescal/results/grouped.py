@@ -10,7 +10,7 @@ import numpy as np
 from bayescal import _arviz, _checks, _render
 from bayescal.data import times
 from bayescal.data.groups import UNNAMED
-from bayescal.estimands.estimand import EstimandLike, as_estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.comparable import checked_rope, common_estimands, values_of
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation

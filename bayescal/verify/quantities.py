@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal.draws import BinDraws
 from bayescal.estimands.errors import ece
-from bayescal.estimands.estimand import registered
+from bayescal.estimands.registry import registered
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 import bayescal as bc
 from bayescal import datasets
 from bayescal.cli import app
-from bayescal.estimands import estimand as module
-from bayescal.estimands.estimand import RESERVED, as_estimand, estimand, registered
+from bayescal.estimands import registry as module
+from bayescal.estimands.registry import RESERVED, as_estimand, estimand, registered
 from bayescal.report.comparison import comparison_shapes
 from bayescal.results.comparable import common_estimands
 
@@ -222,7 +222,7 @@ def test_an_estimand_can_be_defined_again(registry, rows):
 
 
 def test_errors_come_first_whichever_file_is_imported_first():
-    code = "import bayescal.estimands.scores\nfrom bayescal.estimands.estimand import registered\nprint(*registered())"
+    code = "import bayescal.estimands.scores\nfrom bayescal.estimands.registry import registered\nprint(*registered())"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert (shown[0], shown[-1]) == ("ece", "brier_score")
 

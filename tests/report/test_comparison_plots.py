@@ -12,7 +12,7 @@ from matplotlib.transforms import Bbox
 
 import bayescal as bc
 from bayescal._render import wrapped
-from bayescal.estimands.estimand import registered
+from bayescal.estimands.registry import registered
 from bayescal.report.comparison import comparison_shapes, plot_comparison
 from bayescal.report.forest import forest, one_line_each, plot_forest
 
