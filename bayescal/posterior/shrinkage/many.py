@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf, xlog1py, xlogy
 
+from bayescal import _blocks
 from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE
-from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem
+from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem, dirichlet
 from bayescal.posterior.shrinkage.compiled.offsets import Offsets
 from bayescal.posterior.shrinkage.compiled.problem import ORDER, Drift, Found, Noise, Out, Scratch, draw, integrate
 from bayescal.posterior.shrinkage.compiled.segments import Runs
@@ -28,13 +29,15 @@ Floats = NDArray[np.float64]
 #: With more bins than this the tables of the compiled form would need too much memory.
 MOST_BINS = 40
 #: Steps in log tau for a dense residual and for bins that are off; step between the nodes of the table for the latter.
-DENSE_TAU, SPARSE_TAU, TABLE = 0.5, 0.7, 0.4
+DENSE_TAU, SPARSE_TAU, TABLE = 0.5, 0.85, 0.4
 #: Nodes along each side of a cell.
 RULE = 4
 #: HALF: nodes of the table on each side of the peak. ROUNDS: number of grids of amounts. Others: sizes of arrays.
 HALF, SMOOTH, DENSE, SPARSE, CELLS, PLACES, AMOUNTS, ROUNDS, GRID = 60, 4000, 20_000, 60_000, 3000, 60, 32, 3, 7000
 
 
+#: If all Dirichlet parameters are smaller than this, the draws of all Gamma variables of a row may underflow.
+LEAST_ALPHA = 0.1
 #: Sub-models whose integration may leave a share of the mass unresolved.
 DRIFTING = ("logistic", "logistic_dense", "logistic_sparse")
 #: Numbers of bins for which a thread keeps tables.
@@ -69,6 +72,13 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
         if self._compiled is None:
             return super()._evidence
         return {name: self._compiled.log_evidence[name] for name in self.taking_part.names}
+
+    def _draw_mass(self, alpha: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+        if alpha.max() < LEAST_ALPHA:
+            return super()._draw_mass(alpha, n_draws, rng)
+        mass = _blocks.empty((n_draws, len(alpha)))
+        dirichlet(rng, alpha, mass)
+        return mass
 
     def _draw_described(
         self, chosen: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
@@ -138,13 +148,15 @@ class CompiledProblem:
         self, number: dict[str, int], rows: NDArray[np.intp], rng: np.random.Generator
     ) -> tuple[SubModelDraws, dict[str, float]]:
         """Take ``number[name]`` draws from each sub-model into `rows`; return effective numbers of draws, too."""
+        if sum(number.values()) != len(rows) or not number.keys() <= set(ORDER):
+            raise ValueError("`number` must sum to the length of `rows`; compiled loops do not check their indices.")
         room = _room(len(self.problem.n))
         if room.owner is not self:  # another problem has used the tables since
             self._integrate(room)
         shape = (len(rows), len(self.problem.n))
         parameters = {name: np.full(len(rows), value) for name, value in PARAMETERS.items()}
         arrays = {name: values for name, values in parameters.items() if name != "slope"}
-        out = Out(np.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
+        out = Out(_blocks.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
         each = np.array([number.get(name, 0) for name in ORDER])
         tables = room.tables(self.problem, self.prior, self.bucket)
         scratch = room.scratch(int(each.max()), len(self.prior.rho))

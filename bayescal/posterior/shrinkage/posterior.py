@@ -196,12 +196,16 @@ class ShrinkagePosterior:
         rows[order] = np.arange(n_draws)
         drawn = self._draw_described(chosen, rows, rng)
         used, described, saturated = self._bins.used, self._bins.described, self._bins.saturated
-        mass = _spread(rng.dirichlet(self.mass_parameters[used], n_draws), used, 0.0)
+        mass = _spread(self._draw_mass(self.mass_parameters[used], n_draws, rng), used, 0.0)
         accuracy, off = _spread(drawn.accuracy, described, self.confidence), _spread(drawn.off, described, False)
         if saturated.any():
             accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
         bins = BinDraws(mass, accuracy, self.confidence[None], used, mass)
         return ShrinkageDraws(bin_draws=bins, sub_model=chosen[order], off=off, **drawn.parameters)
+
+    def _draw_mass(self, alpha: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the masses of the bins in use."""
+        return rng.dirichlet(alpha, n_draws)
 
     def _draw_described(
         self, chosen: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator

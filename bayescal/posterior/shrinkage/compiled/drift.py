@@ -4,13 +4,15 @@ from math import exp, expm1, hypot, log, pi, sqrt
 
 from bayescal.posterior.shrinkage.compiled.functions import (
     FARTHEST,
+    beta,
+    beta_parameters,
     effective_size,
-    expit,
     inner,
     log_beta_binomial,
     rise,
     softplus,
     systematic,
+    tail,
     weights_of,
 )
 
@@ -55,8 +57,7 @@ def log_dense(p, a, s, kappa, rise_n):
     n, k, logit, x, best = p.n, p.k, p.logit, p.x, p.best
     slope, total = expm1(min(s, LARGEST_LOG_SLOPE)), 0.0
     for b in range(len(n)):
-        eta = centre(logit[b], x[b], a, slope)
-        total += log_beta_binomial(n[b], k[b], eta, kappa, rise_n[b], best[b])
+        total += log_beta_binomial(n[b], k[b], tail(centre(logit[b], x[b], a, slope)), kappa, rise_n[b], best[b])
     return total
 
 
@@ -180,33 +181,29 @@ def draw_dense(rng, count, rows, out, p, taus, by_tau, v):
     """Draw accuracies with a dense residual around the confidences."""
     weights_of(by_tau, len(taus), 0, v.weight)
     systematic(rng, v.weight, len(taus), count, v.index)
+    tails = v.of_bins
+    for b in range(len(p.n)):
+        tails[b] = tail(centre(p.logit[b], p.x[b], 0.0, 0.0))
     for q in range(count):
-        _scatter(rng, rows[q], out, p, 0.0, 0.0, taus[v.index[q]])
+        _scatter(rng, rows[q], out, p, 0.0, 0.0, taus[v.index[q]], tails)
 
 
 @inner
-def _scatter(rng, r, out, p, a, s, kappa):
-    """Accuracies of all bins around their centres: Beta, by conjugacy."""
+def _scatter(rng, r, out, p, a, s, kappa, tails):
+    """Draw accuracies of all bins around their centres: Beta, by conjugacy; `tails` are those of the centres."""
     out.intercept[r], out.log_slope[r], out.tau[r] = a, s, 1 / sqrt(1 + kappa)
-    n, k, logit, x, accuracy, off = p.n, p.k, p.logit, p.x, out.accuracy, out.off
-    slope = expm1(min(s, LARGEST_LOG_SLOPE))
+    n, k, accuracy, off = p.n, p.k, out.accuracy, out.off
     for b in range(len(n)):
-        eta = centre(logit[b], x[b], a, slope)
-        accuracy[r, b] = beta(rng, kappa * expit(eta) + k[b], kappa * expit(-eta) + n[b] - k[b])
+        above, below = beta_parameters(tails[b], kappa)
+        accuracy[r, b] = beta(rng, above + k[b], below + n[b] - k[b])
         off[r, b] = True
-
-
-@inner
-def beta(rng, a, b):
-    """Draw from a Beta whose parameters may underflow."""
-    return rng.beta(max(a, 2.3e-308), max(b, 2.3e-308))
 
 
 @inner
 def draw_drifting_dense(rng, count, rows, out, p, sds, step, taus, by_tau, nodes, end, v):
     """Draw accuracies with a dense residual around a drift; return the effective number of draws."""
     weight, index, intercepts, slopes, kappas = v.weight, v.index, v.one, v.two, v.three
-    n, rise_n = p.n, v.of_bins
+    n, k, logit, x, best, rise_n, tails = p.n, p.k, p.logit, p.x, p.best, v.of_bins, v.eta
     weights_of(nodes, end, 4, weight)
     systematic(rng, weight, end, count, index)
     last = -1
@@ -222,10 +219,14 @@ def draw_drifting_dense(rng, count, rows, out, p, sds, step, taus, by_tau, nodes
         s = nodes[i, 1] + step * frame[4] * (rng.random() - 0.5)
         a = intercept(t, s, frame)
         intercepts[q], slopes[q], kappas[q] = a, s, taus[j]
-        weight[q] = exp(log_dense(p, a, s, taus[j], rise_n) + log_prior(a, s, sds) - nodes[i, 2])
+        slope, total = expm1(min(s, LARGEST_LOG_SLOPE)), log_prior(a, s, sds) - nodes[i, 2]
+        for b in range(len(n)):
+            tails[q, b] = tail(centre(logit[b], x[b], a, slope))
+            total += log_beta_binomial(n[b], k[b], tails[q, b], taus[j], rise_n[b], best[b])
+        weight[q] = exp(total)
     effective = effective_size(weight, count)
     systematic(rng, weight, count, count, index)
     for q in range(count):
         i = index[q]
-        _scatter(rng, rows[q], out, p, intercepts[i], slopes[i], kappas[i])
+        _scatter(rng, rows[q], out, p, intercepts[i], slopes[i], kappas[i], tails[i])
     return effective

@@ -97,13 +97,25 @@ def rise(x, k):
 
 
 @inner
-def log_beta_binomial(n, k, eta, kappa, rise_n, best):
-    """Log-likelihood of k of n under a Beta with mean expit(eta), relative to the binomial at k / n."""
+def tail(eta):
+    """Store a logit, at most `FARTHEST` in size, as exp(-abs(eta)) with the sign of eta."""
     e = exp(-abs(eta))
-    near, far = kappa / (1.0 + e), kappa * e / (1.0 + e)
-    if eta < 0:
-        near, far = far, near
-    return rise(near, k) + rise(far, n - k) - rise_n - best
+    return e if eta >= 0 else -e
+
+
+@inner
+def beta_parameters(e, kappa):
+    """Return kappa h and kappa (1 - h), both to full relative precision; h is the accuracy with tail `e`."""
+    near = kappa / (1.0 + abs(e))
+    far = near * abs(e)
+    return (near, far) if e >= 0 else (far, near)
+
+
+@inner
+def log_beta_binomial(n, k, e, kappa, rise_n, best):
+    """Log-likelihood of k of n under a Beta around the accuracy with tail `e`, relative to the binomial at k / n."""
+    above, below = beta_parameters(e, kappa)
+    return rise(above, k) + rise(below, n - k) - rise_n - best
 
 
 @inner
@@ -165,3 +177,47 @@ def sum_of_logs(logs, m, column):
     for i in range(m):
         total += exp(logs[i, column] - top)
     return top + log(total)
+
+
+@inner
+def gamma(rng, d, c):
+    """Draw from a Gamma with shape a >= 1 by rejection (Marsaglia and Tsang, 2000); d = a - 1/3, c = 1 / sqrt(9 d)."""
+    while True:
+        x = rng.standard_normal()
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        u = rng.random()
+        if u < 1.0 - 0.0331 * (x * x) * (x * x) or log(u) < 0.5 * x * x + d * (1.0 - v + log(v)):
+            return d * v
+
+
+@inner
+def beta(rng, a, b):
+    """Draw from a Beta; its parameters may underflow."""
+    if a < 1.0 or b < 1.0:
+        return rng.beta(max(a, 2.3e-308), max(b, 2.3e-308))
+    one, two = gamma(rng, a - 1 / 3, 1 / sqrt(9 * a - 3)), gamma(rng, b - 1 / 3, 1 / sqrt(9 * b - 3))
+    return one / (one + two)
+
+
+@outer
+def dirichlet(rng, alpha, out):
+    """Fill the rows of `out` with draws from a Dirichlet distribution."""
+    bins = len(alpha)
+    d, c, power = np.empty(bins), np.empty(bins), np.zeros(bins)
+    for b in range(bins):
+        power[b] = 1 / alpha[b] if alpha[b] < 1.0 else 0.0
+        d[b] = alpha[b] + (2 / 3 if alpha[b] < 1.0 else -1 / 3)
+        c[b] = 1 / sqrt(9 * d[b])
+    for i in range(len(out)):
+        total = 0.0
+        for b in range(bins):
+            value = gamma(rng, d[b], c[b])
+            if power[b] > 0.0:
+                value *= rng.random() ** power[b]
+            out[i, b] = value
+            total += value
+        for b in range(bins):
+            out[i, b] /= total

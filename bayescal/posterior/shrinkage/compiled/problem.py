@@ -7,6 +7,7 @@ import numpy as np
 
 from bayescal.posterior.shrinkage.compiled import noise, offsets, segments
 from bayescal.posterior.shrinkage.compiled.drift import (
+    centre,
     draw_dense,
     draw_drifting_dense,
     draw_smooth,
@@ -22,6 +23,7 @@ from bayescal.posterior.shrinkage.compiled.functions import (
     rise,
     softplus,
     sum_of_logs,
+    tail,
 )
 from bayescal.posterior.shrinkage.compiled.noise import ANY, END, HALF
 from bayescal.posterior.shrinkage.compiled.sparse import (
@@ -120,11 +122,14 @@ class Out(NamedTuple):
 @_inner
 def _still(p, drift, slab, log_evidence):
     """Evidences without drift."""
+    tails = slab.eta
+    for b in range(len(p.n)):
+        tails[b] = tail(centre(p.logit[b], p.x[b], 0.0, 0.0))
     for q in range(len(drift.kappa)):
         total = drift.log_weight[q]
         for b in range(len(p.n)):
             kappa, rise_n = drift.kappa[q], drift.rise_n[q, b]
-            total += log_beta_binomial(p.n[b], p.k[b], p.logit[b], kappa, rise_n, p.best[b])
+            total += log_beta_binomial(p.n[b], p.k[b], tails[b], kappa, rise_n, p.best[b])
         drift.by_tau[q, 0] = total
     log_evidence[1] = sum_of_logs(drift.by_tau, len(drift.kappa), 0)
     log_evidence[2] = log_sparse(p, 0.0, 0.0, slab)

@@ -5,11 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE, beta, centre, intercept, log_prior
+from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE, centre, intercept, log_prior
 from bayescal.posterior.shrinkage.compiled.functions import (
     FARTHEST,
     add_exp,
     arsinh,
+    beta,
+    beta_parameters,
     effective_size,
     expit,
     inner,
@@ -17,6 +19,7 @@ from bayescal.posterior.shrinkage.compiled.functions import (
     search,
     softplus,
     systematic,
+    tail,
     weights_of,
 )
 
@@ -53,11 +56,11 @@ class Slab(NamedTuple):
 def _fill(b, i, p, slab):
     """Integrate over tau at one node."""
     eta = slab.peak[b] + slab.scale[b] * sinh(slab.step * (i - slab.half))
-    eta = min(max(eta, -FARTHEST), FARTHEST)
+    e = tail(min(max(eta, -FARTHEST), FARTHEST))
     weights, top, total = slab.by_tau[b, i], -np.inf, 0.0
     n, k, best, kappa, log_weight, rise_n = p.n[b], p.k[b], p.best[b], slab.kappa, slab.log_weight, slab.rise_n[b]
     for q in range(len(kappa)):
-        weights[q] = log_weight[q] + log_beta_binomial(n, k, eta, kappa[q], rise_n[q], best)
+        weights[q] = log_weight[q] + log_beta_binomial(n, k, e, kappa[q], rise_n[q], best)
         top = max(top, weights[q])
     for q in range(len(kappa)):
         total += exp(weights[q] - top)
@@ -317,7 +320,8 @@ def _draw_bins(rng, r, drifting, etas, odds, product, out, p, slab):
             place = _place(eta, slab.peak[b], slab.scale[b], slab)
             c = int(place) + (rng.random() < place - int(place))  # one of two nodes, the nearer with higher probability
             kappa = kappas[search(slab.by_tau[b, c], 0, len(kappas), rng.random())]
-            accuracy[r, b] = beta(rng, kappa * expit(eta) + k[b], kappa * expit(-eta) + n[b] - k[b])
+            above, below = beta_parameters(tail(eta), kappa)
+            accuracy[r, b] = beta(rng, above + k[b], below + n[b] - k[b])
             off[r, b] = True
         else:
             accuracy[r, b] = expit(eta) if drifting else confidence[b]
