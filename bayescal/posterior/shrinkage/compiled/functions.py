@@ -1,4 +1,4 @@
-"""Special functions, sums of exponentials and searches; and the records that the loops pass on."""
+"""Special functions, sums of exponentials, resampling, and the record `Problem`, which all loops read."""
 
 from math import exp, log, log1p, sqrt
 from typing import NamedTuple
@@ -16,9 +16,10 @@ outer = compiled(folder=True, no_cfunc_wrapper=True)
 
 
 class Problem(NamedTuple):
-    """One problem: arrays of shape (n_bins,), as in `DriftingBins`.
+    """One problem: arrays of shape (n_bins,).
 
-    `best` is the binomial log-likelihood at k / n, and `best_logit` the logit of k / n.
+    `n`, `k`, `confidence`, `logit`, `x` and `best_logit` are as in `DriftingBins`. `best` is the binomial
+    log-likelihood at k / n. `crowded` marks the bins with a share of noise of their own; see `crowded_ends`.
     """
 
     n: np.ndarray
@@ -73,19 +74,19 @@ def stirling(z):
 
 @inner
 def eight_factors(x):
-    """X (x + 1) ... (x + 7)."""
+    """Product x (x + 1) ... (x + 7)."""
     q = x * (x + 7)
     return q * (q + 6) * (q + 10) * (q + 12)
 
 
 @inner
 def rise(x, k):
-    """Log Gamma(x + k) - log Gamma(x), for x > 0; small arguments are moved up by 8."""
+    """Log Gamma(x + k) - log Gamma(x), for x > 0; arguments below 8 are raised by 8, so that `stirling` is accurate."""
     if k <= 0.0:
         return 0.0
     y = x + k
     if x >= 8.0:
-        # log1p is slow, and necessary where x is large: the terms nearly cancel
+        # for large x, the terms nearly cancel, which needs log1p; elsewhere log is faster
         growth = log(y / x) if x < 1e4 else log1p(k / x)
         return (x - 0.5) * growth + k * log(y) - k + stirling(y) - stirling(x)
     factors = eight_factors(x)
@@ -98,7 +99,10 @@ def rise(x, k):
 
 @inner
 def log_beta_binomial(n, k, eta, kappa, rise_n, best):
-    """Log-likelihood of k of n under a Beta with mean expit(eta), relative to the binomial at k / n."""
+    """Beta-binomial log-likelihood of k out of n, relative to the binomial log-likelihood `best` at k / n.
+
+    The accuracy is Beta(kappa h, kappa (1 - h)) with h = expit(eta); `rise_n` is ``rise(kappa, n)``.
+    """
     e = exp(-abs(eta))
     near, far = kappa / (1.0 + e), kappa * e / (1.0 + e)
     if eta < 0:
@@ -120,7 +124,7 @@ def search(cumulative, low, high, value):
 
 @inner
 def systematic(rng, weight, m, count, index):
-    """Indices of m weights, drawn by systematic resampling, in order."""
+    """Draw `count` indices below m by weight, with systematic resampling; store them sorted in `index`."""
     total = 0.0
     for i in range(m):
         total += weight[i]
@@ -136,7 +140,7 @@ def systematic(rng, weight, m, count, index):
 
 @inner
 def weights_of(logs, m, column, weight):
-    """Weights from a column of logs, relative to the largest."""
+    """Store in `weight` the exponentials of m log weights in a column of `logs`, relative to the largest."""
     top = -np.inf
     for i in range(m):
         top = max(top, logs[i, column])
@@ -156,7 +160,7 @@ def effective_size(weight, count):
 
 @inner
 def sum_of_logs(logs, m, column):
-    """Log of the sum of the exponentials of a column."""
+    """Log of the sum of the exponentials of the first m values in a column."""
     top, total = -np.inf, 0.0
     for i in range(m):
         top = max(top, logs[i, column])
