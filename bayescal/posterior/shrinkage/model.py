@@ -92,11 +92,11 @@ def shrinkage_posterior(
     *Shared errors* ("shared"). In two sub-models, several bins have the same deviation:
 
     * "runs": :math:`\mathrm{logit}\, \theta_b = \mathrm{logit}\, \bar c_b + \delta_{g(b)}` with one shift per segment
-      g of neighbouring bins (a change-point model [3]_). At each inner edge, a segment ends with probability
-      :math:`\min(\nu / (M - 1), 0.9)`, where M counts bins with rows and :math:`\nu \in \{1, 4, 16\}`. A segment is
-      exact (:math:`\delta = 0`) with probability 1/2; otherwise :math:`\delta \sim \mathrm{Normal}(0, \tau^2)` with a
-      density of :math:`\tau` proportional to :math:`\tau^{-1/2}` on (0, 2.5). If there are more than 128 bins,
-      neighbours are joined into blocks.
+      g of neighbouring bins (a change-point model [3]_). At each of the E edges between bins with rows, a
+      segment ends with probability :math:`\min(\nu / E, 0.9)`, with :math:`\nu \in \{1, 4, 16\}`. A segment is exact
+      (:math:`\delta = 0`) with probability 1/2; otherwise :math:`\delta \sim \mathrm{Normal}(0, \tau^2)` with a density
+      of :math:`\tau` proportional to :math:`\tau^{-1/2}` on (0, 2.5). If there are more than 128 bins, neighbours are
+      joined into blocks.
     * "offset": :math:`\theta_b = \sin^2(\arcsin \sqrt{\bar c_b} \pm \delta)` with one :math:`\delta` for all bins that
       are off, uniform in its logarithm on (0.0001, 0.7). The probability of being off is 0.25, 0.5 or 1.
 
