@@ -249,7 +249,7 @@ def test_sub_models_by_name_and_by_family():
     [
         ({"sub_models": ["drift"]}, "`sub_models` must be one of .'independent', .* not 'drift'"),
         ({"sub_models": []}, "must leave at least one sub-model"),
-        ({"sub_models": ["saturated"]}, "must leave at least one sub-model .*; 'saturated' is none"),
+        ({"sub_models": ["saturated"]}, "must leave at least one sub-model .*; 'saturated' does not count"),
         ({"sub_models": ["logistic"], "sub_model_weights": [0, 1, 1, 1, 1]}, "must leave at least one"),
     ],
 )
