@@ -284,3 +284,10 @@ def test_one_of_many_has_the_result_of_one():
     assert of_many.ece.mean() == pytest.approx(alone.ece.mean(), abs=6 * error)
     np.testing.assert_allclose(of_many.ece.interval(), alone.ece.interval(), atol=12 * error)
     np.testing.assert_allclose(of_many.null.interval(), alone.null.interval(), rtol=0.06)
+
+
+def test_a_tiny_rho_is_left_to_the_other_form():
+    """The product of 40 factors of 1e-9 would underflow."""
+    one, other = both(counts_of("flat", 800, 40), rho=1e-9)
+    assert other._compiled is None
+    assert other.probabilities == one.probabilities

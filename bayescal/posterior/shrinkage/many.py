@@ -21,6 +21,7 @@ from bayescal.posterior.shrinkage.compiled.problem import ORDER, Drift, Found, N
 from bayescal.posterior.shrinkage.compiled.segments import Runs
 from bayescal.posterior.shrinkage.compiled.sparse import Slab
 from bayescal.posterior.shrinkage.independent.drift import PRIOR_REACH, DriftingBins
+from bayescal.posterior.shrinkage.independent.integrated import LEAST_EXPONENT
 from bayescal.posterior.shrinkage.independent.slab import tau_rule
 from bayescal.posterior.shrinkage.offsets import OFFSET_PRIOR
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
@@ -130,7 +131,8 @@ class CompiledProblem:
     def __init__(
         self, n: Floats, k: Floats, confidence: Floats, crowded: NDArray[np.bool_], prior: ShrinkagePrior
     ) -> None:
-        if len(n) > MOST_BINS:
+        smallest = min(min(rho, 1 - rho) for rho in prior.rho)
+        if len(n) > MOST_BINS or len(n) * np.log10(smallest) < LEAST_EXPONENT:
             raise NoRoomError
         self.prior = prior
         bins = DriftingBins(n, k, confidence, prior.intercept_sd, prior.log_slope_sd)

@@ -27,9 +27,9 @@ NEGLIGIBLE = 15.0
 SMOOTH_STEP = 0.3
 #: Number of points times bins per batch, so that temporary arrays stay in the cache.
 CACHED = 50_000
-#: Number of bins whose likelihoods, relative to the larger of off and not off, are multiplied before taking the log.
-#: The product does not underflow if rho and 1 - rho exceed 0.001.
-BLOCK = 100
+#: Largest number of bins whose likelihoods, relative to the larger of off and not off, are multiplied before taking the
+#: log; and the exponent of ten below which the product must not fall.
+BLOCK, LEAST_EXPONENT = 100, -300
 
 
 class Resolution(NamedTuple):
@@ -125,12 +125,18 @@ class BinLikelihoods:
         odds, top = off - on, np.maximum(on, off)
         smaller = np.exp(-np.abs(odds))
         on, off = np.where(odds > 0, smaller, 1.0), np.where(odds > 0, 1.0, smaller)
-        starts = np.arange(0, eta.shape[-1], BLOCK)
+        starts = np.arange(0, eta.shape[-1], self._block)
         columns = [
             np.log(np.multiply.reduceat((1 - rho) * on + rho * off, starts, axis=-1)).sum(axis=-1)
             for rho in self.prior.rho
         ]
         return np.stack(columns, axis=-1) + (top.sum(axis=-1) - np.log(len(columns)))[..., None], odds
+
+    @cached_property
+    def _block(self) -> int:
+        """Number of bins whose likelihoods can be multiplied without underflow: each is at least min(rho, 1 - rho)."""
+        exponent = float(np.log10(min(min(rho, 1 - rho) for rho in self.prior.rho)))
+        return max(1, min(BLOCK, int(LEAST_EXPONENT / exponent)))
 
     def log_likelihood(self, eta: Floats, residual: str, kappa: Floats | None) -> Floats:
         """Log-likelihood summed over bins, with rho integrated out."""
