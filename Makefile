@@ -25,7 +25,7 @@ help:
 	@echo "make test       lint, types, tests and notebooks"
 	@echo "make spark      all data-frame engines, Spark among them, on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
-	@echo "make pictures   run the Python of the README; write its output and its picture"
+	@echo "make pictures   run the Python of the README; write its output and its pictures"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
 	@echo "make bench      speed beside other programs, as ratios within one run; for the docs; a quarter of an hour"
@@ -67,6 +67,7 @@ docs: .venv/ready
 
 pictures: .venv/ready
 	$(RUN) python docs/make/pictures.py $(SHORT)
+	$(RUN) python docs/make/forty_test_sets.py $(SHORT)
 
 coverage: .venv/ready
 	$(RUN) python docs/make/intervals.py $(SHORT)
