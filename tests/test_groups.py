@@ -229,7 +229,7 @@ def test_other_refusals(monkeypatch):
     y, p, by = rows(60)
     with pytest.raises(ValueError, match="zero in group 'a'"):
         bc.evaluate(y, p, by=by, weights=np.where(by == "a", 0.0, 1.0))
-    with pytest.raises(ValueError, match="`by` needs one"):
+    with pytest.raises(ValueError, match="`by` cannot be combined with `target='classwise'`"):
         bc.evaluate([0, 1], [[0.5, 0.5], [0.1, 0.9]], target="classwise", by=[0, 1])
     monkeypatch.setattr(sys.modules["bayescal.analyses.groups"], "MOST_DRAWN", 40 * 60 * 15)
     with pytest.raises(ValueError, match=r"60 groups of 60 rows.*cut"):
