@@ -344,7 +344,7 @@ def test_what_cannot_be_counted_or_added(counted, rows, tmp_path):
     pair = bc.PairedCounts.from_arrays(rows["y"], rows["p"], rows["y"], rows["p"] ** 2)
     bc.save_counts(pair, tmp_path / "pair.json")
     assert "compare_counts" in refused("report", tmp_path / "pair.json")
-    assert "'pair.json': counts of one model and counts of two" in refused(
+    assert "'pair.json': counts of one classifier and counts of two" in refused(
         "merge", counted, tmp_path / "pair.json", "-o", tmp_path / "x.json"
     )
     assert not (tmp_path / "x.json").exists()
