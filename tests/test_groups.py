@@ -240,7 +240,9 @@ def test_other_refusals(monkeypatch):
         grouped["d"]
     with pytest.raises(ValueError, match="at least two groups"):
         bc.evaluate(y, p, by=["x"] * 60, draws=10).compare()
-    with pytest.raises(ValueError, match="differ in writing; 'group 1'"):
+    with pytest.raises(
+        ValueError, match="must have labels that print differently; several groups are called 'group 1'"
+    ):
         bc.evaluate(y, p, by=[1, "group 1"] * 30, draws=10).compare()
     with pytest.raises(ValueError, match="`rope`"):
         grouped.compare(rope=-1)
@@ -276,8 +278,8 @@ def test_names_in_words():
     assert made["fold"].names == ("fold 0", "fold 1", "fold 2")
     assert made["sex, age"].names[:2] == ("f, 1", "f, 2")
     assert made["group"].names == ("x", "y", "z")
-    assert "3 groups by fold of 10 rows: event ECE" in repr(made["fold"])
-    assert "3 groups of 10 rows" in repr(made["group"])
+    assert "3 groups by fold, 10 rows each: event ECE" in repr(made["fold"])
+    assert "3 groups, 10 rows each: event ECE" in repr(made["group"])
 
 
 def test_results_go_to_arviz_and_html(tmp_path):
