@@ -36,11 +36,9 @@ def compare(
 ) -> Job:
     """Compare classifiers on the same rows: which is better calibrated, by how much, and how certain is that?
 
-    Prints a sentence to quote, a table of the differences with 95 % credible intervals, and a table of the
-    classifiers.
+    Prints a sentence to quote, a table of differences with 95 % credible intervals, and a table of the classifiers.
 
-    All classifiers are in one file, or each classifier has its own file and --key names the column that matches the
-    rows.
+    All classifiers are in one file, or each has its own file and --key names the column that matches the rows.
     """
     from bayescal.cli.comparison import compare_files
 

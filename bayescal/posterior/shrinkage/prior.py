@@ -46,7 +46,7 @@ WORDS = {
     "offset": "errors of equal size",
     "label_noise": "label noise",
     "label_noise_any_rate": "label noise with unknown outcome rate",
-    "label_noise_ends": "label noise near 0 and 1",
+    "label_noise_ends": "label noise at extreme confidences",
     "independent": "independent bins",
     "shared": "shared errors",
     "noise": "noisy labels",
