@@ -26,7 +26,7 @@ TITLES = {
     "audit": "The audit of release 0.1.0",
     "further": "Ten further populations",
     "saturated": "Saturated and noisy data",
-    "many bins": "Many bins, and useless models",
+    "many bins": "Many bins, and uninformative classifiers",
     "million": "A million rows",
 }
 #: Lists whose single lines are judged have more data sets, by this factor.

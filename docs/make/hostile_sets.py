@@ -225,8 +225,8 @@ AUDIT = [
     TestSet("100 bins, calibrated", 2000, FLAT, exact, 100, cause="many bins"),
     TestSet("ends 0/1, 0.2 % wrong", 1000, ends(0), wrong_ends(0.002), cause=SATURATION),
     TestSet("100 bins, alternating by 0.1", 5000, FLAT, board(0.1, 100), 100, cause=RESIDUALS),
-    TestSet("flat, useless model", 50, FLAT, constant(0.5), cause=RANDOM),
-    TestSet("flat, useless model", 2000, FLAT, constant(0.5), cause=RANDOM),
+    TestSet("flat, uninformative classifier", 50, FLAT, constant(0.5), cause=RANDOM),
+    TestSet("flat, uninformative classifier", 2000, FLAT, constant(0.5), cause=RANDOM),
     TestSet("modern, noise 2 %", 10_000, _modern, noise(0.02), cause=NOISE),
     TestSet("rare, noise 5 %", 20_000, RARE, noise(0.05), cause=NOISE),
     TestSet("flat, half of the bins off by 0.04", 20_000, FLAT, board(0.04, 15, 2), cause=RESIDUALS),
@@ -328,7 +328,7 @@ SATURATED = [
     TestSet("flat, accuracy 0.1 + 0.9 c", 2000, FLAT, noise(0.1, 1.0)),
     TestSet("flat, error in the shape of a U", 2000, FLAT, u_shaped),
 ]
-#: Exactly calibrated in many bins, and useless models.
+#: Exactly calibrated in many bins, and uninformative classifiers.
 MANY_BINS = [
     *[TestSet(f"{m} bins, calibrated", 2000, FLAT, exact, m) for m in (2, 15, 30, 50, 100, 300)],
     *[TestSet(f"accuracy {a:g}", n, FLAT, constant(a)) for a, n in ((0.5, 50), (0.5, 2000), (0.3, 2000), (0.7, 300))],

@@ -18,6 +18,7 @@ from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior import many
 from bayescal.posterior.many import compiled_form, compiled_form_pays
 from bayescal.posterior.shrinkage import many as module
+from bayescal.posterior.shrinkage.compiled.functions import dirichlet
 from bayescal.posterior.shrinkage.sub_model import SamplerWarning
 
 pytest.importorskip("numba")
@@ -227,6 +228,31 @@ def test_the_null_distribution_is_binomial():
     assert np.all(null_bins(certain, 100, rng=1, compiled=True).accuracy == 0)
 
 
+@pytest.mark.parametrize("alpha", [[0.2, 0.7, 1.0, 1.5, 30.0, 4e5], [0.01, 0.3], [2.5]])
+def test_masses_have_the_marginal_distributions_of_a_dirichlet(alpha):
+    alpha, mass = np.array(alpha), np.empty((DRAWS, len(alpha)))
+    dirichlet(np.random.default_rng(1), alpha, mass)
+    np.testing.assert_allclose(mass.sum(axis=1), 1, rtol=1e-14)
+    for b, a in enumerate(alpha[:-1]):
+        assert stats.kstest(mass[:, b], stats.beta(a, alpha.sum() - a).cdf).pvalue > 1e-4
+    assert np.cov(mass.T).ravel() == pytest.approx(
+        stats.dirichlet(alpha).cov().ravel(), rel=0.08, abs=0.02 * stats.dirichlet(alpha).var().max()
+    )
+
+
+def test_masses_with_tiny_parameters_are_finite():
+    """The Gamma variables of a row would all be zero; the generator of numpy draws instead."""
+    posterior = compiled_form(shrinkage_posterior(BinnedCounts.empty(3), mass_alpha=1e-12))
+    np.testing.assert_allclose(posterior.sample(200, rng=1).mass.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("number", [{"exact": 3}, {"logistic": 1, "exact": 2}, {"no such": 2}])
+def test_a_wrong_number_of_draws_is_refused(number):
+    problem = compiled_form(shrinkage_posterior(counts_of("flat", 100)))._compiled
+    with pytest.raises(ValueError, match="must sum to the length of `rows`"):
+        problem.draw(number, np.arange(2), np.random.default_rng(1))
+
+
 def test_large_bins_have_the_other_null_distribution(monkeypatch):
     monkeypatch.setattr("bayescal.estimands.plug_in.MOST_TABULATED", 10)
     counts = counts_of("flat", 500)
@@ -258,3 +284,10 @@ def test_one_of_many_has_the_result_of_one():
     assert of_many.ece.mean() == pytest.approx(alone.ece.mean(), abs=6 * error)
     np.testing.assert_allclose(of_many.ece.interval(), alone.ece.interval(), atol=12 * error)
     np.testing.assert_allclose(of_many.null.interval(), alone.null.interval(), rtol=0.06)
+
+
+def test_a_tiny_rho_is_left_to_the_other_form():
+    """The product of 40 factors of 1e-9 would underflow."""
+    one, other = both(counts_of("flat", 800, 40), rho=1e-9)
+    assert other._compiled is None
+    assert other.probabilities == one.probabilities

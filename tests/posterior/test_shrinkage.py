@@ -249,7 +249,7 @@ def test_sub_models_by_name_and_by_family():
     [
         ({"sub_models": ["drift"]}, "`sub_models` must be one of .'independent', .* not 'drift'"),
         ({"sub_models": []}, "must leave at least one sub-model"),
-        ({"sub_models": ["saturated"]}, "must leave at least one sub-model .*; 'saturated' is none"),
+        ({"sub_models": ["saturated"]}, "must leave at least one sub-model .*; 'saturated' does not count"),
         ({"sub_models": ["logistic"], "sub_model_weights": [0, 1, 1, 1, 1]}, "must leave at least one"),
     ],
 )
@@ -262,3 +262,13 @@ def test_whether_all_bins_are_saturated_is_a_value():
     some = BinnedCounts.from_arrays([0, 1, 1], [0.0, 1.0, 0.5], bins=3)
     assert shrinkage_posterior(some).all_saturated is False
     assert shrinkage_posterior(BinnedCounts.from_arrays([0, 1], [0.0, 1.0], bins=3)).all_saturated is True
+
+
+@pytest.mark.parametrize("rho", [1e-4, 1e-6, 1e-12])
+def test_a_tiny_rho_does_not_underflow(rho):
+    """All 200 bins are certainly off, so that the evidence is proportional to rho^200."""
+    confidence = np.repeat((np.arange(200) + 0.5) / 200, 2000)
+    y_true = np.tile(np.arange(2000), 200) < 2000 * ((confidence + 0.5) % 1)
+    counts = BinnedCounts.from_arrays(y_true, confidence, bins=200)
+    evidence = [shrinkage_posterior(counts, rho=r, sub_models=["sparse"]).log_evidence["sparse"] for r in (rho, 0.01)]
+    assert evidence[0] - evidence[1] == pytest.approx(200 * np.log(rho / 0.01), rel=1e-10)

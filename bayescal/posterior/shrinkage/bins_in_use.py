@@ -23,7 +23,7 @@ class BinsInUse:
     counts : BinnedCounts
         The counts.
     apart : bool
-        Whether saturated bins have a separate model.
+        Whether saturated bins have a separate model. If not, `saturated` marks no bin.
     """
 
     counts: Counts
@@ -53,7 +53,7 @@ class BinsInUse:
 
     @cached_property
     def crowded(self) -> Bools:
-        """Bins with their own share of noise under label noise at the ends."""
+        """Bins that have a share of noise of their own under "label_noise_ends"."""
         return self.described & self.counts.occupied & crowded_ends(self.counts.bins.edges, self.confidence)
 
     def rows(self, which: Bools) -> tuple[Floats, Floats, Floats]:

@@ -7,10 +7,9 @@ import numpy as np
 
 
 class GapSums(NamedTuple):
-    """Posterior moments of the absolute gaps g under one sub-model, with the Dirichlet parameters a of the bin masses.
+    """Posterior moments of the absolute gaps g_b under one sub-model; a_b are the Dirichlet parameters of the masses.
 
-    `mean` and `variance` are the mean and the variance of the sum of a g over bins; `squares` is the mean of the sum of
-    a g^2.
+    `mean` and `variance` are those of S = sum_b a_b g_b; `squares` is the mean of sum_b a_b g_b^2.
     """
 
     mean: float
@@ -18,7 +17,7 @@ class GapSums(NamedTuple):
     squares: float
 
     def beside(self, other: "GapSums") -> "GapSums":
-        """Moments over these bins and other bins that are independent of them."""
+        """Return the moments for the union of these bins and other bins, which are independent of them."""
         return GapSums(*(one + two for one, two in zip(self, other, strict=True)))
 
 
@@ -41,7 +40,9 @@ def ece_moments(probability: Sequence[float], sums: Sequence[GapSums], total: fl
 
     Notes
     -----
-    The masses m ~ Dirichlet(a) are independent of the gaps; E[m_b m_c] = a_b (a_c + [b = c]) / (total (total + 1)).
+    The ECE is sum_b m_b g_b. The masses m ~ Dirichlet(a) are independent of the gaps, and
+    E[m_b m_c] = a_b (a_c + [b = c]) / (total (total + 1)). Under one sub-model, the mean of the ECE is therefore
+    mean / total, and its variance is ((variance + squares) / total - (mean / total)^2) / (total + 1).
     """
     weights = np.array(probability) / np.sum(probability)
     means = np.array([s.mean for s in sums]) / total

@@ -1,4 +1,8 @@
-"""The shrinkage posterior in compiled form, for many problems: a few milliseconds per problem."""
+"""The shrinkage posterior with compiled loops, for many problems: a few milliseconds per problem.
+
+The loops write into tables, which a thread keeps and reuses for all problems with the same number of bins. A problem
+that does not fit into the tables is solved by `ShrinkagePosterior`.
+"""
 
 import threading
 from dataclasses import dataclass
@@ -9,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf, xlog1py, xlogy
 
+from bayescal import _blocks
 from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE
-from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem
+from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem, dirichlet
 from bayescal.posterior.shrinkage.compiled.offsets import Offsets
 from bayescal.posterior.shrinkage.compiled.problem import ORDER, Drift, Found, Noise, Out, Scratch, draw, integrate
 from bayescal.posterior.shrinkage.compiled.segments import Runs
 from bayescal.posterior.shrinkage.compiled.sparse import Slab
 from bayescal.posterior.shrinkage.independent.drift import PRIOR_REACH, DriftingBins
+from bayescal.posterior.shrinkage.independent.integrated import LEAST_EXPONENT
 from bayescal.posterior.shrinkage.independent.slab import tau_rule
 from bayescal.posterior.shrinkage.offsets import OFFSET_PRIOR
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
@@ -25,19 +31,24 @@ from bayescal.posterior.shrinkage.sub_model import PARAMETERS, SubModelDraws
 
 Floats = NDArray[np.float64]
 
-#: With more bins than this the tables of the compiled form would need too much memory.
+#: With more bins than this, the tables would need too much memory.
 MOST_BINS = 40
-#: Steps in log tau for a dense residual and for bins that are off; step between the nodes of the table for the latter.
-DENSE_TAU, SPARSE_TAU, TABLE = 0.5, 0.7, 0.4
+#: DENSE_TAU, SPARSE_TAU: steps in log tau, under a dense residual and for a bin that is off under a sparse one. TABLE:
+#: step between nodes of the table of `Slab`.
+DENSE_TAU, SPARSE_TAU, TABLE = 0.5, 0.85, 0.4
 #: Nodes along each side of a cell.
 RULE = 4
-#: HALF: nodes of the table on each side of the peak. ROUNDS: number of grids of amounts. Others: sizes of arrays.
+#: HALF: nodes of the table of `Slab` on each side of the peak. SMOOTH, DENSE, SPARSE: nodes over the drift, by
+#: residual. CELLS, PLACES: cells of the grid of shifts, points at which its spacing is computed. AMOUNTS, ROUNDS: cells
+#: of a grid of amounts, number of such grids. GRID: cells of a grid of noise.
 HALF, SMOOTH, DENSE, SPARSE, CELLS, PLACES, AMOUNTS, ROUNDS, GRID = 60, 4000, 20_000, 60_000, 3000, 60, 32, 3, 7000
 
 
+#: If all Dirichlet parameters are smaller than this, the draws of all Gamma variables of a row may underflow.
+LEAST_ALPHA = 0.1
 #: Sub-models whose integration may leave a share of the mass unresolved.
 DRIFTING = ("logistic", "logistic_dense", "logistic_sparse")
-#: Numbers of bins for which a thread keeps tables.
+#: A thread keeps tables for this many different numbers of bins.
 MOST_ROOMS = 3
 
 
@@ -55,7 +66,7 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
 
     @cached_property
     def _compiled(self) -> "CompiledProblem | None":
-        """The integrated problem; None if it does not fit, or the sub-models describe no bin with rows."""
+        """The integrated problem; None if it does not fit into the tables or no bin with rows is described."""
         n, k, confidence = (np.ascontiguousarray(values) for values in self._rows)
         if not len(n) or not n.any() or len(n) > MOST_BINS:
             return None
@@ -69,6 +80,13 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
         if self._compiled is None:
             return super()._evidence
         return {name: self._compiled.log_evidence[name] for name in self.taking_part.names}
+
+    def _draw_mass(self, alpha: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+        if alpha.max() < LEAST_ALPHA:
+            return super()._draw_mass(alpha, n_draws, rng)
+        mass = _blocks.empty((n_draws, len(alpha)))
+        dirichlet(rng, alpha, mass)
+        return mass
 
     def _draw_described(
         self, chosen: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
@@ -100,9 +118,9 @@ class CompiledProblem:
     n, k, confidence : ndarray, shape (n_bins,)
         (Effective) rows, positives and mean confidences of the bins that the sub-models describe.
     crowded : ndarray of bool, shape (n_bins,)
-        Bins with label noise at the ends.
+        Bins that have a share of noise of their own under "label_noise_ends".
     prior : ShrinkagePrior
-        Constants.
+        Constants of the prior.
 
     Raises
     ------
@@ -113,7 +131,8 @@ class CompiledProblem:
     def __init__(
         self, n: Floats, k: Floats, confidence: Floats, crowded: NDArray[np.bool_], prior: ShrinkagePrior
     ) -> None:
-        if len(n) > MOST_BINS:
+        smallest = min(min(rho, 1 - rho) for rho in prior.rho)
+        if len(n) > MOST_BINS or len(n) * np.log10(smallest) < LEAST_EXPONENT:
             raise NoRoomError
         self.prior = prior
         bins = DriftingBins(n, k, confidence, prior.intercept_sd, prior.log_slope_sd)
@@ -125,7 +144,7 @@ class CompiledProblem:
         self.log_evidence: dict[str, float] = dict(zip(ORDER, log_evidence.tolist(), strict=True))
 
     def _integrate(self, room: "_Room") -> tuple[Floats, Found]:
-        """Fill the tables."""
+        """Integrate all sub-models; the tables then belong to this problem, until another one uses them."""
         room.owner = None
         tables = room.tables(self.problem, self.prior, self.bucket)
         log_evidence, found = integrate(self.problem, *tables)
@@ -137,14 +156,16 @@ class CompiledProblem:
     def draw(
         self, number: dict[str, int], rows: NDArray[np.intp], rng: np.random.Generator
     ) -> tuple[SubModelDraws, dict[str, float]]:
-        """Take ``number[name]`` draws from each sub-model into `rows`; return effective numbers of draws, too."""
+        """Draw ``number[name]`` times from each sub-model into successive `rows`; also return effective sizes."""
+        if sum(number.values()) != len(rows) or not number.keys() <= set(ORDER):
+            raise ValueError("`number` must sum to the length of `rows`; compiled loops do not check their indices.")
         room = _room(len(self.problem.n))
         if room.owner is not self:  # another problem has used the tables since
             self._integrate(room)
         shape = (len(rows), len(self.problem.n))
         parameters = {name: np.full(len(rows), value) for name, value in PARAMETERS.items()}
         arrays = {name: values for name, values in parameters.items() if name != "slope"}
-        out = Out(np.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
+        out = Out(_blocks.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
         each = np.array([number.get(name, 0) for name in ORDER])
         tables = room.tables(self.problem, self.prior, self.bucket)
         scratch = room.scratch(int(each.max()), len(self.prior.rho))
@@ -156,7 +177,10 @@ class CompiledProblem:
 
 @lru_cache(maxsize=256)
 def _tau_rules(bucket: int, scale: float, shape: float) -> tuple[Floats, Floats, Floats, Floats]:
-    """Kappa and log weight of a dense residual and of bins that are off; the largest bin has 2^(bucket / 2) rows."""
+    """Return kappa and log weight of the rules over tau: under a dense residual, and for bins that are off.
+
+    The largest bin has about 2^(bucket / 2) rows; equal buckets share their rules.
+    """
     largest = 2.0 ** (bucket / 2)
     sparse, dense = tau_rule(largest, SPARSE_TAU, shape), tau_rule(max(largest, scale**-2), DENSE_TAU)
     with np.errstate(divide="ignore"):
@@ -200,7 +224,7 @@ class _Room:
         self.of_slab: dict[int, tuple[Floats, ...]] = {}
 
     def tables(self, p: Problem, prior: ShrinkagePrior, bucket: int) -> tuple[Any, ...]:
-        """Tables for one problem; their contents remain valid until the next problem."""
+        """Prepare the tables for one problem; their contents remain valid until the next problem."""
         kappa, log_weight, off_kappa, off_weight = _tau_rules(bucket, prior.dense_scale, prior.sparse_shape)
         bins, taus = self.bins, len(off_kappa)
         if taus not in self.of_slab:
@@ -214,7 +238,7 @@ class _Room:
         half = int(np.arcsinh(np.max((min(farthest, FARTHEST) + np.abs(peak)) / scale)) / TABLE) + 4
         if half > HALF:
             raise NoRoomError
-        key = -1 - len(kappa)
+        key = -1 - len(kappa)  # negative keys: tables of a dense residual
         if key not in self.of_slab:
             self.of_slab[key] = np.empty((len(kappa), bins)), np.empty((len(kappa), 6))
         dense_rise, dense_rows = self.of_slab[key]
@@ -241,6 +265,7 @@ _rooms = threading.local()
 
 
 def _room(bins: int) -> _Room:
+    """Return this thread's tables for a number of bins; drop the oldest ones if there are too many."""
     if not hasattr(_rooms, "by_bins"):
         _rooms.by_bins = {}
     if bins not in _rooms.by_bins:

@@ -24,6 +24,9 @@ def shrinkage_posterior(
 ) -> ShrinkagePosterior:
     r"""Compute the posterior of the bins under the shrinkage model, which shrinks accuracies towards mean confidences.
 
+    The notes define the symbols. M is the number of bins. A bin is *off* if its accuracy deviates from the pattern that
+    all bins share under a sub-model: exact calibration, or the drift.
+
     Parameters
     ----------
     counts : BinnedCounts
@@ -32,18 +35,19 @@ def shrinkage_posterior(
         Prior standard deviation of the calibration intercept a. A value of a = 0.5 moves a confidence of 0.5 to 0.62.
         With the intercept alone, the prior mean of the ECE is 0.066.
     log_slope_sd : float, default 0.5
-        Prior standard deviation of s, where exp(s) is the calibration slope. Values of s = 0.5 and -0.5 are
-        temperatures of 0.6 and 1.65. With the slope alone, the prior mean of the ECE is 0.056.
+        Prior standard deviation of s, where exp(s) is the calibration slope. Values of s = 0.5 and -0.5 correspond to
+        temperatures exp(-s) of 0.6 and 1.65. With the slope alone, the prior mean of the ECE is 0.056.
     dense_scale : float, default 0.2
-        Scale of the half-Normal prior of tau if many bins are off: accuracies have the standard deviation
+        Scale of the half-Normal prior of tau in "dense", where accuracies have the standard deviation
         tau sqrt(h (1 - h)) around their centres h. The prior mean of the ECE is 0.050, about a quarter of the scale.
     sparse_shape : float, default 0.5
-        Shape c of the prior density c tau^(c - 1) if a few bins are off, each with its own tau. The density is uniform
-        at c = 1; smaller c makes small deviations more probable. The prior mean of the absolute gap of a bin that is
-        off is 0.11 (0.16 at c = 1).
+        Shape c of the prior density c tau^(c - 1) in "sparse", where each bin that is off has its own tau. The density
+        is uniform at c = 1; smaller c makes small deviations more probable. The prior mean of the absolute gap of a bin
+        that is off is 0.11 (0.16 at c = 1).
     rho : float or sequence of float, default (0.05, 0.15, 0.3, 0.5)
-        Equally probable values of the probability that a bin is off if a few are. The prior mean of the ECE is 0.027.
-        The ECE is exactly 0 with probability mean((1 - rho)^M), which is 0.14 for 15 bins.
+        Equally probable values of rho, the probability that a bin is off in "sparse". The prior mean of the ECE is
+        0.027. The ECE is exactly 0 with probability mean((1 - rho)^M), a mean over the values of rho; it is 0.14 for 15
+        bins.
     sub_model_weights : sequence of five float, default equal
         Relative prior weights of the sub-models of the family "independent", in the order "logistic", "dense",
         "sparse", "logistic_dense", "logistic_sparse".
@@ -83,37 +87,41 @@ def shrinkage_posterior(
     * dense residual ("dense", "logistic_dense"): :math:`\theta_b \sim \mathrm{Beta}(\kappa h_b, \kappa (1 - h_b))` with
       :math:`\kappa = 1/\tau^2 - 1` and one half-Normal :math:`\tau` on (0, 1) for all bins;
     * sparse residual ("sparse", "logistic_sparse"), a spike and slab [2]_: with probability :math:`\rho` the same Beta
-      with a separate :math:`\tau_b`, otherwise :math:`\theta_b = h_b`.
+      with a separate :math:`\tau_b` for each bin, otherwise :math:`\theta_b = h_b`.
 
     *Shared errors* ("shared"). In two sub-models, several bins have the same deviation:
 
     * "runs": :math:`\mathrm{logit}\, \theta_b = \mathrm{logit}\, \bar c_b + \delta_{g(b)}` with one shift per segment
-      g of neighbouring bins (a change-point model [3]_). At each inner edge, a segment ends with probability
-      :math:`\lambda / (M - 1)`, :math:`\lambda \in \{1, 4, 16\}`. It is exact (:math:`\delta = 0`) with probability
-      1/2; otherwise :math:`\delta \sim \mathrm{Normal}(0, \tau^2)` with a density of :math:`\tau` proportional to
-      :math:`\tau^{-1/2}` on (0, 2.5). If there are more than 128 bins, neighbours are joined into blocks.
+      g of neighbouring bins (a change-point model [3]_). At each of the E edges between bins with rows, a
+      segment ends with probability :math:`\min(\nu / E, 0.9)`, with :math:`\nu \in \{1, 4, 16\}`. A segment is exact
+      (:math:`\delta = 0`) with probability 1/2; otherwise :math:`\delta \sim \mathrm{Normal}(0, \tau^2)` with a density
+      of :math:`\tau` proportional to :math:`\tau^{-1/2}` on (0, 2.5). If there are more than 128 bins, neighbours are
+      joined into blocks.
     * "offset": :math:`\theta_b = \sin^2(\arcsin \sqrt{\bar c_b} \pm \delta)` with one :math:`\delta` for all bins that
       are off, uniform in its logarithm on (0.0001, 0.7). The probability of being off is 0.25, 0.5 or 1.
 
-    *Noisy labels* ("noise"). A share :math:`\lambda` of the labels is independent of the confidence:
-    :math:`\theta_b = (1 - \lambda) \bar c_b + \lambda \pi` with :math:`\lambda = 1.25 u^2`, :math:`u \sim
-    \mathrm{U}(0, 1)`, and :math:`\pi = 1/2` ("label_noise") or :math:`\pi \sim \mathrm{U}(0, 1)`
-    ("label_noise_any_rate"). The sub-model "label_noise_ends" takes part if the mean confidence of the first or the
-    last bin is within a tenth of the bin width of 0 or 1. In such a bin, a share :math:`\lambda_b \sim
-    \mathrm{Beta}(1/2, 10)` of the outcomes is contrary to the confidence: :math:`\theta_b = \bar c_b + \lambda_b
-    (1 - \bar c_b)` near 0 and :math:`\bar c_b - \lambda_b \bar c_b` near 1. All other bins are exact.
+    *Noisy labels* ("noise"). A share :math:`\lambda` of the labels is independent of the confidence, and a share
+    :math:`\pi` of these labels is 1: :math:`\theta_b = (1 - \lambda) \bar c_b + \lambda \pi`, clipped to [0, 1]. Here
+    :math:`\lambda = 1.25 u^2`, :math:`u \sim \mathrm{U}(0, 1)`, and :math:`\pi = 1/2` ("label_noise") or :math:`\pi
+    \sim \mathrm{U}(0, 1)` ("label_noise_any_rate"). The sub-model "label_noise_ends" takes part if the first or the
+    last bin is crowded: the distance of its mean confidence from 0 or 1 is below a tenth of the bin width. In a crowded
+    bin, a share :math:`\lambda_b \sim \mathrm{Beta}(1/2, 10)` of the outcomes is contrary to the confidence (1 near 0,
+    0 near 1): :math:`\theta_b = \bar c_b + \lambda_b (1 - \bar c_b)` near 0 and :math:`\bar c_b - \lambda_b \bar c_b`
+    near 1. All other bins are exact.
 
     *Exact calibration* ("exact"): :math:`\theta_b = \bar c_b`.
 
-    *Averaging*. The families "independent" and "shared" form a linear pool [4]_: each contributes half of its draws,
-    regardless of its marginal likelihood. The reason is that each misses errors that the other describes, and
-    weights by marginal likelihood would select one of them on the basis of too few rows. The pool, each sub-model of
-    noise and exact calibration are averaged by marginal likelihood [5]_, with prior weights 10, 0.5 and 0.25. The
-    marginal likelihood of the pool is the average over its two families.
+    *Averaging*. The families "independent" and "shared" form a linear pool [4]_: each contributes half of the draws of
+    the pool, regardless of its marginal likelihood. The reason is that each misses errors that the other describes, and
+    weights by marginal likelihood would select one of them on the basis of too few rows. The pool, exact calibration
+    and the sub-models of noise are averaged by marginal likelihood [5]_. Their prior weights are 10 for the pool, 0.25
+    for exact calibration and 0.5 for each sub-model of noise. The marginal likelihood of the pool is the average over
+    its two families.
 
     *Saturated bins* ("saturated") have a mean confidence within 1e-4 of 0 or 1, and a separate model: the share of
-    contrary outcomes in each is :math:`\mathrm{Beta}(1/2, 10)`. If they have no contrary outcome, all of them are exact
-    in about 5 % of the draws.
+    contrary outcomes in each is :math:`\mathrm{Beta}(1/2, 10)`. With a posterior probability of at most 0.05, all of
+    them are exact instead; it is 0.05 if the observed shares of contrary outcomes equal those that the confidences
+    state.
 
     *Computation*. Given the drift, all posteriors are closed forms or sums over a small grid. Drifts are drawn by
     importance sampling; all draws are independent. Mean confidences are clipped to [1e-9, 1 - 1e-9], so that contrary
@@ -155,6 +163,6 @@ def shrinkage_posterior(
     if prior.names == (ENDS,) and counts.n_rows and not posterior.crowded.any():
         raise ValueError(
             f"`sub_models` leaves only {ENDS!r}, which takes part only if the mean confidence of the first or the last "
-            "bin is within a tenth of its width of 0 or 1; here neither is. Add another sub-model."
+            "bin is closer to 0 or 1 than a tenth of the bin width; here, neither is. Add another sub-model."
         )
     return posterior

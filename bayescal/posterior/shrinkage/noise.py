@@ -22,10 +22,11 @@ Cells = tuple[Floats, Floats, Floats]
 LARGEST = 1.25
 #: By dimension of the grid: cells per axis of the first grid, and parts per axis into which a relevant cell is divided.
 CELLS, PARTS = {1: 41, 2: 21}, {1: 3, 2: 2}
-#: Maximum number of divisions, and limits of the number of cells; the maximum is lower if there are many bins.
+#: Maximum number of divisions. The grid is not divided further if it would have more than MOST_CELLS cells. With many
+#: bins, the limit is MOST_VALUES / n_bins, but at least LEAST_CELLS.
 ROUNDS, MOST_CELLS, LEAST_CELLS, MOST_VALUES = 12, {1: 180, 2: 6000}, 1500, 600_000
-#: A cell is relevant if its log mass is within HOPELESS of the largest, or among the BEST largest, between which the
-#: peak may lie.
+#: A cell is relevant if its log mass is within HOPELESS of the largest, or among the BEST largest: on a coarse grid,
+#: the peak may lie between the centres of these cells.
 HOPELESS, BEST = 14.0, {1: 5, 2: 25}
 #: A bin is crowded if the distance of its mean confidence from 0 or 1 is below this, in bin widths.
 CROWDED = 0.1
@@ -60,7 +61,7 @@ class LabelNoise:
         return float(np.logaddexp.reduce(self._cells[2]))
 
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
-        """Draw share and rate uniformly within cells of the grid, then resample by their density."""
+        """Draw cells by mass and a point uniformly in each; resample by the density relative to that at the centre."""
         low, width, log_mass = self._cells
         cell = rng.choice(len(log_mass), count, p=np.exp(log_mass - self.log_evidence))
         u = low[cell] + width * rng.random((count, len(width)))
@@ -116,6 +117,8 @@ class LabelNoise:
 @dataclass(frozen=True, eq=False)
 class NoiseAtEnds:
     r"""Posterior of the shares of contrary outcomes in the first and the last bin, if crowded; other bins are exact.
+
+    An outcome is contrary to the confidence if it is 1 in a bin near 0, or 0 in a bin near 1.
 
     .. math:: \theta_1 = \bar c_1 + \lambda_1 (1 - \bar c_1), \quad \theta_M = \bar c_M - \lambda_M \bar c_M
 
@@ -175,7 +178,7 @@ class NoiseAtEnds:
         return 0.0 if self.confidence[b] > 0.5 else 1.0
 
     def _stated(self, b: int) -> tuple[float, float, float]:
-        """Return the number of contrary outcomes of a bin, their stated probability, and 1 minus that."""
+        """Return the number of contrary outcomes of a bin, their probability p under exact calibration, and 1 - p."""
         high = self.confidence[b] > 0.5
         contrary = self.n[b] - self.k[b] if high else self.k[b]
         stated = float(max(1 - self.confidence[b] if high else self.confidence[b], VALUE_FLOOR))
@@ -196,7 +199,7 @@ class NoiseAtEnds:
 
 
 def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
-    """Mark the first and the last bin if they are crowded: mean confidence within a tenth of the width of 0 or 1.
+    """Mark the first and last bin if crowded: their mean confidence is closer to 0 or 1 than a tenth of the bin width.
 
     Parameters
     ----------
@@ -219,9 +222,8 @@ def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
 def _adaptive_cells(log_density: Callable[[Floats], Floats], axes: int, n_bins: int) -> Cells:
     """Make a grid on the unit interval or square that is fine where the density is large.
 
-    Cells are divided individually, instead of refining one box around them, because the posterior can be a narrow
-    ridge: if the rate of the
-    noise equals the rate of the outcomes, the rows contain little information about its share. Log masses are not
+    Each relevant cell is divided on its own, because the posterior can be a narrow ridge: if the rate of the noise
+    equals the rate of the outcomes, the rows contain little information about the share of noise. Log masses are not
     normalised.
     """
     most = max(min(MOST_CELLS[axes], MOST_VALUES // n_bins), min(LEAST_CELLS, MOST_CELLS[axes]))

@@ -26,7 +26,7 @@ class OffsetPrior(NamedTuple):
     Parameters
     ----------
     least, largest : float
-        Range of the amount, whose logarithm has a uniform prior.
+        Range of the amount delta; its logarithm has a uniform prior.
     rho : tuple of float
         Equally probable values of the probability that a bin is off.
     """
@@ -44,7 +44,7 @@ class EqualOffsets:
     r"""Posterior of bins that are off by one amount, upwards or downwards with equal probability, on a grid of amounts.
 
     Offsets are equal on the arcsine scale, which stabilises the variance of a binomial: a bin that is off has
-    :math:`\theta_b = \sin^2(\arcsin\sqrt{\bar c_b} \pm \delta)`. Its gap is about
+    :math:`\theta_b = \sin^2(\arcsin\sqrt{\bar c_b} \pm \delta)`, where :math:`\delta` is the amount. Its gap is about
     :math:`2 \delta \sqrt{\bar c_b (1 - \bar c_b)}`, proportional to the standard deviation of an outcome.
 
     Parameters
@@ -178,7 +178,7 @@ class EqualOffsets:
         return self._log_by_rho(self._log_off) + np.log(width / len(self.prior.rho))
 
     def _off(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Floats:
-        """Return the probability that each bin is off, given the amounts i and rho j; shape (n, n_bins)."""
+        """Return the probability that each bin is off, given the indices of amounts and of rho; shape (n, n_bins)."""
         rho = np.array(self.prior.rho)[j]
         with np.errstate(divide="ignore"):
             prior_odds = np.log(rho) - np.log1p(-rho)

@@ -1,4 +1,9 @@
-"""Posterior under the shrinkage model: probabilities of the sub-models, draws and moments."""
+"""Posterior under the shrinkage model: probabilities of the sub-models, draws and moments.
+
+The bins are divided into described, saturated and empty ones. Each sub-model integrates its likelihood of the described
+bins over its parameters. The evidences give the probabilities of the sub-models. Draws are taken from each sub-model in
+proportion to its probability; moments of the ECE are averaged with the same probabilities.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -84,7 +89,7 @@ class ShrinkagePosterior:
 
     @property
     def crowded(self) -> NDArray[np.bool_]:
-        """Whether each bin has its own share of noise under label noise at the ends, shape (n_bins,)."""
+        """Whether each bin has a share of noise of its own under "label_noise_ends", shape (n_bins,)."""
         return self._bins.crowded
 
     @property
@@ -94,7 +99,7 @@ class ShrinkagePosterior:
 
     @cached_property
     def probabilities(self) -> dict[str, float]:
-        """Posterior probability of each sub-model, given the bins that are not saturated; they sum to 1."""
+        """Posterior probabilities of the sub-models, given the counts of bins that are not saturated; they sum to 1."""
         probability = posterior_probabilities(self.taking_part.families, self._evidence)
         return BySubModel({name: probability.get(name, 0.0) for name in self._evidence})
 
@@ -196,17 +201,21 @@ class ShrinkagePosterior:
         rows[order] = np.arange(n_draws)
         drawn = self._draw_described(chosen, rows, rng)
         used, described, saturated = self._bins.used, self._bins.described, self._bins.saturated
-        mass = _spread(rng.dirichlet(self.mass_parameters[used], n_draws), used, 0.0)
+        mass = _spread(self._draw_mass(self.mass_parameters[used], n_draws, rng), used, 0.0)
         accuracy, off = _spread(drawn.accuracy, described, self.confidence), _spread(drawn.off, described, False)
         if saturated.any():
             accuracy[:, saturated], off[:, saturated] = self._saturated.draw(n_draws, rng)
         bins = BinDraws(mass, accuracy, self.confidence[None], used, mass)
         return ShrinkageDraws(bin_draws=bins, sub_model=chosen[order], off=off, **drawn.parameters)
 
+    def _draw_mass(self, alpha: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the masses of the bins in use."""
+        return rng.dirichlet(alpha, n_draws)
+
     def _draw_described(
         self, chosen: NDArray[np.intp], rows: NDArray[np.intp], rng: np.random.Generator
     ) -> SubModelDraws:
-        """Draw the bins that the sub-models describe: from sub-model ``chosen[i]`` into row ``rows[i]``."""
+        """Draw the described bins: row ``rows[i]`` of the result is a draw from sub-model number ``chosen[i]``."""
         shape = (len(rows), len(self._rows[0]))
         accuracy, off = np.empty(shape), np.zeros(shape, bool)
         parameters = {name: np.full(len(rows), value) for name, value in PARAMETERS.items()}
@@ -309,6 +318,7 @@ class ShrinkagePosterior:
 
     @property
     def _rows(self) -> tuple[Floats, Floats, Floats]:
+        """Effective rows, effective positives and mean confidences of the bins that the sub-models describe."""
         return self._bins.rows(self._bins.described)
 
     @cached_property
@@ -339,6 +349,7 @@ class ShrinkagePosterior:
 
     @cached_property
     def _ece_moments(self) -> tuple[float, float]:
+        """Posterior mean and standard deviation of the ECE, over described and saturated bins."""
         mass, matters = self.mass_parameters, {n: p for n, p in self.probabilities.items() if p >= LEAST_OF_MOMENTS}
         beside = self._saturated.gap_sums(mass[self._bins.saturated])
         sums = [self._sub_models[name].gap_sums(mass[self._bins.described]).beside(beside) for name in matters]

@@ -10,7 +10,7 @@ from bayescal import _checks, _moved
 
 Floats = NDArray[np.float64]
 
-#: Sub-models of independent bins: (whether they have a drift, their residual).
+#: Sub-models of independent bins: whether the sub-model has a drift, and its kind of residual.
 SUB_MODELS = {
     "logistic": (True, "none"),
     "dense": (False, "dense"),
@@ -29,8 +29,8 @@ FAMILIES: dict[str, dict[str, float]] = {
     NOISE: {"label_noise": 0.5, "label_noise_any_rate": 0.5, ENDS: 0.5},
     EXACT: {EXACT: 0.25},
 }
-#: Families of the linear pool, which have equal shares of its draws whatever their marginal likelihoods are; and the
-#: prior weight of the pool.
+#: Families that form a linear pool, in which each has the same share regardless of its marginal likelihood. POOL_WEIGHT
+#: is the prior weight of the pool.
 POOLED, POOL_WEIGHT = (INDEPENDENT, SHARED), 10.0
 #: With this sub-model, bins whose confidences are close to 0 or 1 have a separate model.
 SATURATED = "saturated"
@@ -69,7 +69,8 @@ class BySubModel[T](_moved.ByKey[T]):
     former = FORMER
 
 
-#: Smallest c: below it, most of the density c tau^(c - 1) is at deviations too small to distinguish from none.
+#: Smallest `sparse_shape` c: below it, most of the density c tau^(c - 1) is at deviations too small to distinguish from
+#: none.
 LEAST_SHAPE = 0.05
 
 
@@ -82,9 +83,9 @@ class ShrinkagePrior:
     intercept_sd, log_slope_sd : float
         Prior standard deviations of the drift's intercept and log slope.
     dense_scale : float
-        Scale of the half-Normal tau of a dense residual.
+        Scale of the half-Normal prior of tau under a dense residual.
     sparse_shape : float
-        Shape c of the density c tau^(c - 1) of the tau of each bin under a sparse residual.
+        Shape c of the prior density c tau^(c - 1) under a sparse residual, where each bin that is off has its own tau.
     rho : tuple of float
         Equally probable values of the probability that a bin is off under a sparse residual.
     sub_model_weights : tuple of float
@@ -140,7 +141,7 @@ class ShrinkagePrior:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The sub-models that take part, in order, and those with weight 0 of a family that takes part."""
+        """Sub-models that take part, and those with weight 0 if another one of their family takes part; in order."""
         return tuple(n for f in self.families for n in FAMILIES[f] if n in self.sub_models)
 
 
@@ -169,13 +170,13 @@ def make_prior(
     if not prior.families:
         raise ValueError(
             "`sub_models` and `sub_model_weights` must leave at least one sub-model with a weight > 0; "
-            f"{SATURATED!r} is none of them, because it describes only bins with confidences close to 0 or 1."
+            f"{SATURATED!r} does not count, because it describes only bins with confidences close to 0 or 1."
         )
     return prior
 
 
 def _named_sub_models(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return names of sub-models, from names of sub-models and of families."""
+    """Return the names of sub-models, with the name of a family replaced by those of its sub-models."""
     everything = (*NAMES, SATURATED)
     if given is None:
         return everything

@@ -13,7 +13,8 @@ from bayescal.posterior.shrinkage.independent.drift import VALUE_FLOOR
 
 Floats = NDArray[np.float64]
 
-#: A bin is saturated if its mean confidence is within this distance of 0 or 1, where a drift cannot describe its logit.
+#: A bin is saturated if its mean confidence is within this distance of 0 or 1. Its logit is nearly infinite, so a drift
+#: of the logit cannot describe its accuracy.
 NEAR = 1e-4
 #: Relative tolerance of NEAR, so that 0.0001 and 0.9999 are treated alike.
 ROUNDING = 1e-9
@@ -33,8 +34,9 @@ def is_saturated(confidence: Floats) -> NDArray[np.bool_]:
 class SaturatedBins:
     r"""Posterior of saturated bins: independent Betas or, with a probability of at most 0.05, all of them exact.
 
-    If r of n outcomes are contrary to the confidence, their share is :math:`\mathrm{Beta}(1/2 + r, 10 + n - r)`. The
-    odds that all bins are exact are 0.05 / 0.95 times the likelihood ratio of the stated against the observed shares.
+    An outcome is contrary if it is 1 in a bin near 0, or 0 in a bin near 1. If r of n outcomes are contrary, their
+    share is :math:`\mathrm{Beta}(1/2 + r, 10 + n - r)`. The odds that all bins are exact are 0.05 / 0.95 times the
+    likelihood ratio of the stated against the observed shares.
 
     Parameters
     ----------
@@ -84,19 +86,24 @@ class SaturatedBins:
 
     @cached_property
     def _high(self) -> NDArray[np.bool_]:
+        """Whether each bin is near 1."""
         return self.confidence > 0.5
 
     @property
     def _stated(self) -> Floats:
+        """Share of contrary outcomes under exact calibration, shape (n_bins,)."""
         return np.where(self._high, 1 - self.confidence, self.confidence)
 
     @property
     def _contrary(self) -> Floats:
+        """Number of contrary outcomes, shape (n_bins,)."""
         return np.where(self._high, self.n - self.k, self.k)
 
     @property
     def _parameters(self) -> tuple[Floats, Floats]:
+        """Parameters of the Beta posteriors of the shares of contrary outcomes."""
         return SLAB[0] + self._contrary, SLAB[1] + self.n - self._contrary
 
     def _log_likelihood(self, share: Floats) -> float:
+        """Log-likelihood of all bins, given their shares of contrary outcomes."""
         return float((xlogy(self._contrary, share) + xlog1py(self.n - self._contrary, -share)).sum())

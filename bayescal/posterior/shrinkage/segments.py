@@ -1,4 +1,10 @@
-"""Sub-model of runs of neighbouring bins that are off together: shifts of the logit, constant on segments."""
+"""Sub-model of runs of neighbouring bins that are off together: shifts of the logit, constant on segments.
+
+A segment is a half-open range [start, end) of blocks; a block is one bin, or several neighbouring bins if there are
+more than 128. Tables of segments are indexed by [end, start]. The file computes a grid of shifts, the likelihood ratio
+of every segment, a forward recursion over segments (the evidence), and a backward recursion (draws and probabilities);
+Fearnhead (2006).
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,8 +22,8 @@ Ints = NDArray[np.intp]
 
 #: Largest absolute shift of the logit.
 LARGEST_SHIFT = 10.0
-#: Spacing of the grid of shifts: FINENESS posterior standard deviations of a shift common to all bins for which it is
-#: plausible. It is at most COARSEST near 0; beyond EVEN, this limit grows in proportion to the shift. Moments use FINE
+#: The spacing of the grid of shifts is FINENESS / sqrt(1 + I), but at most COARSEST sqrt(1 + (shift / EVEN)^2). I is
+#: the Fisher information about a common shift, summed over the bins for which the shift is plausible. Moments use FINE
 #: in place of FINENESS, because the absolute gap has a kink at 0.
 FINENESS, COARSEST, EVEN = 0.4, 0.06, 0.5
 FINE = 0.1
@@ -27,7 +33,7 @@ PLACES = 200
 REACH = 9.0
 #: Number of quadrature points over the standard deviation tau of a shift.
 SCALES = 60
-#: Maximum number of blocks, which segments consist of. With more bins, several neighbouring bins form one block.
+#: Maximum number of blocks. With more bins, several neighbouring bins form one block, which is not divided.
 BLOCKS = 128
 #: Largest probability of a change between two neighbouring blocks.
 LARGEST_RATE = 0.9
@@ -61,9 +67,9 @@ SEGMENT_PRIOR = SegmentPrior()
 class Segments:
     r"""Posterior of shifts that are constant on segments of neighbouring bins, and 0 on some segments.
 
-    Changes from one segment to the next form a Markov chain over bins. A forward recursion over segments gives the
-    marginal likelihood, and a backward recursion gives independent draws [1]_. The only approximation is the grid of
-    shifts.
+    Given the rate of changes, the starts of successive segments form a Markov chain. A forward recursion over segments
+    gives the marginal likelihood, and a backward recursion gives independent draws [1]_. The approximations are the
+    grids of shifts and of tau and, with more than 128 bins, the blocks.
 
     Parameters
     ----------
@@ -74,7 +80,7 @@ class Segments:
     prior : SegmentPrior
         Constants of the prior.
     fineness : float
-        Spacing of the grid of shifts near 0, in posterior standard deviations of a shift common to all bins.
+        Spacing of the grid of shifts, as a multiple of 1 / sqrt(1 + I); see `FINENESS`.
 
     References
     ----------
@@ -111,7 +117,7 @@ class Segments:
         owner, start, end = owner[off], start[off], end[off]
         value = self._draw_shifts(start, end, rng)
         change = np.zeros((count, self._blocks + 1))
-        # within a draw, segments have different starts and different ends
+        # the pairs (owner, start) are unique, and so are (owner, end): += with an index adds repeated pairs only once
         change[owner, start] += value
         change[owner, end] -= value
         shift = np.cumsum(change, axis=1)[:, :-1]
@@ -138,10 +144,10 @@ class Segments:
         shift = self._middles.copy()
         shift[self._middle] += (
             0.5 * np.diff(self._edges)[self._middle] / (1 + 1 / self.prior.shape)
-        )  # mean distance from 0
+        )  # the mean distance from 0 under the prior represents the cell around 0
         gap = np.abs(expit(self.logit[:, None] + shift) - self.confidence[:, None])
         first, square = (self._cumulated(mass[:, None] * values) for values in (gap, gap**2))
-        # for each segment [end, start]: posterior means of the sum of gaps, of its square and of the sum of squares
+        # by [end, start], if the segment is off: posterior means of S = sum of mass * gap, S^2, sum of mass * gap^2
         own = np.zeros((3, self._blocks + 1, self._blocks + 1))
         for end in range(1, self._blocks + 1):
             weight = np.exp(
@@ -152,7 +158,7 @@ class Segments:
             own[1, end, :end] = (weight * total**2).sum(axis=1)
             own[2, end, :end] = (weight * (square[end] - square[:end])).sum(axis=1)
         one, two, squares = own * self._off
-        # segments are independent given their starts: accumulate moments over all bins before each end
+        # given the segments, their shifts are independent: add the moments of each to those of the blocks before it
         mean, second = np.zeros((2, len(self._rates), self._blocks + 1))
         for end in range(1, self._blocks + 1):
             given = self._backward[:, end, :end]
@@ -164,7 +170,7 @@ class Segments:
         return GapSums(average, spread, float((self._segment_probability * squares).sum()))
 
     def _cumulated(self, values: Floats) -> Floats:
-        """Cumulate values of shape (n_bins, n_cells) over blocks; entry b sums the blocks before b."""
+        """Cumulate values of shape (n_bins, n_cells) over blocks; row b is the sum over the blocks before b."""
         sums = np.cumsum(np.add.reduceat(values, self._starts), axis=0)
         return np.concatenate([np.zeros((1, sums.shape[1])), sums])
 
@@ -224,7 +230,7 @@ class Segments:
         """Log prior mass of each cell of the grid, given that the segment is off."""
         u = (np.arange(SCALES) + 0.5) / SCALES
         tau = self.prior.largest_scale * u ** (1 / self.prior.shape)
-        # use the smaller tail, whose differences do not cancel
+        # differences of upper tails if z > 0, of lower tails otherwise: they do not cancel
         z = self._edges / tau[:, None]
         upper = z[:, :-1] > 0
         mass = np.where(upper, ndtr(-z[:, :-1]) - ndtr(-z[:, 1:]), ndtr(z[:, 1:]) - ndtr(z[:, :-1]))
@@ -235,7 +241,7 @@ class Segments:
     def _shifted(self) -> Floats:
         """Log likelihood ratio of each shift against 0, cumulated over blocks, shape (n_blocks + 1, n_cells)."""
         eta = self.logit[:, None] + self._middles
-        # log(1 - h) - log(1 - c) and log h - log c differ by the shift
+        # with h = expit(eta): k log(h / c) + (n - k) log((1 - h) / (1 - c)) = k shift + n log((1 - h) / (1 - c))
         log_ratio = log_expit(-eta) - log_expit(-self.logit)[:, None]
         return self._cumulated(self.n[:, None] * log_ratio + self.k[:, None] * self._middles)
 
@@ -268,7 +274,7 @@ class Segments:
 
     @cached_property
     def _links(self) -> Floats:
-        """Log of the prior probability of the segment [start, end), given its start, times its likelihood ratio.
+        """Log of prior probability times likelihood ratio of each segment [start, end), given its start.
 
         Shape (n_rates, n_blocks + 1, n_blocks + 1), by [rate, end, start].
         """
@@ -279,7 +285,10 @@ class Segments:
 
     @cached_property
     def _forward(self) -> Floats:
-        """Log likelihood ratio of the blocks before each edge, if a segment ends there; (n_rates, n_blocks + 1)."""
+        """Log of prior probability times likelihood ratio, summed over all segmentations of the blocks before an edge.
+
+        Shape (n_rates, n_blocks + 1). The last of the segments ends at the edge.
+        """
         forward = np.full((len(self._rates), self._blocks + 1), -np.inf)
         forward[:, 0] = 0.0
         for end in range(1, self._blocks + 1):
@@ -294,6 +303,7 @@ class Segments:
 
     @cached_property
     def _rate_probability(self) -> Floats:
+        """Posterior probability of each rate of changes."""
         return np.exp(self._forward[:, -1] - np.logaddexp.reduce(self._forward[:, -1]))
 
     @cached_property
@@ -337,7 +347,7 @@ class Segments:
         cells = len(self._edges) - 1
         place = np.searchsorted(rows, which + rng.random(len(which)), side="right") - which * cells
         cell = np.clip(place, 0, cells - 1)
-        # uniform within a cell; around 0, by the density of the prior, which has a pole there
+        # uniform within a cell; in the cell around 0, by the prior density, which has a pole at 0
         part = 2 * rng.random(len(cell)) - 1
         part = np.where(cell == self._middle, np.sign(part) * np.abs(part) ** (1 / self.prior.shape), part)
         return self._middles[cell] + 0.5 * part * np.diff(self._edges)[cell]

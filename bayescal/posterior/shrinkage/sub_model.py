@@ -24,10 +24,12 @@ PARAMETERS = {
 }
 
 
-#: An importance sample is poor if its effective size is below this share; samples with fewer draws are not judged.
+#: An importance sample is poor if its effective size is below POOR_SHARE of its draws. Samples of fewer than
+#: FEWEST_JUDGED draws are not judged.
 POOR_SHARE = 0.1
 FEWEST_JUDGED = 50
-#: A sub-model with a smaller probability has no visible effect; neither has a smaller unresolved share of its mass.
+#: Unresolved mass below this has no visible effect: the probability of a sub-model times the unresolved share of its
+#: mass.
 NEGLIGIBLE = 1e-3
 
 
@@ -57,7 +59,10 @@ class SubModelDraws(NamedTuple):
     unfinished: float = 0.0
 
     def warn_if_poor(self, name: str, probability: float) -> None:
-        """Warn if these draws are inaccurate and the named sub-model has a relevant probability."""
+        """Warn if the importance sample is poor, or if too much mass is unresolved.
+
+        `name` and `probability` are those of the sub-model.
+        """
         count = len(self.accuracy)
         poor = count >= FEWEST_JUDGED and self.effective < POOR_SHARE * count
         if poor or probability * self.unfinished > NEGLIGIBLE:
@@ -77,7 +82,7 @@ class SubModel(Protocol):
         """Log marginal likelihood, relative to exact calibration."""
 
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
-        """Draw independently."""
+        """Draw accuracies and parameters `count` times, independently."""
 
     def gap_sums(self, mass: Floats) -> GapSums:
         """Return the moments of the sum over bins of `mass` times the absolute gap."""
@@ -103,7 +108,7 @@ class Exact:
         return SubModelDraws(accuracy, np.zeros(accuracy.shape, bool), {}, count)
 
     def gap_sums(self, mass: Floats) -> GapSums:
-        """Return moments of 0: there are no gaps."""
+        """Return zero moments: all gaps are 0."""
         return GapSums(0.0, 0.0, 0.0)
 
     @property

@@ -1,16 +1,23 @@
-"""Intercept and slope: modes, lattices, and draws of the sub-models with no residual or a dense one."""
+"""The drift (intercept a, log slope s): modes, lattices, and draws of the sub-models with no residual or a dense one.
+
+As in `independent.drift`, a lattice of nodes covers the posterior of (a, s). Draws are nodes, drawn by mass and moved
+uniformly within their cells, then resampled with the density at the moved point relative to that at the node. A
+kappa of -1 stands for "no residual".
+"""
 
 from math import exp, expm1, hypot, log, pi, sqrt
 
 from bayescal.posterior.shrinkage.compiled.functions import (
     FARTHEST,
+    beta,
+    beta_parameters,
     effective_size,
-    expit,
     inner,
     log_beta_binomial,
     rise,
     softplus,
     systematic,
+    tail,
     weights_of,
 )
 
@@ -28,13 +35,13 @@ def centre(logit, x, a, slope):
 
 @inner
 def intercept(t, s, frame):
-    """The intercept in the coordinates of a frame (t0, s0, lever, sd_t, sd_s)."""
+    """Return the intercept a at (t, s) in a frame (t0, s0, lever, sd_t, sd_s); see `Frame`."""
     return t - expm1(min(max(s - frame[1], -LARGEST_LOG_SLOPE), LARGEST_LOG_SLOPE)) * frame[2]
 
 
 @inner
 def log_prior(a, s, sds):
-    """Log density of the drift."""
+    """Log prior density of the drift."""
     return -0.5 * ((a / sds[0]) ** 2 + (s / sds[1]) ** 2) - log(2 * pi * sds[0] * sds[1])
 
 
@@ -51,18 +58,21 @@ def log_smooth(p, a, s):
 
 @inner
 def log_dense(p, a, s, kappa, rise_n):
-    """Beta-binomial log-likelihood of all bins."""
+    """Beta-binomial log-likelihood of all bins, each relative to the binomial at k / n."""
     n, k, logit, x, best = p.n, p.k, p.logit, p.x, p.best
     slope, total = expm1(min(s, LARGEST_LOG_SLOPE)), 0.0
     for b in range(len(n)):
-        eta = centre(logit[b], x[b], a, slope)
-        total += log_beta_binomial(n[b], k[b], eta, kappa, rise_n[b], best[b])
+        total += log_beta_binomial(n[b], k[b], tail(centre(logit[b], x[b], a, slope)), kappa, rise_n[b], best[b])
     return total
 
 
 @inner
 def _expand(p, a, s, sds, kappa):
-    """Log posterior, gradient and information; if kappa > 0, they are those of a quasi-likelihood."""
+    """Log posterior, its gradient (a, s), and Fisher information in the frame: info_t, lever, info_s.
+
+    If kappa > 0, a quasi-likelihood replaces the Beta-binomial: the binomial one, with the log-likelihood of each bin
+    multiplied by (kappa + 1) / (kappa + n).
+    """
     precise_a, precise_s = sds[0] ** -2, sds[1] ** -2
     n, k, logit, by = p.n, p.k, p.logit, p.x
     slope = expm1(min(s, LARGEST_LOG_SLOPE))
@@ -85,7 +95,7 @@ def _expand(p, a, s, sds, kappa):
 
 @inner
 def find_mode(p, sds, kappa, a, s):
-    """Mode of the drift by damped Fisher scoring from a guess: a frame (t0, s0, lever, sd_t, sd_s)."""
+    """Find the mode by damped Fisher scoring from (a, s); return it as a frame (t0, s0, lever, sd_t, sd_s)."""
     now = _expand(p, a, s, sds, kappa)
     damping = 0.0
     for _ in range(30):
@@ -106,9 +116,10 @@ def find_mode(p, sds, kappa, a, s):
 
 @inner
 def lattice(p, sds, kappa, rise_n, frame, step, rim_share, nodes, first):
-    """Fill rows t, s, log density, radius on a disc that grows until its rim is empty.
+    """Make a lattice on a disc around the mode; the disc grows until the mass at its rim is below `rim_share`.
 
-    Return the end of the rows, or -1 if they do not fit, and the share of the mass at the rim if it is not empty.
+    The nodes are rows (t, s, log density, radius) of `nodes`, from row `first` on. Return the index after the last row
+    (-1 if the rows do not fit), and the share of the mass at the rim (0 if it is below `rim_share`).
     """
     inside, radius, end, top = -1.0, RADIUS, first, -1e300
     while True:
@@ -137,6 +148,7 @@ def lattice(p, sds, kappa, rise_n, frame, step, rim_share, nodes, first):
 
 @inner
 def _rim(nodes, first, end, top, radius):
+    """Share of the mass of a lattice beyond a radius."""
     total = rim = 0.0
     for q in range(first, end):
         mass = exp(nodes[q, 2] - top)
@@ -148,7 +160,7 @@ def _rim(nodes, first, end, top, radius):
 
 @inner
 def draw_smooth(rng, count, rows, out, p, sds, frame, step, nodes, end, v):
-    """Draw accuracies of a smooth drift; return the effective number of draws."""
+    """Draw accuracies under a drift without residual; return the effective number of draws."""
     weight, index, intercepts, slopes, centres = v.weight, v.index, v.one, v.two, v.eta
     n, k, logit, x, best, accuracy = p.n, p.k, p.logit, p.x, p.best, out.accuracy
     weights_of(nodes, end, 2, weight)
@@ -177,36 +189,38 @@ def draw_smooth(rng, count, rows, out, p, sds, frame, step, nodes, end, v):
 
 @inner
 def draw_dense(rng, count, rows, out, p, taus, by_tau, v):
-    """Draw accuracies with a dense residual around the confidences."""
+    """Draw accuracies with a dense residual around the confidences; `taus` are values of kappa = 1 / tau^2 - 1."""
     weights_of(by_tau, len(taus), 0, v.weight)
     systematic(rng, v.weight, len(taus), count, v.index)
+    tails = v.of_bins
+    for b in range(len(p.n)):
+        tails[b] = tail(centre(p.logit[b], p.x[b], 0.0, 0.0))
     for q in range(count):
-        _scatter(rng, rows[q], out, p, 0.0, 0.0, taus[v.index[q]])
+        _scatter(rng, rows[q], out, p, 0.0, 0.0, taus[v.index[q]], tails)
 
 
 @inner
-def _scatter(rng, r, out, p, a, s, kappa):
-    """Accuracies of all bins around their centres: Beta, by conjugacy."""
+def _scatter(rng, r, out, p, a, s, kappa, tails):
+    """Draw the accuracies of all bins from their conjugate Beta posteriors; store them in row r.
+
+    `tails` are those of the centres given the drift, see `tail`.
+    """
     out.intercept[r], out.log_slope[r], out.tau[r] = a, s, 1 / sqrt(1 + kappa)
-    n, k, logit, x, accuracy, off = p.n, p.k, p.logit, p.x, out.accuracy, out.off
-    slope = expm1(min(s, LARGEST_LOG_SLOPE))
+    n, k, accuracy, off = p.n, p.k, out.accuracy, out.off
     for b in range(len(n)):
-        eta = centre(logit[b], x[b], a, slope)
-        accuracy[r, b] = beta(rng, kappa * expit(eta) + k[b], kappa * expit(-eta) + n[b] - k[b])
+        above, below = beta_parameters(tails[b], kappa)
+        accuracy[r, b] = beta(rng, above + k[b], below + n[b] - k[b])
         off[r, b] = True
 
 
 @inner
-def beta(rng, a, b):
-    """Draw from a Beta whose parameters may underflow."""
-    return rng.beta(max(a, 2.3e-308), max(b, 2.3e-308))
-
-
-@inner
 def draw_drifting_dense(rng, count, rows, out, p, sds, step, taus, by_tau, nodes, end, v):
-    """Draw accuracies with a dense residual around a drift; return the effective number of draws."""
+    """Draw accuracies with a dense residual around a drift; return the effective number of draws.
+
+    `taus` are values of kappa = 1 / tau^2 - 1.
+    """
     weight, index, intercepts, slopes, kappas = v.weight, v.index, v.one, v.two, v.three
-    n, rise_n = p.n, v.of_bins
+    n, k, logit, x, best, rise_n, tails = p.n, p.k, p.logit, p.x, p.best, v.of_bins, v.eta
     weights_of(nodes, end, 4, weight)
     systematic(rng, weight, end, count, index)
     last = -1
@@ -222,10 +236,14 @@ def draw_drifting_dense(rng, count, rows, out, p, sds, step, taus, by_tau, nodes
         s = nodes[i, 1] + step * frame[4] * (rng.random() - 0.5)
         a = intercept(t, s, frame)
         intercepts[q], slopes[q], kappas[q] = a, s, taus[j]
-        weight[q] = exp(log_dense(p, a, s, taus[j], rise_n) + log_prior(a, s, sds) - nodes[i, 2])
+        slope, total = expm1(min(s, LARGEST_LOG_SLOPE)), log_prior(a, s, sds) - nodes[i, 2]
+        for b in range(len(n)):
+            tails[q, b] = tail(centre(logit[b], x[b], a, slope))
+            total += log_beta_binomial(n[b], k[b], tails[q, b], taus[j], rise_n[b], best[b])
+        weight[q] = exp(total)
     effective = effective_size(weight, count)
     systematic(rng, weight, count, count, index)
     for q in range(count):
         i = index[q]
-        _scatter(rng, rows[q], out, p, intercepts[i], slopes[i], kappas[i])
+        _scatter(rng, rows[q], out, p, intercepts[i], slopes[i], kappas[i], tails[i])
     return effective

@@ -1,4 +1,4 @@
-"""Special functions, sums of exponentials and searches; and the records that the loops pass on."""
+"""Special functions, sums of exponentials, resampling, and the record `Problem`, which all loops read."""
 
 from math import exp, log, log1p, sqrt
 from typing import NamedTuple
@@ -16,9 +16,10 @@ outer = compiled(folder=True, no_cfunc_wrapper=True)
 
 
 class Problem(NamedTuple):
-    """One problem: arrays of shape (n_bins,), as in `DriftingBins`.
+    """One problem: arrays of shape (n_bins,).
 
-    `best` is the binomial log-likelihood at k / n, and `best_logit` the logit of k / n.
+    `n`, `k`, `confidence`, `logit`, `x` and `best_logit` are as in `DriftingBins`. `best` is the binomial
+    log-likelihood at k / n. `crowded` marks the bins with a share of noise of their own; see `crowded_ends`.
     """
 
     n: np.ndarray
@@ -73,19 +74,19 @@ def stirling(z):
 
 @inner
 def eight_factors(x):
-    """X (x + 1) ... (x + 7)."""
+    """Product x (x + 1) ... (x + 7)."""
     q = x * (x + 7)
     return q * (q + 6) * (q + 10) * (q + 12)
 
 
 @inner
 def rise(x, k):
-    """Log Gamma(x + k) - log Gamma(x), for x > 0; small arguments are moved up by 8."""
+    """Log Gamma(x + k) - log Gamma(x), for x > 0; arguments below 8 are raised by 8, so that `stirling` is accurate."""
     if k <= 0.0:
         return 0.0
     y = x + k
     if x >= 8.0:
-        # log1p is slow, and necessary where x is large: the terms nearly cancel
+        # for large x, the terms nearly cancel, which needs log1p; elsewhere log is faster
         growth = log(y / x) if x < 1e4 else log1p(k / x)
         return (x - 0.5) * growth + k * log(y) - k + stirling(y) - stirling(x)
     factors = eight_factors(x)
@@ -97,13 +98,28 @@ def rise(x, k):
 
 
 @inner
-def log_beta_binomial(n, k, eta, kappa, rise_n, best):
-    """Log-likelihood of k of n under a Beta with mean expit(eta), relative to the binomial at k / n."""
+def tail(eta):
+    """Represent a logit, at most `FARTHEST` in size, by its tail: exp(-abs(eta)) with the sign of eta."""
     e = exp(-abs(eta))
-    near, far = kappa / (1.0 + e), kappa * e / (1.0 + e)
-    if eta < 0:
-        near, far = far, near
-    return rise(near, k) + rise(far, n - k) - rise_n - best
+    return e if eta >= 0 else -e
+
+
+@inner
+def beta_parameters(e, kappa):
+    """Return kappa h and kappa (1 - h), both to full relative precision; `e` is the tail of the logit of h."""
+    near = kappa / (1.0 + abs(e))
+    far = near * abs(e)
+    return (near, far) if e >= 0 else (far, near)
+
+
+@inner
+def log_beta_binomial(n, k, e, kappa, rise_n, best):
+    """Beta-binomial log-likelihood of k out of n, relative to the binomial log-likelihood `best` at k / n.
+
+    The accuracy is Beta(kappa h, kappa (1 - h)); `e` is the tail of the logit of h, and `rise_n` is ``rise(kappa, n)``.
+    """
+    above, below = beta_parameters(e, kappa)
+    return rise(above, k) + rise(below, n - k) - rise_n - best
 
 
 @inner
@@ -120,7 +136,7 @@ def search(cumulative, low, high, value):
 
 @inner
 def systematic(rng, weight, m, count, index):
-    """Indices of m weights, drawn by systematic resampling, in order."""
+    """Draw `count` indices below m by weight, with systematic resampling; store them sorted in `index`."""
     total = 0.0
     for i in range(m):
         total += weight[i]
@@ -136,7 +152,7 @@ def systematic(rng, weight, m, count, index):
 
 @inner
 def weights_of(logs, m, column, weight):
-    """Weights from a column of logs, relative to the largest."""
+    """Store in `weight` the exponentials of m log weights in a column of `logs`, relative to the largest."""
     top = -np.inf
     for i in range(m):
         top = max(top, logs[i, column])
@@ -156,7 +172,7 @@ def effective_size(weight, count):
 
 @inner
 def sum_of_logs(logs, m, column):
-    """Log of the sum of the exponentials of a column."""
+    """Log of the sum of the exponentials of the first m values in a column."""
     top, total = -np.inf, 0.0
     for i in range(m):
         top = max(top, logs[i, column])
@@ -165,3 +181,47 @@ def sum_of_logs(logs, m, column):
     for i in range(m):
         total += exp(logs[i, column] - top)
     return top + log(total)
+
+
+@inner
+def gamma(rng, d, c):
+    """Draw from a Gamma with shape a >= 1 by rejection (Marsaglia and Tsang, 2000); d = a - 1/3, c = 1 / sqrt(9 d)."""
+    while True:
+        x = rng.standard_normal()
+        v = 1.0 + c * x
+        if v <= 0.0:
+            continue
+        v = v * v * v
+        u = rng.random()
+        if u < 1.0 - 0.0331 * (x * x) * (x * x) or log(u) < 0.5 * x * x + d * (1.0 - v + log(v)):
+            return d * v
+
+
+@inner
+def beta(rng, a, b):
+    """Draw from a Beta; its parameters are raised to the smallest positive number if they underflow."""
+    if a < 1.0 or b < 1.0:
+        return rng.beta(max(a, 2.3e-308), max(b, 2.3e-308))
+    one, two = gamma(rng, a - 1 / 3, 1 / sqrt(9 * a - 3)), gamma(rng, b - 1 / 3, 1 / sqrt(9 * b - 3))
+    return one / (one + two)
+
+
+@outer
+def dirichlet(rng, alpha, out):
+    """Fill the rows of `out` with draws from a Dirichlet distribution."""
+    bins = len(alpha)
+    d, c, power = np.empty(bins), np.empty(bins), np.zeros(bins)
+    for b in range(bins):
+        power[b] = 1 / alpha[b] if alpha[b] < 1.0 else 0.0
+        d[b] = alpha[b] + (2 / 3 if alpha[b] < 1.0 else -1 / 3)
+        c[b] = 1 / sqrt(9 * d[b])
+    for i in range(len(out)):
+        total = 0.0
+        for b in range(bins):
+            value = gamma(rng, d[b], c[b])
+            if power[b] > 0.0:
+                value *= rng.random() ** power[b]
+            out[i, b] = value
+            total += value
+        for b in range(bins):
+            out[i, b] /= total

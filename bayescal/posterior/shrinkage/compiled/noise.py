@@ -34,7 +34,7 @@ def log_noise(p, share, rate):
 
 @inner
 def _log_end(p, b, u):
-    """Log posterior density of the root of the share of contrary outcomes in one bin, relative to no noise."""
+    """Log of prior density times likelihood ratio at u, the root of the share of contrary outcomes in bin b."""
     high = p.confidence[b] > 0.5
     contrary = p.n[b] - p.k[b] if high else p.k[b]
     stated, share = max(1 - p.confidence[b] if high else p.confidence[b], FLOOR), u * u
@@ -44,7 +44,7 @@ def _log_end(p, b, u):
 
 @inner
 def _fill(kind, p, at, cells, m, width):
-    """Log masses of cells; return the largest."""
+    """Store the log masses of m cells; return the largest."""
     top, axes = -np.inf, 2 if kind == ANY else 1
     exact = log_noise(p, 0.0, 0.5)
     for i in range(m):
@@ -60,7 +60,7 @@ def _fill(kind, p, at, cells, m, width):
 
 @inner
 def _best(cells, m, count):
-    """The `count`-th largest log mass."""
+    """The `count`-th largest log mass of m cells."""
     best = np.full(count, -np.inf)
     for i in range(m):
         value = cells[i, 2]
@@ -75,7 +75,7 @@ def _best(cells, m, count):
 
 @inner
 def _divide(kind, cells, m, width, least, parts, spare):
-    """Divide the cells whose log mass is large enough; return the number of the new ones."""
+    """Divide the cells whose log mass is at least `least`; return the number of new cells, which replace all cells."""
     end = 0
     for i in range(m):
         if cells[i, 2] >= least:
@@ -89,7 +89,11 @@ def _divide(kind, cells, m, width, least, parts, spare):
 
 @inner
 def evidence(kind, p, at, cells, spare, most):
-    """Log evidence, number of cells, and their width. Rows of cells: lower ends, log mass."""
+    """Return the log evidence, the number of cells, and their width.
+
+    Each cell is a row of `cells`: lower end in u, lower end in the rate, log mass. The share of noise is 1.25 u^2, or
+    u^2 at an end.
+    """
     first, parts, bests = (21, 2, 25) if kind == ANY else (41, 3, 5)
     m, width, rates = 0, 1.0 / first, first if kind == ANY else 1
     for i in range(first):
@@ -114,7 +118,7 @@ def evidence(kind, p, at, cells, spare, most):
 
 @inner
 def draw(rng, count, rows, out, kind, p, cells, m, width, v):
-    """Draw share and rate of noise; return the effective number of draws."""
+    """Draw share and rate of noise, and store the accuracies; return the effective number of draws."""
     weight, index, shares, rates = v.weight, v.index, v.one, v.two
     confidence, accuracy = p.confidence, out.accuracy
     weights_of(cells, m, 2, weight)

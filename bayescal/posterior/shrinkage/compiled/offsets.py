@@ -1,4 +1,7 @@
-"""Bins that are off by one amount: a grid of amounts, refined repeatedly around the relevant ones, and draws."""
+"""Bins that are off by one amount, as in `offsets`: a grid of log amounts, and draws.
+
+The grid is replaced several times by a finer one on its relevant part.
+"""
 
 from math import asin, cos, exp, log, log1p, pi, sin, sqrt
 from typing import NamedTuple
@@ -7,12 +10,19 @@ import numpy as np
 
 from bayescal.posterior.shrinkage.compiled.functions import FLOOR, add_exp, expit, inner, search
 
-#: As in `offsets`.
+#: As in `offsets`: cells whose log mass is this far below the largest are not relevant.
 HOPELESS = 18.0
 
 
 class Offsets(NamedTuple):
-    """Prior constants and tables of one problem, shape (n_amounts, n_bins) or (n_amounts, n_rho)."""
+    """Prior constants and tables of one problem.
+
+    * `least`, `largest`, `rho`: as in `OffsetPrior`; `rounds`: number of grids
+    * `log_up` (n_amounts, n_bins): log likelihood ratio of each bin, off upwards against off downwards
+    * `log_off` (n_amounts, n_bins): log likelihood ratio of each bin, off against exact, averaged over directions
+    * `log_joint` (n_amounts, n_rho): log likelihood ratio of all bins
+    * `cumulative` (n_amounts * n_rho,): cumulative posterior weights
+    """
 
     least: float
     largest: float
@@ -26,14 +36,14 @@ class Offsets(NamedTuple):
 
 @inner
 def _log_ratio(n, k, accuracy, confidence):
-    """Log likelihood ratio of an accuracy against the confidence."""
+    """Log likelihood ratio of one bin: of an accuracy against its confidence."""
     accuracy, confidence = min(max(accuracy, FLOOR), 1 - FLOOR), min(max(confidence, FLOOR), 1 - FLOOR)
     return k * log(accuracy / confidence) + (n - k) * (log1p(-accuracy) - log1p(-confidence))
 
 
 @inner
 def _fill(p, table, low, step):
-    """Log likelihood ratios of all amounts; return the largest."""
+    """Store the log likelihood ratios of all amounts; return the largest of `log_joint`."""
     n, k, confidence, rho = p.n, p.k, p.confidence, table.rho
     log_up, log_off, log_joint = table.log_up, table.log_off, table.log_joint
     top = -np.inf
@@ -53,7 +63,7 @@ def _fill(p, table, low, step):
 
 @inner
 def evidence(p, table):
-    """Log evidence, and the ends of the last grid in the log of the amount."""
+    """Return the log evidence, and the ends of the last grid in the log of the amount."""
     low, high, cells = log(table.least), log(table.largest), len(table.log_joint)
     for _ in range(table.rounds - 1):
         step = (high - low) / cells
@@ -73,7 +83,11 @@ def evidence(p, table):
 
 @inner
 def draw(rng, count, rows, out, p, table, low, high):
-    """Draw amount and rho on the grid, then the bins."""
+    """Draw amount and rho on the grid, then the bins.
+
+    A bin that is off has sin(angle +- amount)^2, where the angle is arcsin(sqrt(confidence)) and the sum or difference
+    is clipped to [0, pi / 2].
+    """
     cumulative, rhos, log_up, log_off = table.cumulative, table.rho, table.log_up, table.log_off
     confidence, accuracy, off = p.confidence, out.accuracy, out.off
     ratios, nodes = len(rhos), len(cumulative)

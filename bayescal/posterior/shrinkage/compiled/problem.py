@@ -1,4 +1,4 @@
-"""All sub-models of one problem: evidences, then draws."""
+"""One problem under all sub-models: `integrate` computes their evidences, then `draw` draws from them."""
 
 from math import log
 from typing import NamedTuple
@@ -7,6 +7,7 @@ import numpy as np
 
 from bayescal.posterior.shrinkage.compiled import noise, offsets, segments
 from bayescal.posterior.shrinkage.compiled.drift import (
+    centre,
     draw_dense,
     draw_drifting_dense,
     draw_smooth,
@@ -22,6 +23,7 @@ from bayescal.posterior.shrinkage.compiled.functions import (
     rise,
     softplus,
     sum_of_logs,
+    tail,
 )
 from bayescal.posterior.shrinkage.compiled.noise import ANY, END, HALF
 from bayescal.posterior.shrinkage.compiled.sparse import (
@@ -36,19 +38,27 @@ ORDER = (
     "logistic", "dense", "sparse", "logistic_dense", "logistic_sparse", "runs", "offset", "label_noise",
     "label_noise_any_rate", "label_noise_ends", "exact",
 )  # fmt: skip
-#: Steps of the lattices in standard deviations; values of tau whose log mass is this far below the largest have no
-#: lattice.
+#: Steps of the lattices without residual and with a dense one, in standard deviations. A tau whose approximate log mass
+#: is NEGLIGIBLE below the largest has no lattice.
 SMOOTH_STEP, DENSE_STEP, NEGLIGIBLE = 0.7, 1.25, 9.0
-#: Shares of the mass at the rims of the lattices; tolerance of the adaptive integration.
+#: Largest shares of the mass at the rims of these lattices. Tolerance of the adaptive integration, relative to the
+#: evidence, or to exp(-HOPELESS) times the largest evidence of the other four sub-models if that is larger.
 SMOOTH_RIM, DENSE_RIM, TOLERANCE, HOPELESS = 1e-4, 2e-3, 3e-3, 12.5
-#: Cells of the grids of noise.
+#: Maximum number of cells of a grid of noise, in the share and in share and rate.
 MOST_HALF, MOST_ANY = 180, 900
 
 
 class Drift(NamedTuple):
     """Rules and tables of the family of independent bins.
 
-    `by_tau` has a row per tau of a dense residual: log mass without drift, frame of the drift.
+    * `sds`: prior standard deviations of the intercept and the log slope
+    * `kappa`, `log_weight`: quadrature rule over the tau of a dense residual
+    * `rise_n` (n_taus, n_bins): ``rise(kappa, n)``
+    * `by_tau` (n_taus, 6): log mass without drift; frame of the drift (t0, s0, lever, sd_t, sd_s)
+    * `smooth` (nodes, 4): t, s, log density, radius
+    * `dense` (nodes, 6): the same, then log mass and index of tau
+    * `sparse` (nodes, 8): t, s, low t, low s, width t, width s, log density, log mass
+    * `rule`: Gauss-Legendre nodes and weights, and the matrix that gives the last two Legendre coefficients
     """
 
     sds: tuple
@@ -63,7 +73,10 @@ class Drift(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """Grids of the sub-models of noise."""
+    """Grids of the sub-models of noise: noise of rate 1/2, of any rate, in the first bin, in the last bin.
+
+    `spare` holds new cells while a grid is divided.
+    """
 
     half: np.ndarray
     any_rate: np.ndarray
@@ -73,7 +86,12 @@ class Noise(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working arrays with one entry per draw or node, per bin, and per draw and bin (or rho)."""
+    """Working arrays for draws.
+
+    * `weight`: one entry per draw or node; `index`, `one`, `two`, `three`: one per draw
+    * `of_bins`: one entry per bin
+    * `eta`, `odds`: (draw, bin); `product`: (draw, rho)
+    """
 
     weight: np.ndarray
     index: np.ndarray
@@ -87,7 +105,16 @@ class Scratch(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Results of the integration that draws need: ends of nodes, cells and widths of grids."""
+    """Results of the integration that draws need.
+
+    * `frame`: frame of the drift without residual
+    * `smooth`, `dense`, `sparse`: numbers of nodes in the tables of `Drift`, or -1 if they do not fit
+    * `unfinished`: unresolved shares of the mass under the three sub-models with drift
+    * `cells`, `middle`: number of cells of the grid of shifts (-1 if they do not fit), index of the cell around 0
+    * `low`, `high`: ends of the grid of log amounts
+    * `half`, `any_rate`: number and width of the cells of the grids of noise
+    * `ends`: the same for the first and then the last bin, 0 cells if the bin is not crowded
+    """
 
     frame: tuple
     smooth: int
@@ -104,7 +131,7 @@ class Found(NamedTuple):
 
 
 class Out(NamedTuple):
-    """Draws, by row."""
+    """Draws: row r of each array is one draw."""
 
     accuracy: np.ndarray
     off: np.ndarray
@@ -119,12 +146,15 @@ class Out(NamedTuple):
 
 @_inner
 def _still(p, drift, slab, log_evidence):
-    """Evidences without drift."""
+    """Store the log evidences of the sub-models without drift, and those of each tau."""
+    tails = slab.eta
+    for b in range(len(p.n)):
+        tails[b] = tail(centre(p.logit[b], p.x[b], 0.0, 0.0))
     for q in range(len(drift.kappa)):
         total = drift.log_weight[q]
         for b in range(len(p.n)):
             kappa, rise_n = drift.kappa[q], drift.rise_n[q, b]
-            total += log_beta_binomial(p.n[b], p.k[b], p.logit[b], kappa, rise_n, p.best[b])
+            total += log_beta_binomial(p.n[b], p.k[b], tails[b], kappa, rise_n, p.best[b])
         drift.by_tau[q, 0] = total
     log_evidence[1] = sum_of_logs(drift.by_tau, len(drift.kappa), 0)
     log_evidence[2] = log_sparse(p, 0.0, 0.0, slab)
@@ -132,7 +162,10 @@ def _still(p, drift, slab, log_evidence):
 
 @_inner
 def _dense(p, drift, frame):
-    """Fill the lattices of a dense residual with drift; return the end of the nodes (or -1) and the rims' share."""
+    """Make a lattice over the drift for each relevant tau of a dense residual.
+
+    Return the number of nodes (-1 if they do not fit) and the largest unresolved share of the mass at a rim.
+    """
     a, s, end, top, rims = frame[0], frame[1], 0, -np.inf, 0.0
     count = len(drift.kappa)
     guess = np.empty(count)
@@ -161,10 +194,7 @@ def _dense(p, drift, frame):
 
 @outer
 def integrate(p, drift, slab, runs, amounts, grids):
-    """Return log evidences relative to exact calibration, in `ORDER`, and the results that draws need.
-
-    Ends are -1 if an array is too small.
-    """
+    """Return log evidences relative to exact calibration, in `ORDER`, and the results that draws need."""
     log_evidence = np.zeros(len(ORDER))
     exact = 0.0
     for b in range(len(p.n)):
@@ -216,7 +246,10 @@ def integrate(p, drift, slab, runs, amounts, grids):
 
 @outer
 def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, found, v, out):
-    """Store ``counts[z]`` draws of each sub-model z in the rows of `order`; return effective numbers."""
+    """Draw ``counts[z]`` times from each sub-model z (in `ORDER`) into the next rows of `order`.
+
+    Return the effective number of draws of each sub-model.
+    """
     effective, at = counts.astype(np.float64), 0
     for z in range(len(counts)):
         count = counts[z]
@@ -247,7 +280,7 @@ def draw(rng, counts, order, p, drift, slab, runs, amounts, grids, found, v, out
 
 @_inner
 def _draw_others(rng, z, count, rows, p, runs, amounts, grids, found, v, out):
-    """Draw from a sub-model of another family."""
+    """Draw from a sub-model of another family; return the effective number of draws."""
     if z == 5:
         segments.draw(rng, count, rows, out, p, found.cells, found.middle, runs)
     elif z == 6:

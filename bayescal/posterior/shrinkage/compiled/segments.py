@@ -1,4 +1,7 @@
-"""Runs of bins that are off together: the grid of shifts, the forward pass, and draws by a backward pass."""
+"""Runs of bins that are off together, as in `segments`: the grid of shifts, a forward recursion, and backward draws.
+
+A segment is [start, end); tables of segments are indexed by [end, start]. Each bin is a block of its own.
+"""
 
 from math import ceil, erfc, exp, log, log1p, sqrt
 from typing import NamedTuple
@@ -7,13 +10,25 @@ import numpy as np
 
 from bayescal.posterior.shrinkage.compiled.functions import add_exp, expit, inner, search, softplus
 
-#: As in `segments`; fewer places and scales.
+#: As in `segments`, but with fewer quadrature points over tau (SCALES) and fewer points for the spacing (in `many`).
 LARGEST_SHIFT, FINENESS, COARSEST, EVEN, REACH, LARGEST_RATE = 10.0, 0.4, 0.06, 0.5, 9.0, 0.9
 SCALES = 24
 
 
 class Runs(NamedTuple):
-    """Prior constants and tables of one problem; tables of segments are indexed by [end, start]."""
+    """Prior constants and tables of one problem.
+
+    * `changes`, `off`, `shape`, `largest_scale`: as in `SegmentPrior`
+    * `place`, `density`: points on one side of 0, and the number of cells between 0 and each
+    * `side`, `edges`: edges of the cells on one side of 0, and of all cells
+    * `log_prior`: log prior mass of each cell, given that the segment is off
+    * `shifted` (n_bins + 1, n_cells): log likelihood ratio of a shift against 0, summed over the bins before each edge
+    * `log_slab`: log likelihood ratio of each segment, off against exact
+    * `links` [rate, end, start]: log of the prior probability of a segment, given its start, times its likelihood ratio
+    * `forward` [rate, end]: log of the sum over all segmentations of the bins before `end`
+    * `backward` [rate, end, start]: cumulative probability of the start, given the end
+    * `cumulative` [end, start, cell]: cumulative posterior mass of the cells, if `filled` [end, start]
+    """
 
     changes: np.ndarray
     off: float
@@ -35,7 +50,7 @@ class Runs(NamedTuple):
 
 @inner
 def _edges_to(sign, p, runs, nearest, farthest):
-    """Distances of the edges on one side of 0; return their number, or -1 if they do not fit."""
+    """Store the distances from 0 of the edges on one side; return their number, or -1 if they do not fit."""
     information, far = 1.0, 0.0
     n, k, logit, side = p.n, p.k, p.logit, runs.side
     for b in range(len(n)):
@@ -69,7 +84,7 @@ def _edges_to(sign, p, runs, nearest, farthest):
 
 @inner
 def _density(i, sign, n, logit, place, nearest, farthest):
-    """Cells per unit of shift at one place, from the bins that could have such a shift."""
+    """Cells per unit of shift at one point, from the information in the bins for which this shift is plausible."""
     after, before = place[i + 1] if i + 1 < len(place) else np.inf, place[i - 1] if i > 0 else 0.0
     information = 1.0
     for b in range(len(n)):
@@ -82,12 +97,13 @@ def _density(i, sign, n, logit, place, nearest, farthest):
 
 @inner
 def _upper(z):
+    """Upper tail probability of the standard Normal."""
     return 0.5 * erfc(z * 0.7071067811865476)
 
 
 @inner
 def _prior_of_cells(cells, runs):
-    """Log prior mass of each cell, given that the segment is off."""
+    """Store the log prior mass of each cell, given that the segment is off."""
     mass, edges = runs.log_prior, runs.edges
     mass[:cells] = 0.0
     for q in range(SCALES):
@@ -104,7 +120,7 @@ def _prior_of_cells(cells, runs):
 
 @inner
 def _slab(end, start, cells, runs):
-    """Log likelihood ratio of a segment that is off."""
+    """Log likelihood ratio of one segment, off against exact."""
     after, before, log_prior = runs.shifted[end], runs.shifted[start], runs.log_prior
     top, total = -np.inf, 0.0
     for c in range(cells):
@@ -118,7 +134,7 @@ def _slab(end, start, cells, runs):
 
 @inner
 def evidence(p, runs):
-    """Log evidence, number of cells, index of the cell around 0; the number is -1 if the cells do not fit."""
+    """Return the log evidence, the number of cells (-1 if they do not fit), and the index of the cell around 0."""
     bins = len(p.n)
     nearest, farthest = np.empty(bins), np.empty(bins)
     down = _edges_to(-1.0, p, runs, nearest, farthest)
@@ -148,7 +164,7 @@ def evidence(p, runs):
 
 @inner
 def _forward(bins, runs):
-    """Sum over all ways to divide the bins into segments."""
+    """Return the log evidence: the log of the sum over all segmentations of the bins, averaged over rates."""
     forward, links, log_slab = runs.forward, runs.links, runs.log_slab
     log_off, log_on, total = log(runs.off), log1p(-runs.off), -np.inf
     for r in range(len(runs.changes)):
@@ -167,7 +183,7 @@ def _forward(bins, runs):
 
 @inner
 def _prepare(bins, runs, rates):
-    """Cumulative probabilities of the rates, and of the start of a segment given its end."""
+    """Store cumulative posterior weights of the rates, and cumulative probabilities of the start given the end."""
     forward, links, backward = runs.forward, runs.links, runs.backward
     top, total = forward[:, bins].max(), 0.0
     for r in range(len(rates)):
@@ -197,7 +213,7 @@ def _shift(rng, end, start, cells, middle, runs):
         runs.filled[end, start] = True
     c = search(weights, 0, cells, rng.random())
     part = 2 * rng.random() - 1
-    if c == middle:  # in proportion to the prior density, which has a pole at 0
+    if c == middle:  # by the prior density, which has a pole at 0
         part = (1.0 if part > 0 else -1.0) * abs(part) ** (1 / runs.shape)
     return 0.5 * (runs.edges[c] + runs.edges[c + 1] + part * (runs.edges[c + 1] - runs.edges[c]))
 

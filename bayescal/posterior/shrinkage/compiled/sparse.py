@@ -1,15 +1,22 @@
-"""A few bins off: likelihoods of bins that are off, from a table filled on demand; adaptive integration; draws."""
+"""Sub-models of a few bins off: the likelihood of a bin that is off, integration over the drift, and draws.
+
+The likelihood of a bin that is off is an integral over tau. It is tabulated as a function of the logit of the centre of
+the bin, at nodes that are computed when first needed, and interpolated. As in `independent.cells`, the drift is
+integrated on cells that are halved adaptively.
+"""
 
 from math import ceil, exp, expm1, log, log2, sinh, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE, beta, centre, intercept, log_prior
+from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE, centre, intercept, log_prior
 from bayescal.posterior.shrinkage.compiled.functions import (
     FARTHEST,
     add_exp,
     arsinh,
+    beta,
+    beta_parameters,
     effective_size,
     expit,
     inner,
@@ -17,21 +24,28 @@ from bayescal.posterior.shrinkage.compiled.functions import (
     search,
     softplus,
     systematic,
+    tail,
     weights_of,
 )
 
-#: As in `cells`: half-width of the first cells and reach of the prior, in standard deviations; thresholds above which a
-#: cell may hide a mode.
+#: As in `cells`: size of the first cells and reach of the prior, in standard deviations. A cell may hide a mode if
+#: its bound exceeds its log mass by the larger of HIDDEN and BY_CHANCE sqrt(n_bins).
 FIRST_CELL, REACH, HIDDEN, BY_CHANCE = 3.0, 6.0, 14.0, 2.0
+#: Maximum numbers of rounds of halving, and of cells integrated before halving stops.
 MOST_ROUNDS, MOST_CELLS = 80, 3000
 
 
 class Slab(NamedTuple):
-    """Likelihoods of bins that are off, at nodes equidistant in asinh(distance from the peak / scale).
+    """Table of the likelihood of each bin if it is off, and working arrays.
 
-    `log_slab` is NaN at nodes not computed yet; at the other nodes, `by_tau` holds cumulative weights of tau. `product`
-    has an
-    entry per rho, `eta` and `odds` one per bin.
+    Node i of bin b is the logit peak[b] + scale[b] sinh(step (i - half)).
+
+    * `kappa`, `log_weight`: quadrature rule over tau; `rise_n` (n_bins, n_taus): ``rise(kappa, n)``
+    * `log_slab` (n_bins, n_nodes): log-likelihood, relative to the binomial at k / n; NaN if not computed yet
+    * `by_tau` (n_bins, n_nodes, n_taus): cumulative posterior weights of tau, where `log_slab` is not NaN
+    * `eta`, `odds` (n_bins,): logits of the centres; log likelihood ratios of being off against not being off
+    * `product` (n_rho,): for each rho, the likelihood of all bins relative to the product of the larger likelihood of
+      each bin, off or not
     """
 
     rho: np.ndarray
@@ -51,13 +65,13 @@ class Slab(NamedTuple):
 
 @inner
 def _fill(b, i, p, slab):
-    """Integrate over tau at one node."""
+    """Compute node i of bin b: the integral over tau, and the cumulative weights of tau."""
     eta = slab.peak[b] + slab.scale[b] * sinh(slab.step * (i - slab.half))
-    eta = min(max(eta, -FARTHEST), FARTHEST)
+    e = tail(min(max(eta, -FARTHEST), FARTHEST))
     weights, top, total = slab.by_tau[b, i], -np.inf, 0.0
     n, k, best, kappa, log_weight, rise_n = p.n[b], p.k[b], p.best[b], slab.kappa, slab.log_weight, slab.rise_n[b]
     for q in range(len(kappa)):
-        weights[q] = log_weight[q] + log_beta_binomial(n, k, eta, kappa[q], rise_n[q], best)
+        weights[q] = log_weight[q] + log_beta_binomial(n, k, e, kappa[q], rise_n[q], best)
         top = max(top, weights[q])
     for q in range(len(kappa)):
         total += exp(weights[q] - top)
@@ -69,6 +83,7 @@ def _fill(b, i, p, slab):
 
 @inner
 def _place(eta, peak, scale, slab):
+    """Position of a logit between the nodes of a bin: the inverse of the formula in `Slab`."""
     place = arsinh((eta - peak) / scale) / slab.step + slab.half
     return min(max(place, 1.0), 2.0 * slab.half - 2.001)
 
@@ -87,7 +102,7 @@ def _cubic(f, c, x):
 
 @inner
 def _product(p, slab):
-    """Log-likelihood of all bins at the logits of the record, rho integrated out; stores odds and products there."""
+    """Log-likelihood of all bins at the centres `slab.eta`, averaged over rho; store `slab.odds` and `slab.product`."""
     n, k, best, rho = p.n, p.k, p.best, slab.rho
     peak, scale, table, product, etas, odds = slab.peak, slab.scale, slab.log_slab, slab.product, slab.eta, slab.odds
     product[:] = 1.0
@@ -97,7 +112,7 @@ def _product(p, slab):
         place = _place(eta, peak[b], scale[b], slab)
         c = int(place)
         off = _cubic(table[b], c, place - c)
-        if np.isnan(off):  # a node has not been needed yet
+        if np.isnan(off):  # at least one of the four nodes is not computed yet
             for i in range(c - 1, c + 3):
                 if np.isnan(table[b, i]):
                     _fill(b, i, p, slab)
@@ -113,7 +128,7 @@ def _product(p, slab):
 
 @inner
 def _average(product):
-    """Log of the average of the products over rho."""
+    """Log of the average of `Slab.product` over rho."""
     total = -np.inf
     for j in range(len(product)):
         if product[j] > 0:
@@ -123,7 +138,7 @@ def _average(product):
 
 @inner
 def log_sparse(p, a, s, slab):
-    """Log-likelihood of all bins given the drift; stores products, logits and odds in the record."""
+    """Log-likelihood of all bins given the drift; store `slab.eta`, `slab.odds` and `slab.product`."""
     logit, x, eta = p.logit, p.x, slab.eta
     slope = expm1(min(s, LARGEST_LOG_SLOPE))
     for b in range(len(logit)):
@@ -133,7 +148,7 @@ def log_sparse(p, a, s, slab):
 
 @inner
 def _bound(p, sds, frame, cell, slab):
-    """Upper bound of the log mass of a cell: every bin, and the prior, at its own best point."""
+    """Upper bound of the log mass of a cell: every bin, and the prior, is evaluated at its own best point."""
     low_t, high_t, low_s, high_s = cell
     logit, x, best_logit, eta = p.logit, p.x, p.best_logit, slab.eta
     first, second = expm1(min(low_s, LARGEST_LOG_SLOPE)), expm1(min(high_s, LARGEST_LOG_SLOPE))
@@ -148,7 +163,7 @@ def _bound(p, sds, frame, cell, slab):
 
 @inner
 def _graded(middle, sd, low, high, edges):
-    """Edges of cells that grow with their distance from the middle; return their number."""
+    """Store edges of cells whose size grows with their distance from the middle; return the number of edges."""
     edges[0] = low
     m, most = 1, min(ceil(log2((high - low) / sd)), len(edges) // 2 - 2)
     for i in range(2 * most + 1):
@@ -163,7 +178,7 @@ def _graded(middle, sd, low, high, edges):
 
 @inner
 def _first_cells(sds, frame, cells):
-    """Cover the prior; return the number of cells, or -1 if they do not fit."""
+    """Cover the range of the prior with cells; return the number of cells, or -1 if they do not fit."""
     reach_t, reach_s = REACH * sds[0], REACH * sds[1]
     one, two, three = intercept(0.0, -reach_s, frame), intercept(0.0, 0.0, frame), intercept(0.0, reach_s, frame)
     t, s = np.empty(200), np.empty(200)
@@ -181,7 +196,7 @@ def _first_cells(sds, frame, cells):
 
 @inner
 def _integrate(p, sds, frame, cell, slab, rule, values):
-    """Log mass of a cell, and the relative errors of the rule along t and s; fills the log density at the nodes."""
+    """Log mass of a cell, and the relative errors of the rule along t and s; store the log density at its nodes."""
     places, weights, last = rule
     low_t, high_t, low_s, high_s = cell
     order, top = len(places), -np.inf
@@ -209,7 +224,10 @@ def _integrate(p, sds, frame, cell, slab, rule, values):
 
 @inner
 def _keep(cell, rule, values, nodes, end):
-    """Append the nodes of a cell: t, s, low t, low s, widths, log density, log mass; return their end, or -1."""
+    """Append the nodes of a cell as rows (t, s, low t, low s, width t, width s, log density, log mass).
+
+    Return the index after the last row, or -1 if the rows do not fit.
+    """
     places, weights, _ = rule
     low_t, high_t, low_s, high_s = cell
     half_t, half_s = (high_t - low_t) / 2, (high_s - low_s) / 2
@@ -231,6 +249,7 @@ def _keep(cell, rule, values, nodes, end):
 
 @inner
 def _halve(cell, along_t, cells, m):
+    """Store the two halves of a cell in rows m and m + 1."""
     low_t, high_t, low_s, high_s = cell
     middle_t, middle_s = (low_t + high_t) / 2, (low_s + high_s) / 2
     cells[m] = (low_t, middle_t, low_s, high_s) if along_t else (low_t, high_t, low_s, middle_s)
@@ -239,7 +258,10 @@ def _halve(cell, along_t, cells, m):
 
 @inner
 def _relevant(p, sds, frame, cells, count, slab, bounds, least, excess):
-    """Keep the cells whose bounds are high enough; return their number."""
+    """Keep the cells with a bound above `least`; return their number.
+
+    If `excess` > 0, keep also the cells with a bound within `excess` of the highest.
+    """
     top = -np.inf
     for c in range(count):
         bounds[c] = _bound(p, sds, frame, (cells[c, 0], cells[c, 1], cells[c, 2], cells[c, 3]), slab)
@@ -254,7 +276,10 @@ def _relevant(p, sds, frame, cells, count, slab, bounds, least, excess):
 
 @inner
 def adaptive(p, sds, frame, slab, rule, tolerance, floor, nodes):
-    """Integrate over the drift as in `cells.adaptive_nodes`; return the end of nodes (or -1) and the rough share."""
+    """Integrate over the drift as in `cells.adaptive_nodes`.
+
+    Return the number of nodes (-1 if they do not fit) and the share of the mass in cells that did not converge.
+    """
     order, room = len(rule[0]), 2 * MOST_CELLS + 4000
     cells, halves, bounds = np.empty((room, 4)), np.empty((room, 4)), np.empty(room)
     log_mass, error_t, error_s = np.empty(room), np.empty(room), np.empty(room)
@@ -294,6 +319,7 @@ def adaptive(p, sds, frame, slab, rule, tolerance, floor, nodes):
 
 @inner
 def _log_sum(values, count):
+    """Log of the sum of the exponentials of the first `count` values."""
     total = -np.inf
     for c in range(count):
         total = add_exp(total, values[c])
@@ -302,7 +328,7 @@ def _log_sum(values, count):
 
 @inner
 def _draw_bins(rng, r, drifting, etas, odds, product, out, p, slab):
-    """Draw rho, the bins that are off, their tau and their accuracies, given logits, odds and products over bins."""
+    """Draw rho, the bins that are off, their tau and their accuracies, given the arrays of `Slab` at one drift."""
     n, k, confidence, accuracy, off = p.n, p.k, p.confidence, out.accuracy, out.off
     rhos, kappas = slab.rho, slab.kappa
     value, j, reached = rng.random() * product.sum(), 0, product[0]
@@ -317,7 +343,8 @@ def _draw_bins(rng, r, drifting, etas, odds, product, out, p, slab):
             place = _place(eta, slab.peak[b], slab.scale[b], slab)
             c = int(place) + (rng.random() < place - int(place))  # one of two nodes, the nearer with higher probability
             kappa = kappas[search(slab.by_tau[b, c], 0, len(kappas), rng.random())]
-            accuracy[r, b] = beta(rng, kappa * expit(eta) + k[b], kappa * expit(-eta) + n[b] - k[b])
+            above, below = beta_parameters(tail(eta), kappa)
+            accuracy[r, b] = beta(rng, above + k[b], below + n[b] - k[b])
             off[r, b] = True
         else:
             accuracy[r, b] = expit(eta) if drifting else confidence[b]
@@ -325,7 +352,7 @@ def _draw_bins(rng, r, drifting, etas, odds, product, out, p, slab):
 
 @inner
 def draw_sparse(rng, count, rows, out, p, slab):
-    """Draw accuracies when a few bins are off, without drift."""
+    """Draw accuracies under the sub-model of a few bins off, without drift."""
     log_sparse(p, 0.0, 0.0, slab)
     for q in range(count):
         _draw_bins(rng, rows[q], False, slab.eta, slab.odds, slab.product, out, p, slab)
@@ -333,7 +360,7 @@ def draw_sparse(rng, count, rows, out, p, slab):
 
 @inner
 def draw_drifting_sparse(rng, count, rows, out, p, sds, frame, slab, nodes, end, v):
-    """Draw accuracies when a few bins deviate from the drift; return the effective number of draws."""
+    """Draw accuracies under the sub-model of a few bins off, with drift; return the effective number of draws."""
     weight, index, intercepts, slopes, etas, odds, products = v.weight, v.index, v.one, v.two, v.eta, v.odds, v.product
     weights_of(nodes, end, 7, weight)
     systematic(rng, weight, end, count, index)

@@ -1,7 +1,9 @@
-"""Adaptive integration over the drift of a posterior with many narrow modes.
+"""Adaptive integration over the drift, for a posterior with many narrow modes.
 
-Under a sparse residual, every line through a few of the bins is a mode. An upper bound of the density in each cell
-shows where no mode can have been missed.
+Under a sparse residual, every drift that passes through the observed shares of a few bins can be a mode, since the
+other bins may be off. The range of the prior is divided into cells in the coordinates (t, s) of a `Frame`. Each cell
+has a Gauss-Legendre rule, and is halved while the rule is inaccurate. It is also halved while an upper bound of the
+density in the cell is so high that a mode between the nodes could have been missed.
 """
 
 from collections.abc import Callable
@@ -17,16 +19,19 @@ Floats = NDArray[np.float64]
 #: Log-likelihood summed over bins, as a function of the logits of their centres, (..., n_bins).
 LogLikelihood = Callable[[Floats], Floats]
 
-#: Gauss-Legendre rule along each side of a cell, and the start of the interval that each node represents, in [0, 2].
+#: Gauss-Legendre rule along each side of a cell: nodes, weights, and the start of the interval in [0, 2] that each node
+#: represents. LAST_TWO is the matrix that gives the last two Legendre coefficients from weighted values at the nodes.
 ORDER = 6
 PLACES, WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
 STARTS = np.concatenate([[0.0], np.cumsum(WEIGHTS)[:-1]])
 LAST_TWO = np.polynomial.legendre.legvander(PLACES, ORDER - 1)[:, -2:] * (np.arange(ORDER)[-2:] + 0.5)
 #: First cells end at this many standard deviations from the mode, the next cells at twice that distance, and so on.
 FIRST_CELL = 3.0
-#: A cell may hide a mode between its nodes if its bound exceeds its mass by this much (in log). The bound allows every
-#: bin its own best point; by chance alone, the gain grows as the square root of the number of bins.
+#: A cell may hide a mode between its nodes if its log bound exceeds its log mass by the larger of HIDDEN and
+#: HIDDEN_BY_CHANCE sqrt(n_bins). The bound evaluates every bin at its own best point in the cell, so
+#: chance alone makes it exceed the mass, by an amount that grows as sqrt(n_bins).
 HIDDEN, HIDDEN_BY_CHANCE = 14.0, 2.0
+#: Maximum number of rounds of halving, and of cells integrated before halving stops.
 MOST_ROUNDS = 80
 MOST_CELLS = 3000
 
@@ -77,15 +82,17 @@ def adaptive_nodes(
     Parameters
     ----------
     bins : DriftingBins
-        Prior, and the logits that maximise the likelihood of each bin.
+        Prior, and for each bin the logit that maximises its likelihood.
     frame : Frame
         Coordinates and an approximate main mode; fields are scalars.
     log_likelihood : callable
-        Log-likelihood at logits (..., n_bins); for each bin it decreases on both sides of the observed share.
+        Log-likelihood at logits (..., n_bins). As a function of each logit, it must decrease on both sides of the logit
+        of the observed share.
     tolerance : float
         Tolerated error of a cell, relative to the marginal likelihood.
     floor : float
-        Log marginal likelihood of the other sub-models, compared with which this one may be negligible.
+        Lower limit of the log marginal likelihood to which the tolerance refers. If it is derived from that of other
+        sub-models, few cells are used if this sub-model is negligible.
     once_more : bool, default False
         Whether to halve all cells in both directions at the end.
 
@@ -137,7 +144,7 @@ def _refine(
 
 
 def _crude_evidence(bins: DriftingBins, frame: Frame, log_likelihood: LogLikelihood) -> float:
-    """Log of the height of the approximate mode times its width."""
+    """Log of the density at the approximate mode times its two standard deviations."""
     a = frame.intercept(frame.t0, frame.s0)
     height = log_likelihood(bins.centre(a, frame.s0)) + bins.log_prior(a, frame.s0)
     return float(height + np.log(frame.sd_t * frame.sd_s))
@@ -154,6 +161,7 @@ def _first_cells(bins: DriftingBins, frame: Frame) -> Cells:
 
 
 def _graded(centre: Any, sd: Any, low: Any, high: Any) -> Floats:
+    """Return edges of cells from `low` to `high`, whose size grows with their distance from the centre."""
     away = FIRST_CELL * sd * 2.0 ** np.arange(np.ceil(np.log2((high - low) / sd)))
     edges = np.concatenate([centre - away[::-1], [centre], centre + away])
     return np.concatenate([[low], edges[(edges > low) & (edges < high)], [high]])

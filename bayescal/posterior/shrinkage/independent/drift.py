@@ -1,4 +1,8 @@
-"""The drift: bins as a function of its intercept and slope, and quadrature rules over both."""
+"""The drift: bins as a function of its intercept a and log slope s, and quadrature rules over both.
+
+`find_modes` finds the posterior mode of (a, s), and a frame of coordinates there; `lattice` makes a rule on a disc in
+that frame.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -11,17 +15,19 @@ from bayescal.posterior.beta_binomial import FARTHEST_LOGIT, log_binomial, log_r
 
 Floats = NDArray[np.float64]
 
-#: Mean confidences are clipped to this distance from 0 and 1: in the likelihood, and in the leverage of the slope.
+#: Mean confidences are clipped to this distance from 0 and 1: VALUE_FLOOR in the logit that the drift moves, and
+#: LEVERAGE_FLOOR in x, which the slope multiplies.
 VALUE_FLOOR = 1e-9
 LEVERAGE_FLOOR = 1e-4
 #: Log slopes are clipped to this value, to avoid overflow of the slope.
 LARGEST_LOG_SLOPE = 30.0
-#: Radius of a lattice in standard deviations; it grows to at most the second while too much mass is at the rim.
+#: First radius of a lattice, in standard deviations. It grows by a quarter while too much mass is at the rim, until it
+#: exceeds FARTHEST_RADIUS.
 RADIUS = 5.8
 FARTHEST_RADIUS = 20.0
 #: Range of integration over the prior of the drift, in standard deviations.
 PRIOR_REACH = 6.0
-#: Log densities this far below the largest are left out.
+#: Nodes whose log mass is this far below the largest are left out; modes this far below need not be accurate.
 HOPELESS = 25.0
 
 
@@ -43,6 +49,11 @@ class DriftingBins:
         Mean confidences.
     intercept_sd, log_slope_sd : float
         Prior standard deviations of the intercept a and the log slope s.
+
+    Notes
+    -----
+    The drift moves the logit of bin b to ``logit[b] + a + (exp(s) - 1) x[b]``, its centre; `x` is the logit too, but of
+    confidences that are at least 1e-4 away from 0 and 1. `best_logit` is the logit of k / n.
     """
 
     n: Floats
@@ -58,7 +69,7 @@ class DriftingBins:
     def __post_init__(self) -> None:
         object.__setattr__(self, "logit", logit(self.confidence))
         object.__setattr__(self, "x", logit(self.confidence, LEVERAGE_FLOOR))
-        # infinite, hence largest float, if all or no outcomes are positive; 0 without rows
+        # nan_to_num: the logit is infinite if all or no outcomes are positive, and undefined without rows
         with np.errstate(divide="ignore", invalid="ignore"):
             object.__setattr__(self, "best_logit", np.nan_to_num(np.log(self.k) - np.log(self.n - self.k)))
 
@@ -88,7 +99,9 @@ class DriftingBins:
 class Frame(NamedTuple):
     """Coordinates (t, s) in which the ridge of the posterior is straight: a = t - (exp(s - s0) - 1) lever, Jacobian 1.
 
-    The fields are the mode (t0, s0), the lever, and the standard deviations at the mode; all have the same shape.
+    The fields are the mode (t0, s0), the lever, and the standard deviations at the mode; all have the same shape. The
+    lever is I_as / I_aa at the mode, where I is the Fisher information plus the prior precision: along the ridge, a
+    decreases by lever ds if s increases by ds.
     """
 
     t0: Any
@@ -109,8 +122,9 @@ class Frame(NamedTuple):
 class Nodes(NamedTuple):
     """Nodes of a quadrature rule over (t, s); every node represents the rectangle around it.
 
-    `log_density` is the log of prior times likelihood at the node, given tau. `log_mass` adds the log of the area of
-    the rectangle and of the weight of tau. `kappa` belongs to a dense residual.
+    The rectangle has the lower corner (low_t, low_s) and the sides width_t and width_s. `log_density` is the log of
+    prior times likelihood at the node, given tau. `log_mass` adds the log of the area of the rectangle and of the
+    weight of tau. `kappa` is 1 / tau^2 - 1 under a dense residual, otherwise None.
     """
 
     t: Floats
@@ -147,6 +161,7 @@ class _Expansion(NamedTuple):
 
 
 def _expand(bins: DriftingBins, a: Floats, s: Floats, kappa: Floats | None) -> _Expansion:
+    """Expand the log posterior at (a, s); the Fisher information is approximate under a dense residual."""
     eta = bins.centre(a, s)
     h, g = expit(eta), expit(-eta)
     n, k = bins.n, bins.k
@@ -171,7 +186,7 @@ def _expand(bins: DriftingBins, a: Floats, s: Floats, kappa: Floats | None) -> _
 
 def find_modes(bins: DriftingBins, kappa: Floats | None, count: int = 1) -> tuple[Frame, Floats]:
     """Find the posterior mode of the drift and its log density, for each kappa (count, 1), by damped Fisher scoring."""
-    if kappa is not None:  # beyond this, the score equals that of a binomial but rounding would make it inaccurate
+    if kappa is not None:  # for larger kappa, the likelihood is binomial, but differences of psi lose their digits
         kappa = np.minimum(kappa, 1e6 * (1 + bins.n.max()))
     a, s, damping = np.zeros(count), np.zeros(count), np.zeros(count)
     now = _expand(bins, a, s, kappa)
@@ -185,7 +200,7 @@ def find_modes(bins: DriftingBins, kappa: Floats | None, count: int = 1) -> tupl
         now = _Expansion(*(np.where(better, new, old) for new, old in zip(trial, now, strict=True)))
         damping = np.where(better, damping / 4, np.maximum(4 * damping, 1.0))
         settled = np.maximum(np.abs(step_s) * np.sqrt(now.info_s), np.abs(step_t) * np.sqrt(now.info_t)) < 0.2
-        # convergence is slow if kappa is so small that the likelihood hardly depends on the drift
+        # do not wait for hopeless modes: if kappa is tiny, the likelihood hardly depends on the drift
         if np.all((better & settled) | (now.value < now.value.max() - HOPELESS) | (damping > 1e12)):
             break
     return Frame(a, s, now.lever, now.info_t**-0.5, now.info_s**-0.5), now.value
@@ -207,7 +222,7 @@ def lattice(
     rim_share : float
         Largest share of the mass allowed at the rims.
     kappa : ndarray, shape (n_frames,), or None
-        kappa of each frame, for a dense residual.
+        Value of kappa for each frame, under a dense residual.
     log_weight : ndarray, shape (n_frames,)
         Log weight of each frame in the rule over tau; included in the masses of the nodes.
 

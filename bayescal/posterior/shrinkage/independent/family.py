@@ -43,12 +43,12 @@ class IndependentBins:
 
     @cached_property
     def coarse(self) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:
-        """Likelihoods and integrated sub-models at the resolution for evidence and draws."""
+        """Likelihoods and integrated sub-models, at the resolution for evidences and draws."""
         return self._integrate(COARSE)
 
     @cached_property
     def fine(self) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:
-        """Likelihoods and integrated sub-models at the finer resolution for moments."""
+        """Likelihoods and integrated sub-models, at the finer resolution for moments."""
         return self._integrate(FINE)
 
     def _integrate(self, resolution: Resolution) -> tuple[BinLikelihoods, dict[str, IntegratedSubModel]]:

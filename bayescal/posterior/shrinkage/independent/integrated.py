@@ -1,4 +1,9 @@
-"""Integration of each sub-model of independent bins: prior, marginal likelihood and posterior nodes."""
+"""Integration of each sub-model of independent bins over its parameters.
+
+`BinLikelihoods` has the likelihoods of the bins and the quadrature rules. `integrate` makes nodes over the parameters
+of each sub-model: none, the drift, tau, or the drift and tau; rho is summed over, and the tau of single bins is
+integrated in `slab`. The masses of the nodes give the marginal likelihood and the posterior.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,14 +21,15 @@ from bayescal.posterior.shrinkage.prior import SUB_MODELS, ShrinkagePrior
 
 Floats = NDArray[np.float64]
 
-#: A tau gets no lattice if its log share is this far below the largest.
+#: A tau has no lattice if its approximate log posterior mass is this far below the largest.
 NEGLIGIBLE = 15.0
-#: Largest step in log tau between lattices of a dense residual, if the likelihood is smooth enough.
+#: Largest step in log tau between lattices of a dense residual; `_sparsest` determines whether a smaller one is needed.
 SMOOTH_STEP = 0.3
 #: Number of points times bins per batch, so that temporary arrays stay in the cache.
 CACHED = 50_000
-#: Number of factors whose product cannot underflow.
-BLOCK = 100
+#: Largest number of bins whose likelihoods, relative to the larger of off and not off, are multiplied before taking the
+#: log; and the exponent of ten below which the product must not fall.
+BLOCK, LEAST_EXPONENT = 100, -300
 
 
 class Resolution(NamedTuple):
@@ -36,15 +42,16 @@ class Resolution(NamedTuple):
     dense_drift : float
         Step of the lattices of the drift under a dense residual, one per tau, in standard deviations.
     tau : float
-        Step of the tau of a dense residual, in standard deviations of log tau.
+        Step of the tau of a dense residual, in units of 1 / sqrt(2 n_bins), its approximate posterior standard
+        deviation in log tau.
     slab_tau : float
         Step of the tau of a bin that is off under a sparse residual, in log tau.
     table : float
-        Step between nodes of the table of bins that are off, see `SlabTable`.
+        Step between the nodes of `SlabTable`, in its transformed coordinate.
     tolerance : float
-        Tolerated error of a cell, relative to the marginal likelihood.
+        Tolerated error of a cell over the drift under a sparse residual, relative to the marginal likelihood.
     cells_once_more : bool
-        Whether to halve all cells once more at the end.
+        Whether to halve all of these cells once more, in both directions, at the end.
     """
 
     drift: float = 0.5
@@ -59,7 +66,8 @@ class Resolution(NamedTuple):
 COARSE = Resolution()
 #: For moments: the absolute gap has a kink at 0, where rules for smooth functions converge slowly.
 FINE = Resolution(0.08, 0.5, 0.9, 0.2, 0.1, 1e-6, True)
-#: With few bins the posterior is further from Normal and nodes are cheap: steps are multiplied by this factor.
+#: With at most FEW_BINS bins, all steps are multiplied by FEW_BINS_STEP: the posterior is further from Normal, and
+#: nodes are cheap.
 FEW_BINS = 8
 FEW_BINS_STEP = 0.6
 
@@ -100,9 +108,10 @@ class BinLikelihoods:
             return rule._replace(log_weight=rule.log_weight + np.log(density))
 
     def sparse(self, eta: Floats) -> tuple[Floats, Floats]:
-        """Log-likelihood of each rho, with its prior weight, (..., n_rho); and log odds of the bins, (..., n_bins).
+        """Return the log-likelihood plus log prior of each rho, (..., n_rho), and log likelihood ratios, (..., n_bins).
 
-        The odds of a bin are the likelihood of its count if it is off, divided by that if it is not.
+        The likelihood ratio of a bin is the likelihood of its count if it is off, divided by that if it is not. Times
+        rho / (1 - rho), it is the posterior odds that the bin is off.
         """
         at_once = max(CACHED // eta.shape[-1], 1)
         if eta.ndim != 2 or len(eta) <= at_once:
@@ -116,12 +125,18 @@ class BinLikelihoods:
         odds, top = off - on, np.maximum(on, off)
         smaller = np.exp(-np.abs(odds))
         on, off = np.where(odds > 0, smaller, 1.0), np.where(odds > 0, 1.0, smaller)
-        starts = np.arange(0, eta.shape[-1], BLOCK)
+        starts = np.arange(0, eta.shape[-1], self._block)
         columns = [
             np.log(np.multiply.reduceat((1 - rho) * on + rho * off, starts, axis=-1)).sum(axis=-1)
             for rho in self.prior.rho
         ]
         return np.stack(columns, axis=-1) + (top.sum(axis=-1) - np.log(len(columns)))[..., None], odds
+
+    @cached_property
+    def _block(self) -> int:
+        """Number of bins whose likelihoods can be multiplied without underflow: each is at least min(rho, 1 - rho)."""
+        exponent = float(np.log10(min(min(rho, 1 - rho) for rho in self.prior.rho)))
+        return max(1, min(BLOCK, int(LEAST_EXPONENT / exponent)))
 
     def log_likelihood(self, eta: Floats, residual: str, kappa: Floats | None) -> Floats:
         """Log-likelihood summed over bins, with rho integrated out."""
@@ -141,7 +156,7 @@ class IntegratedSubModel:
     residual : {"none", "dense", "sparse"}
         How bins deviate from the drift.
     nodes : Nodes
-        Nodes and the posterior at each.
+        Nodes over the parameters, and the posterior at each.
     unfinished : float
         Share of the mass that is not resolved: at the rim of a lattice, or in cells that did not converge.
     """
@@ -163,7 +178,7 @@ class IntegratedSubModel:
 
 
 def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
-    """Integrate all sub-models of the family."""
+    """Integrate all sub-models of the family, by name."""
     drifting, resolution, rule = bins.drifting, bins.resolution, bins.dense_rule
     still = drifting.logit[None]
     many = drifting.log_likelihood(still, rule.kappa[:, None]) + rule.log_weight
@@ -187,7 +202,7 @@ def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
 
 
 def _still(log_likelihood: Floats, kappa: Floats | None = None) -> Nodes:
-    """Make nodes without drift."""
+    """Make one node per tau, or a single node, of a sub-model without drift."""
     zero = np.zeros(len(log_likelihood))
     return Nodes(zero, zero, zero, zero, zero, zero, Frame(*[zero] * 5), log_likelihood, log_likelihood, kappa)
 
@@ -217,7 +232,10 @@ def _dense_nodes(bins: BinLikelihoods) -> tuple[Nodes, float]:
 
 
 def _sparsest(log_terms: Floats, largest: int, tolerance: float) -> int:
-    """Return the largest m <= `largest` such that the sum follows from every m-th term, for every first term."""
+    """Return the largest m <= `largest` such that m times the sum of every m-th term gives the sum of all terms.
+
+    It must do so within the relative `tolerance`, whichever of the first m terms comes first.
+    """
     terms = np.exp(log_terms - log_terms.max())
     for m in range(largest, 1, -1):
         sums = m * np.bincount(np.arange(len(terms)) % m, terms)

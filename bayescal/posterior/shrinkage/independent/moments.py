@@ -1,4 +1,4 @@
-"""Posterior moments by quadrature: moments of the ECE, probabilities of bins being off, means of parameters."""
+"""Posterior moments by quadrature: moments of the gaps, probabilities that bins are off, means of parameters."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,13 +13,16 @@ from bayescal.posterior.shrinkage.independent.integrated import BinLikelihoods, 
 
 Floats = NDArray[np.float64]
 
-#: Nodes with a smaller share are left out of moments; nodes per chunk.
+#: Nodes with a smaller posterior mass are left out of moments. Nodes are processed in chunks of this number.
 NEGLIGIBLE = 1e-8
 CHUNK = 2000
 
 
 class _Gaps(NamedTuple):
-    """Share of each node, and mean absolute and squared gaps (n_nodes, n_bins); independent given the node."""
+    """Posterior mass of each node; means of absolute and squared gaps given the node, shape (n_nodes, n_bins).
+
+    Given a node, the bins are independent.
+    """
 
     share: Floats
     first: Floats
@@ -42,6 +45,7 @@ def gap_sums(bins: BinLikelihoods, model: IntegratedSubModel, mass: Floats) -> G
 
 
 def _gaps(bins: BinLikelihoods, model: IntegratedSubModel) -> Iterator[_Gaps]:
+    """Yield moments of the gaps for chunks of nodes; under a sparse residual, once for each rho."""
     heavy = model.share > NEGLIGIBLE
     nodes, share = model.nodes.take(heavy), model.share[heavy] / model.share[heavy].sum()
     tables = _off_tables(bins) if model.residual == "sparse" and model.drift else None
@@ -63,6 +67,7 @@ def _centre_gaps(bins: BinLikelihoods, eta: Floats) -> tuple[Floats, Floats]:
 
 
 def _dense_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, kappa: Floats) -> _Gaps:
+    """Return moments of the gaps under a dense residual: accuracies have conjugate Beta posteriors."""
     n, k = bins.drifting.n, bins.drifting.k
     alpha, beta = kappa * expit(eta) + k, kappa * expit(-eta) + (n - k)
     c = np.broadcast_to(bins.drifting.confidence, eta.shape)
@@ -70,6 +75,7 @@ def _dense_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, kappa: Floats)
 
 
 def _sparse_gaps(bins: BinLikelihoods, share: Floats, eta: Floats, tables: list[Floats] | None) -> Iterator[_Gaps]:
+    """Yield moments of the gaps for each rho: averages over being off and not being off."""
     on_first, on_second = _centre_gaps(bins, eta)
     if tables is None:  # without drift, centres are where the absolute gap has its kink: do not interpolate
         first, variance = (values.T for values in _off_gaps(bins, eta.T, bins.slab.log_by_tau(eta.T)))
@@ -85,9 +91,10 @@ def _off_tables(bins: BinLikelihoods) -> list[Floats]:
 
 
 def _off_gaps(bins: BinLikelihoods, eta: Floats, by_tau: Floats) -> list[Floats]:
-    """Mean and variance of the absolute gap of each bin if it is off, at logits (n_bins, n), given its likelihoods.
+    """Mean and variance of the absolute gap of each bin if it is off, for centres with logits (n_bins, n).
 
-    The variance is interpolated, because it can be smaller than the interpolation error of the mean square.
+    `by_tau` is the log-likelihood at these logits for each tau. The results are interpolated by `_off_tables`; the
+    variance is returned because it can be smaller than the interpolation error of the mean square.
     """
     slab = bins.slab
     weight = np.exp(by_tau + slab.rule.log_weight)

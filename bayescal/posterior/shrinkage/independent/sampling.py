@@ -14,7 +14,9 @@ Floats = NDArray[np.float64]
 class ImportanceSample(NamedTuple):
     """Weighted draws of the drift of one sub-model.
 
-    `kappa` belongs to a dense residual; `by_rho` and `odds` belong to a sparse one, see `BinLikelihoods.sparse`.
+    The drift has the intercept `a` and the log slope `s`; `eta` are the logits of the centres of the bins. `kappa`
+    belongs to a dense residual. `by_rho` and `odds` belong to a sparse one: they are the two results of
+    `BinLikelihoods.sparse`.
     """
 
     a: Floats
@@ -42,7 +44,10 @@ class ImportanceSample(NamedTuple):
 
 
 class BinState(NamedTuple):
-    """Draws of one sub-model: bins (n_draws, n_bins) and parameters (n_draws,), NaN if it lacks the parameter."""
+    """Draws of one sub-model: bins (n_draws, n_bins) and parameters (n_draws,).
+
+    Sub-models without drift have intercept and log slope 0; `tau` and `rho` are NaN under sub-models that lack them.
+    """
 
     accuracy: Floats
     off: NDArray[np.bool_]
@@ -55,10 +60,10 @@ class BinState(NamedTuple):
 def importance_sample(
     bins: BinLikelihoods, model: IntegratedSubModel, count: int, rng: np.random.Generator
 ) -> ImportanceSample:
-    """Draw nodes by their mass, then drifts uniformly from the rectangles around the nodes.
+    """Draw nodes by their mass, then a drift uniformly from the rectangle around each.
 
-    The density of the proposal is the posterior at the node. The importance weight is the posterior at the draw divided
-    by that at the node; it is close to 1 and bounded.
+    The density of the proposal is proportional to the posterior at the node. The importance weight is the posterior at
+    the draw divided by that at the node; it is close to 1 and bounded.
     """
     nodes = model.nodes.take(systematic(model.share, count, rng))
     t = nodes.low_t + nodes.width_t * rng.random(count)
@@ -107,7 +112,7 @@ def draw(
         off = rng.random(off.shape) < expit(np.log(rho / (1 - rho))[:, None] + given.odds)
         row, b = np.nonzero(off)
         eta = given.eta[row, b]
-        # tau takes values on the grid of its rule; for accuracies, the error is far below the Monte Carlo error
+        # tau takes values on the grid of its rule; the resulting error of accuracies is far below the Monte Carlo error
         if model.drift:
             tau_index = _categorical(bins.slab.log_tau_weights(b, eta), rng)
         else:
@@ -135,7 +140,7 @@ def _categorical(
 
 
 def systematic(weights: Floats, count: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Draw indices by weight with systematic resampling (Kitagawa 1996), which has little variance; random order."""
+    """Draw indices by weight with systematic resampling (Kitagawa 1996), which has little variance; shuffle them."""
     cumulative = np.cumsum(weights)
     index = np.searchsorted(cumulative / cumulative[-1], (np.arange(count) + rng.random()) / count, side="right")
     return rng.permutation(np.minimum(index, len(weights) - 1))

@@ -1,4 +1,8 @@
-"""Bins that are off under a sparse residual: integration over their spread tau, and the resulting likelihood."""
+"""Bins that are off under a sparse residual: integration over their spread tau, and the resulting likelihood.
+
+`tau_rule` is a quadrature rule over the prior of tau. `SlabTable` tabulates the likelihood of each bin, integrated over
+tau, as a function of the logit of the centre of the bin.
+"""
 
 from typing import NamedTuple
 
@@ -38,13 +42,14 @@ def tau_rule(largest: float, step: float, power: float = 1.0) -> TauRule:
     step : float
         Largest step in log tau.
     power : float, default 1.0
-        Power of the prior; 1 is uniform.
+        Exponent of tau in the prior distribution function; the prior is uniform if it is 1.
 
     Notes
     -----
-    With :math:`\tau^{power} = \mathrm{erf}(v \sinh y)`, likelihoods vary on the scale of 1 in y. With
-    :math:`y = \log(1 + e^{w - \exp(-w)})`, the integrand decays doubly exponentially in w, so that the trapezoidal rule
-    in w converges exponentially [1]_, also for functions of :math:`|\tau|`.
+    With :math:`\tau^{power} = \mathrm{erf}(v \sinh y)` and :math:`v = \max(largest, 4)^{-power / 2}`, likelihoods vary
+    on the scale of 1 in y. With :math:`y = \log(1 + e^{w - \exp(-w)})`, the integrand decays doubly exponentially in w,
+    so that the trapezoidal rule in w converges exponentially [1]_, even if the integrand is not smooth at
+    :math:`\tau = 0`.
 
     References
     ----------
@@ -65,8 +70,9 @@ def tau_rule(largest: float, step: float, power: float = 1.0) -> TauRule:
 class SlabTable:
     """Likelihood of each bin if it is off, interpolated as a function of the logit of its centre.
 
-    Nodes are equidistant in asinh(distance / scale), where distance is that from the logit of the observed share: their
-    spacing is constant near it and proportional to the distance further away.
+    Nodes are equidistant in the transformed coordinate asinh((logit - peak) / scale). The peak is the logit of the
+    observed share, (k + 1/2) / (n + 1), and the scale about its standard error. The spacing of the nodes is constant
+    near the peak and proportional to the distance from it further away.
 
     Parameters
     ----------
@@ -129,7 +135,7 @@ class SlabTable:
         return value
 
     def _locate(self, eta: Floats, peak: Floats, scale: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """Return the first node of the window around each logit, and the position within the window."""
+        """Return the first node of the window around each logit, and its position relative to the middle."""
         place = np.arcsinh((eta - peak) / scale) / self.step + self.half
         place = np.clip(place, WINDOW, 2 * self.half - WINDOW)
         cell = place.astype(np.intp)
