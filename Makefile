@@ -21,7 +21,7 @@ PARALLEL := -n auto --maxprocesses=4 --dist loadfile
 PINNED := $(UV) pip install -q --python .venv --no-deps
 
 help:
-	@echo "make demo       evaluate and compare two real models: tables, sentences, a picture"
+	@echo "make demo       evaluate and compare two classifiers on real data: tables, sentences, a picture"
 	@echo "make test       lint, types, tests and notebooks"
 	@echo "make spark      all data-frame engines, Spark among them, on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"

@@ -38,7 +38,7 @@ class Change(Compared):
     rope : float
         Half-width of the region of practical equivalence, in units of the estimand.
     order_seed : int
-        Seed of the order of the draws.
+        Seed with which draws are reordered to become joint draws.
     spans : dict of str to str
         The time span of each period in words.
     """
@@ -108,7 +108,7 @@ class Change(Compared):
             return f"The {words} has risen{by_more}"
         if decided[fallen] >= SURE:
             return f"The {words} has fallen{by_more}"
-        return f"It is not settled whether the {words} has changed{by_more}"
+        return f"It is uncertain whether the {words} has changed{by_more}"
 
     @property
     def spec(self) -> str:
@@ -140,7 +140,7 @@ class Change(Compared):
 
     @staticmethod
     def _directions(estimand: EstimandLike) -> tuple[str, str]:
-        """Return the keys of `decide` for a rise and for a fall; a rise is for the worse unless larger is better."""
+        """Return the keys of `decide` for a rise and for a fall. A rise is worse, unless larger values are better."""
         keys = ("p_right", "p_left")
         return keys[::-1] if as_estimand(estimand).better == "larger" else keys
 

@@ -53,11 +53,11 @@ class Evaluations(_render.Presented, ABC):
 
     @cached_property
     def _joint(self) -> dict[str, tuple[EstimandLike, Floats]]:
-        """Estimands by name with their joint draws, once drawn; a function has the name ""."""
+        """Cache: name of an estimand, or "" for a function -> the estimand and its joint draws."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # the draws follow from the seeds, and functions have no pickle
+        # the draws can be computed again from the seeds, and some functions cannot be pickled
         return {name: value for name, value in self.__dict__.items() if name != "_joint"}
 
     def __getitem__(self, label: Any) -> Evaluation:
@@ -144,7 +144,8 @@ class Evaluations(_render.Presented, ABC):
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
         rope : float, optional
-            Half-width of the region of practical equivalence [1]_ [2]_; by default that of the comparison, or 0.01.
+            Half-width of the region of practical equivalence [1]_ [2]_. The default is the `rope` of a comparison,
+            and 0.01 for other results.
         estimand : str, Estimand or callable, default "ece"
             The estimand; absolute values are compared if the value nearest zero is the best.
 

@@ -82,7 +82,8 @@ def _saturated(counts: Counts) -> str | None:
         return None
     return (
         f"At least {100 * SATURATED:g} % of the rows are in bins whose mean confidence is within {NEAR:g} of 0 or 1. "
-        "If few outcomes contradict them, the interval depends on the prior of contrary outcomes."
+        "If few outcomes are contrary to these confidences, the interval depends on the prior for the fraction of "
+        "contrary outcomes."
     )
 
 
@@ -91,8 +92,8 @@ def _many_bins(counts: Counts) -> str | None:
     if counts.effective_rows >= ROWS_PER_BIN * bins or bins < 2:
         return None
     return (
-        f"There are fewer than {ROWS_PER_BIN} effective rows per occupied bin. Errors that are unrelated between bins "
-        "cannot be distinguished from noise then; use fewer bins."
+        f"There are fewer than {ROWS_PER_BIN} effective rows per occupied bin. With so few rows, errors that vary from "
+        "bin to bin cannot be distinguished from noise. Use fewer bins."
     )
 
 

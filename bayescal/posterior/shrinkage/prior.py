@@ -38,15 +38,15 @@ NAMES = tuple(name for family in FAMILIES.values() for name in family)
 #: Descriptions of families and sub-models, for sentences.
 WORDS = {
     "logistic": "smooth drift",
-    "dense": "many bins off",
-    "sparse": "a few bins off",
-    "logistic_dense": "smooth drift, many bins off",
-    "logistic_sparse": "smooth drift, a few bins off",
-    "runs": "runs of bins off",
-    "offset": "bins off by one amount",
+    "dense": "errors in many bins",
+    "sparse": "errors in a few bins",
+    "logistic_dense": "smooth drift plus errors in many bins",
+    "logistic_sparse": "smooth drift plus errors in a few bins",
+    "runs": "errors in runs of neighbouring bins",
+    "offset": "errors of equal size",
     "label_noise": "label noise",
-    "label_noise_any_rate": "label noise of any rate",
-    "label_noise_ends": "label noise at the ends",
+    "label_noise_any_rate": "label noise with unknown outcome rate",
+    "label_noise_ends": "label noise at extreme confidences",
     "independent": "independent bins",
     "shared": "shared errors",
     "noise": "noisy labels",
@@ -54,7 +54,13 @@ WORDS = {
     "saturated": "saturated bins",
 }
 #: Keys of release 0.1.0, which were descriptions, and their new names.
-FORMER = {words: key for key, words in WORDS.items() if key in SUB_MODELS}
+FORMER = {
+    "smooth drift": "logistic",
+    "many bins off": "dense",
+    "a few bins off": "sparse",
+    "smooth drift, many bins off": "logistic_dense",
+    "smooth drift, a few bins off": "logistic_sparse",
+}
 
 
 class BySubModel[T](_moved.ByKey[T]):
