@@ -72,7 +72,7 @@ class ShrinkagePosterior:
 
     @cached_property
     def taking_part(self) -> ShrinkagePrior:
-        """The prior with the sub-models that apply to these counts: label noise at the ends needs a crowded bin."""
+        """The prior with the sub-models that apply to these counts: `label_noise_ends` needs a crowded bin."""
         return self.prior_options if self.crowded.any() else self.prior_options.without_ends()
 
     @property

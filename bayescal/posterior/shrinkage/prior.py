@@ -121,7 +121,7 @@ class ShrinkagePrior:
         return [*whole, *(n for n in names if not any(n in FAMILIES[family] for family in whole))]
 
     def without_ends(self) -> "ShrinkagePrior":
-        """Return the prior without label noise at the ends, or unchanged if there is no other sub-model."""
+        """Return the prior without label noise at extreme confidences, or unchanged if there is no other sub-model."""
         others = replace(self, sub_models=tuple(name for name in self.sub_models if name != ENDS))
         return others if others.families else self
 

@@ -1,4 +1,4 @@
-"""Sub-models of a few bins off: the likelihood of a bin that is off, integration over the drift, and draws.
+"""Sub-models with errors in a few bins: the likelihood of a bin that is off, integration over the drift, and draws.
 
 The likelihood of a bin that is off is an integral over tau. It is tabulated as a function of the logit of the centre of
 the bin, at nodes that are computed when first needed, and interpolated. As in `independent.cells`, the drift is
@@ -352,7 +352,7 @@ def _draw_bins(rng, r, drifting, etas, odds, product, out, p, slab):
 
 @inner
 def draw_sparse(rng, count, rows, out, p, slab):
-    """Draw accuracies under the sub-model of a few bins off, without drift."""
+    """Draw accuracies with errors in a few bins without drift."""
     log_sparse(p, 0.0, 0.0, slab)
     for q in range(count):
         _draw_bins(rng, rows[q], False, slab.eta, slab.odds, slab.product, out, p, slab)
@@ -360,7 +360,7 @@ def draw_sparse(rng, count, rows, out, p, slab):
 
 @inner
 def draw_drifting_sparse(rng, count, rows, out, p, sds, frame, slab, nodes, end, v):
-    """Draw accuracies under the sub-model of a few bins off, with drift; return the effective number of draws."""
+    """Draw accuracies with errors in a few bins and drift; return the effective number of draws."""
     weight, index, intercepts, slopes, etas, odds, products = v.weight, v.index, v.one, v.two, v.eta, v.odds, v.product
     weights_of(nodes, end, 7, weight)
     systematic(rng, weight, end, count, index)
