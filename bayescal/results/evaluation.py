@@ -1,6 +1,6 @@
 """Evaluation: the result for one classifier and one binary problem."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +99,8 @@ class Evaluation(_render.Presented):
         return {name: value for name, value in self.__dict__.items() if name != "_drawn"}
 
     def _draw(self, record: Estimand) -> Draws:
-        return record.draw(self.bin_draws, self.counts, rng=np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS)))
+        rng = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS))
+        return replace(record.draw(self.bin_draws, self.counts, rng=rng), origin=self.bin_draws.fingerprint)
 
     def __getattr__(self, name: str) -> Draws:
         """Return the draws of an estimand that was registered after this class was defined."""
@@ -114,7 +115,7 @@ class Evaluation(_render.Presented):
 
     def lp_error(self, p: float = 2.0) -> Draws:
         """Draws of the l_p calibration error; see `bayescal.lp_error`."""
-        return errors.lp_error(self.bin_draws, p)
+        return replace(errors.lp_error(self.bin_draws, p), origin=self.bin_draws.fingerprint)
 
     @cached_property
     def plug_in(self) -> float:
