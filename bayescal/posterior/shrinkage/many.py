@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf, xlog1py, xlogy
 
-from bayescal import _blocks
 from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE
 from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem, dirichlet
 from bayescal.posterior.shrinkage.compiled.offsets import Offsets
@@ -84,7 +83,7 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
     def _draw_mass(self, alpha: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
         if alpha.max() < LEAST_ALPHA:
             return super()._draw_mass(alpha, n_draws, rng)
-        mass = _blocks.empty((n_draws, len(alpha)))
+        mass = np.empty((n_draws, len(alpha)))
         dirichlet(rng, alpha, mass)
         return mass
 
@@ -165,7 +164,7 @@ class CompiledProblem:
         shape = (len(rows), len(self.problem.n))
         parameters = {name: np.full(len(rows), value) for name, value in PARAMETERS.items()}
         arrays = {name: values for name, values in parameters.items() if name != "slope"}
-        out = Out(_blocks.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
+        out = Out(np.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
         each = np.array([number.get(name, 0) for name in ORDER])
         tables = room.tables(self.problem, self.prior, self.bucket)
         scratch = room.scratch(int(each.max()), len(self.prior.rho))
