@@ -43,7 +43,7 @@ ORDER = (
 SMOOTH_STEP, DENSE_STEP, NEGLIGIBLE = 0.7, 1.25, 9.0
 #: Largest shares of the mass at the rims of these lattices. Tolerance of the adaptive integration, relative to the
 #: evidence, or to exp(-HOPELESS) times the largest evidence of the other four sub-models if that is larger.
-SMOOTH_RIM, DENSE_RIM, TOLERANCE, HOPELESS = 1e-4, 2e-3, 3e-3, 12.5
+SMOOTH_RIM, DENSE_RIM, TOLERANCE, HOPELESS = 1e-4, 2e-3, 6e-3, 12.5
 #: Maximum number of cells of a grid of noise: over the share alone (MOST_HALF), over share and rate (MOST_ANY).
 MOST_HALF, MOST_ANY = 180, 900
 
