@@ -1,4 +1,4 @@
-"""READ FIRST. The whole pipeline on one page: rows -> counts -> posterior -> draws -> result."""
+"""READ FIRST. The public functions, from rows or counts to a result; `analyses.one` contains the single steps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, overload

@@ -108,6 +108,8 @@ class Change(Compared):
             return f"The {words} has risen{by_more}"
         if decided[fallen] >= SURE:
             return f"The {words} has fallen{by_more}"
+        if decided["p_rope"] <= 1 - SURE:
+            return f"It is uncertain whether the {words} has risen or fallen{by_more}"
         return f"It is uncertain whether the {words} has changed{by_more}"
 
     @property

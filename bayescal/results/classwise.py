@@ -32,10 +32,11 @@ class ClasswiseEvaluation(Evaluations):
     """The posterior of the classwise ECE: the ECE of each class as a binary problem, and means over classes.
 
     The classwise ECE is the mean over classes [1]_. The posterior of each class is computed from its own counts.
-    Classes are dependent, because each row is counted in every class. Each row contributes to the error of every class.
-    A Gaussian copula [2]_ reorders the draws of the classes; its correlation matrix is that of these contributions.
-    Under the shrinkage model, the matrix is 0.7 times this one plus 0.3: a common factor, because classes are often
-    over-confident for the same reason. All classes are exactly calibrated in the same draw in at most 5 % of the draws.
+    Classes are dependent, because each row is counted in every class. Let R be the correlation matrix of the
+    contributions of a row to the errors of the classes. A Gaussian copula [2]_ reorders the draws of the classes. Its
+    correlation matrix is R under the Dirichlet model, and 0.7 R + 0.3 under the shrinkage model with the sub-model
+    "exact": the 0.3 in every entry stands for a common factor, because classes are often over-confident for the same
+    reason. The share of draws in which all classes are exactly calibrated is limited to 5 %; see `jointly_exact`.
 
     Parameters
     ----------
@@ -263,7 +264,7 @@ class ClasswiseEvaluation(Evaluations):
         if len(rows) > 22:
             shown, remarks = (
                 rows[:22],
-                [f"Not shown: {len(rows) - 22} of {len(rows)} classes; see `.summary()` or `.by_class`."],
+                [f"Not shown: {len(rows) - 22} of {len(self)} classes; see `.summary()` or `.by_class`."],
             )
         remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, shown, remarks)

@@ -188,8 +188,8 @@ class Evaluation(_render.Presented):
     def sub_models(self) -> dict[str, float]:
         """Posterior probability of each sub-model; `shrinkage_posterior` describes them.
 
-        The families ``independent`` and ``shared`` form a linear pool, so their probabilities are equal for any data;
-        ``posterior.families`` groups the probabilities by family.
+        The families ``independent`` and ``shared`` are pooled with fixed, equal weights, so their probabilities are
+        equal whatever the data; ``posterior.families`` groups the probabilities by family.
         """
         return self._hypotheses("sub_models").probabilities
 

@@ -323,7 +323,7 @@ class Evaluations(_render.Presented, ABC):
         -------
         list of dict
             Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`. The
-            evaluation ``first`` has the better expected rank; in a `Change` it is now.
+            evaluation ``first`` has the better expected rank; in a `Change`, ``first`` is always ``"now"``.
         """
         return self._rows(combinations(self._in_order(estimand), 2), prob, estimand)
 

@@ -73,7 +73,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the groups for printing, such as ``fold 3``; strings, times and tuples have no column name."""
+        """Names for printing, such as ``fold 3``; strings, times and tuples are printed without the column name."""
         return tuple(_in_words(label, self.name) for label in self.groups)
 
     def compare(self, *, rope: float = 0.01) -> Comparison:

@@ -104,7 +104,7 @@ def sentence(name: str, ece: Draws, prob: float, plug_in: float, null: Draws | N
 
 
 def decimals(ece: Draws) -> int:
-    """Return the number of decimals of a table: at least four, and one more than the sentence if it shows more."""
+    """Return the number of decimals in a table: one more than in the sentence, but at least four."""
     low, high = ece.interval(0.95)
     return max(4, _render.decimals(high - low) + 1)
 

@@ -25,7 +25,7 @@ def shrinkage_posterior(
     r"""Compute the posterior of the bins under the shrinkage model, which shrinks accuracies towards mean confidences.
 
     The notes define the symbols. M is the number of bins. A bin is *off* if its accuracy deviates from what the
-    sub-model prescribes for all bins that are not off: exact calibration, or the drift.
+    sub-model prescribes: exact calibration, the drift, or label noise.
 
     Parameters
     ----------
@@ -126,10 +126,10 @@ def shrinkage_posterior(
     outcomes equal those implied by the mean confidences.
 
     *Computation*. Given the drift, all posteriors are closed forms or sums over a small grid. Drifts are drawn by
-    importance sampling; all draws are independent. Mean confidences are clipped to [1e-9, 1 - 1e-9], so that contrary
-    outcomes have positive probability, and in :math:`x_b` to [1e-4, 1 - 1e-4], which limits how far the slope can move
-    extreme bins. With weights, :math:`n_b` is Kish's effective number of rows. The prior means above are those of 15
-    empty equal-width bins.
+    importance sampling with resampling; draws are exchangeable and nearly independent. Mean confidences are clipped to
+    [1e-9, 1 - 1e-9], so that contrary outcomes have positive probability, and in :math:`x_b` to [1e-4, 1 - 1e-4], which
+    limits how far the slope can move extreme bins. With weights, :math:`n_b` is Kish's effective number of rows. The
+    prior means above are those of 15 empty equal-width bins.
 
     References
     ----------
@@ -164,7 +164,8 @@ def shrinkage_posterior(
     posterior = ShrinkagePosterior(counts, prior)
     if prior.names == (ENDS,) and counts.n_rows and not posterior.crowded.any():
         raise ValueError(
-            f"`sub_models` leaves only {ENDS!r}, which takes part only if the mean confidence of the first or the last "
-            "bin is closer to 0 or 1 than a tenth of the bin width; here, neither is. Add another sub-model."
+            f"`sub_models` leaves only {ENDS!r}, which needs a first or last bin that has rows, is not in the model of "
+            "saturated bins, and has a mean confidence less than a tenth of the bin width away from 0 or 1; here, "
+            "there is none. Add another sub-model."
         )
     return posterior

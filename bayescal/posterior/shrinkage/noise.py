@@ -1,4 +1,4 @@
-"""Sub-models of noisy labels: some outcomes do not depend on the confidence, in all bins or at the ends only."""
+"""Sub-models of noisy labels: some are random in all bins, or contrary to the confidence in the end bins."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ CELLS, PARTS = {1: 41, 2: 21}, {1: 3, 2: 2}
 #: Maximum number of divisions. The grid is not divided further if it would have more than MOST_CELLS cells. With many
 #: bins, the limit is MOST_VALUES / n_bins, but at least LEAST_CELLS.
 ROUNDS, MOST_CELLS, LEAST_CELLS, MOST_VALUES = 12, {1: 180, 2: 6000}, 1500, 600_000
-#: A cell is relevant if its log mass is within HOPELESS of the largest, or is one of the largest, BEST in number: on a
-#: coarse grid, the peak may lie between the centres of these cells.
+#: A cell is relevant if its log mass is within HOPELESS of the largest, or if it is among the BEST cells with the
+#: largest log masses: on a coarse grid, the peak may lie between the centres of these cells.
 HOPELESS, BEST = 14.0, {1: 5, 2: 25}
 #: A bin is crowded if the distance of its mean confidence from 0 or 1 is below this, in bin widths.
 CROWDED = 0.1
@@ -222,8 +222,8 @@ def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
 def _adaptive_cells(log_density: Callable[[Floats], Floats], axes: int, n_bins: int) -> Cells:
     """Make a grid on the unit interval or square that is fine where the density is large.
 
-    Each relevant cell is divided on its own, because the posterior can be a narrow ridge: if the rate of the noise
-    equals the rate of the outcomes, the rows contain little information about the share of noise. Log masses are not
+    Each relevant cell is divided on its own, because the posterior can be a narrow ridge: if all confidences are close
+    to the rate of the noise, the rows contain little information about the share of noise. Log masses are not
     normalised.
     """
     most = max(min(MOST_CELLS[axes], MOST_VALUES // n_bins), min(LEAST_CELLS, MOST_CELLS[axes]))

@@ -53,7 +53,8 @@ DIAGNOSTIC_DRAWS = 1000
 class ShrinkagePosterior:
     """Posterior under the shrinkage model: an average over sub-models.
 
-    Make it with `shrinkage_posterior`, which describes the model and gives references. Draws are independent.
+    Make it with `shrinkage_posterior`, which describes the model and gives references. Draws are exchangeable and
+    nearly independent.
 
     Parameters
     ----------
@@ -159,7 +160,7 @@ class ShrinkagePosterior:
         return float(expit(self.log_bayes_factor + np.log(self.prior_odds)))
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
-        """Draw independently from the joint posterior of the bins.
+        """Draw from the joint posterior of the bins.
 
         Parameters
         ----------

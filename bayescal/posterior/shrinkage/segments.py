@@ -285,7 +285,7 @@ class Segments:
 
     @cached_property
     def _forward(self) -> Floats:
-        """Log of prior probability times likelihood ratio, summed over all segmentations of the blocks before an edge.
+        """Log of the sum over segmentations of the blocks before an edge: prior probability times likelihood ratio.
 
         Shape (n_rates, n_blocks + 1). The last of the segments ends at the edge.
         """

@@ -42,7 +42,7 @@ class SubModelDraws(NamedTuple):
     Parameters
     ----------
     accuracy, off : ndarray, shape (n_draws, n_bins)
-        Accuracies, and whether bins are off, that is, deviate from the drift or from exact calibration.
+        Accuracies, and whether bins are off, that is, deviate from what the sub-model prescribes for all bins.
     parameters : dict of str to ndarray, shape (n_draws,)
         The parameters of the sub-model, with names from `PARAMETERS`.
     effective : float
@@ -81,7 +81,7 @@ class SubModel(Protocol):
         """Log marginal likelihood, relative to exact calibration."""
 
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
-        """Draw accuracies and parameters `count` times, independently."""
+        """Draw accuracies and parameters `count` times."""
 
     def gap_sums(self, mass: Floats) -> GapSums:
         """Return the moments of the sum over bins of `mass` times the absolute gap."""

@@ -38,8 +38,8 @@ ORDER = (
     "logistic", "dense", "sparse", "logistic_dense", "logistic_sparse", "runs", "offset", "label_noise",
     "label_noise_any_rate", "label_noise_ends", "exact",
 )  # fmt: skip
-#: Steps of the lattices without residual and with a dense one, in standard deviations. A tau whose approximate log mass
-#: is NEGLIGIBLE below the largest has no lattice.
+#: Steps of the lattices without residual and with a dense one, in standard deviations. A tau has no lattice if its
+#: approximate log mass is more than NEGLIGIBLE below the largest.
 SMOOTH_STEP, DENSE_STEP, NEGLIGIBLE = 0.7, 1.25, 9.0
 #: Largest shares of the mass at the rims of these lattices. Tolerance of the adaptive integration, relative to the
 #: evidence, or to exp(-HOPELESS) times the largest evidence of the other four sub-models if that is larger.

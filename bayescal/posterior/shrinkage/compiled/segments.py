@@ -20,7 +20,7 @@ class Runs(NamedTuple):
     """Prior constants and tables of one problem.
 
     * `changes`, `off`, `shape`, `largest_scale`: as in `SegmentPrior`
-    * `place`, `density`: points on one side of 0, and the number of cells between 0 and each
+    * `place`, `density`: points on one side of 0, and the number of cells between the first point and each
     * `side`, `edges`: edges of the cells on one side of 0, and of all cells
     * `log_prior`: log prior mass of each cell, given that the segment is off
     * `shifted` (n_bins + 1, n_cells): row b is the log likelihood ratio of a shift against 0, summed over bins before b
