@@ -1,4 +1,4 @@
-"""READ FIRST. The whole pipeline on one page: rows -> counts -> posterior -> draws -> result."""
+"""READ FIRST. The public functions, from rows or counts to a result; `analyses.one` contains the single steps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
@@ -78,9 +78,9 @@ def evaluate(
         How the edges are chosen if `bins` is a number.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
         The posterior. ``shrinkage`` allows exact and nearly exact calibration. Its 95 % intervals contain the true
-        ECE in about 95 % of data sets, but in less than 90 % if the errors of the bins are about as large as their
-        sampling noise. ``dirichlet`` is the Dirichlet model (Bayesian ECE). Its intervals do not contain a true ECE
-        near 0, however many rows there are.
+        ECE in about 95 % of data sets, but in less than 90 % if the calibration errors of the bins are about as large
+        as the sampling noise. ``dirichlet`` is the Dirichlet model (Bayesian ECE). Its intervals do not contain a true
+        ECE near 0, however many rows there are.
     draws : int, default 4000
         Number of independent posterior draws, at least 2.
     rng : None, int, SeedSequence or Generator
@@ -118,7 +118,8 @@ def evaluate(
     confidences :math:`\mu` of the bins [1]_ [2]_. Each posterior draw of the bins gives one draw of the ECE.
 
     Rows are matched by position. The indexes of Series and data frames must be equal; otherwise a `ValueError` says
-    how to align them. A default index ``0, 1, ..., n - 1`` is ignored if the other index has different labels.
+    how to align them. There is one exception: a default index ``0, 1, ..., n - 1`` is ignored if the other index has
+    different labels.
 
     References
     ----------
@@ -191,7 +192,7 @@ def evaluate_counts(
     Raises
     ------
     TypeError
-        If `counts` are not `BinnedCounts`, or the model has no such option.
+        If `counts` is neither `BinnedCounts` nor a mapping to them, or an option is unknown to the model.
     ValueError
         If groups were counted on different bins, or an option is invalid.
 

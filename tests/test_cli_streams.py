@@ -337,7 +337,7 @@ def test_what_cannot_be_counted_or_added(counted, rows, tmp_path):
     assert "writes .json files" in refused("count", path, *ROW, "-o", tmp_path / "x.csv")
     done("count", path, *ROW, "--bins", 10, "-o", tmp_path / "ten.json")
     told = refused("merge", counted, tmp_path / "ten.json", "-o", tmp_path / "x.json")
-    assert "'ten.json': counts can be added only on the same edges" in told
+    assert "'ten.json': counts can be added only if they have the same edges" in told
     done("count", path, "--correct", "y", "--confidence", "p", "-o", tmp_path / "confidence.json")
     told = refused("merge", counted, tmp_path / "confidence.json", "-o", tmp_path / "x.json")
     assert "only if they have the same target; these have 'event' and 'confidence'" in told

@@ -467,7 +467,7 @@ def test_a_change_is_now_minus_baseline():
     likely = float(np.quantile(np.abs(same.difference().values), 0.8))  # equal within it with probability 0.8
     assert "It is uncertain whether" in monitor.change((4, 6), (3, 4), rng=1, rope=likely).verdict()
     unsure = monitor.change((4, 6), (3, 4), rng=1, rope=0.0)
-    assert unsure.verdict() == "It is uncertain whether the ECE has changed"
+    assert unsure.verdict() == "It is uncertain whether the ECE has risen or fallen"
     assert "by more than" not in unsure.sentence()
 
 

@@ -29,13 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClasswiseEvaluation(Evaluations):
-    """The posterior of the classwise ECE: one binary problem per class, and their means.
+    """The posterior of the classwise ECE: the ECE of each class as a binary problem, and means over classes.
 
     The classwise ECE is the mean over classes [1]_. The posterior of each class is computed from its own counts.
-    Classes are dependent, because each row is counted in every class. Each row contributes to the error of every class,
-    and the draws of the classes are reordered to have the rank correlations of these contributions (a Gaussian copula
-    [2]_). The shrinkage model adds a common factor with 0.3 of the variance, because classes are often over-confident
-    for the same reason. In at most 5 % of its draws, all classes are exactly calibrated at once.
+    Classes are dependent, because each row is counted in every class. Let R be the correlation matrix of the
+    contributions of a row to the errors of the classes. A Gaussian copula [2]_ reorders the draws of the classes. Its
+    correlation matrix is R under the Dirichlet model, and 0.7 R + 0.3 under the shrinkage model with the sub-model
+    "exact": the 0.3 in every entry stands for a common factor, because classes are often over-confident for the same
+    reason. The share of draws in which all classes are exactly calibrated is limited to 5 %; see `jointly_exact`.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class ClasswiseEvaluation(Evaluations):
     evaluate_class : callable
         Returns the `Evaluation` of class number k, with the same draws of its ECE in another order.
     correlations : (ndarray, ndarray), shape (n_classes, n_classes)
-        Rank correlations between classes: first of their unsigned errors, then of their signed errors.
+        Correlation matrices of the copula: first for unsigned errors, then for signed errors.
     order_seed : int
         Seed with which draws are reordered to become joint draws.
 
@@ -91,10 +92,11 @@ class ClasswiseEvaluation(Evaluations):
         return self.evaluate_class(self.classes.index(label))
 
     def _joint_values(self, estimand: EstimandLike) -> Floats:
-        """Draw each class from its own evaluation, and reorder the draws to have the correlation between classes.
+        """Draw each class from its own evaluation, and reorder the draws so that classes are correlated.
 
-        Each row adds its residual to the signed error of a class, and its residual times the sign of the gap to the
-        unsigned errors. The correlations follow from these contributions. For other estimands they are unknown.
+        The contribution of a row to the signed error of a class is its residual. Its contribution to the unsigned error
+        is the residual times the sign of the gap of its bin. The correlations follow from these contributions. For
+        other estimands they are unknown.
         """
         record = as_estimand(estimand)
         if record is registered()["ece"]:
@@ -151,7 +153,7 @@ class ClasswiseEvaluation(Evaluations):
 
     @cached_property
     def spec(self) -> str:
-        """The line to report with a number."""
+        """One line that states the question and the result, for a paper."""
         return wording.specification(self.question, self.ece, self.null)
 
     def sentence(self, prob: float = 0.95) -> str:
@@ -166,7 +168,7 @@ class ClasswiseEvaluation(Evaluations):
         prob : float, default 0.95
             Probability of the intervals.
         estimand : str, Estimand or callable, default "ece"
-            The quantity, which must have joint draws over classes; see `draws`.
+            The quantity: an error of calibration, since others have no joint draws over classes.
 
         Returns
         -------
@@ -215,15 +217,15 @@ class ClasswiseEvaluation(Evaluations):
         prob : float, default 0.95
             Probability of the (equal-tailed) intervals.
         estimand : str, Estimand or callable, default "ece"
-            The quantity, which must have joint draws over classes; see `draws`.
+            The quantity: an error of calibration, since others have no joint draws over classes.
         **options
             Passed to `arviz.summary`.
 
         Returns
         -------
         pandas.DataFrame
-            Rows ``classwise_ece``, ``marginal_error`` and ``ece[label]``, ...; for another estimand, as the signed
-            error, ``classwise_signed_error``, ``marginal_signed_error`` and ``signed_error[label]``, ...
+            Rows ``classwise_ece``, ``marginal_error`` and ``ece[label]``, ...; for another estimand, such as the signed
+            error: ``classwise_signed_error``, ``marginal_signed_error`` and ``signed_error[label]``, ...
 
         Raises
         ------
@@ -260,6 +262,9 @@ class ClasswiseEvaluation(Evaluations):
         rows = [[row["quantity"], *(_render.number(v) for v in list(row.values())[1:])] for row in self.table()]
         shown, remarks = rows, []
         if len(rows) > 22:
-            shown, remarks = rows[:22], [f"{len(rows) - 22} more classes: see `.summary()` or `.by_class`."]
+            shown, remarks = (
+                rows[:22],
+                [f"Not shown: {len(rows) - 22} of {len(self)} classes; see `.summary()` or `.by_class`."],
+            )
         remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, shown, remarks)

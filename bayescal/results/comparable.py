@@ -109,7 +109,7 @@ def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
 
 
 def same_spec(evaluations: Mapping[str, Evaluation]) -> None:
-    """Raise ValueError unless all evaluations have one target, model, kind of bins and number of draws."""
+    """Raise ValueError unless all evaluations have the same target, model, bins and number of draws."""
     named: Sequence[tuple[str, Evaluation]] = list(evaluations.items())
     first_name, first = named[0]
     for name, other in named[1:]:

@@ -65,7 +65,7 @@ class Compared(Evaluations):
 
     @_moved.method("Comparison.models()", "Comparison.each()")
     def models(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
-        """Return one dict per evaluation, whose label has the key "model"; the former name of `each`."""
+        """Return the rows of `each`, with the key "model" for the label. Deprecated: use `each`."""
         rows = self.each(prob, estimand=estimand)
         return [{"model": row.pop(self.axis), **row} for row in rows]
 
@@ -123,7 +123,7 @@ class Compared(Evaluations):
         Returns
         -------
         str
-            Words that follow "the", as in "ECE" or "size of the signed error".
+            Words that follow "the", such as "ECE" or "size of the signed error".
         """
         return f"size of the {self._words(estimand)}" if self._signed(estimand) else self._words(estimand)
 

@@ -23,8 +23,8 @@ class Comparison(Compared):
     drawn jointly, given sums of the losses of each classifier and of the differences between their losses.
 
     An estimand is given by its name, as in ``"ece"`` or ``"brier_score"``, as an `Estimand`, or as a function of draws
-    of the bins, as in ``lambda bin_draws: bayescal.lp_error(bin_draws, 4)``. The record of an estimand states which
-    values are better; for a function, values nearer to zero are better.
+    of the bins, as in ``lambda bin_draws: bayescal.lp_error(bin_draws, 4)``. An `Estimand` states which values are
+    better; for a function, values nearer to zero are better.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Comparison(Compared):
         Returns
         -------
         str
-            The better classifier, the difference, and its probability.
+            The verdict, the difference with its interval, and the probabilities of better, worse and equal.
         """
         better, worse = self._first_two(estimand)
         decided = self.decide(better, worse, estimand=estimand)

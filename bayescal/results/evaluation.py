@@ -132,7 +132,7 @@ class Evaluation(_render.Presented):
         return float(np.asarray(record.function(observed_bins(self.counts)))[0])
 
     def _null_mean_of(self, estimand: Estimand) -> float:
-        """Mean of the plug-in value if the classifier were calibrated; NaN where it is not simulated."""
+        """Mean of the plug-in value if the classifier were calibrated; NaN without rows, or if losses are needed."""
         if self.null_bin_draws is None or estimand.needs:
             return float("nan")
         return float(np.mean(np.asarray(estimand.function(self.null_bin_draws))))
@@ -189,8 +189,8 @@ class Evaluation(_render.Presented):
     def sub_models(self) -> dict[str, float]:
         """Posterior probability of each sub-model; `shrinkage_posterior` describes them.
 
-        Two families of sub-models have equal shares regardless of the data; ``posterior.families`` groups the
-        probabilities by family.
+        The families ``independent`` and ``shared`` are pooled with fixed, equal weights, so their probabilities are
+        equal whatever the data; ``posterior.families`` groups the probabilities by family.
         """
         return self._hypotheses("sub_models").probabilities
 
@@ -216,7 +216,7 @@ class Evaluation(_render.Presented):
 
     @cached_property
     def spec(self) -> str:
-        """The line to report with a number: question, mean, interval, mean of the null distribution, P(ECE < 0.02)."""
+        """One line for a paper: question, mean, interval, mean of the null distribution, P(ECE < 0.02)."""
         return wording.specification(self.question, self.ece, None if self.null_bin_draws is None else self.null)
 
     def sentence(self, prob: float = 0.95) -> str:
@@ -282,8 +282,8 @@ class Evaluation(_render.Presented):
         Returns
         -------
         pandas.DataFrame
-            One row per quantity: mean, sd, interval, effective sample sizes, Monte Carlo errors. R-hat and effective
-            sample size are those of independent draws.
+            One row per quantity: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
+            independent, so that R-hat is near 1 and effective sizes are near `n_draws`.
         """
         prob = _checks.fraction("prob", prob)
         return _arviz.summary({each.name: getattr(self, each.name) for each in self._reported}, prob, **options)
@@ -368,7 +368,7 @@ class Evaluation(_render.Presented):
         return [
             f"Dirichlet model: {dirichlet}. It is biased upwards, most strongly near 0.",
             f"Plug-in estimate: {_render.number(self.plug_in, d)}. It is also biased upwards.",
-            f"Plug-in estimate of an exactly calibrated classifier: {wording.with_interval(self.null, d)}.",
+            f"Plug-in estimate for an exactly calibrated classifier: {wording.with_interval(self.null, d)}.",
             *self._sub_models_in_words(),
         ]
 

@@ -44,7 +44,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     seeds : dict of hashable to int
         Seed of each group, which reproduces its evaluation: ``evaluate(y_true[rows], y_prob[rows],
         bins=grouped.overall.counts.bins, rng=grouped.seeds[label])``, with the rows of the group and the other
-        arguments of the original call. With 500 or more groups, the results differ by Monte Carlo error.
+        arguments of the original call. With 500 or more groups, this call gives the same posterior but other draws.
     name : str
         Name of the column of labels.
     order_seed : int
@@ -73,7 +73,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the groups for printing: strings and dates unchanged, others with the column name: ``fold 3``."""
+        """Names for printing, such as ``fold 3``; strings, times and tuples are printed without the column name."""
         return tuple(_in_words(label, self.name) for label in self.groups)
 
     def compare(self, *, rope: float = 0.01) -> Comparison:
@@ -257,7 +257,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             n, *numbers = _row(evaluation, 0.95, "ece").values()
             rows.append([name, str(n), *map(_render.number, numbers)])
         more = len(self) + 1 - len(shown)
-        remarks = [f"{more} more groups: see `.table()` or `.summary()`."] if more else []
+        remarks = [f"Not shown: {more} of {len(self)} groups; see `.table()` or `.summary()`."] if more else []
         remarks += of_several({"all rows": self.overall.remarks, **self._remarks()})
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
 

@@ -11,7 +11,7 @@ from bayescal.stats.contract import Counts
 SATURATED, NEAR, ROWS_PER_BIN, ROWS = 0.9, 0.002, 10, 30
 #: Tolerance for rounding of shares.
 ROUNDING = 1e-9
-#: Maximum number of results that are named before a shared remark.
+#: Maximum number of results named at the beginning of a remark that they share.
 NAMED = 3
 
 
@@ -82,8 +82,7 @@ def _saturated(counts: Counts) -> str | None:
         return None
     return (
         f"At least {100 * SATURATED:g} % of the rows are in bins whose mean confidence is within {NEAR:g} of 0 or 1. "
-        "If few outcomes are contrary to these confidences, the interval depends on the prior for the fraction of "
-        "contrary outcomes."
+        "If few predictions in these bins are wrong, the interval depends on the prior of their error rate."
     )
 
 

@@ -20,8 +20,9 @@ SMALL_ECE = 0.02
 def direction_words(target: str) -> tuple[str, str]:
     """Return the words for a negative gap (probabilities too high) and for a positive gap (too low).
 
-    Confidence in a prediction can be called over- or under-confident. For the probability of an event these words
-    mislead: an under-confident classifier overstates small probabilities and understates large ones.
+    A classifier can be called over- or under-confident if its probabilities are confidences in predictions. For the
+    probability of an event these words mislead: an under-confident classifier overstates small probabilities and
+    understates large ones.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: f
 
 
 def specification(question: str, ece: Draws, null: Draws | None) -> str:
-    """Return the line to report with a number."""
+    """Return the question and the result on one line, for a paper."""
     low, high = ece.interval(0.95)
     d = _render.decimals(high - low)
     chance = "" if null is None else f"null mean {_render.number(null.mean(), d)}, "
@@ -103,7 +104,7 @@ def sentence(name: str, ece: Draws, prob: float, plug_in: float, null: Draws | N
 
 
 def decimals(ece: Draws) -> int:
-    """Return the number of decimals of a table: four, or one more than the interval of the ECE shows."""
+    """Return the number of decimals in a table: one more than in the sentence, but at least four."""
     low, high = ece.interval(0.95)
     return max(4, _render.decimals(high - low) + 1)
 
@@ -123,7 +124,7 @@ def calibration(p_calibrated: float, posterior: HasHypotheses) -> str:
     odds, log_factor = posterior.prior_odds, posterior.log_bayes_factor
     side, size = ("for", log_factor) if log_factor > 0 else ("against", -log_factor)
     factor = f"{np.exp(size):.3g}" if size < np.log(1e4) else f"10^{size / np.log(10):.0f}"
-    between = np.clip(p_calibrated, np.finfo(float).tiny, 1 - np.finfo(float).eps)  # 0 and 1 are rounded numbers
+    between = np.clip(p_calibrated, np.finfo(float).tiny, 1 - np.finfo(float).eps)  # exactly 0 or 1 only by rounding
     return (
         f"Exact calibration: probability {_render.probability(between).removeprefix('= ')} at prior odds "
         f"{odds:g}:1 (Bayes factor {factor} {side} it)."
@@ -146,8 +147,8 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
     Examples
     --------
     >>> sub_models({"independent": {"logistic": 0.3, "dense": 0.1}, "shared": {"offset": 0.4}})
-    'If not exactly calibrated, the sub-model probabilities are: independent bins 0.50 (smooth drift 0.75; errors in
-    many bins 0.25); shared errors 0.50 (errors of equal size > 0.99).'
+    'Sub-model probabilities, if the classifier is not exactly calibrated: independent bins: 0.50 (smooth drift: 0.75;
+    errors in many bins: 0.25); shared errors: 0.50 (errors of equal size: > 0.99).'
     """
     totals = {family: sum(of.values()) for family, of in families.items()}
     whole = sum(totals.values())
@@ -157,9 +158,9 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
             continue
         inside = sorted(families[family].items(), key=lambda item: -item[1])
         named = [(name, p / total) for name, p in inside if p >= LEAST_NAMED_WITHIN * total]
-        inner = "; ".join(f"{WORDS.get(name, name)} {_share(p)}" for name, p in named)
-        parts.append(f"{WORDS.get(family, family)} {_share(total / whole)} ({inner})")
-    return f"If not exactly calibrated, the sub-model probabilities are: {'; '.join(parts)}."
+        inner = "; ".join(f"{WORDS.get(name, name)}: {_share(p)}" for name, p in named)
+        parts.append(f"{WORDS.get(family, family)}: {_share(total / whole)} ({inner})")
+    return f"Sub-model probabilities, if the classifier is not exactly calibrated: {'; '.join(parts)}."
 
 
 def _share(probability: float) -> str:

@@ -44,8 +44,8 @@ class BinnedCounts:
     target : {"confidence", "event", "top-label", "classwise"}
         Meaning of outcome and confidence; see `evaluate`.
     losses : LossSums of shape (2, n_bins), or None
-        Sums of squared errors (outcome - confidence)^2 and of their squares, by outcome, for the Brier score. None
-        if the counts include a file written by release 0.1.0.
+        Sums of weight * loss and of weight * loss^2, by outcome, for the Brier score; the loss is (outcome -
+        confidence)^2. None if some of the counts were read from a file written by release 0.1.0.
 
     Examples
     --------
@@ -298,7 +298,7 @@ class BinnedCounts:
             return NotImplemented
         if self.bins != other.bins:
             raise ValueError(
-                f"counts can be added only on the same edges; these have {self.bins} and {other.bins}. "
+                f"counts can be added only if they have the same edges; these have {self.bins} and {other.bins}. "
                 "Count all batches with one set of edges."
             )
         if self.target != other.target:
@@ -401,7 +401,7 @@ class BinnedCounts:
         Parameters
         ----------
         edges : array-like, int or Bins
-            The edges to keep, a subset of the present edges; an integer means that many equal-width bins.
+            The edges to keep, a subset of the present edges; an integer is a number of equal-width bins.
 
         Returns
         -------

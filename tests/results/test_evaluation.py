@@ -120,7 +120,7 @@ def test_many_classes_are_cut_in_print_but_not_in_the_table():
     rng = np.random.default_rng(3)
     p = rng.dirichlet(np.ones(40), 50)
     ev = bc.evaluate(np.arange(50) % 40, p, target="classwise", rng=1, draws=20)
-    assert "20 more classes" in str(ev)
+    assert "Not shown: 20 of 40 classes" in str(ev)
     assert len(ev.table()) == 42
 
 
@@ -246,12 +246,12 @@ def test_the_probability_of_calibration_is_never_said_to_be_zero():
 
 
 #: Beginning of the line about sub-models.
-SUB_MODELS = "If not exactly calibrated, the sub-model probabilities are"
+SUB_MODELS = "Sub-model probabilities, if the classifier is not exactly calibrated"
 
 
 def test_sub_models_are_told_by_family_and_within_it():
     told = sub_models({"a": {"b, c": 0.3, "d": 0.09, "e": 0.01}, "f": {"g": 0.4}, "h": {"i": 0.1}, "j": {"k": 0.001}})
-    assert told == f"{SUB_MODELS}: a 0.44 (b, c 0.75; d 0.23); f 0.44 (g > 0.99); h 0.11 (i > 0.99)."
+    assert told == f"{SUB_MODELS}: a: 0.44 (b, c: 0.75; d: 0.23); f: 0.44 (g: > 0.99); h: 0.11 (i: > 0.99)."
 
 
 def test_nothing_is_told_of_sub_models_that_describe_nothing():
@@ -272,8 +272,8 @@ def test_sub_models_of_an_evaluation_leave_exact_calibration_out(ev):
     assert "exact" in made.sub_models
     (line,) = [line for line in made.sheet().remarks if line.startswith(SUB_MODELS)]
     assert "exact" not in line.removeprefix(SUB_MODELS)
-    assert "independent bins 0." in line
-    assert "shared errors 0." in line
+    assert "independent bins: 0." in line
+    assert "shared errors: 0." in line
     only = bc.evaluate([0, 1], [0.2, 0.7], rng=1, sub_models=["exact"])
     assert not [line for line in only.sheet().remarks if line.startswith(SUB_MODELS)]
 

@@ -32,10 +32,10 @@ FAMILIES: dict[str, dict[str, float]] = {
 #: Families that form a linear pool, in which each has the same share regardless of its marginal likelihood. POOL_WEIGHT
 #: is the prior weight of the pool.
 POOLED, POOL_WEIGHT = (INDEPENDENT, SHARED), 10.0
-#: With this sub-model, bins whose confidences are close to 0 or 1 have a separate model.
+#: With this option of `sub_models`, bins whose confidences are close to 0 or 1 have a separate model.
 SATURATED = "saturated"
 NAMES = tuple(name for family in FAMILIES.values() for name in family)
-#: Descriptions of families and sub-models, for sentences.
+#: Descriptions of families and sub-models, for use within sentences.
 WORDS = {
     "logistic": "smooth drift",
     "dense": "errors in many bins",
@@ -141,7 +141,7 @@ class ShrinkagePrior:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Sub-models that take part, and those with weight 0 if another one of their family takes part; in order."""
+        """Sub-models of the families that take part, in order; includes those of them that have weight 0."""
         return tuple(n for f in self.families for n in FAMILIES[f] if n in self.sub_models)
 
 
