@@ -8,6 +8,9 @@ import warnings
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.stats import spearmanr
 
