@@ -118,8 +118,8 @@ def evaluate(
     confidences :math:`\mu` of the bins [1]_ [2]_. Each posterior draw of the bins gives one draw of the ECE.
 
     Rows are matched by position. The indexes of Series and data frames must be equal; otherwise a `ValueError` says
-    how to align them. There is one exception: a default index ``0, 1, ..., n - 1`` is ignored if the other index has
-    different labels.
+    how to align them. There is one exception: a default index ``0, 1, ..., n - 1`` is ignored, unless the other index
+    contains the same labels in another order.
 
     References
     ----------

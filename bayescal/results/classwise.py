@@ -34,9 +34,9 @@ class ClasswiseEvaluation(Evaluations):
     The classwise ECE is the mean over classes [1]_. The posterior of each class is computed from its own counts.
     Classes are dependent, because each row is counted in every class. Let R be the correlation matrix of the
     contributions of a row to the errors of the classes. A Gaussian copula [2]_ reorders the draws of the classes. Its
-    correlation matrix is R under the Dirichlet model, and 0.7 R + 0.3 under the shrinkage model with the sub-model
-    "exact": the 0.3 in every entry stands for a common factor, because classes are often over-confident for the same
-    reason. The share of draws in which all classes are exactly calibrated is limited to 5 %; see `jointly_exact`.
+    correlation matrix is R under the Dirichlet model, and 0.7 R + 0.3 under the shrinkage model if its sub-models
+    include "exact": the 0.3 in every entry stands for a common factor, because classes are often over-confident for the
+    same reason. The share of draws in which all classes are exactly calibrated is limited to 5 %; see `jointly_exact`.
 
     Parameters
     ----------

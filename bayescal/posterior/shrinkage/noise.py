@@ -1,4 +1,4 @@
-"""Sub-models of noisy labels: some are random in all bins, or contrary to the confidence in the end bins."""
+"""Sub-models of noisy labels: some labels are random (in all bins), or contrary to the confidence (in end bins)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
