@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from bayescal import BinnedCounts
 from bayescal.analyses.one import DEFAULT_MODEL
@@ -163,13 +164,17 @@ PROBE = """<!DOCTYPE html><meta charset="utf-8"><body>
 <script>
 const frame = document.querySelector("iframe"), notes = [];
 const byId = (id) => frame.contentDocument.getElementById(id);
+const all = (selector) => Array.from(frame.contentDocument.querySelectorAll(selector));
 function note() {
   const page = frame.contentDocument.documentElement;
-  const texts = ["result", "left", "overall", "bootstrap-share", "posterior-share"].map((id) => byId(id).textContent);
-  notes.push({ texts, drawn: byId("tally").dataset.drawn.split(" ").map(Number), wider: page.scrollWidth - WIDTH,
+  const texts = ["result", "left", "overall"].map((id) => byId(id).textContent);
+  const shares = all(".method p").map((each) => each.textContent);
+  notes.push({ texts, shares, drawn: byId("tally").dataset.drawn.split(" ").map(Number),
+    wider: page.scrollWidth - WIDTH,
     settings: ["temperature", "rows", "bins"].map((id) => byId(id).getAttribute("aria-valuetext")),
-    marks: frame.contentDocument.querySelectorAll("#tally .interval").length,
-    bins: frame.contentDocument.querySelectorAll(".bin").length, off: byId("draw").disabled });
+    marks: ["#tally .interval", "#tally .interval.misses", ".dot"].map((each) => all(each).length),
+    bins: all(".bin title").map((each) => each.textContent),
+    focus: frame.contentDocument.activeElement.id, off: byId("draw").disabled });
 }
 function move(id, value) {
   byId(id).value = value;
@@ -189,7 +194,7 @@ frame.onload = async () => {
 </script>"""
 
 
-def browse(chromium, folder, steps, *, width=400, address="", source=PAGE):
+def browse(chromium, folder, steps, *, width=400, address="", source=PAGE, more=()):
     """Run steps on the page; returns the notes, and the messages of the console."""
     text = PROBE.replace("PAGE", f"{(source / 'index.html').as_uri()}#{address}")
     probe = folder / "probe.html"
@@ -204,7 +209,7 @@ def browse(chromium, folder, steps, *, width=400, address="", source=PAGE):
         "--enable-logging=stderr",
     ]
     done = subprocess.run(
-        [chromium, *options, "--window-size=1400,1000", probe.as_uri()],
+        [chromium, *options, *more, "--window-size=1400,1000", probe.as_uri()],
         capture_output=True, text=True, encoding="utf-8", timeout=120, check=True,
     )  # fmt: skip
     notes = re.search(r'<pre id="notes">(.*?)</pre>', done.stdout, re.DOTALL)[1]
@@ -212,10 +217,25 @@ def browse(chromium, folder, steps, *, width=400, address="", source=PAGE):
     return [] if not notes else json.loads(html.unescape(notes)), console
 
 
-def shares_of(stored, rows, temperature, bins, drawn):
+def shown_percent(share):
+    decimals = 1 if 0 < share < 0.005 or 0.995 <= share < 1 else 0
+    return f"{100 * share:.{decimals}f}\u00a0%"
+
+
+def shares_of(part, drawn):
     """The sentences that the page must show of drawn test sets."""
-    part = setting_of(stored, rows, temperature)["by_bins"][str(bins)]
-    return [f"{inside[drawn].sum()} of {len(drawn)} contain the truth" for inside in contained(part).values()]
+    for inside in contained(part).values():
+        hits, total = int(inside[drawn].sum()), len(drawn)
+        low, high = map(shown_percent, binomtest(hits, total).proportion_ci(method="wilson"))
+        yield f"{hits} of {total} contain the truth"
+        yield f"{shown_percent(hits / total)}, 95 % interval {low} to {high}"
+
+
+def bins_of(setting, bins, index):
+    """Descriptions of the circles of the reliability diagram of a test set."""
+    finest, kind = explore.BINS[-1], explore.name_of_counts(setting["rows"])
+    n, k = explore.unpacked(kind, setting[kind], 2, finest)[index].reshape(2, bins, -1).sum(axis=2)
+    return [f"{b} of {a} rows have outcome 1" for a, b in zip(n, k, strict=True) if a > 0]
 
 
 def test_running_shares_equal_those_of_the_data(chromium, tmp_path, stored):
@@ -230,10 +250,13 @@ def test_running_shares_equal_those_of_the_data(chromium, tmp_path, stored):
     assert console == []
     settings = [(1000, 1, 15)] * 4 + [(1000, 1, 10)] * 2 + [(1000, 1.1, 10)] * 2 + [(10_000, 1.1, 10)] * 2
     for note, (rows, temperature, bins) in zip(notes, settings, strict=True):
-        assert note["texts"][3:] == shares_of(stored, rows, temperature, bins, note["drawn"])
+        setting = setting_of(stored, rows, temperature)
+        part, last = setting["by_bins"][str(bins)], note["drawn"][-100:]
+        assert note["shares"] == list(shares_of(part, note["drawn"]))
         assert len(set(note["drawn"])) == len(note["drawn"])
-        assert note["marks"] == 2 * min(len(note["drawn"]), 100)
-        assert note["bins"] == bins
+        missed = sum(int((~inside[last]).sum()) for inside in contained(part).values())
+        assert note["marks"] == [2 * len(last), missed, stored["dots"]]
+        assert [text.split(",")[0] for text in note["bins"]] == bins_of(setting, bins, last[-1])
         assert note["wider"] <= 0
         values = [float(text.split(" ")[0].replace("\u202f", "")) for text in note["settings"]]
         assert values == [temperature, rows, bins]
@@ -257,6 +280,28 @@ def test_the_sentence_states_the_stored_numbers(chromium, tmp_path, stored):
     hits = [inside[note["drawn"]].sum() for inside in contained(part).values()]
     assert f"Of 30 test sets, {hits[0]} bootstrap and {hits[1]} posterior intervals contain the truth." in sentence
     assert f"Over the {len(every_part(stored))} positions of the sliders" in note["texts"][2]
+
+
+def test_the_sentence_waits_until_the_last_of_many_test_sets(chromium, tmp_path):
+    steps = 'note(); byId("draw-many").click(); note(); await until(101); note();'
+    (before, during, after), _ = browse(chromium, tmp_path, steps)
+    assert [len(note["drawn"]) for note in (before, during, after)] == [1, 3, 101]
+    assert before["texts"][0] == during["texts"][0] != after["texts"][0]
+    assert "Of 101 test sets" in after["texts"][0]
+
+
+def test_with_reduced_motion_many_test_sets_appear_at_once(chromium, tmp_path):
+    steps = 'note(); byId("draw-many").click(); note();'
+    (_, note), _ = browse(chromium, tmp_path, steps, more=["--force-prefers-reduced-motion"])
+    assert len(note["drawn"]) == 101
+    assert "Of 101 test sets" in note["texts"][0]
+
+
+def test_the_focus_moves_on_when_no_test_sets_are_left(chromium, tmp_path, stored):
+    steps = 'byId("draw").focus(); note(); byId("draw").click(); note();'
+    notes, _ = browse(chromium, tmp_path, steps, address=f"draws={stored['sets'] - 1}")
+    assert [(note["focus"], note["off"]) for note in notes] == [("draw", False), ("restart", True)]
+    assert notes[1]["texts"][1] == "All 200 stored test sets of this setting have been drawn."
 
 
 @pytest.mark.parametrize("width", [320, 400, 800, 1280])
