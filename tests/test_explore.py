@@ -173,6 +173,8 @@ function note() {
     wider: page.scrollWidth - WIDTH,
     settings: ["temperature", "rows", "bins"].map((id) => byId(id).getAttribute("aria-valuetext")),
     marks: ["#tally .interval", "#tally .interval.misses", ".dot"].map((each) => all(each).length),
+    dots: all(".dot").map((each) => Number(each.getAttribute("cx"))),
+    bar: ["x1", "x2"].map((end) => Number(all("#intervals .interval")[1].getAttribute(end))),
     bins: all(".bin title").map((each) => each.textContent),
     focus: frame.contentDocument.activeElement.id, off: byId("draw").disabled });
 }
@@ -256,6 +258,7 @@ def test_running_shares_equal_those_of_the_data(chromium, tmp_path, stored):
         assert len(set(note["drawn"])) == len(note["drawn"])
         missed = sum(int((~inside[last]).sum()) for inside in contained(part).values())
         assert note["marks"] == [2 * len(last), missed, stored["dots"]]
+        assert [min(note["dots"]), max(note["dots"])] == pytest.approx(note["bar"], abs=3.6)  # pixels: half a dot
         assert [text.split(",")[0] for text in note["bins"]] == bins_of(setting, bins, last[-1])
         assert note["wider"] <= 0
         values = [float(text.split(" ")[0].replace("\u202f", "")) for text in note["settings"]]
