@@ -21,11 +21,11 @@ PARALLEL := -n auto --maxprocesses=4 --dist loadfile
 PINNED := $(UV) pip install -q --python .venv --no-deps
 
 help:
-	@echo "make demo       evaluate and compare two real models: tables, sentences, a picture"
+	@echo "make demo       evaluate and compare two classifiers on real data: tables, sentences, a picture"
 	@echo "make test       lint, types, tests and notebooks"
 	@echo "make spark      all data-frame engines, Spark among them, on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
-	@echo "make pictures   run the Python of the README; write its output and its picture"
+	@echo "make pictures   run the Python of the README; write its output and its pictures"
 	@echo "make explore    simulate the test sets of the page docs/explore; a quarter of an hour"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
@@ -68,6 +68,7 @@ docs: .venv/ready
 
 pictures: .venv/ready
 	$(RUN) python docs/make/pictures.py $(SHORT)
+	$(RUN) python docs/make/forty_test_sets.py $(SHORT)
 
 explore: .venv/ready
 	$(RUN) python docs/make/explore.py $(SHORT)

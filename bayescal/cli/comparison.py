@@ -60,13 +60,14 @@ class ComparedFiles(Result):
         }
 
     def show(self, screen: "Console") -> None:
-        """Print the sentence, the differences, the models, the meaning of the columns, and the specification."""
+        """Print the sentence, the differences, the classifiers, the meaning of the columns, and the specification."""
         comparison, estimand = self.comparison, self.estimand
         screen.print()
         screen.print(comparison.sentence(PROB, estimand=estimand))
         show_differences(screen, comparison, estimand)
         show_table(screen, *_by_itself(comparison, estimand))
-        screen.print(f"P(best): the model has the {estimand.best(_target(comparison))} of all, by any margin.\n")
+        best = estimand.best(_target(comparison))
+        screen.print(f"P(best) is the probability that the classifier has the {best} of all, by any margin.\n")
         screen.print(comparison.spec + "\n", soft_wrap=True)  # one line, which can be copied
 
 
@@ -142,10 +143,12 @@ def show_differences(screen: "Console", comparison: Comparison, estimand: Estima
     """Print the table of differences and the meaning of its columns."""
     show_table(screen, *_differences(comparison, estimand))
     name, rope = estimand.words(_target(comparison)), f"{comparison.rope:g}"
-    below = "of the signed values" if estimand.better == "nearest zero" else f"below 0, the 1st has the smaller {name}"
+    signed = estimand.better == "nearest zero"
+    difference = "difference of the signed values" if signed else f"negative if the 1st has the smaller {name}"
     screen.print(
-        f"1st - 2nd: {below}. P(1st), P(2nd): that classifier is better, its {name} {estimand.comparative} by more "
-        f"than {rope}. P(equal): they differ by at most {rope} (--rope).\n"
+        f"1st - 2nd: {difference}. P(1st) is the probability that the first classifier is better: its {name} is "
+        f"{estimand.comparative} by more than {rope}. P(2nd) is the same for the second classifier. P(equal) is the "
+        f"probability that they differ by at most {rope} (--rope).\n"
     )
 
 
