@@ -10,7 +10,7 @@ from types import FunctionType, ModuleType
 
 TYPE_CHECKING = False  # not from `typing`, whose import would take a fifth of the time of `import bayescal`
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from typing import Any
 
 #: Files that a warning skips, so that it shows the line of the caller.
@@ -147,12 +147,12 @@ def value(given: "Any", former: "Mapping[str, str]") -> "Any":
     return former[given]
 
 
-class ByKey[T](dict[str, T]):
+class ByKey(dict[str, "Any"]):  # a generic class would import `typing`
     """Values by key; the keys of release 0.1.0 in `former` work for one release, with a `DeprecationWarning`."""
 
     former: "Mapping[str, str]"
 
-    def __missing__(self, key: str) -> T:
+    def __missing__(self, key: str) -> "Any":
         if not dict.__contains__(self, self.former.get(key)):
             raise KeyError(key)
         return self[value(key, self.former)]
@@ -189,16 +189,9 @@ def names_of(folder: str) -> "Callable[[str], Any]":
     return of_new_module
 
 
-class _Finder:
-    """Finds the modules of `MODULES`, after all other finders."""
-
-    @staticmethod
-    def find_spec(
-        name: str, path: "Sequence[str] | None" = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if name not in MODULES:
-            return None
-        return ModuleSpec(name, _Loader())  # type: ignore[arg-type]  # importlib.abc is slow to import
+def find(name: str) -> ModuleSpec | None:
+    """Return the specification of a module in `MODULES`, for the import system."""
+    return ModuleSpec(name, _Loader()) if name in MODULES else None  # type: ignore[arg-type]  # importlib.abc is slow
 
 
 class _Loader:
@@ -215,9 +208,3 @@ class _Loader:
     def exec_module(self, module: ModuleType) -> None:
         new = importlib.import_module(MODULES[module.__name__])
         module.__dict__.update({name: value for name, value in vars(new).items() if not name.startswith("__")})
-
-
-def install() -> None:
-    """Let imports find the modules that moved."""
-    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.append(_Finder())

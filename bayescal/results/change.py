@@ -15,7 +15,7 @@ NOW, BASELINE = "now", "baseline"
 FORMER = {"reference": BASELINE}
 
 
-class ByPeriod[T](_moved.ByKey[T]):
+class ByPeriod(_moved.ByKey):
     """A dict whose keys are names of periods; former names are accepted."""
 
     former = FORMER

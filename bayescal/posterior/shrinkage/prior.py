@@ -63,7 +63,7 @@ FORMER = {
 }
 
 
-class BySubModel[T](_moved.ByKey[T]):
+class BySubModel(_moved.ByKey):
     """Values by key of a sub-model."""
 
     former = FORMER
