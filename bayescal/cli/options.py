@@ -251,7 +251,17 @@ class JsonOptions(Options):
 
 
 @dataclass(frozen=True)
-class OutputOptions(JsonOptions):
+class PageOptions(JsonOptions):
+    """The documents that `bayescal report` and `compare` can write."""
+
+    html: Annotated[
+        Path | None,
+        _option(OUTPUT, "OUT.html", "A page for the browser: pictures, tables, and what was read, in one file."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class OutputOptions(PageOptions):
     """Files that hold an evaluation."""
 
     plot: Annotated[
@@ -261,7 +271,7 @@ class OutputOptions(JsonOptions):
 
 
 @dataclass(frozen=True)
-class CompareOutputOptions(JsonOptions):
+class CompareOutputOptions(PageOptions):
     """Files that hold a comparison."""
 
     plot: Annotated[Path | None, _option(OUTPUT, "OUT.png", "Models and their differences, as .png, .pdf or .svg.")] = (

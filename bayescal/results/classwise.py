@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+#: Maximum number of rows that are printed: two means, and classes.
+PRINTED = 22
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClasswiseEvaluation(Evaluations):
@@ -256,11 +259,12 @@ class ClasswiseEvaluation(Evaluations):
             attrs={"spec": self.spec, "model": self.model, "target": "classwise", "plug_in_ece_mean": self.plug_in},
         )
 
-    def sheet(self) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data."""
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         rows = [[row["quantity"], *(_render.number(v) for v in list(row.values())[1:])] for row in self.table()]
         shown, remarks = rows, []
-        if len(rows) > 22:
-            shown, remarks = rows[:22], [f"{len(rows) - 22} more classes: see `.summary()` or `.by_class`."]
+        if len(rows) > PRINTED and not whole:
+            more = len(rows) - PRINTED
+            shown, remarks = rows[:PRINTED], [f"{more} more classes: see `.summary()` or `.by_class`."]
         remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, shown, remarks)
