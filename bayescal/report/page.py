@@ -47,7 +47,7 @@ WORDS = {
     "draws": "posterior draws",
 }
 #: Rows that do not obey the rules raise an error, so that a result contains all rows or does not exist.
-REFUSED = "none: a single invalid row would have refused the whole input"
+REFUSED = "0 (an input with an invalid row is refused as a whole)"
 
 
 @dataclass(frozen=True)
@@ -308,7 +308,7 @@ def _facts(rows: Mapping[str, object], parameters: Mapping[str, Any]) -> list[tu
     for each in classifiers:
         file, label, prob = (_in_words(each[name]) for name in ("file", "label", "prob"))
         facts[f"classifier {_render.name(each['name'])}"] = f"file {file}; labels {label}; probabilities {prob}"
-    return [*facts.items(), ("rows refused", REFUSED)]
+    return [*facts.items(), ("rows refused", REFUSED)] if facts else []
 
 
 def _in_words(value: Any) -> str:

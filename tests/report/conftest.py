@@ -38,14 +38,18 @@ class Browser:
 
     def open(self, path, width=1280, height=900, dark=False):
         """Load a file, and wait until it is complete."""
-        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self._call("Emulation.setEmulatedMedia", media="screen", features=features)
+        self.show_as("screen", dark)
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         self._call("Emulation.setDeviceMetricsOverride", **size)
         self._events.clear()
         self._call("Page.navigate", url=path.resolve().as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self._events):
             self._events.append(self._receive())
+
+    def show_as(self, media, dark):
+        """Show pages as on a screen or as printed, for a reader who prefers light or dark."""
+        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self._call("Emulation.setEmulatedMedia", media=media, features=features)
 
     def run(self, code):
         """Return the value of a JavaScript expression, as JSON has it."""
