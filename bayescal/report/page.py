@@ -14,7 +14,7 @@ from bayescal._version import __version__
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
 from bayescal.report.comparison import plot_comparison
-from bayescal.report.forest import name_lines, plot_forest, rows_height
+from bayescal.report.forest import name_lines, plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.svg import inline_svg
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 WIDTH = 4.6
 #: Maximum number of classes in a forest plot, which needs the evaluation of each class, and of reliability diagrams.
 CLASSES_DRAWN, DIAGRAMS = 40, 6
+#: Maximum number of rows of a forest plot that is as high as their names need.
+NAMED = 40
 #: Words for the parameters of the command line, in this order; further ones keep their name.
 WORDS = {
     "file": "file",
@@ -204,8 +206,7 @@ def _(result: ClasswiseEvaluation) -> Content:
     sheet = result.sheet(whole=True)
     pictures = [_posterior(result)]
     if len(result) <= CLASSES_DRAWN:
-        each = {f"class {label}": result[label] for label in result}
-        pictures.append(_forest("ECE of each class", each, list(each)))
+        pictures.append(_forest("ECE of each class", {f"class {label}": result[label] for label in result}))
     return Content(
         "Calibration report: all classes", sheet, [_table("Classes", sheet)], _rows(result.counts[0]), pictures
     )
@@ -216,7 +217,7 @@ def _(result: GroupedEvaluation) -> Content:
     sheet = result.sheet(whole=True)
     overall = "all rows"
     pictures = [
-        _forest("ECE of each group", result, [*result.names, overall]),
+        _forest("ECE of each group", result),
         _reliability(result.overall, overall),
         _posterior(result.overall, overall),
     ]
@@ -264,8 +265,10 @@ def _posterior(evaluation: Evaluation | ClasswiseEvaluation, of: str = "") -> Pi
     return Picture(_caption("Posterior of the ECE", of), draw)
 
 
-def _forest(caption: str, evaluations: Mapping[Any, Evaluation], names: Sequence[str]) -> Picture:
-    height = min(1.1 + rows_height([_render.name(name) for name in names]), 14.0)
+def _forest(caption: str, evaluations: Mapping[Any, Evaluation]) -> Picture:
+    names = row_names(evaluations)
+    height = 1.2 + rows_height(names)
+    height = height if len(names) <= NAMED else min(height, 14.0)
     return Picture(caption, partial(_drawn, partial(plot_forest, evaluations), WIDTH, height))
 
 
