@@ -1,6 +1,7 @@
 """Figures as SVG inside a page: identifiers of their own, and colours that follow the page."""
 
 import re
+import threading
 import warnings
 from collections.abc import Callable
 from io import StringIO
@@ -27,6 +28,8 @@ STYLE: Any = {
 LARGEST = 1.5
 #: Fonts of the width of matplotlib's own, with which it has measured the text.
 FONTS = "'DejaVu Sans', Verdana"
+#: Matplotlib's style is global: two pages that threads draw at a time would leave each other's.
+_STYLED = threading.Lock()
 _COLOUR = re.compile("|".join(COLOURS), re.IGNORECASE)
 _REFERENCE = re.compile(r"^#(.+)$|url\(#([^)]+)\)")
 
@@ -52,7 +55,7 @@ def inline_svg(draw: Callable[[], "Figure"], prefix: str) -> "Markup":
 
     written = StringIO()
     default = style.context("default", after_reset=True)
-    with default, mpl.rc_context(STYLE | {"svg.hashsalt": prefix}), warnings.catch_warnings():
+    with _STYLED, default, mpl.rc_context(STYLE | {"svg.hashsalt": prefix}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # the browser has fonts for it
         draw().savefig(written, format="svg", metadata={"Date": None})
     root = ElementTree.fromstring(written.getvalue())

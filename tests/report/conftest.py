@@ -5,12 +5,15 @@ import fcntl
 import itertools
 import json
 import os
+import select
 import shutil
 import subprocess
 
 import pytest
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome", "headless_shell")
+#: Seconds after which a browser that does not answer is given up.
+PATIENCE = 60
 
 
 class Browser:
@@ -110,6 +113,8 @@ class Browser:
 
     def _receive(self):
         while b"\0" not in self._rest:
+            ready, _, _ = select.select([self._answers], [], [], PATIENCE)
+            assert ready, f"the browser has not answered within {PATIENCE} seconds"
             part = os.read(self._answers, 1 << 20)
             if not part:
                 raise ConnectionError("the browser has ended")

@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import re
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from html.parser import HTMLParser
 
@@ -207,6 +208,14 @@ def test_colours_are_those_of_the_page():
     style = text_of("prior")
     for name in COLOURS.values():
         assert len(re.findall(rf"--{name}: #", style)) == 2, name  # one light, one dark
+
+
+def test_threads_do_not_disturb_each_other():
+    before = dict(mpl.rcParams)
+    with ThreadPoolExecutor(4) as pool:
+        texts = list(pool.map(page, [result("two"), result("event")] * 3))
+    assert texts == [text_of("two"), text_of("event")] * 3
+    assert dict(mpl.rcParams) == before
 
 
 # --- the printed content
