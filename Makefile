@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 # QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest notebooks spark docs pictures coverage verify bench mutation references datasets
+.PHONY: help demo test lint types pytest notebooks spark docs pictures explore coverage verify bench mutation references datasets
 .PHONY: lock latest lowest clean
 
 REQUIREMENTS := .ci/requirements
@@ -21,11 +21,12 @@ PARALLEL := -n auto --maxprocesses=4 --dist loadfile
 PINNED := $(UV) pip install -q --python .venv --no-deps
 
 help:
-	@echo "make demo       evaluate and compare two real models: tables, sentences, a picture"
+	@echo "make demo       evaluate and compare two classifiers on real data: tables, sentences, a picture"
 	@echo "make test       lint, types, tests and notebooks"
 	@echo "make spark      all data-frame engines, Spark among them, on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
-	@echo "make pictures   run the Python of the README; write its output and its picture"
+	@echo "make pictures   run the Python of the README; write its output and its pictures"
+	@echo "make explore    simulate the test sets of the page docs/explore; a quarter of an hour"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
 	@echo "make bench      speed beside other programs, as ratios within one run; for the docs; a quarter of an hour"
@@ -35,7 +36,7 @@ help:
 	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
 	@echo "make latest     tests with the newest versions of all packages"
 	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
-	@echo "With QUICK=1, pictures, coverage, verify, bench, mutation, references and datasets run in part and write nothing."
+	@echo "With QUICK=1, pictures, explore, coverage, verify, bench, mutation, references and datasets run in part and write nothing."
 
 demo: .venv/ready
 	$(RUN) bayescal demo
@@ -67,6 +68,10 @@ docs: .venv/ready
 
 pictures: .venv/ready
 	$(RUN) python docs/make/pictures.py $(SHORT)
+	$(RUN) python docs/make/forty_test_sets.py $(SHORT)
+
+explore: .venv/ready
+	$(RUN) python docs/make/explore.py $(SHORT)
 
 coverage: .venv/ready
 	$(RUN) python docs/make/intervals.py $(SHORT)

@@ -1,10 +1,13 @@
 """Posterior draws of one quantity (`Draws`) and of the bins (`BinDraws`); draws are always on axis 0."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from hashlib import blake2b
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _render
@@ -12,8 +15,55 @@ from bayescal import _checks, _render
 Floats = NDArray[np.float64]
 
 
+#: Functions of numpy behind the operators, and how names of results show them.
+SIGNS = {
+    np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.power: "**", np.negative: "-",
+    np.positive: "+", np.absolute: "abs", np.less: "<", np.less_equal: "<=", np.greater: ">", np.greater_equal: ">=",
+}  # fmt: skip
+COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal})
+ARITHMETIC = frozenset(SIGNS) - COMPARISONS
+
+
+class Probability(float):
+    """Posterior probability of a comparison, as in ``ece < 0.05``: a float that is neither true nor false.
+
+    Parameters
+    ----------
+    value : float
+        In [0, 1].
+    event : str
+        The comparison, for printing.
+
+    Examples
+    --------
+    >>> probability = Probability(0.98, "ece < 0.05")
+    >>> probability, probability > 0.95, f"{probability:.1f}"
+    (P(ece < 0.05) = 0.98, True, '1.0')
+    """
+
+    event: str
+
+    def __new__(cls, value: float, event: str) -> Self:
+        """Make the number; `event` is kept for printing."""
+        made = super().__new__(cls, value)
+        made.event = event
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Probability, (float(self), self.event)
+
+    def __repr__(self) -> str:
+        return f"P({self.event}) = {float(self):.4g}"
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"`{self.event}` is neither true nor false; it has probability {float(self):.4g}. Compare the "
+            f"probability, as in `({self.event}) > 0.95`."
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class Draws:
+class Draws(NDArrayOperatorsMixin):
     """Independent posterior draws of one quantity, and their summaries.
 
     ``numpy.asarray(draws)`` returns the draws as an array. All methods summarise *over* draws. They return a float
@@ -25,6 +75,14 @@ class Draws:
         The draws, finite.
     name : str
         Name of the quantity, for printing.
+    origin : hashable, optional
+        Identifies the evaluation that the draws belong to. Only draws of the same evaluation can be combined.
+
+    Notes
+    -----
+    Draws can be used like a number. Arithmetic with numbers, or with other draws of the same evaluation, gives draws. A
+    comparison gives its posterior probability. ``float(draws)`` and a format such as ``f"{draws:.3f}"`` use the
+    posterior mean.
 
     Examples
     --------
@@ -35,10 +93,19 @@ class Draws:
     (0.0105, 0.0295)
     >>> ece.pr(lambda e: e < 0.015)
     0.25
+    >>> ece < 0.015
+    P(ece < 0.015) = 0.25
+    >>> 100 * ece
+    Draws(100 * ece: mean 2, 95 % interval [1.05, 2.95], 2001 draws)
+    >>> f"{ece:.3f}"
+    '0.020'
     """
 
     values: Floats
     name: str = "draws"
+    origin: Hashable = None
+
+    __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype=dtype, copy=copy)
@@ -55,21 +122,45 @@ class Draws:
         return f"Draws({name}: mean {self.mean():z.4g}, {interval}, {len(self)} draws)"
 
     def __format__(self, spec: str) -> str:
-        if spec:
+        """Format the posterior mean, as in ``f"{ece:.3f}"``; without a format, the summary."""
+        return format(float(self), spec) if spec else repr(self)
+
+    def __float__(self) -> float:
+        """Return the posterior mean."""
+        if self.values.ndim > 1:
             raise TypeError(
-                f'posterior draws cannot be formatted with {spec!r}: format a summary, as in f"{{ece.mean():{spec}}}".'
+                f"draws of shape {self.values.shape[1:]} are not one number: use `mean()`, or `numpy.asarray(draws)`."
             )
-        return repr(self)
+        return float(self.mean())
 
-    def _refuse_order(self, other: Any) -> NoReturn:
-        plain = other.item() if isinstance(other, np.generic) else other
-        shown = _checks.quoted(plain) if np.ndim(other) == 0 else "an array"
-        raise TypeError(
-            f"posterior draws are neither smaller nor larger than {shown}: use a probability, as in "
-            "`ece.pr(lambda e: e < 0.05)`, or a summary, as in `ece.mean() < 0.05`."
-        )
+    def __bool__(self) -> bool:
+        raise TypeError("draws are neither true nor false: use a probability, as in `(ece < 0.05) > 0.95`.")
 
-    __lt__ = __le__ = __gt__ = __ge__ = _refuse_order
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """Apply a function of numpy: arithmetic gives draws, comparisons give probabilities, others give arrays."""
+        numbers = all(isinstance(each, Draws) or _is_number(each) for each in inputs)
+        if method != "__call__" or options or ufunc not in SIGNS or not numbers:
+            arrays = (np.asarray(each) if isinstance(each, Draws) else each for each in inputs)
+            return getattr(ufunc, method)(*arrays, **options)
+        self._require_same_origin(inputs)
+        values = ufunc(*(each.values if isinstance(each, Draws) else each for each in inputs))
+        shown = [_render.name(each.name) if isinstance(each, Draws) else f"{each:.6g}" for each in inputs]
+        sign = SIGNS[ufunc]
+        name = f" {sign} ".join(f"({each})" if " " in each else each for each in shown)
+        name = name if len(shown) > 1 else f"{sign}({shown[0]})"
+        if ufunc in ARITHMETIC:
+            return Draws(values, name, self.origin)
+        return Probability(values.mean(), name) if values.ndim == 1 else values.mean(axis=0)
+
+    def _require_same_origin(self, inputs: tuple[Any, ...]) -> None:
+        """Raise TypeError unless all draws are of one evaluation."""
+        origins = {each.origin for each in inputs if isinstance(each, Draws)}
+        if len(origins) > 1 or (origins == {None} and sum(isinstance(each, Draws) for each in inputs) > 1):
+            raise TypeError(
+                "draws can be combined only if they come from the same evaluation, because otherwise their dependence "
+                "is unknown. For two classifiers or groups, use `bayescal.compare(...).difference()`; if the draws "
+                "are joint, use `numpy.asarray(first) - numpy.asarray(second)`."
+            )
 
     def mean(self, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
         """Posterior mean.
@@ -91,6 +182,19 @@ class Draws:
     def sd(self) -> Any:
         """Posterior standard deviation (divisor n - 1)."""
         return _plain(self.values.std(axis=0, ddof=1))
+
+    def std(self, axis: int | None = None, dtype: Any = None, out: None = None, ddof: int = 1) -> Any:
+        """Posterior standard deviation, as `sd`; also for ``numpy.std(draws)``.
+
+        Parameters
+        ----------
+        axis, dtype, out
+            As for `mean`.
+        ddof : int, default 1
+            The divisor is the number of draws minus `ddof`.
+        """
+        self.mean(axis, dtype, out)  # checks the arguments
+        return _plain(self.values.std(axis=0, dtype=dtype, ddof=ddof))
 
     def median(self) -> Any:
         """Posterior median."""
@@ -148,6 +252,10 @@ class Draws:
         low, high = np.quantile(self.values, [tail, 1 - tail], axis=0)
         return _plain(low), _plain(high)
 
+    def hdi(self, prob: float = 0.95) -> tuple[Any, Any]:
+        """Highest density interval: the narrowest interval; short for ``interval(prob, kind="hdi")``."""
+        return self.interval(prob, kind="hdi")
+
     def pr(self, event: Callable[[Floats], ArrayLike]) -> Any:
         """Posterior probability of an event.
 
@@ -180,6 +288,11 @@ class Draws:
     def mcse(self) -> Any:
         """Monte Carlo standard error of the mean: sd / sqrt(n_draws), because the draws are independent."""
         return _plain(self.values.std(axis=0, ddof=1) / np.sqrt(len(self)))
+
+
+def _is_number(value: Any) -> bool:
+    """Whether the value is a real number, of Python or numpy; arrays and booleans are not."""
+    return isinstance(value, Real | np.number) and not isinstance(value, bool | np.bool_)
 
 
 def _plain(value: Any) -> Any:
@@ -224,6 +337,12 @@ class BinDraws:
     def gap(self) -> Floats:
         """Accuracy minus confidence, shape (n_draws, n_bins): positive means that the confidence is too low."""
         return self.accuracy - self.confidence
+
+    @property
+    def fingerprint(self) -> int:
+        """A number that differs between draws of different evaluations, computed from the first draw."""
+        first = np.concatenate([self.mass[0], self.accuracy[0], self.confidence[0]])
+        return int.from_bytes(blake2b(first.tobytes(), digest_size=8).digest())
 
     def __len__(self) -> int:
         return len(self.accuracy)

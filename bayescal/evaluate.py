@@ -1,4 +1,4 @@
-"""READ FIRST. The whole pipeline on one page: rows -> counts -> posterior -> draws -> result."""
+"""READ FIRST. The public functions, from rows or counts to a result; `analyses.one` contains the single steps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
@@ -55,7 +55,7 @@ def evaluate(
     logits: bool = False,
     **options: Any,
 ) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
-    r"""Estimate the Expected Calibration Error (ECE) with a posterior, from labels and probabilities.
+    r"""Compute the posterior of the Expected Calibration Error (ECE) from labels and probabilities.
 
     Parameters
     ----------
@@ -78,19 +78,20 @@ def evaluate(
         How the edges are chosen if `bins` is a number.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
         The posterior. ``shrinkage`` allows exact and nearly exact calibration. Its 95 % intervals contain the true
-        ECE in about 95 % of data sets, but in less than 90 % if the errors of the bins are about as large as their
-        sampling noise. ``dirichlet`` is the Dirichlet model (Bayesian ECE). Its intervals do not contain a true ECE
-        near 0, however many rows there are.
+        ECE in about 95 % of data sets, but in less than 90 % if the calibration errors of the bins are about as large
+        as the sampling noise. ``dirichlet`` is the Dirichlet model (Bayesian ECE). Its intervals do not contain a true
+        ECE near 0, however many rows there are.
     draws : int, default 4000
         Number of independent posterior draws, at least 2.
     rng : None, int, SeedSequence or Generator
         Seed or generator, as for `numpy.random.default_rng`. With None, the last digits differ between calls.
     weights : array-like, shape (n_rows,), optional
-        Importance weights >= 0. The rows count as Kish's effective number of rows, (sum w)^2 / sum w^2 [3]_.
+        Importance weights >= 0. The effective number of rows is that of Kish, (sum w)^2 / sum w^2 [3]_.
     by : array-like, shape (n_rows,), or data frame of several columns, optional
-        Group of each row, such as a fold, a site or a sex: one evaluation per group, all with the same edges. Labels
-        may be any hashable values. Missing labels raise an error. So does a column with more than 30 distinct
-        non-integer numbers, which is likely a measurement: cut it into ranges first.
+        Group of each row, such as its fold, site or sex. Each group is evaluated separately, and all groups have the
+        same bin edges. Labels may be any hashable values. Missing labels raise an error. A column with more than 30
+        distinct non-integer numbers also raises an error, because it is likely a measurement: divide it into ranges
+        first.
     classes : sequence, optional
         Labels in the order of the columns; for ``event``, the labels of outcomes 0 and 1.
     logits : bool, default False
@@ -117,7 +118,8 @@ def evaluate(
     confidences :math:`\mu` of the bins [1]_ [2]_. Each posterior draw of the bins gives one draw of the ECE.
 
     Rows are matched by position. The indexes of Series and data frames must be equal; otherwise a `ValueError` says
-    how to align them. A default index ``0, 1, ..., n - 1`` is ignored if the other index has different labels.
+    how to align them. There is one exception: a default index ``0, 1, ..., n - 1`` is ignored, unless the other index
+    contains the same labels in another order.
 
     References
     ----------
@@ -144,8 +146,8 @@ def evaluate(
     if target == "classwise":
         if by is not None:
             raise ValueError(
-                "`by` needs one problem, and `target='classwise'` has one per class: use `target='top-label'`, or "
-                "evaluate one class at a time as an event."
+                "`by` cannot be combined with `target='classwise'`, which has one problem per class: use "
+                "`target='top-label'`, or evaluate one class at a time as an event."
             )
         rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights)
         return evaluate_classes(rows, tuple(range(rows.n_classes) if classes is None else classes), **settings)
@@ -170,7 +172,7 @@ def evaluate_counts(
     rng: Any = None,
     **options: Any,
 ) -> Evaluation | GroupedEvaluation:
-    """Estimate the Expected Calibration Error (ECE) with a posterior, from counts.
+    """Compute the posterior of the Expected Calibration Error (ECE) from counts.
 
     The estimand is that of `evaluate` [1]_. The running time does not depend on the number of rows that were counted.
 
@@ -190,7 +192,7 @@ def evaluate_counts(
     Raises
     ------
     TypeError
-        If `counts` are not `BinnedCounts`, or the model has no such option.
+        If `counts` is neither `BinnedCounts` nor a mapping to them, or an option is unknown to the model.
     ValueError
         If groups were counted on different bins, or an option is invalid.
 

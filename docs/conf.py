@@ -1,6 +1,7 @@
 """Sphinx configuration, for `make docs`. Neither building nor reading the pages needs a network."""
 
 import datetime
+import shutil
 from importlib.metadata import metadata
 from pathlib import Path
 
@@ -77,9 +78,16 @@ def _write_estimands(app):
     (folder / "estimands.inc").write_text(header + "\n".join(rows) + "\n", encoding="utf-8")
 
 
+def _copy_page_that_moves(app, problem):
+    """Copy docs/explore, which is no page of Sphinx and also opens without being built."""
+    if problem is None and app.builder.format == "html":
+        shutil.copytree(Path(app.srcdir, "explore"), Path(app.outdir, "explore"), dirs_exist_ok=True)
+
+
 def setup(app):
     """Formulas as MathML, which browsers draw by themselves: no script from elsewhere. A table of estimands."""
     app.connect("builder-inited", _write_estimands)
+    app.connect("build-finished", _copy_page_that_moves)
     app.add_html_math_renderer("mathml", (_inline_formula, None), (_display_formula, None))
 
 

@@ -119,7 +119,10 @@ def test_the_columns_say_which_model_is_better(tmp_path, swapped):
     assert float(row[3]) < 0
     words = " ".join(text.split())
     assert "good is better calibrated than bad" in words
-    assert "below 0, the 1st has the smaller ECE. P(1st), P(2nd): that classifier is better, its ECE smaller" in words
+    assert (
+        "negative if the 1st has the smaller ECE. P(1st) is the probability that the first classifier is better"
+        in words
+    )
 
 
 def test_options_reach_compare(tmp_path):
@@ -311,7 +314,7 @@ def test_labels_that_differ_between_files_are_refused(two, rows):
     assert "column 'won' must be the same in both files; 2 of 120 rows differ" in told
     assert f"first key {key!r}: {was} in row {rows['id'].index(key) + 1} of 'old.parquet'" in told
     assert f"{1 - int(was)} in line {first} of 'new.csv'" in told
-    assert "are these the same rows" in told
+    assert "Do both files have the same rows" in told
 
 
 def test_whether_an_answer_was_right_may_differ_between_files(tmp_path, two, rows):
@@ -356,18 +359,18 @@ def test_a_bad_value_is_told_with_the_line_of_its_own_file(two):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--label", "won", "--prob", "a"], "needs at least two models: give --prob once for each"),
+        (["--label", "won", "--prob", "a"], "needs at least two classifiers: give --prob once for each"),
         (["--label", "won", "--prob", "a", "--prob", "a"], "'a' names two of them. Give each a name"),
         (["--label", "won", "--prob", "a", "--prob", "c"], "no column 'c'. The columns are"),
         (["--label", "won", "--prob", "a", "--prob", "=b"], "must be a column, or NAME=COLUMN"),
         (["--prob", "a", "--prob", "b"], "say where the true labels are: --label COLUMN."),
-        (["--label", "won"], "say where each model's probabilities are: --prob COLUMN"),
+        (["--label", "won"], "say where each classifier's probabilities are: --prob COLUMN"),
         ([*ONE_FILE, "--prob-prefix", "a"], "--prob-prefix (one column per class) cannot be used together."),
         ([*ONE_FILE, "--correct", "won"], "--correct and --confidence go together"),
         ([*ONE_FILE, "--correct", "won", "--confidence", "a"], "take the place of --label, --prob and --prob-prefix"),
         (
             ["--correct", "won", "--correct", "won", "--confidence", "a", "--confidence", "b", "--confidence", "won"],
-            "there are 3 models and 2 --correct.",
+            "there are 3 classifiers and 2 --correct.",
         ),
         ([*ONE_FILE, "--key", "id"], "--key matches the rows of several files; there is only one FILE."),
         ([*ONE_FILE, "--rope", "-1"], "--rope must be a number >= 0"),
@@ -399,7 +402,7 @@ def test_what_is_asked_wrongly_of_two_files(tmp_path, two):
 def test_models_that_know_different_classes(tmp_path):
     (tmp_path / "x.csv").write_text("pet,a_dog,a_cat,b_cat,b_cow\ndog,0.5,0.5,0.5,0.5\n")
     told = refused(tmp_path / "x.csv", "--label", "pet", "--prob-prefix", "a_", "--prob-prefix", "b_")
-    assert "--prob-prefix must lead to the same classes for every model: 'a' has ['dog', 'cat'], 'b' has" in told
+    assert "--prob-prefix must lead to the same classes for every classifier: 'a' has ['dog', 'cat'], 'b' has" in told
 
 
 # files that are written

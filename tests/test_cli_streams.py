@@ -288,7 +288,7 @@ def test_fine_counts_are_reported_on_fewer_bins(rows, tmp_path):
     done("count", path, *ROW, "--bins", 300, "-o", tmp_path / "fine.json")
     assert done("report", tmp_path / "fine.json", "--bins", 15) == done("report", path, *ROW)
     told = refused("report", tmp_path / "fine.json", "--bins", 7)
-    assert "--bins must be among the edges that were counted; 6 of 8 values are not" in told
+    assert "--bins must be among the edges of the counts; 6 of 8 values are not" in told
     assert "'fine.json' has 300 equal-width bins" in told
 
 
@@ -337,14 +337,14 @@ def test_what_cannot_be_counted_or_added(counted, rows, tmp_path):
     assert "writes .json files" in refused("count", path, *ROW, "-o", tmp_path / "x.csv")
     done("count", path, *ROW, "--bins", 10, "-o", tmp_path / "ten.json")
     told = refused("merge", counted, tmp_path / "ten.json", "-o", tmp_path / "x.json")
-    assert "'ten.json': counts can be added only on the same edges" in told
+    assert "'ten.json': counts can be added only if they have the same edges" in told
     done("count", path, "--correct", "y", "--confidence", "p", "-o", tmp_path / "confidence.json")
     told = refused("merge", counted, tmp_path / "confidence.json", "-o", tmp_path / "x.json")
-    assert "counts of target 'event' and 'confidence' answer different questions" in told
+    assert "only if they have the same target; these have 'event' and 'confidence'" in told
     pair = bc.PairedCounts.from_arrays(rows["y"], rows["p"], rows["y"], rows["p"] ** 2)
     bc.save_counts(pair, tmp_path / "pair.json")
     assert "compare_counts" in refused("report", tmp_path / "pair.json")
-    assert "'pair.json': counts of one model and counts of two" in refused(
+    assert "'pair.json': counts of one classifier and counts of two" in refused(
         "merge", counted, tmp_path / "pair.json", "-o", tmp_path / "x.json"
     )
     assert not (tmp_path / "x.json").exists()

@@ -8,6 +8,9 @@ import warnings
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy.stats import spearmanr
 
@@ -501,3 +504,15 @@ def test_one_joint_cell_says_nothing_of_dependence():
     assert found.difference().sd() == pytest.approx(np.hypot(*alone), rel=0.1)
     one = bc.compare(y, {"p": p, "again": p}, rng=1)
     assert not one.difference().values.any()
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
+def test_a_data_frame_has_a_column_per_classifier(frame):
+    columns = {"a": np.asarray(P), "b": np.asarray(Q)}
+    drawn, expected = (bc.compare(Y, each, draws=50, rng=1).difference().values for each in (frame(columns), columns))
+    np.testing.assert_array_equal(drawn, expected)
+
+
+def test_columns_of_a_data_frame_need_names():
+    with pytest.raises(TypeError, match="must have names that are strings; 0 is not"):
+        bc.compare(Y, pd.DataFrame(np.column_stack([P, Q])))

@@ -1,9 +1,11 @@
 """Summaries over draws against numbers known beforehand."""
 
+import pickle
+
 import numpy as np
 import pytest
 
-from bayescal import BinDraws, Draws
+from bayescal import BinDraws, Draws, evaluate
 
 
 @pytest.fixture
@@ -121,17 +123,75 @@ def test_zero_has_no_sign():
     assert repr(Draws(np.array([-0.0, -0.0]))) == "Draws(draws: mean 0, 95 % interval [0, 0], 2 draws)"
 
 
-def test_draws_are_not_compared_with_a_number(normal):
-    for compared in (lambda: normal < 0.05, lambda: normal >= np.float64(0.05)):
-        with pytest.raises(
-            TypeError, match=r"neither smaller nor larger than 0\.05: .*`ece\.pr\(lambda e: e < 0\.05\)`"
-        ):
-            compared()
-    with pytest.raises(TypeError, match="larger than an array"):
+def test_a_comparison_is_a_probability():
+    """Of the draws 0, 1, ..., 9, three are below 3, and four are not above it."""
+    draws = Draws(np.arange(10.0), "x")
+    below = draws < 3
+    assert (below, draws <= np.float64(3), draws > 3, draws <= 3) == (0.3, 0.4, 0.6, 0.4)
+    assert repr(below) == "P(x < 3) = 0.3"
+    assert below > 0.2
+    assert f"{below:.2f}" == "0.30"
+    assert repr(pickle.loads(pickle.dumps(below))) == repr(below)
+    with pytest.raises(
+        TypeError, match=r"`x < 3` is neither true nor false; it has probability 0\.3\. .*`\(x < 3\) > 0\.95`"
+    ):
+        bool(below)
+
+
+def test_a_comparison_of_curves_is_an_array_of_probabilities():
+    np.testing.assert_array_equal(Draws(np.array([[0.0, 1.0], [2.0, 3.0]])) < 1.5, [0.5, 0.5])
+
+
+def test_draws_have_no_order(normal):
+    with pytest.raises(TypeError, match="come from the same evaluation"):
         sorted([normal, normal])
+    with pytest.raises(TypeError, match="neither true nor false"):
+        bool(normal)
+    assert normal == normal
+    assert normal in [normal]
 
 
-def test_draws_are_not_formatted_as_a_number(normal):
-    with pytest.raises(TypeError, match=r'cannot be formatted with \'\.3f\': .*f"\{ece\.mean\(\):\.3f\}"'):
-        f"{normal:.3f}"
-    assert f"{normal}" == repr(normal)
+def test_draws_are_formatted_by_their_mean():
+    draws = Draws(np.array([0.25, 0.5]))
+    assert f"{draws:.3f}" == "0.375"
+    assert float(draws) == 0.375
+    assert f"{draws}" == repr(draws)
+    with pytest.raises(TypeError, match=r"draws of shape \(2,\) are not one number"):
+        float(Draws(np.ones((3, 2))))
+
+
+@pytest.mark.parametrize(
+    ("result", "values", "name"),
+    [
+        (lambda x: x + 1, [2, 3], "x + 1"),
+        (lambda x: 1 - x, [0, -1], "1 - x"),
+        (lambda x: np.float64(3) / x, [3, 1.5], "3 / x"),
+        (lambda x: -x, [-1, -2], "-(x)"),
+        (lambda x: abs(x - 2), [1, 0], "abs(x - 2)"),
+        (lambda x: 100 * x**2, [100, 400], "100 * (x ** 2)"),
+    ],
+)
+def test_arithmetic_with_numbers_gives_draws(result, values, name):
+    drawn = result(Draws(np.array([1.0, 2.0]), "x", origin=1))
+    np.testing.assert_array_equal(drawn.values, values)
+    assert (drawn.name, drawn.origin) == (name, 1)
+
+
+def test_draws_of_one_evaluation_can_be_combined():
+    evaluation, other = (evaluate([0, 1, 1, 0, 1], p, draws=50, rng=1) for p in ([0.2, 0.6, 0.9, 0.4, 0.7], [0.5] * 5))
+    total = evaluation.overconfidence + evaluation.underconfidence
+    np.testing.assert_allclose(total.values, evaluation.ece.values)
+    assert (total < evaluation.max_error + 1) == 1
+    again = pickle.loads(pickle.dumps(evaluation))
+    np.testing.assert_array_equal((again.ece - evaluation.ece).values, 0)
+    for second in (other.ece, evaluation.null):
+        with pytest.raises(TypeError, match=r"same evaluation, .*`bayescal\.compare"):
+            evaluation.ece - second
+
+
+def test_functions_of_numpy_and_arrays_give_arrays(normal):
+    np.testing.assert_array_equal(np.exp(normal), np.exp(normal.values))
+    np.testing.assert_array_equal(normal - np.zeros(len(normal)), normal.values)
+    assert np.std(normal) == normal.values.std()
+    assert normal.std() == normal.sd()
+    assert normal.hdi(0.5) == normal.interval(0.5, kind="hdi")

@@ -322,7 +322,7 @@ def test_no_rows_give_the_prior():
     assert np.isnan(ev.plug_in)
     with pytest.raises(ValueError, match="without rows there is no null distribution"):
         _ = ev.null
-    assert "this is the prior" in ev.sentence()
+    assert "under the prior, because there are no rows." in ev.sentence()
     assert "null" not in ev.spec
 
 

@@ -130,7 +130,7 @@ def test_many_groups():
     grouped = bc.evaluate(y, p, by=by, model="dirichlet", draws=40, rng=1)
     assert list(grouped) == list(range(100))
     assert grouped.draws().values.shape == (40, 100)
-    assert "75 more groups" in str(grouped)
+    assert "Not shown: 75 of 100 groups" in str(grouped)
     assert sum(grouped.compare().p_best().values()) == pytest.approx(1)
 
 
@@ -229,7 +229,7 @@ def test_other_refusals(monkeypatch):
     y, p, by = rows(60)
     with pytest.raises(ValueError, match="zero in group 'a'"):
         bc.evaluate(y, p, by=by, weights=np.where(by == "a", 0.0, 1.0))
-    with pytest.raises(ValueError, match="`by` needs one"):
+    with pytest.raises(ValueError, match="`by` cannot be combined with `target='classwise'`"):
         bc.evaluate([0, 1], [[0.5, 0.5], [0.1, 0.9]], target="classwise", by=[0, 1])
     monkeypatch.setattr(sys.modules["bayescal.analyses.groups"], "MOST_DRAWN", 40 * 60 * 15)
     with pytest.raises(ValueError, match=r"60 groups of 60 rows.*cut"):
@@ -240,7 +240,9 @@ def test_other_refusals(monkeypatch):
         grouped["d"]
     with pytest.raises(ValueError, match="at least two groups"):
         bc.evaluate(y, p, by=["x"] * 60, draws=10).compare()
-    with pytest.raises(ValueError, match="differ in writing; 'group 1'"):
+    with pytest.raises(
+        ValueError, match="must have labels that print differently; several groups are called 'group 1'"
+    ):
         bc.evaluate(y, p, by=[1, "group 1"] * 30, draws=10).compare()
     with pytest.raises(ValueError, match="`rope`"):
         grouped.compare(rope=-1)
@@ -276,8 +278,8 @@ def test_names_in_words():
     assert made["fold"].names == ("fold 0", "fold 1", "fold 2")
     assert made["sex, age"].names[:2] == ("f, 1", "f, 2")
     assert made["group"].names == ("x", "y", "z")
-    assert "3 groups by fold of 10 rows: event ECE" in repr(made["fold"])
-    assert "3 groups of 10 rows" in repr(made["group"])
+    assert "3 groups by fold, 10 rows each: event ECE" in repr(made["fold"])
+    assert "3 groups, 10 rows each: event ECE" in repr(made["group"])
 
 
 def test_results_go_to_arviz_and_html(tmp_path):
@@ -336,7 +338,7 @@ def test_counts_of_groups_are_checked():
         bc.evaluate_counts({"a": one, "b": 7})
     with pytest.raises(ValueError, match="`counts` is an empty mapping"):
         bc.evaluate_counts({})
-    with pytest.raises(ValueError, match="counts can be added only on the same edges"):
+    with pytest.raises(ValueError, match="counts can be added only if they have the same edges"):
         bc.evaluate_counts({"a": one, "b": bc.BinnedCounts.from_arrays([0, 1], [0.2, 0.7], bins=3)})
 
 

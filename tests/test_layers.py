@@ -15,7 +15,7 @@ HEAVY = ("pymc", "arviz", "scipy.stats", "matplotlib", "pandas")
 
 SUPPORT = {
     "_checks", "_invalid", "_rules", "draws", "_arviz", "_render", "_files", "_locks", "_loops", "_compiled",
-    "_version", "_moved", "_jit", "_blocks",
+    "_version", "_moved", "_jit",
 }  # fmt: skip
 CORE = ["data", "stats", "posterior", "estimands", "results", "analyses", "evaluate"]
 #: Layer -> layers it may import (itself included).

@@ -465,9 +465,9 @@ def test_a_change_is_now_minus_baseline():
     same = monitor.change((4, 6), (3, 4), rng=1, rope=0.1)
     assert same.verdict() == "The ECE is practically unchanged"
     likely = float(np.quantile(np.abs(same.difference().values), 0.8))  # equal within it with probability 0.8
-    assert "not settled" in monitor.change((4, 6), (3, 4), rng=1, rope=likely).verdict()
+    assert "It is uncertain whether" in monitor.change((4, 6), (3, 4), rng=1, rope=likely).verdict()
     unsure = monitor.change((4, 6), (3, 4), rng=1, rope=0.0)
-    assert unsure.verdict() == "It is not settled whether the ECE has changed"
+    assert unsure.verdict() == "It is uncertain whether the ECE has risen or fallen"
     assert "by more than" not in unsure.sentence()
 
 

@@ -11,6 +11,7 @@ from bayescal import _checks
 from bayescal._invalid import prefixed
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.data.alignment import same_rows
+from bayescal.data.frames import by_column
 from bayescal.data.predictions import Predictions
 from bayescal.results.comparable import checked_rope, same_spec
 from bayescal.results.comparison import Comparison
@@ -46,8 +47,9 @@ def compare(
     y_true : array-like, shape (n_rows,)
         Labels, as for `evaluate`. Under ``target="confidence"`` a mapping from the name of each classifier to
         whether it was right.
-    y_prob : mapping of str to array-like
-        The probabilities of each classifier by name, as for `evaluate`; at least two.
+    y_prob : mapping of str to array-like, or data frame
+        The probabilities of each classifier by name, as for `evaluate`; at least two. A data frame has one column per
+        classifier.
     rope : float, default 0.01
         Half-width of the region of practical equivalence, in units of the estimand: classifiers whose ECEs differ by no
         more count as equal [1]_ [2]_. Choose it before looking at results; `Comparison.rope_curve` shows the
@@ -102,6 +104,7 @@ def compare(
     >>> comparison.difference("honest", "timid").interval(0.95)
     (-0.14..., -0.10...)
     """
+    y_prob = by_column(y_prob) or y_prob
     names = _names("y_prob", y_prob)
     width = checked_rope(rope)
     if target == "classwise":
@@ -260,7 +263,7 @@ def _names(argument: str, given: Any) -> list[str]:
     if not isinstance(given, Mapping):
         raise TypeError(
             f"`{argument}` must be a mapping from names of classifiers, like {{'A': ..., 'B': ...}}; "
-            f"not {type(given).__name__}. For a DataFrame with one column per classifier, pass `dict(frame)`."
+            f"not {type(given).__name__}."
         )
     if len(given) < 2:
         raise ValueError(f"`{argument}` must hold at least two classifiers; it holds {len(given)}.")

@@ -30,21 +30,21 @@ def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) 
     ValueError, OSError
         If an option is missing or superfluous, two classifiers have the same name, or a file is invalid.
     """
-    option = option_of_probabilities(options, "each model's probabilities are", "one column per model")
+    option = option_of_probabilities(options, "each classifier's probabilities are", "one column per classifier")
     texts, labels = getattr(options, option), options.correct or [str(options.label)]
     option = option.replace("_", "-")
     sources = _sources(files, options.key)
-    n_models = _n_models(option, len(sources), len(texts), len(labels))
-    names = _file_names(files) if len(files) > 1 else [""] * n_models
+    n_classifiers = _count_classifiers(option, len(sources), len(texts), len(labels))
+    names = _file_names(files) if len(files) > 1 else [""] * n_classifiers
     models: dict[str, ModelColumns] = {}
     for source, text, label, file_name in zip(
-        *(_repeated(each, n_models) for each in (sources, texts, labels)), names, strict=True
+        *(_repeated(each, n_classifiers) for each in (sources, texts, labels)), names, strict=True
     ):
         name, column = _name_and_column(option, text, source)
         name = name or file_name or (column.rstrip("_-.: ") if option == "prob-prefix" else "") or column
         if name in models:
             raise ValueError(
-                f"models must have different names; {name!r} names two of them. "
+                f"classifiers must have different names; {name!r} names two of them. "
                 f"Give each a name, as in --{option} NAME={column}."
             )
         where = {"prob_prefix": column} if option == "prob-prefix" else {"prob": column}
@@ -52,24 +52,25 @@ def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) 
     return models
 
 
-def _n_models(option: str, n_files: int, n_columns: int, n_labels: int) -> int:
+def _count_classifiers(option: str, n_files: int, n_columns: int, n_labels: int) -> int:
     """Return the number of classifiers; a `ValueError` says which number does not match."""
     if n_files > 1 and n_columns not in (1, n_files):
         raise ValueError(
-            f"several files hold one model each: give --{option} once, or once per file in the order of the files; "
-            f"there are {n_files} files and {n_columns} --{option}."
+            f"several files hold one classifier each: give --{option} once, or once per file in the order of the "
+            f"files; there are {n_files} files and {n_columns} --{option}."
         )
-    n_models = max(n_files, n_columns)
-    if n_labels not in (1, n_models):
+    n_classifiers = max(n_files, n_columns)
+    if n_labels not in (1, n_classifiers):
         raise ValueError(
-            f"--correct must be given once, or once per model; there are {n_models} models and {n_labels} --correct."
+            f"--correct must be given once, or once per classifier; there are {n_classifiers} classifiers and "
+            f"{n_labels} --correct."
         )
-    if n_models < 2:
+    if n_classifiers < 2:
         raise ValueError(
-            f"a comparison needs at least two models: give --{option} once for each, or two files and --key. "
-            "`bayescal report` evaluates a single model."
+            f"a comparison needs at least two classifiers: give --{option} once for each, or two files and --key. "
+            "`bayescal report` evaluates a single classifier."
         )
-    return n_models
+    return n_classifiers
 
 
 def _repeated[T](values: list[T], times: int) -> list[T]:
@@ -84,11 +85,11 @@ def _sources(files: Sequence[Path], key: str | None) -> list[Source]:
             raise ValueError("--key matches the rows of several files; there is only one FILE.")
     elif key is None:
         raise ValueError(
-            "several files need --key COLUMN, a column that identifies the rows. Models on different test sets are "
-            "compared in Python by `bayescal.compare_independent`."
+            "several files need --key COLUMN, a column that identifies the rows. Classifiers on different test sets "
+            "are compared in Python by `bayescal.compare_independent`."
         )
     elif len({file.resolve() for file in files}) < len(files):
-        raise ValueError("a FILE is given twice; for several models in one file, repeat --prob or --prob-prefix.")
+        raise ValueError("a FILE is given twice; for several classifiers in one file, repeat --prob or --prob-prefix.")
     return [open_source(file) for file in files]
 
 
@@ -110,5 +111,5 @@ def _name_and_column(option: str, text: str, source: Source) -> tuple[str, str]:
         return "", text
     name, _, column = text.partition("=")
     if not name or not column:
-        raise ValueError(f"--{option} must be a column, or NAME=COLUMN to name its model; not {text!r}.")
+        raise ValueError(f"--{option} must be a column, or NAME=COLUMN to name its classifier; not {text!r}.")
     return name, column

@@ -67,12 +67,12 @@ class ComparedFiles(Result):
         }
 
     def show(self, screen: "Console") -> None:
-        """Print the sentence, the differences, the models, the meaning of the columns, and the specification."""
+        """Print the sentence, the differences, the classifiers, the meaning of the columns, and the specification."""
         comparison, estimand = self.comparison, self.estimand
         screen.print()
         screen.print(comparison.sentence(PROB, estimand=estimand))
         show_differences(screen, comparison, estimand)
-        each = tables.classifiers(comparison, estimand, "model")
+        each = tables.classifiers(comparison, estimand)
         show_table(screen, each.header, each.rows)
         screen.print(each.note + "\n")
         screen.print(comparison.spec + "\n", soft_wrap=True)  # one line, which can be copied

@@ -56,12 +56,12 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts:
     Raises
     ------
     ValueError
-        If the file is invalid, holds counts of two models, or lacks an edge of `bins`.
+        If the file is invalid, holds counts of two classifiers, or lacks an edge of `bins`.
     """
     counts = load_counts(path)
     if not isinstance(counts, BinnedCounts):
         raise ValueError(
-            f"'{path.name}' holds counts of two models on the same rows, and a report evaluates one model. "
+            f"'{path.name}' holds counts of two classifiers on the same rows, and a report evaluates one. "
             "`bayescal.compare_counts` compares the two in Python."
         )
     if bins is None:
@@ -170,7 +170,7 @@ def _summed(files: Sequence[Path], parts: Sequence[SavedCounts]) -> CountedFiles
     for file, counts in zip(files[1:], parts[1:], strict=True):
         with _named(file, files):
             if type(counts) is not type(total):
-                raise ValueError("counts of one model and counts of two models cannot be added.")
+                raise ValueError("counts of one classifier and counts of two classifiers cannot be added.")
             total = total + counts
     return CountedFiles(files, parts, total)
 

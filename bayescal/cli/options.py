@@ -73,12 +73,14 @@ ReportFile = Annotated[Path, _argument(f"{_FILE} Or counts that `bayescal count`
 CountFiles = Annotated[list[Path], _argument(f"{_FILE} The rows of several files are counted together.")]
 MergeFiles = Annotated[list[Path], _argument("Counts that `bayescal count` saved.", metavar="COUNTS.json")]
 VerifyFile = Annotated[Path | None, _argument(_FILE)]
-CompareFiles = Annotated[list[Path], _argument(f"{_FILE} Several files hold one model each; --key matches their rows.")]
+CompareFiles = Annotated[
+    list[Path], _argument(f"{_FILE} Several files hold one classifier each; --key matches their rows.")
+]
 
 # columns
 
-_MODEL_COLUMN = "COLUMN or NAME=COLUMN"
-_PER_MODEL = "Repeat the option for each model in a file."
+_NAMED_COLUMN = "COLUMN or NAME=COLUMN"
+_PER_CLASSIFIER = "Repeat the option for each classifier in a file."
 Label = Annotated[str | None, _column("True labels: 0/1, true/false, or class numbers.")]
 Weights = Annotated[str | None, _column("Importance weights, >= 0.")]
 Classes = Annotated[
@@ -109,7 +111,7 @@ class ColumnOptions(Options):
     correct: Annotated[
         str | None, _column("Whether the prediction was right; with --confidence, in place of --label.")
     ] = None
-    confidence: Annotated[str | None, _column("Confidence of the model in its prediction; with --correct.")] = None
+    confidence: Annotated[str | None, _column("Confidence in the prediction; with --correct.")] = None
     weights: Weights = None
     classes: Classes = None
     logits: Logits = False
@@ -122,22 +124,24 @@ class ColumnOptionsPerClassifier(Options):
     label: Label = None
     prob: Annotated[
         list[str] | None,
-        _column(f"Predicted probability that the label is 1. {_PER_MODEL}", _MODEL_COLUMN),
+        _column(f"Predicted probability that the label is 1. {_PER_CLASSIFIER}", _NAMED_COLUMN),
     ] = None
     prob_prefix: Annotated[
         list[str] | None,
         _column(
-            f"Prefix of the columns of class probabilities. {_PER_MODEL}",
+            f"Prefix of the columns of class probabilities. {_PER_CLASSIFIER}",
             "PREFIX or NAME=PREFIX",
         ),
     ] = None
     correct: Annotated[
         list[str] | None,
-        _column("Whether the prediction was right; with --confidence, in place of --label. Once, or once per model."),
+        _column(
+            "Whether the prediction was right; with --confidence, in place of --label. Once, or once per classifier."
+        ),
     ] = None
     confidence: Annotated[
         list[str] | None,
-        _column(f"Confidence of the model in its prediction; with --correct. {_PER_MODEL}", _MODEL_COLUMN),
+        _column(f"Confidence in the prediction; with --correct. {_PER_CLASSIFIER}", _NAMED_COLUMN),
     ] = None
     key: Annotated[
         str | None,
@@ -184,8 +188,8 @@ class CompareQuestionOptions(Options):
         _option(
             QUESTION,
             "NUMBER",
-            "Region of practical equivalence, in units of the estimand: models that differ by at most this much count "
-            "as equal.",
+            "Region of practical equivalence, in units of the estimand: classifiers that differ by at most this much "
+            "count as equal.",
         ),
     ] = None
     target: Annotated[str | None, _option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CONFIDENCE}")] = None
@@ -274,9 +278,9 @@ class OutputOptions(PageOptions):
 class CompareOutputOptions(PageOptions):
     """Files that hold a comparison."""
 
-    plot: Annotated[Path | None, _option(OUTPUT, "OUT.png", "Models and their differences, as .png, .pdf or .svg.")] = (
-        None
-    )
+    plot: Annotated[
+        Path | None, _option(OUTPUT, "OUT.png", "Classifiers and their differences, as .png, .pdf or .svg.")
+    ] = None
     netcdf: NetCdf = None
 
 

@@ -104,6 +104,27 @@ def columns_of(name: str, frame: Any) -> list[Array] | None:
     return [_values(c) if _is_wide(c) else np.asarray(c.to_native()) for c in table.iter_columns()]
 
 
+def by_column(values: Any) -> dict[Any, Any] | None:
+    """Return the columns of a data frame by name.
+
+    Parameters
+    ----------
+    values : object
+        A pandas, polars, pyarrow or other eager data frame, or anything else.
+
+    Returns
+    -------
+    dict or None
+        Columns of the type of the frame; None if the object is no data frame.
+    """
+    frame = nw.from_native(values, eager_only=True, pass_through=True)
+    return (
+        {name: frame.get_column(name).to_native() for name in frame.columns}
+        if isinstance(frame, nw.DataFrame)
+        else None
+    )
+
+
 def ordered_categories(values: Any) -> list[Any] | None:
     """Return the categories of an ordered categorical column, in their order; None for anything else.
 

@@ -1,10 +1,30 @@
 """Calibration errors: functions of each draw of the bins, so that all errors of an evaluation are drawn jointly."""
 
+from collections.abc import Callable
+from functools import wraps
+
 import numpy as np
 
 from bayescal import _checks, _moved
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.registry import estimand
+
+
+def _of_bins[**P](function: Callable[P, Draws]) -> Callable[P, Draws]:
+    """Let a function of draws of the bins say what to call instead if it is given labels and probabilities."""
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> Draws:
+        if args and not isinstance(args[0], BinDraws):
+            name = function.__name__
+            raise TypeError(
+                f"`bin_draws` must be BinDraws, not {type(args[0]).__name__}. For labels and probabilities, call "
+                f"`bayescal.evaluate(y_true, y_prob)`; its attribute `{name}` has the draws of this estimand."
+            )
+        return function(*args, **kwargs)
+
+    return checked
+
 
 #: Bins of the examples below: two draws of three bins, the last of which has no rows.
 EXAMPLE = BinDraws(
@@ -22,6 +42,7 @@ EXAMPLE = BinDraws(
     of_calibration=True,
     citation="Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), ICML, equation 3",
 )
+@_of_bins
 @_moved.keywords(bins="bin_draws")
 def ece(bin_draws: BinDraws) -> Draws:
     r"""Draw the Expected Calibration Error, :math:`\sum_b m_b |\theta_b - \mu_b|`.
@@ -60,9 +81,10 @@ def ece(bin_draws: BinDraws) -> Draws:
     array([0.21, 0.2 ])
     """
     # Guo et al. (2017), equation 3, for each draw
-    return Draws(_weighted(bin_draws, np.abs(_checked(bin_draws).gap)), "ece")
+    return Draws(_weighted(bin_draws, np.abs(bin_draws.gap)), "ece")
 
 
+@_of_bins
 @_moved.keywords(bins="bin_draws")
 def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     r"""Draw the l_p calibration error, :math:`(\sum_b m_b |\theta_b - \mu_b|^p)^{1/p}`.
@@ -103,7 +125,7 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     order = float(_checks.positive("p", p))
     if order < 1:
         raise ValueError(f"`p` must be >= 1, not {p}; below 1, the error is not a norm.")
-    gap = np.abs(_checked(bin_draws).gap)
+    gap = np.abs(bin_draws.gap)
     # divide by the largest gap of the draw, so that high powers do not underflow
     largest = gap.max(axis=1)
     scaled = gap / np.where(largest > 0, largest, 1.0)[:, None]
@@ -111,6 +133,7 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
 
 
 @estimand("l_2 error", of_calibration=True, citation="Kumar, Liang and Ma (2019), NeurIPS, section 2")
+@_of_bins
 @_moved.keywords(bins="bin_draws")
 def l2_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the l_2 (root mean square) calibration error, :math:`(\sum_b m_b (\theta_b - \mu_b)^2)^{1/2}`.
@@ -147,6 +170,7 @@ def l2_error(bin_draws: BinDraws) -> Draws:
 
 
 @estimand("largest error", of_calibration=True, citation="Naeini, Cooper and Hauskrecht (2015), AAAI")
+@_of_bins
 @_moved.keywords(bins="bin_draws")
 def max_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the maximum calibration error, :math:`\max_b |\theta_b - \mu_b|` over bins with rows.
@@ -179,11 +203,12 @@ def max_error(bin_draws: BinDraws) -> Draws:
     >>> max_error(EXAMPLE).values
     array([0.2, 0.3])
     """
-    gap = np.abs(_checked(bin_draws).gap)
+    gap = np.abs(bin_draws.gap)
     return Draws(gap[:, bin_draws.occupied].max(axis=1), "max_error")
 
 
 @estimand("signed error", better="nearest zero", bounds=(-1.0, 1.0), citation="Van Calster et al. (2019), BMC Med.")
+@_of_bins
 @_moved.keywords(bins="bin_draws")
 def signed_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the signed error, :math:`\sum_b m_b (\theta_b - \mu_b)`: mean outcome minus mean confidence.
@@ -217,10 +242,11 @@ def signed_error(bin_draws: BinDraws) -> Draws:
     >>> [float((EXAMPLE.mass * values).sum(axis=1)[0]) for values in (EXAMPLE.accuracy, EXAMPLE.confidence)]
     [0.47, 0.32]
     """
-    return Draws(_weighted(bin_draws, _checked(bin_draws).gap), "signed_error")
+    return Draws(_weighted(bin_draws, bin_draws.gap), "signed_error")
 
 
 @estimand("over-confidence", stated="stated too high")
+@_of_bins
 @_moved.keywords(bins="bin_draws")
 def overconfidence(bin_draws: BinDraws) -> Draws:
     r"""Draw the part of the ECE from bins with too high confidence, :math:`\sum_b m_b \max(\mu_b - \theta_b, 0)`.
@@ -246,10 +272,11 @@ def overconfidence(bin_draws: BinDraws) -> Draws:
     >>> overconfidence(EXAMPLE).values
     array([0.03 , 0.075])
     """
-    return Draws(_weighted(bin_draws, np.maximum(-_checked(bin_draws).gap, 0.0)), "overconfidence")
+    return Draws(_weighted(bin_draws, np.maximum(-bin_draws.gap, 0.0)), "overconfidence")
 
 
 @estimand("under-confidence", stated="stated too low")
+@_of_bins
 @_moved.keywords(bins="bin_draws")
 def underconfidence(bin_draws: BinDraws) -> Draws:
     r"""Draw the part of the ECE from bins with too low confidence, :math:`\sum_b m_b \max(\theta_b - \mu_b, 0)`.
@@ -276,16 +303,7 @@ def underconfidence(bin_draws: BinDraws) -> Draws:
     >>> underconfidence(EXAMPLE).values + overconfidence(EXAMPLE).values
     array([0.21, 0.2 ])
     """
-    return Draws(_weighted(bin_draws, np.maximum(_checked(bin_draws).gap, 0.0)), "underconfidence")
-
-
-def _checked(bin_draws: BinDraws) -> BinDraws:
-    if not isinstance(bin_draws, BinDraws):
-        raise TypeError(
-            f"`bin_draws` must be BinDraws, not {type(bin_draws).__name__}; an evaluation has them as "
-            "`evaluation.bin_draws`, and its estimands as attributes such as `evaluation.ece`."
-        )
-    return bin_draws
+    return Draws(_weighted(bin_draws, np.maximum(bin_draws.gap, 0.0)), "underconfidence")
 
 
 def _weighted(bin_draws: BinDraws, values: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal import _blocks, _checks
+from bayescal import _checks
 from bayescal.draws import BinDraws
 from bayescal.stats.contract import Counts
 
@@ -98,7 +98,7 @@ def null_bins(counts: Counts, n_draws: int = 4000, *, rng: Any = None, compiled:
     if compiled and n.max() <= MOST_TABULATED:
         from bayescal.estimands.compiled_null import binomial_shares
 
-        accuracy = _blocks.empty((n_draws, len(n)))
+        accuracy = np.empty((n_draws, len(n)))
         binomial_shares(_checks.generator(rng), n, confidence, accuracy)
         return BinDraws(share, accuracy, confidence[None], np.ones(len(n), bool), share)
     # draws of a bin are contiguous: the generator then sets up once per bin and not once per draw

@@ -242,7 +242,7 @@ def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
     pictures = [_compared(f"{result.axis.capitalize()}s and their differences", result, record)]
     if len(result) <= DIAGRAMS:
         pictures += [_reliability(each, name) for name, each in result.evaluations.items()]
-    shown = [tables.differences(result, record), tables.classifiers(result, record, result.axis)]
+    shown = [tables.differences(result, record), tables.classifiers(result, record)]
     return Content("Comparison of calibration", sheet, shown, rows, pictures)
 
 

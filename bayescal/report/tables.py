@@ -50,10 +50,12 @@ def difference_rows(comparison: Comparison, estimand: Estimand) -> list[tuple[st
 def difference_key(comparison: Comparison, estimand: Estimand, option: str = "") -> str:
     """Return the meaning of the columns `DIFFERENCES`; `option` follows the width of practical equivalence."""
     name, rope = estimand.words(_target(comparison)), f"{comparison.rope:g}"
-    below = "of the signed values" if estimand.better == "nearest zero" else f"below 0, the 1st has the smaller {name}"
+    signed = estimand.better == "nearest zero"
+    difference = "difference of the signed values" if signed else f"negative if the 1st has the smaller {name}"
     return (
-        f"1st - 2nd: {below}. P(1st), P(2nd): that classifier is better, its {name} {estimand.comparative} by more "
-        f"than {rope}. P(equal): they differ by at most {rope}{option}."
+        f"1st - 2nd: {difference}. P(1st) is the probability that the first classifier is better: its {name} is "
+        f"{estimand.comparative} by more than {rope}. P(2nd) is the same for the second classifier. P(equal) is the "
+        f"probability that they differ by at most {rope}{option}."
     )
 
 
@@ -63,8 +65,8 @@ def differences(comparison: Comparison, estimand: Estimand) -> Table:
     return Table("Differences", ("1st - 2nd", *DIFFERENCES), rows, difference_key(comparison, estimand))
 
 
-def classifiers(comparison: Comparison, estimand: Estimand, noun: str = "classifier") -> Table:
-    """Return the table of classifiers, each by itself; `noun` names one of them."""
+def classifiers(comparison: Comparison, estimand: Estimand) -> Table:
+    """Return the table of classifiers, each by itself."""
     header = (estimand.column_label(_target(comparison)), "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
     rows = [
         [
@@ -75,8 +77,9 @@ def classifiers(comparison: Comparison, estimand: Estimand, noun: str = "classif
         ]
         for row in comparison.each(PROB, estimand=estimand)
     ]
-    note = f"P(best): the {noun} has the {estimand.best(_target(comparison))} of all, by any margin."
-    return Table(f"{noun.capitalize()}s", header, rows, note)
+    best = estimand.best(_target(comparison))
+    note = f"P(best) is the probability that the {comparison.axis} has the {best} of all, by any margin."
+    return Table(f"{comparison.axis.capitalize()}s", header, rows, note)
 
 
 def bins(evaluation: Evaluation) -> Table:

@@ -15,7 +15,7 @@ FORMER = {"reference": BASELINE}
 
 
 class ByPeriod[T](_moved.ByKey[T]):
-    """Values by name of a period."""
+    """A dict whose keys are names of periods; former names are accepted."""
 
     former = FORMER
 
@@ -25,8 +25,8 @@ class Change(Compared):
     """The posterior of the change of an estimand between a baseline and now.
 
     Returned by `CalibrationMonitor.change`. Its names are ``"now"`` and ``"baseline"``, in this order, so
-    ``change.difference()`` is now minus baseline: positive if the error has grown. It has the methods of a
-    `Comparison`, and `plot_comparison` takes it.
+    ``change.difference()`` is the value of now minus that of the baseline: positive if the error has grown. It has the
+    methods of a `Comparison`, and `plot_comparison` takes it.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Change(Compared):
     rope : float
         Half-width of the region of practical equivalence, in units of the estimand.
     order_seed : int
-        Seed of the order of the draws.
+        Seed with which draws are reordered to become joint draws.
     spans : dict of str to str
         The time span of each period in words.
     """
@@ -73,7 +73,7 @@ class Change(Compared):
         Returns
         -------
         str
-            The verdict, the size of the change, and its probability.
+            The verdict, the change with its interval, and the probabilities of a rise, equality and a fall.
         """
         change = self._difference_of_sizes(NOW, BASELINE, estimand)
         mean, low, high = (_render.number(v, 3) for v in (change.mean(), *change.interval(prob)))
@@ -107,7 +107,9 @@ class Change(Compared):
             return f"The {words} has risen{by_more}"
         if decided[fallen] >= SURE:
             return f"The {words} has fallen{by_more}"
-        return f"It is not settled whether the {words} has changed{by_more}"
+        if decided["p_rope"] <= 1 - SURE:
+            return f"It is uncertain whether the {words} has risen or fallen{by_more}"
+        return f"It is uncertain whether the {words} has changed{by_more}"
 
     @property
     def spec(self) -> str:
@@ -133,12 +135,12 @@ class Change(Compared):
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, self.remarks)
 
     def _in_order(self, estimand: EstimandLike) -> tuple[str, ...]:
-        """Return now before the baseline, whichever is better: the difference is a change in time."""
+        """Return ("now", "baseline") regardless of which is better: the difference is a change in time."""
         return self.names
 
     @staticmethod
     def _directions(estimand: EstimandLike) -> tuple[str, str]:
-        """Return the keys of `decide` for a rise and for a fall; a rise is for the worse unless larger is better."""
+        """Return the keys of `decide` for a rise and for a fall. A rise is worse, unless larger values are better."""
         keys = ("p_right", "p_left")
         return keys[::-1] if as_estimand(estimand).better == "larger" else keys
 

@@ -32,14 +32,14 @@ PRINTED = 22
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClasswiseEvaluation(Evaluations):
-    """The posterior of the classwise ECE: one binary problem per class, and their means.
+    """The posterior of the classwise ECE: the ECE of each class as a binary problem, and means over classes.
 
     The classwise ECE is the mean over classes [1]_. The posterior of each class is computed from its own counts.
-    Classes are dependent, because each row is counted in every class: their draws have the rank correlation of the
-    contributions of the rows to their errors (a Gaussian copula [2]_). Under the shrinkage model 0.3 of the correlation
-    is a common cause, because classes are often over-confident for the same reason, and in at most 5 % of the draws all
-    classes are exactly
-    calibrated at once.
+    Classes are dependent, because each row is counted in every class. Let R be the correlation matrix of the
+    contributions of a row to the errors of the classes. A Gaussian copula [2]_ reorders the draws of the classes. Its
+    correlation matrix is R under the Dirichlet model, and 0.7 R + 0.3 under the shrinkage model if its sub-models
+    include "exact": the 0.3 in every entry stands for a common factor, because classes are often over-confident for the
+    same reason. The share of draws in which all classes are exactly calibrated is limited to 5 %; see `jointly_exact`.
 
     Parameters
     ----------
@@ -50,20 +50,20 @@ class ClasswiseEvaluation(Evaluations):
     by_class : Draws
         ECE of each class, shape (n_draws, n_classes).
     null_by_class : Draws
-        Plug-in ECE of each class if the classifier were calibrated, of the same shape.
+        Draws of the plug-in ECE of each class if the classifier were calibrated, shape (n_draws, n_classes).
     model : str
         Name of the model.
     prior : str
         The prior of the model in words.
     exact : ndarray of bool, shape (n_draws,)
-        Draws in which all classes are exactly calibrated at once, at most 5 %; see `jointly_exact`. The means over
-        classes are 0 there; `by_class` keeps the draws of each class.
+        Whether all classes are exactly calibrated in each draw; true for at most 5 % of the draws, see
+        `jointly_exact`. In these draws the means over classes are 0; `by_class` is unchanged.
     evaluate_class : callable
         Returns the `Evaluation` of class number k, with the same draws of its ECE in another order.
     correlations : (ndarray, ndarray), shape (n_classes, n_classes)
-        Rank correlation between classes of unsigned errors, and of signed errors.
+        Correlation matrices of the copula: first for unsigned errors, then for signed errors.
     order_seed : int
-        Seed of the order of the draws.
+        Seed with which draws are reordered to become joint draws.
 
     References
     ----------
@@ -95,10 +95,11 @@ class ClasswiseEvaluation(Evaluations):
         return self.evaluate_class(self.classes.index(label))
 
     def _joint_values(self, estimand: EstimandLike) -> Floats:
-        """Draw each class from its own evaluation, and reorder the draws to have the correlation between classes.
+        """Draw each class from its own evaluation, and reorder the draws so that classes are correlated.
 
-        A row adds its residual to the signed error of a class, and its residual times the sign of the gap to the
-        unsigned errors, which gives their correlations. The correlations of other estimands are unknown.
+        The contribution of a row to the signed error of a class is its residual. Its contribution to the unsigned error
+        is the residual times the sign of the gap of its bin. The correlations follow from these contributions. For
+        other estimands they are unknown.
         """
         record = as_estimand(estimand)
         if record is registered()["ece"]:
@@ -124,7 +125,7 @@ class ClasswiseEvaluation(Evaluations):
         return self._means(self.by_class)[1]
 
     def _means(self, by_class: Draws) -> tuple[Draws, Draws]:
-        """Draws of the unweighted and of the weighted mean over classes, which are 0 where all classes are exact."""
+        """Draws of the unweighted and of the weighted mean over classes; both are 0 in draws with all classes exact."""
         means = classwise_mean(by_class), marginal_mean(by_class, self._frequency)
         unweighted, weighted = (Draws(np.where(self.exact, 0.0, mean.values), mean.name) for mean in means)
         return unweighted, weighted
@@ -155,7 +156,7 @@ class ClasswiseEvaluation(Evaluations):
 
     @cached_property
     def spec(self) -> str:
-        """The line to report with a number."""
+        """One line that states the question and the result, for a paper."""
         return wording.specification(self.question, self.ece, self.null)
 
     def sentence(self, prob: float = 0.95) -> str:
@@ -170,7 +171,7 @@ class ClasswiseEvaluation(Evaluations):
         prob : float, default 0.95
             Probability of the intervals.
         estimand : str, Estimand or callable, default "ece"
-            The quantity, which must have joint draws over classes; see `draws`.
+            The quantity: an error of calibration, since others have no joint draws over classes.
 
         Returns
         -------
@@ -182,14 +183,14 @@ class ClasswiseEvaluation(Evaluations):
         ValueError
             If the estimand has no joint draws over classes.
         """
-        by_class, (plug_in, null_mean) = self.draws(estimand), self._without_noise(estimand)
+        by_class, (plug_in, null_mean) = self.draws(estimand), self._plug_in_and_null_mean(estimand)
         draws = [*self._means(by_class), *map(Draws, by_class.values.T)]
         names = [*self._names_of_means(estimand), *(f"class {label}" for label in self.classes)]
         rows = zip(draws, names, self._with_means(plug_in), self._with_means(null_mean), strict=True)
         return [wording.table_row(drawn, name, prob, *values) for drawn, name, *values in rows]
 
-    def _without_noise(self, estimand: EstimandLike) -> tuple[Floats, Floats]:
-        """Plug-in value of each class, and its mean if the classifier were calibrated."""
+    def _plug_in_and_null_mean(self, estimand: EstimandLike) -> tuple[Floats, Floats]:
+        """Return the plug-in value of each class, and the mean of its null distribution."""
         if as_estimand(estimand) is registered()["ece"]:
             return self._plug_in_by_class, self.null_by_class.values.mean(axis=0)
         rows = [self[label].row(estimand) for label in self.classes]
@@ -219,15 +220,15 @@ class ClasswiseEvaluation(Evaluations):
         prob : float, default 0.95
             Probability of the (equal-tailed) intervals.
         estimand : str, Estimand or callable, default "ece"
-            The quantity, which must have joint draws over classes; see `draws`.
+            The quantity: an error of calibration, since others have no joint draws over classes.
         **options
             Passed to `arviz.summary`.
 
         Returns
         -------
         pandas.DataFrame
-            Rows ``classwise_ece``, ``marginal_error`` and ``ece[label]``, ...; of another estimand
-            ``classwise_signed_error``, ``marginal_signed_error`` and ``signed_error[label]``, ...
+            Rows ``classwise_ece``, ``marginal_error`` and ``ece[label]``, ...; for another estimand, such as the signed
+            error: ``classwise_signed_error``, ``marginal_signed_error`` and ``signed_error[label]``, ...
 
         Raises
         ------
@@ -264,7 +265,7 @@ class ClasswiseEvaluation(Evaluations):
         rows = [[row["quantity"], *(_render.number(v) for v in list(row.values())[1:])] for row in self.table()]
         shown, remarks = rows, []
         if len(rows) > PRINTED and not whole:
-            more = len(rows) - PRINTED
-            shown, remarks = rows[:PRINTED], [f"{more} more classes: see `.summary()` or `.by_class`."]
+            more = f"Not shown: {len(rows) - PRINTED} of {len(self)} classes; see `.summary()` or `.by_class`."
+            shown, remarks = rows[:PRINTED], [more]
         remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, shown, remarks)

@@ -66,8 +66,9 @@ def values_of(evaluation: Evaluation, estimand: EstimandLike) -> Floats:
 def pair_key(axis: str, rope: float) -> str:
     """Explain the columns of probabilities in a table of pairs."""
     return (
-        f"P(1st), P(2nd): that {axis} is better, its ECE smaller by more than {rope:g}. "
-        f"P(equal): the difference is at most {rope:g} (the rope)."
+        f"P(1st) is the probability that the first {axis} is better: its ECE is smaller by more than {rope:g}. P(2nd) "
+        f"is the same for the second {axis}. P(equal) is the probability that the difference is at most {rope:g} (the "
+        "rope)."
     )
 
 
@@ -95,7 +96,7 @@ def p_smallest(values: Floats) -> Floats:
 
 
 def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Sort the columns of each row; also return the range of ranks [start, end) that each shares with its ties."""
+    """Sort the columns of each row; also return the ranks [start, end) that each sorted value shares with its ties."""
     order = np.argsort(size, axis=1, kind="stable")
     ordered = np.take_along_axis(size, order, axis=1)
     place = np.arange(size.shape[1])
@@ -108,7 +109,7 @@ def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
 
 
 def same_spec(evaluations: Mapping[str, Evaluation]) -> None:
-    """Raise ValueError unless all evaluations have one target, model, kind of bins and number of draws."""
+    """Raise ValueError unless all evaluations have the same target, model, bins and number of draws."""
     named: Sequence[tuple[str, Evaluation]] = list(evaluations.items())
     first_name, first = named[0]
     for name, other in named[1:]:

@@ -1,4 +1,4 @@
-"""Compared: evaluations by name whose differences are judged against a region of practical equivalence."""
+"""Compared: named evaluations, and their differences relative to a region of practical equivalence."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -39,7 +39,7 @@ class Compared(Evaluations):
     rope : float
         Half-width of the region of practical equivalence, in units of the estimand.
     order_seed : int
-        Seed of the order of the draws.
+        Seed with which draws are reordered to become joint draws.
     """
 
     evaluations: dict[str, Evaluation]
@@ -71,7 +71,7 @@ class Compared(Evaluations):
 
     @_moved.method("Comparison.models()", "Comparison.each()")
     def models(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
-        """Return one dict per evaluation, whose label has the key "model"; the former name of `each`."""
+        """Return the rows of `each`, with the key "model" for the label. Deprecated: use `each`."""
         rows = self.each(prob, estimand=estimand)
         return [{"model": row.pop(self.axis), **row} for row in rows]
 
@@ -105,8 +105,8 @@ class Compared(Evaluations):
         -------
         xarray.DataTree
             Groups ``posterior``, ``observed_data`` (number of rows) and ``constant_data`` (plug-in value), along the
-            dimension ``classifier`` (of groups ``group``, of a `Change` ``period``). Draws of one estimand are joint
-            over this dimension. Draws of different estimands are joint only in the `Evaluation` of each name.
+            dimension ``classifier`` (``group`` for groups, ``period`` for a `Change`). Draws of one estimand are joint
+            over this dimension. Draws of two estimands are joint only within a single `Evaluation`, not here.
         """
         counts = [evaluation.counts for evaluation in self.evaluations.values()]
         return _arviz.datatree(
@@ -119,7 +119,7 @@ class Compared(Evaluations):
         )
 
     def quantity(self, estimand: EstimandLike = "ece") -> str:
-        """Return the words for what is compared: the estimand, or the size of one whose draws can be negative.
+        """Return the words for the compared quantity: the estimand, or its absolute value if draws can be negative.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Compared(Evaluations):
         Returns
         -------
         str
-            Words that follow "the", as in "ECE" or "size of the signed error".
+            Words that follow "the", such as "ECE" or "size of the signed error".
         """
         return f"size of the {self._words(estimand)}" if self._signed(estimand) else self._words(estimand)
 
@@ -142,7 +142,7 @@ class Compared(Evaluations):
         return nearest and bool((self.draws(estimand).values < 0).any())
 
     def _difference_of_sizes(self, first: str, second: str, estimand: EstimandLike) -> Draws:
-        """Draws of the difference, of absolute values if those are compared."""
+        """Draws of the difference; if absolute values are compared, of the difference of absolute values."""
         i, j = self._pair(first, second)
         values = self.draws(estimand).values
         values = np.abs(values) if self._signed(estimand) else values

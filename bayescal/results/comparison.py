@@ -19,12 +19,12 @@ class Comparison(Compared):
     """The joint posterior of how well several classifiers are calibrated.
 
     Returned by `compare` (the same rows) or `compare_independent` (different rows). The draws of each classifier are
-    those
-    of its own evaluation, reordered to form joint draws. Brier scores on the same rows are an exception: they are
-    drawn together, from the sums over rows of the losses of each classifier and of their differences. An estimand is
-    given by its name, as in ``"ece"`` or ``"brier_score"``, as an `Estimand`, or as a function of draws of the bins, as
-    in ``lambda bin_draws: bayescal.lp_error(bin_draws, 4)``. The record of an estimand states which values are better;
-    for a function, values nearer to zero are better.
+    those of its own evaluation, reordered to form joint draws. Brier scores on the same rows are an exception: they are
+    drawn jointly, given sums of the losses of each classifier and of the differences between their losses.
+
+    An estimand is given by its name, as in ``"ece"`` or ``"brier_score"``, as an `Estimand`, or as a function of draws
+    of the bins, as in ``lambda bin_draws: bayescal.lp_error(bin_draws, 4)``. An `Estimand` states which values are
+    better; for a function, values nearer to zero are better.
 
     Parameters
     ----------
@@ -35,9 +35,10 @@ class Comparison(Compared):
     rope : float
         Half-width of the region of practical equivalence [1]_ [2]_, in units of the estimand.
     order_seed : int
-        Seed of the order of the draws.
+        Seed with which draws are reordered to become joint draws.
     axis : str, default "classifier"
-        Meaning of the names: key of the rows of `each`, and dimension of the data tree.
+        What the names denote: classifiers or groups. It is also a key in the rows of `each`, and the dimension of the
+        data tree.
 
     References
     ----------
@@ -63,7 +64,7 @@ class Comparison(Compared):
         Returns
         -------
         str
-            The better classifier, the difference, and its probability.
+            The verdict, the difference with its interval, and the probabilities of better, worse and equal.
         """
         better, worse = self._first_two(estimand)
         decided = self.decide(better, worse, estimand=estimand)
@@ -110,7 +111,7 @@ class Comparison(Compared):
         is_better = self._is_better(estimand)
         if decided["p_left"] >= SURE:
             return f"{better} {is_better} {worse}"
-        return f"It is not settled whether {better} {is_better} {worse}"
+        return f"It is uncertain whether {better} {is_better} {worse}"
 
     def _is_better(self, estimand: EstimandLike) -> str:
         """Return the words between the better classifier and the worse one."""

@@ -1,6 +1,6 @@
-"""Evaluation: the result for one classifier and one binary question."""
+"""Evaluation: the result for one classifier and one binary problem."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-#: Beside the seed of the bins: the stream of random numbers of the mean losses within bins.
+#: Together with the seed of the bins, this number seeds the draws of the mean losses within bins.
 WITHIN_BINS = 1
 
 
@@ -44,9 +44,9 @@ class Evaluation(_render.Presented):
     posterior : Posterior
         The posterior of the bins.
     bin_draws : BinDraws
-        Draws of the bins; every quantity below is computed within them, so joint statements are possible.
+        Draws of the bins. All estimands are computed from these draws, so joint statements are possible.
     null_bin_draws : BinDraws or None
-        Draws of the observed bins if the classifier were exactly calibrated; None without rows.
+        Draws of the observed bins if the classifier were exactly calibrated; None if there are no rows.
     model : str
         Name of the model.
     bin_draws_seed : int
@@ -91,15 +91,16 @@ class Evaluation(_render.Presented):
 
     @cached_property
     def _drawn(self) -> dict[str, tuple[Estimand, Draws]]:
-        """Registered estimands by name with their draws, once drawn."""
+        """Cache: name of a registered estimand -> the estimand and its draws."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # the draws follow from the bins, and functions may have no pickle
+        # the draws can be computed again from the bins, and some functions cannot be pickled
         return {name: value for name, value in self.__dict__.items() if name != "_drawn"}
 
     def _draw(self, record: Estimand) -> Draws:
-        return record.draw(self.bin_draws, self.counts, rng=np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS)))
+        rng = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS))
+        return replace(record.draw(self.bin_draws, self.counts, rng=rng), origin=self.bin_draws.fingerprint)
 
     def __getattr__(self, name: str) -> Draws:
         """Return the draws of an estimand that was registered after this class was defined."""
@@ -114,11 +115,11 @@ class Evaluation(_render.Presented):
 
     def lp_error(self, p: float = 2.0) -> Draws:
         """Draws of the l_p calibration error; see `bayescal.lp_error`."""
-        return errors.lp_error(self.bin_draws, p)
+        return replace(errors.lp_error(self.bin_draws, p), origin=self.bin_draws.fingerprint)
 
     @cached_property
     def plug_in(self) -> float:
-        """The plug-in ECE, of the observed shares and gaps. Biased upwards; NaN without rows."""
+        """The plug-in ECE, computed from the observed shares and gaps. It is biased upwards, and NaN without rows."""
         return self.plug_in_of(errors.ece)
 
     def plug_in_of(self, estimand: EstimandLike) -> float:
@@ -131,7 +132,7 @@ class Evaluation(_render.Presented):
         return float(np.asarray(record.function(observed_bins(self.counts)))[0])
 
     def _null_mean_of(self, estimand: Estimand) -> float:
-        """Mean of the plug-in value if the classifier were calibrated; NaN where it is not simulated."""
+        """Mean of the plug-in value if the classifier were calibrated; NaN without rows, or if losses are needed."""
         if self.null_bin_draws is None or estimand.needs:
             return float("nan")
         return float(np.mean(np.asarray(estimand.function(self.null_bin_draws))))
@@ -155,7 +156,9 @@ class Evaluation(_render.Presented):
             If there are no rows.
         """
         if self.null_bin_draws is None:
-            raise ValueError("without rows there is no null distribution; this evaluation is the prior.")
+            raise ValueError(
+                "without rows there is no null distribution; the draws of this evaluation come from the prior."
+            )
         return Draws(errors.ece(self.null_bin_draws).values, "ece if calibrated")
 
     @cached_property
@@ -168,7 +171,7 @@ class Evaluation(_render.Presented):
 
     @property
     def p_calibrated(self) -> float:
-        """Posterior probability that the classifier is exactly calibrated, at the prior's odds (1:1 by default).
+        """Posterior probability that the classifier is exactly calibrated, for the given prior odds (1:1 by default).
 
         Raises
         ------
@@ -186,8 +189,8 @@ class Evaluation(_render.Presented):
     def sub_models(self) -> dict[str, float]:
         """Posterior probability of each sub-model; `shrinkage_posterior` describes them.
 
-        Two families of sub-models have equal shares regardless of the data; ``posterior.families`` groups the
-        probabilities by family.
+        The families ``independent`` and ``shared`` are pooled with fixed, equal weights, so their probabilities are
+        equal whatever the data; ``posterior.families`` groups the probabilities by family.
         """
         return self._hypotheses("sub_models").probabilities
 
@@ -213,7 +216,7 @@ class Evaluation(_render.Presented):
 
     @cached_property
     def spec(self) -> str:
-        """The line to report with a number: question, mean, interval, mean of the null distribution, P(ECE < 0.02)."""
+        """One line for a paper: question, mean, interval, mean of the null distribution, P(ECE < 0.02)."""
         return wording.specification(self.question, self.ece, None if self.null_bin_draws is None else self.null)
 
     def sentence(self, prob: float = 0.95) -> str:
@@ -279,8 +282,8 @@ class Evaluation(_render.Presented):
         Returns
         -------
         pandas.DataFrame
-            One row per quantity: mean, sd, interval, effective sample sizes, Monte Carlo errors. R-hat and effective
-            sample size are those of independent draws.
+            One row per quantity: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
+            independent, so that R-hat is near 1 and effective sizes are near `n_draws`.
         """
         prob = _checks.fraction("prob", prob)
         return _arviz.summary({each.name: getattr(self, each.name) for each in self._reported}, prob, **options)
@@ -291,14 +294,14 @@ class Evaluation(_render.Presented):
         Returns
         -------
         xarray.DataTree
-            Groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``, NaN where a
-            bin is left out; under the shrinkage model also intercept and slope), ``observed_data`` (rows, positives,
-            effective rows per bin) and ``constant_data`` (edges, observed means). Under the shrinkage model
-            ``sample_stats`` holds ``sub_model``, the sub-model of each draw as an index into the attribute
-            ``sub_models``. It is not in ``posterior``, because plots and tables would treat it as a quantity.
-            In the last two groups, ``bin`` has the coordinates bin_low, bin_high, n and mean_confidence;
-            ``posterior.gap.assign_coords(constant_data.coords)`` puts them beside draws. ``.to_netcdf`` and
-            `arviz.from_netcdf` keep all of it.
+            Groups ``posterior`` (each reported quantity; mass, accuracy, confidence and gap along ``bin``; under the
+            shrinkage model also intercept and slope), ``observed_data`` (rows, positives, effective rows per bin) and
+            ``constant_data`` (edges, observed means). For bins with mass 0, accuracy, confidence and gap are NaN. Under
+            the shrinkage model ``sample_stats`` holds ``sub_model``, the sub-model of each draw as an index into the
+            attribute ``sub_models``. It is not in ``posterior``, because plots and tables would treat it as a quantity.
+            In ``observed_data`` and ``constant_data``, ``bin`` has the coordinates bin_low, bin_high, n and
+            mean_confidence; ``posterior.gap.assign_coords(constant_data.coords)`` adds them to the draws.
+            ``.to_netcdf`` and `arviz.from_netcdf` keep all of it.
         """
         counts = self.counts
         posterior: dict[str, Any] = {each.name: getattr(self, each.name) for each in self._reported}
@@ -361,10 +364,11 @@ class Evaluation(_render.Presented):
         if not isinstance(self.posterior, HasHypotheses) or self.null_bin_draws is None:
             return []
         d = wording.decimals(self.ece)
+        dirichlet = wording.with_interval(self.dirichlet_ece, d)
         return [
-            f"Dirichlet model: {wording.with_interval(self.dirichlet_ece, d)}. Biased upwards, most of all near 0.",
-            f"Plug-in: {_render.number(self.plug_in, d)}. Biased upwards as well.",
-            f"Plug-in if exactly calibrated: {wording.with_interval(self.null, d)}.",
+            f"Dirichlet model: {dirichlet}. It is biased upwards, most strongly near 0.",
+            f"Plug-in estimate: {_render.number(self.plug_in, d)}. It is also biased upwards.",
+            f"Plug-in estimate for an exactly calibrated classifier: {wording.with_interval(self.null, d)}.",
             *self._sub_models_in_words(),
         ]
 

@@ -53,11 +53,11 @@ class Evaluations(_render.Presented, ABC):
 
     @cached_property
     def _joint(self) -> dict[str, tuple[EstimandLike, Floats]]:
-        """Estimands by name with their joint draws, once drawn; a function has the name ""."""
+        """Cache: name of an estimand, or "" for a function -> the estimand and its joint draws."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # the draws follow from the seeds, and functions have no pickle
+        # the draws can be computed again from the seeds, and some functions cannot be pickled
         return {name: value for name, value in self.__dict__.items() if name != "_joint"}
 
     def __getitem__(self, label: Any) -> Evaluation:
@@ -144,7 +144,8 @@ class Evaluations(_render.Presented, ABC):
         first, second : label, optional
             Labels of two evaluations; may be omitted if there are only two.
         rope : float, optional
-            Half-width of the region of practical equivalence [1]_ [2]_; by default that of the comparison, or 0.01.
+            Half-width of the region of practical equivalence [1]_ [2]_. The default is the attribute `rope` of a
+            `Comparison` or `Change`, and 0.01 for other results.
         estimand : str, Estimand or callable, default "ece"
             The estimand; absolute values are compared if the value nearest zero is the best.
 
@@ -152,8 +153,8 @@ class Evaluations(_render.Presented, ABC):
         -------
         dict of str to float
             ``p_left`` (the first is better by more than the rope), ``p_rope`` (the difference is within the rope),
-            ``p_right`` (the second is better by more); with ``_mcse`` added, the Monte Carlo standard error of each.
-            The three add up to 1.
+            ``p_right`` (the second is better by more than the rope), which add up to 1; and ``p_left_mcse``,
+            ``p_rope_mcse`` and ``p_right_mcse``, their Monte Carlo standard errors.
 
         Raises
         ------
@@ -309,7 +310,7 @@ class Evaluations(_render.Presented, ABC):
         ]
 
     def pairs_table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
-        """Return the decision table as data: one dict per pair, the better evaluation first.
+        """Return the decision table as data: one dict per pair.
 
         Parameters
         ----------
@@ -322,7 +323,7 @@ class Evaluations(_render.Presented, ABC):
         -------
         list of dict
             Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`. The
-            evaluation ``first`` has the better expected rank.
+            evaluation ``first`` has the better expected rank; in a `Change`, ``first`` is always ``"now"``.
         """
         return self._rows(combinations(self._in_order(estimand), 2), prob, estimand)
 

@@ -33,8 +33,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     """One evaluation per group of rows, and the evaluation of all rows: a mapping from labels to evaluations.
 
     Returned by ``evaluate(y_true, y_prob, by=column)``. Groups have no row in common, so their posteriors are
-    independent.
-    All groups have the same bins, whose edges are chosen from all rows.
+    independent. All groups have the same bins, whose edges are chosen from all rows.
 
     Parameters
     ----------
@@ -43,9 +42,9 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     overall : Evaluation
         The evaluation of all rows, as from `evaluate` without `by` and with the same `rng`.
     seeds : dict of hashable to int
-        Seed of each group. ``evaluate(y_true[rows], y_prob[rows], bins=grouped.overall.counts.bins,
-        rng=grouped.seeds[label])``, with the rows of the group and the other arguments of the call, returns the
-        evaluation of the group (to Monte Carlo error, if there are 500 groups or more).
+        Seed of each group, which reproduces its evaluation: ``evaluate(y_true[rows], y_prob[rows],
+        bins=grouped.overall.counts.bins, rng=grouped.seeds[label])``, with the rows of the group and the other
+        arguments of the original call. With 500 or more groups, this call gives the same posterior but other draws.
     name : str
         Name of the column of labels.
     order_seed : int
@@ -74,16 +73,16 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The groups in words: strings and dates as they are, other labels after the name of the column, ``fold 3``."""
+        """Names for printing, such as ``fold 3``; strings, times and tuples are printed without the column name."""
         return tuple(_in_words(label, self.name) for label in self.groups)
 
     def compare(self, *, rope: float = 0.01) -> Comparison:
-        """Compare the groups with each other, as independent rows.
+        """Compare the groups with each other; their posteriors are independent.
 
         Parameters
         ----------
         rope : float, default 0.01
-            Half-width of the region of practical equivalence, in units of what is compared; see `compare`.
+            Half-width of the region of practical equivalence, in units of the estimand; see `compare`.
 
         Returns
         -------
@@ -93,14 +92,16 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         Raises
         ------
         ValueError
-            If there is one group only, or two of the same name, or `rope` is negative.
+            If there is only one group, two groups have the same name, or `rope` is negative.
         """
         width = checked_rope(rope)
         if len(self) < 2:
-            raise ValueError(f"`by` must make at least two groups to compare; it makes {len(self)}: {self.names}.")
+            raise ValueError(
+                f"`by` must define at least two groups for a comparison; it defines {len(self)}: {self.names}."
+            )
         if len(set(self.names)) < len(self):
             twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise ValueError(f"`by` must have labels that differ in writing; {twice!r} stands for several.")
+            raise ValueError(f"`by` must have labels that print differently; several groups are called {twice!r}.")
         named = dict(zip(self.names, self.groups.values(), strict=True))
         return Comparison(named, None, width, self.order_seed, self.axis)
 
@@ -181,13 +182,13 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         label = max(largest, key=largest.__getitem__)
         of = self._with_rows(label)
         probability = _render.probability(largest[label]).removeprefix("= ")
-        of_all = f"that of all rows is {_render.number(self.overall.ece.mean(), 3)}"
+        of_all = f"the ECE of all rows is {_render.number(self.overall.ece.mean(), 3)}"
         if len(self) > 1 and self.standing_out() is None:
             means = [evaluation.ece.mean() for evaluation in self.groups.values()]
             low, high = (_render.number(v, 3) for v in (min(means), max(means)))
             return (
-                f"No group stands out: of {len(self)} groups, the ECE of {of} is the largest with probability "
-                f"{probability}; posterior means lie between {low} and {high}; {of_all}."
+                f"No group stands out: of {len(self)} groups, {of} is the most likely to have the largest ECE, with "
+                f"probability {probability}. The posterior means lie between {low} and {high}; {of_all}."
             )
         drawn = self.groups[label].ece
         mean, low, high = (_render.number(v, 3) for v in (drawn.mean(), *drawn.interval(prob)))
@@ -195,8 +196,8 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         if len(self) == 1:
             return f"The ECE of {of} is {result}; {of_all}."
         return (
-            f"Of {len(self)} groups, {of} stands out: its ECE is {result}, the largest with probability {probability}; "
-            f"{of_all}."
+            f"Of {len(self)} groups, {of} stands out: its ECE is {result}, and it is the largest with probability "
+            f"{probability}; {of_all}."
         )
 
     def _with_rows(self, label: Any) -> str:
@@ -204,7 +205,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         return f"{_in_words(label, self.name)} ({n_rows} row{'s' * (n_rows > 1)})"
 
     def p_largest(self, estimand: EstimandLike = "ece") -> dict[Any, float]:
-        """Compute the probability that each group is the worst, which for errors has the largest value; see `p_worst`.
+        """Compute the probability that each group is the worst, which is the one with the largest error; see `p_worst`.
 
         Parameters
         ----------
@@ -245,9 +246,8 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         sizes = sorted(evaluation.counts.n_rows for evaluation in self.groups.values())
         each = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
         by = "" if self.name == UNNAMED else f" by {self.name}"
-        return (
-            f"{len(self)} group{'s' * (len(self) > 1)}{by} of {each} row{'s' * (each != '1')}: {self.overall.question}"
-        )
+        groups, rows = f"group{'s' * (len(self) > 1)}", f"row{'s' * (each != '1')}"
+        return f"{len(self)} {groups}{by}, {each} {rows} each: {self.overall.question}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
@@ -258,7 +258,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             n, *numbers = _row(evaluation, 0.95, "ece").values()
             rows.append([name, str(n), *map(_render.number, numbers)])
         more = len(self) + 1 - len(shown)
-        remarks = [f"{more} more groups: see `.table()` or `.summary()`."] if more else []
+        remarks = [f"Not shown: {more} of {len(self)} groups; see `.table()` or `.summary()`."] if more else []
         remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
 

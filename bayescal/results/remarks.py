@@ -11,7 +11,7 @@ from bayescal.stats.contract import Counts
 SATURATED, NEAR, ROWS_PER_BIN, ROWS = 0.9, 0.002, 10, 30
 #: Tolerance for rounding of shares.
 ROUNDING = 1e-9
-#: Maximum number of results that are named before a shared remark.
+#: Maximum number of results named at the beginning of a remark that they share.
 NAMED = 3
 
 
@@ -82,7 +82,7 @@ def _saturated(counts: Counts) -> str | None:
         return None
     return (
         f"At least {100 * SATURATED:g} % of the rows are in bins whose mean confidence is within {NEAR:g} of 0 or 1. "
-        "If few outcomes contradict them, the interval depends on the prior of contrary outcomes."
+        "If few predictions in these bins are wrong, the interval depends on the prior of their error rate."
     )
 
 
@@ -91,8 +91,8 @@ def _many_bins(counts: Counts) -> str | None:
     if counts.effective_rows >= ROWS_PER_BIN * bins or bins < 2:
         return None
     return (
-        f"There are fewer than {ROWS_PER_BIN} effective rows per occupied bin. Errors that are unrelated between bins "
-        "cannot be distinguished from noise then; use fewer bins."
+        f"There are fewer than {ROWS_PER_BIN} effective rows per occupied bin. With so few rows, errors that vary from "
+        "bin to bin cannot be distinguished from noise. Use fewer bins."
     )
 
 

@@ -13,15 +13,16 @@ from bayescal.posterior.shrinkage.prior import WORDS
 from bayescal.stats.contract import Counts
 
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
-#: P(ECE < this) closes every specification.
+#: Every specification ends with the posterior probability that the ECE is below this value.
 SMALL_ECE = 0.02
 
 
 def direction_words(target: str) -> tuple[str, str]:
     """Return the words for a negative gap (probabilities too high) and for a positive gap (too low).
 
-    Confidence in a prediction can be called over- or under-confident. For the probability of an event these words
-    mislead: an under-confident classifier overstates small probabilities and understates large ones.
+    A classifier can be called over- or under-confident if its probabilities are confidences in predictions. For the
+    probability of an event these words mislead: an under-confident classifier overstates small probabilities and
+    understates large ones.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ def direction_words(target: str) -> tuple[str, str]:
     Returns
     -------
     (too_high, too_low) : tuple of str
-        Words that follow a noun in a sentence.
+        Adjectives for probabilities or confidences, as in "probabilities stated too high".
 
     Examples
     --------
@@ -62,24 +63,24 @@ def table_row(draws: Draws, name: str, prob: float, plug_in: float, null_mean: f
 
 
 def specification(question: str, ece: Draws, null: Draws | None) -> str:
-    """Return the line to report with a number."""
+    """Return the question and the result on one line, for a paper."""
     low, high = ece.interval(0.95)
     d = _render.decimals(high - low)
-    chance = "" if null is None else f"null {_render.number(null.mean(), d)}, "
+    chance = "" if null is None else f"null mean {_render.number(null.mean(), d)}, "
     small = _render.probability(ece.pr(lambda e: e < SMALL_ECE))
-    return f"{question}: {with_interval(ece, d)}, {chance}P(< {SMALL_ECE:g}) {small}"
+    return f"{question}: {with_interval(ece, d)}, {chance}P(ECE < {SMALL_ECE:g}) {small}"
 
 
 def question(quantity: str, counts: Sequence[Counts], model: str, prior: str) -> str:
     """Describe an evaluation, or several on the same rows: quantity, bins, rows and model."""
     first = counts[0]
-    weighted = f" (weighted, worth {first.effective_rows:.0f})" if first.weighted else ""
+    weighted = f" (weighted, effective N = {first.effective_rows:.0f})" if first.weighted else ""
     with_prior = f"{model} model ({prior})" if prior else f"{model} model"
     return f"{quantity}, {_bins(counts)}, N = {first.n_rows}{weighted}, {with_prior}"
 
 
 def _bins(counts: Sequence[Counts]) -> str:
-    """Return the bins in words; if those of several problems differ, the range of their numbers."""
+    """Return the bins in words. If classes have different numbers of bins, return the range of these numbers."""
     first = counts[0].bins
     if all(c.bins == first for c in counts):
         return str(first)
@@ -95,15 +96,15 @@ def sentence(name: str, ece: Draws, prob: float, plug_in: float, null: Draws | N
     mean, low, high = (_render.number(v, d) for v in (ece.mean(), low, high))
     result = f"The {name} is {mean} ({100 * prob:g} % credible interval {low} to {high})"
     if null is None:
-        return f"{result} before any row is seen: this is the prior."
+        return f"{result} under the prior, because there are no rows."
     return (
-        f"{result}; the plug-in value is {_render.number(plug_in, d)}, "
-        f"and a perfectly calibrated classifier would show {_render.number(null.mean(), d)} by chance."
+        f"{result}. The plug-in estimate is {_render.number(plug_in, d)}; "
+        f"for a perfectly calibrated classifier it would be {_render.number(null.mean(), d)} on average."
     )
 
 
 def decimals(ece: Draws) -> int:
-    """Return the number of decimals of a table: four, or one more than the interval of the ECE shows."""
+    """Return the number of decimals in a table: one more than in the sentence, but at least four."""
     low, high = ece.interval(0.95)
     return max(4, _render.decimals(high - low) + 1)
 
@@ -123,15 +124,15 @@ def calibration(p_calibrated: float, posterior: HasHypotheses) -> str:
     odds, log_factor = posterior.prior_odds, posterior.log_bayes_factor
     side, size = ("for", log_factor) if log_factor > 0 else ("against", -log_factor)
     factor = f"{np.exp(size):.3g}" if size < np.log(1e4) else f"10^{size / np.log(10):.0f}"
-    between = np.clip(p_calibrated, np.finfo(float).tiny, 1 - np.finfo(float).eps)  # 0 and 1 are rounded numbers
+    between = np.clip(p_calibrated, np.finfo(float).tiny, 1 - np.finfo(float).eps)  # exactly 0 or 1 only by rounding
     return (
-        f"Exactly calibrated: probability {_render.probability(between).removeprefix('= ')} at prior odds "
+        f"Exact calibration: probability {_render.probability(between).removeprefix('= ')} at prior odds "
         f"{odds:g}:1 (Bayes factor {factor} {side} it)."
     )
 
 
 def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
-    """Describe the sub-models given that exact calibration does not hold.
+    """Describe the probabilities of the sub-models, given that the classifier is not exactly calibrated.
 
     Parameters
     ----------
@@ -146,8 +147,8 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
     Examples
     --------
     >>> sub_models({"independent": {"logistic": 0.3, "dense": 0.1}, "shared": {"offset": 0.4}})
-    'If not: independent bins 0.50 (smooth drift 0.75; many bins off 0.25); shared errors 0.50 (bins off by one amount
-    > 0.99).'
+    'Sub-model probabilities, if the classifier is not exactly calibrated: independent bins: 0.50 (smooth drift: 0.75;
+    errors in many bins: 0.25); shared errors: 0.50 (errors of equal size: > 0.99).'
     """
     totals = {family: sum(of.values()) for family, of in families.items()}
     whole = sum(totals.values())
@@ -157,9 +158,9 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
             continue
         inside = sorted(families[family].items(), key=lambda item: -item[1])
         named = [(name, p / total) for name, p in inside if p >= LEAST_NAMED_WITHIN * total]
-        inner = "; ".join(f"{WORDS.get(name, name)} {_share(p)}" for name, p in named)
-        parts.append(f"{WORDS.get(family, family)} {_share(total / whole)} ({inner})")
-    return f"If not: {'; '.join(parts)}."
+        inner = "; ".join(f"{WORDS.get(name, name)}: {_share(p)}" for name, p in named)
+        parts.append(f"{WORDS.get(family, family)}: {_share(total / whole)} ({inner})")
+    return f"Sub-model probabilities, if the classifier is not exactly calibrated: {'; '.join(parts)}."
 
 
 def _share(probability: float) -> str:

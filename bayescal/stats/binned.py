@@ -30,7 +30,7 @@ class BinnedCounts:
     Parameters
     ----------
     bins : Bins
-        The bins, with M = n_bins.
+        The bins.
     cells : ndarray of int64, shape (2, n_bins)
         Numbers of rows with outcome 0 (first row) and 1 (second row); their sum is below 2^63.
     weight : ndarray, shape (2, n_bins)
@@ -44,8 +44,8 @@ class BinnedCounts:
     target : {"confidence", "event", "top-label", "classwise"}
         Meaning of outcome and confidence; see `evaluate`.
     losses : LossSums of shape (2, n_bins), or None
-        Sums of squared errors (outcome - confidence)^2 and of their squares, by outcome, for the Brier score. None
-        if the counts include a file written by release 0.1.0.
+        Sums of weight * loss and of weight * loss^2, by outcome, for the Brier score; the loss is (outcome -
+        confidence)^2. None if some of the counts were read from a file written by release 0.1.0.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class BinnedCounts:
         outcome : str, default "outcome"
             Column of observed outcomes: 0 and 1, or booleans.
         confidence : str, default "confidence"
-            Column of probabilities stated for outcome 1, in [0, 1]. They are compared with the edges in their own type,
+            Column of probabilities stated for outcome 1, in [0, 1]. The edges are converted to the type of this column,
             float32 or float64, so that every engine returns the same numbers of rows as `from_arrays`.
         weights : str, optional
             Column of importance weights >= 0.
@@ -176,15 +176,16 @@ class BinnedCounts:
         bins : int, array-like or Bins, default 15
             Number of equal-width bins, or edges that increase from 0 to 1.
         binning : {"equal-width"}
-            Equal-mass edges would require sorting all confidences; compute them from a sample with `equal_mass_edges`.
+            Only equal-width bins. Equal-mass edges would require sorting all confidences; compute them from a sample
+            with `equal_mass_edges`, and pass them as `bins`.
         target : str, default "confidence"
             Meaning of outcome and confidence; see `evaluate`.
 
         Returns
         -------
         BinnedCounts, or dict of label to BinnedCounts
-            The counts; with `by`, those of each group in the order of the labels (or of an ordered categorical). Keys
-            are tuples if `by` names several columns.
+            The counts. With `by`, one entry per group, in the order of the sorted labels or of an ordered categorical.
+            Keys are tuples if `by` names several columns.
 
         Raises
         ------
@@ -297,11 +298,14 @@ class BinnedCounts:
             return NotImplemented
         if self.bins != other.bins:
             raise ValueError(
-                f"counts can be added only on the same edges; these have {self.bins} and {other.bins}. "
+                f"counts can be added only if they have the same edges; these have {self.bins} and {other.bins}. "
                 "Count all batches with one set of edges."
             )
         if self.target != other.target:
-            raise ValueError(f"counts of target {self.target!r} and {other.target!r} answer different questions.")
+            raise ValueError(
+                "counts can be added only if they have the same target; these have "
+                f"{self.target!r} and {other.target!r}."
+            )
         cells = row_counts("cells", added(self.cells, other.cells))
         weight, weight_sq = self.weight + other.weight, self.weight_sq + other.weight_sq
         if not (self.weighted or other.weighted):  # from 2^53 rows on, float sums may be inexact
@@ -397,7 +401,7 @@ class BinnedCounts:
         Parameters
         ----------
         edges : array-like, int or Bins
-            The edges to keep, a subset of the present edges; an integer means that many equal-width bins.
+            The edges to keep, a subset of the present edges; an integer is a number of equal-width bins.
 
         Returns
         -------
@@ -419,7 +423,7 @@ class BinnedCounts:
         start = np.searchsorted(self.bins.edges, merged.edges)
         missing = self.bins.edges[np.minimum(start, len(self.bins))] != merged.edges
         if missing.any():
-            rule, verb = "must be among the edges that were counted", ("is not", "are not")
+            rule, verb = "must be among the edges of the counts", ("is not", "are not")
             _checks.refuse("edges", rule, missing, merged.edges, verb=verb)
         to = np.repeat(np.arange(len(merged)), np.diff(start))
         shift = self.bins.midpoints - merged.midpoints[to]

@@ -206,8 +206,8 @@ def _runs(rows: BinRows) -> SubModelGraph:
     count = len(rows.n)
     if count > MOST_BINS_IN_RUNS:
         raise ValueError(
-            f"`counts` must have at most {MOST_BINS_IN_RUNS} bins with rows for the PyMC model of runs of bins off, "
-            f'not {count}. Use fewer bins, or leave this sub-model out, as in `sub_models=["independent"]`.'
+            f"`counts` must have at most {MOST_BINS_IN_RUNS} bins with rows for the PyMC model of errors in runs of "
+            f'bins, not {count}. Use fewer bins, or leave this sub-model out, as in `sub_models=["independent"]`.'
         )
     shift = LARGEST_SCALE * pm.Uniform("u_scale", dims=DIM) ** 2 * pm.Normal("z_shift", dims=DIM)
     u_end, u_segment, u_changes = (

@@ -11,7 +11,7 @@ from bayescal.estimands.errors import ece
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import INDEPENDENT, SHARED, WORDS
+from bayescal.posterior.shrinkage.prior import FORMER, INDEPENDENT, SHARED
 from bayescal.verify.quantities import of_pymc, probability_of, sub_models_of
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ CHAINS = 4
 TUNE = 1500
 #: Attempts until chains are kept, their acceptance targets, and the factor by which draws increase.
 ATTEMPTS, TARGET_ACCEPT, LONGER = 3, (0.95, 0.99, 0.999), 3
-#: Names of probabilities that contain the words of a sub-model -> names that contain its key.
-FORMER_NAMES = {probability_of(words): probability_of(key) for key, words in WORDS.items()}
+#: Names of probabilities in release 0.1.0, which described the sub-model in words -> names that contain its key.
+FORMER_NAMES = {probability_of(words): probability_of(key) for words, key in FORMER.items()}
 #: The distribution function of the ECE is compared at these quantiles of the closed form.
 PROBS = (0.025, 0.25, 0.5, 0.75, 0.975)
 

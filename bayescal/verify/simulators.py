@@ -180,8 +180,7 @@ class ShrinkageSimulator:
     prior : ShrinkagePrior
         Constants of the prior.
     crowded : bool
-        Whether mean confidences of the first and the last bin are as near to 0 and 1 as label noise at the ends
-        requires.
+        Whether mean confidences of the first and the last bin are as near to 0 and 1 as `label_noise_ends` requires.
     pool : int
         Number of draws from each posterior, of which a random subset is kept; see `one_by_one`.
     """
@@ -223,7 +222,7 @@ class ShrinkageSimulator:
 
     @property
     def _at_ends(self) -> NDArray[np.bool_]:
-        """Whether each bin has a noise share of its own under label noise at the ends, if it has rows."""
+        """Whether each bin has a noise share of its own under label noise at extreme confidences, if it has rows."""
         place = np.arange(len(self.bins))
         return ((place == 0) | (place == len(self.bins) - 1)) & self.crowded
 
@@ -236,7 +235,7 @@ class ShrinkageSimulator:
         return self.bins.edges[:-1] + self.bins.widths * place
 
     def _sub_models(self, with_ends: NDArray[np.bool_], rng: np.random.Generator) -> tuple[Ints, NDArray[np.str_]]:
-        """Draw the sub-model of each data set, as index and name; label noise at the ends needs a crowded end."""
+        """Draw the sub-model of each data set, as index and name; `label_noise_ends` needs a crowded end."""
         index, chosen = np.zeros(len(with_ends), np.int64), np.full(len(with_ends), max(self.prior.names, key=len))
         for prior, of in ((self.prior, with_ends), (self.prior.without_ends(), ~with_ends)):
             index[of] = rng.choice(len(prior.names), of.sum(), p=prior_probabilities(prior))

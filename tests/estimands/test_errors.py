@@ -123,3 +123,12 @@ def test_orders_that_are_no_norm(by_hand, order, error, message):
     with pytest.raises(error) as caught:
         bc.lp_error(by_hand, order)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("function", [bc.ece, bc.lp_error, bc.max_error, bc.signed_error])
+def test_labels_and_probabilities_are_sent_to_evaluate(function):
+    """A user who knows scikit-learn calls `ece(y_true, y_prob)`."""
+    with pytest.raises(
+        TypeError, match=rf"call `bayescal\.evaluate\(y_true, y_prob\)`; its attribute `{function.__name__}`"
+    ):
+        function([0, 1], [0.2, 0.9])

@@ -118,7 +118,7 @@ def test_the_command_line_compares_a_new_estimand(net_benefit, tmp_path):
     asked = [datasets.path("breast_cancer"), *columns, "--estimand", "net-benefit", "--draws", 200, "--json", document]
     done = CliRunner().invoke(app, ["compare", *map(str, asked)], env={"COLUMNS": "120", "TERM": "dumb"})
     assert done.exit_code == 0, done.stderr
-    assert "P(best): the model has the largest net benefit of all" in done.stdout
+    assert "P(best) is the probability that the classifier has the largest net benefit of all" in done.stdout
     assert json.loads(document.read_text())["parameters"]["estimand"] == "net_benefit"
     shown = CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "400", "TERM": "dumb"}).stdout
     assert "underconfidence, brier_score, net_benefit." in shown

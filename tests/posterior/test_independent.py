@@ -401,7 +401,7 @@ def test_what_cannot_be_sampled_well_is_told(monkeypatch):
         lambda: stopped.sample_all(10, rng=1),
         lambda: evaluate_counts(stopped.counts, draws=10, rng=1, sub_model_weights=(0, 0, 0, 0, 1)),
     ):
-        with pytest.warns(SamplerWarning, match=r"'logistic_sparse' .* of its mass not resolved") as caught:
+        with pytest.warns(SamplerWarning, match=r"'logistic_sparse' .* of its posterior mass not integrated") as caught:
             draw()
         assert [warning.filename for warning in caught] == [__file__]  # the line that asked for draws
 
@@ -419,7 +419,7 @@ def test_needles_that_no_node_has_seen_are_told():
     """Lines through bins of ten million rows are narrower than what is looked at; what may hide between is counted."""
     n, k = [5, 31_174_344, 12_130_669, 142], [1, 6_854_731, 2_640_910, 115]
     posterior = only(counts_of(n, k, [0.0586, 0.1503, 0.3361, 0.8765]), NAMES[4])
-    with pytest.warns(SamplerWarning, match="of its mass not resolved"):
+    with pytest.warns(SamplerWarning, match="of its posterior mass not integrated"):
         posterior.sample(10, rng=1)
 
 

@@ -85,7 +85,9 @@ def test_noise_at_the_ends_takes_part_where_an_end_is_crowded():
 
 
 def test_noise_at_the_ends_alone_needs_a_crowded_end():
-    with pytest.raises(ValueError, match="`sub_models` leaves only 'label_noise_ends', which takes part only if"):
+    with pytest.raises(
+        ValueError, match="`sub_models` leaves only 'label_noise_ends', which needs a first or last bin"
+    ):
         shrinkage_posterior(counted(300), sub_models=[ENDS])
     assert shrinkage_posterior(BinnedCounts.empty(5), sub_models=[ENDS]).probabilities == {ENDS: 1.0}
 

@@ -244,8 +244,8 @@ def test_a_long_table_is_whole_on_the_page():
     grouped = result("groups")
     assert len(grouped.sheet().rows) == 26
     assert [row[0] for row in read("groups").tables[0][1:]] == ["all rows", *grouped.names]
-    assert "more groups" in str(grouped)
-    assert "more groups" not in read("groups").words
+    assert "Not shown" in str(grouped)
+    assert "Not shown" not in read("groups").words
     y, matrix = np.arange(300) % 30, np.random.default_rng(1).dirichlet(np.ones(30), 300)
     many = bc.evaluate(y, matrix, target="classwise", draws=50, rng=1)
     assert len(Reader(page(many)).tables[0]) == 1 + 2 + 30

@@ -167,12 +167,12 @@ def test_a_sure_difference_names_the_better_model_first():
 def test_an_unsure_difference_is_called_unsettled():
     a, b = np.full(100, 0.03), np.repeat([0.01, 0.06], [30, 70])
     said = sentence(a, b)
-    assert said.startswith("It is not settled whether net is better calibrated than forest (ECE of net minus")
+    assert said.startswith("It is uncertain whether net is better calibrated than forest (ECE of net minus")
     assert "P(better) = 0.70, P(worse) = 0.30, P(equal within 0.01) = 0.00" in said
     assert (
-        sentence(b, a).startswith("It is not settled whether net is better calibrated than forest (ECE of net") is False
+        sentence(b, a).startswith("It is uncertain whether net is better calibrated than forest (ECE of net") is False
     )
-    assert sentence(b, a).startswith("It is not settled whether forest is better calibrated than net")
+    assert sentence(b, a).startswith("It is uncertain whether forest is better calibrated than net")
 
 
 @pytest.mark.parametrize(("n_better", "sure"), [(95, True), (94, False)])
@@ -199,7 +199,7 @@ def test_no_difference_at_all():
 
 def test_of_several_the_best_against_the_next(eight):
     """Mean ranks: A 1.8125, B 1.875, C 2.3125, from `scipy.stats.rankdata`."""
-    assert eight.sentence().startswith("It is not settled whether A is better calibrated than B")
+    assert eight.sentence().startswith("It is uncertain whether A is better calibrated than B")
 
 
 def test_printing_shows_everything(eight):
@@ -354,8 +354,12 @@ def test_many_models_stand_against_the_best():
 
 def test_the_printed_table_explains_its_columns():
     printed = " ".join(str(comparison_of({"A": [0.01, 0.02], "B": [0.08, 0.09]}, rope=0.03)).split())
-    assert "P(1st), P(2nd): that classifier is better, its ECE smaller by more than 0.03." in printed
-    assert "P(equal): the difference is at most 0.03 (the rope)." in printed
+    assert (
+        "P(1st) is the probability that the first classifier is better: its ECE is smaller by more than 0.03."
+        in printed
+    )
+    assert "P(2nd) is the same for the second classifier." in printed
+    assert "P(equal) is the probability that the difference is at most 0.03 (the rope)." in printed
 
 
 def test_a_difference_of_nearly_zero_has_no_sign():

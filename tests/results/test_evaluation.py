@@ -51,16 +51,17 @@ def test_questions_name_what_was_chosen():
     counts = bc.BinnedCounts.from_arrays(y, p, bins=[0, 0.5, 1], weights=[3, 1, 1, 1])
     question = bc.evaluate_counts(counts, model="dirichlet", alpha="jeffreys", formula="original", rng=1).question
     assert question == (
-        "confidence ECE, 2 bins [a, b) (custom edges), N = 4 (weighted, worth 3), "
+        "confidence ECE, 2 bins [a, b) (custom edges), N = 4 (weighted, effective N = 3), "
         "dirichlet model (jeffreys prior, original formula)"
     )
 
 
 def test_the_specification_is_the_line_of_the_design(ev):
-    """`... N = 10000, shrinkage model: 0.031, 95 % interval [0.024, 0.039], null 0.006, P(< 0.02) = 0.00`."""
+    """`... N = 10000, shrinkage model: 0.031, 95 % interval [0.024, 0.039], null mean 0.006, P(ECE < 0.02) = 0.00`."""
     pattern = (
         r"event ECE, 5 equal-width bins \[a, b\), N = 1000, dirichlet model \(two-rows prior\): "
-        r"(\d\.\d{3}), 95 % interval \[(\d\.\d{3}), (\d\.\d{3})\], null (\d\.\d{3}), P\(< 0\.02\) (=|<|>) (\d\.\d\d)"
+        r"(\d\.\d{3}), 95 % interval \[(\d\.\d{3}), (\d\.\d{3})\], null mean (\d\.\d{3}), "
+        r"P\(ECE < 0\.02\) (=|<|>) (\d\.\d\d)"
     )
     said = re.fullmatch(pattern, ev.spec)
     assert said, ev.spec
@@ -86,9 +87,9 @@ def test_small_probabilities_are_not_rounded_to_nothing():
 def test_the_sentence(ev):
     low, high = ev.ece.interval(0.9)
     assert ev.sentence(0.9) == (
-        f"The Expected Calibration Error is {ev.ece.mean():.3f} (90 % credible interval {low:.3f} to {high:.3f}); "
-        f"the plug-in value is {ev.plug_in:.3f}, "
-        f"and a perfectly calibrated classifier would show {ev.null.mean():.3f} by chance."
+        f"The Expected Calibration Error is {ev.ece.mean():.3f} (90 % credible interval {low:.3f} to {high:.3f}). "
+        f"The plug-in estimate is {ev.plug_in:.3f}; "
+        f"for a perfectly calibrated classifier it would be {ev.null.mean():.3f} on average."
     )
 
 
@@ -119,7 +120,7 @@ def test_many_classes_are_cut_in_print_but_not_in_the_table():
     rng = np.random.default_rng(3)
     p = rng.dirichlet(np.ones(40), 50)
     ev = bc.evaluate(np.arange(50) % 40, p, target="classwise", rng=1, draws=20)
-    assert "20 more classes" in str(ev)
+    assert "Not shown: 20 of 40 classes" in str(ev)
     assert len(ev.table()) == 42
 
 
@@ -244,20 +245,24 @@ def test_the_probability_of_calibration_is_never_said_to_be_zero():
         assert said in calibration(rounded, posterior)
 
 
+#: Beginning of the line about sub-models.
+SUB_MODELS = "Sub-model probabilities, if the classifier is not exactly calibrated"
+
+
 def test_sub_models_are_told_by_family_and_within_it():
     told = sub_models({"a": {"b, c": 0.3, "d": 0.09, "e": 0.01}, "f": {"g": 0.4}, "h": {"i": 0.1}, "j": {"k": 0.001}})
-    assert told == "If not: a 0.44 (b, c 0.75; d 0.23); f 0.44 (g > 0.99); h 0.11 (i > 0.99)."
+    assert told == f"{SUB_MODELS}: a: 0.44 (b, c: 0.75; d: 0.23); f: 0.44 (g: > 0.99); h: 0.11 (i: > 0.99)."
 
 
 def test_nothing_is_told_of_sub_models_that_describe_nothing():
     """Without another sub-model there is no Bayes factor; if all bins are saturated, sub-models keep their prior."""
     y, p = np.repeat([0, 1], 50), np.repeat([0.0, 1.0], 50)
     saturated = str(bc.evaluate(y, p, rng=1))
-    assert "Exactly calibrated: probability" in saturated
-    assert "If not:" not in saturated
+    assert "Exact calibration: probability" in saturated
+    assert SUB_MODELS not in " ".join(saturated.split())
     alone = str(bc.evaluate(y, np.repeat([0.2, 0.7], 50), rng=1, sub_models=["exact"]))
-    assert "Exactly calibrated:" not in alone
-    assert "If not:" not in alone
+    assert "Exact calibration:" not in alone
+    assert SUB_MODELS not in " ".join(alone.split())
 
 
 def test_sub_models_of_an_evaluation_leave_exact_calibration_out(ev):
@@ -265,12 +270,12 @@ def test_sub_models_of_an_evaluation_leave_exact_calibration_out(ev):
     p = rng.random(300)
     made = bc.evaluate(rng.random(300) < p, p, rng=1)
     assert "exact" in made.sub_models
-    (line,) = [line for line in made.sheet().remarks if line.startswith("If not")]
-    assert "exact" not in line
-    assert "independent bins 0." in line
-    assert "shared errors 0." in line
+    (line,) = [line for line in made.sheet().remarks if line.startswith(SUB_MODELS)]
+    assert "exact" not in line.removeprefix(SUB_MODELS)
+    assert "independent bins: 0." in line
+    assert "shared errors: 0." in line
     only = bc.evaluate([0, 1], [0.2, 0.7], rng=1, sub_models=["exact"])
-    assert not [line for line in only.sheet().remarks if line.startswith("If not")]
+    assert not [line for line in only.sheet().remarks if line.startswith(SUB_MODELS)]
 
 
 @pytest.mark.parametrize(("draws", "chains"), [(4000, (4, 1000)), (4001, (1, 4001)), (2, (1, 2))])

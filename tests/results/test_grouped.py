@@ -28,8 +28,8 @@ def test_the_largest_group_by_hand():
     assert grouped.p_largest() == pytest.approx({"a": 2.5 / 5, "b": 1.5 / 5, "c": 1 / 5})
     assert grouped.standing_out() is None
     assert grouped.sentence().startswith(
-        "No group stands out: of 3 groups, the ECE of a (3 rows) is the largest with probability 0.50; posterior means "
-        "lie between 0.060 and 0.220; that of all rows is 0."
+        "No group stands out: of 3 groups, a (3 rows) is the most likely to have the largest ECE, with "
+        "probability 0.50. The posterior means lie between 0.060 and 0.220; the ECE of all rows is 0."
     )
 
 

@@ -276,9 +276,9 @@ def test_rows_that_are_no_rows_are_refused(columns, said):
 
 def test_only_the_same_bins_and_targets_are_added():
     counts = PairedCounts.from_arrays(*rows(50), bins=4)
-    with pytest.raises(ValueError, match="only on the same edges"):
+    with pytest.raises(ValueError, match="only if they have the same edges"):
         counts + PairedCounts.from_arrays(*rows(50), bins=5)
-    with pytest.raises(ValueError, match="different questions"):
+    with pytest.raises(ValueError, match="only if they have the same target"):
         counts + PairedCounts.empty(4, target="event")
     with pytest.raises(TypeError):
         counts + 1

@@ -11,15 +11,15 @@ from bayescal.cli.options import (
 
 EXAMPLES = """\b
 [bold]Examples[/]
-[dim]two columns of one file; the models are named after their columns[/]
+[dim]two columns of one file; the classifiers are named after their columns[/]
   bayescal compare games.csv --label won --prob logistic --prob forest
-[dim]names of your own; models that differ by at most 0.02 count as equal[/]
+[dim]names of your own; classifiers that differ by at most 0.02 count as equal[/]
   bayescal compare games.csv --label won --prob Old=p1 --prob New=p2 \\
       --rope 0.02
 [dim]columns old_0 to old_9 and new_0 to new_9; saves all numbers and a picture[/]
   bayescal compare test.parquet --label label --prob-prefix old_ \\
       --prob-prefix new_ --json difference.json --plot difference.png
-[dim]one file per model, with rows in any order; the column id identifies them[/]
+[dim]one file per classifier, with rows in any order; the column id identifies them[/]
   bayescal compare old.parquet new.parquet --key id --label won --prob p
 [dim]two assistants that answered the same questions: whose confidence is calibrated better?[/]
   bayescal compare a.jsonl b.jsonl --key question --correct right \\
@@ -34,11 +34,11 @@ def compare(
     model: ModelOptions,
     outputs: CompareOutputOptions,
 ) -> Job:
-    """Compare models on the same rows: which is better calibrated, by how much, and how certain is that?
+    """Compare classifiers on the same rows: which is better calibrated, by how much, and how certain is that?
 
-    Prints a sentence to quote, a table of the differences with 95 % credible intervals, and a table of the models.
+    Prints a sentence to quote, a table of differences with 95 % credible intervals, and a table of the classifiers.
 
-    All models are in one file, or each model has its own file and --key names the column that matches the rows.
+    All classifiers are in one file, or each has its own file and --key names the column that matches the rows.
     """
     from bayescal.cli.comparison import compare_files
 

@@ -1,4 +1,4 @@
-"""Predictions of several models, from one file or from several files whose rows are matched by a column of keys."""
+"""Predictions of several classifiers, from one file or from several files with rows matched by a column of keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,12 +23,12 @@ def read_models(
     classes: Sequence[str] | None = None,
     same_labels: bool = True,
 ) -> dict[str, Rows]:
-    """Read the predictions of several models on the same rows, from one file or from files with a column of keys.
+    """Read the predictions of several classifiers on the same rows, from one file or from files with a column of keys.
 
     Parameters
     ----------
     models : mapping of str to ModelColumns
-        Location of the predictions of each model, by name.
+        Location of the predictions of each classifier, by name.
     key : str, optional
         Column that identifies each row, once in each file; required for several files. Keys are compared as text.
     weights, classes
@@ -40,13 +40,13 @@ def read_models(
     Returns
     -------
     dict of str to Rows
-        The arrays of each model, in the order of the first file.
+        The arrays of each classifier, in the order of the first file.
 
     Raises
     ------
     FileNotFoundError, IsADirectoryError, ValueError
         As `read_predictions`. Also if a key is missing from a file or occurs twice, if labels or weights differ between
-        files, or if classes differ between models.
+        files, or if classes differ between classifiers.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def read_models(
 def _places(
     models: Mapping[str, ModelColumns], row_columns: tuple[str | None, str | None], classes: Sequence[str] | None
 ) -> dict[str, Places]:
-    """Return the columns to read for each model; classes from column names are those of the first model.
+    """Return the columns to read for each classifier; classes from column names are those of the first.
 
     `row_columns` are the columns of weights and of keys.
     """
@@ -96,8 +96,8 @@ def _places(
         if place.classes != first.classes and model.prob_prefix is not None:
             if first.classes is None or place.classes is None or set(place.classes) != set(first.classes):
                 raise ValueError(
-                    f"`prob_prefix` must lead to the same classes for every model: {quoted(next(iter(places)))} has "
-                    f"{quoted(list(first.classes or ()))}, {quoted(name)} has {quoted(list(place.classes or ()))}."
+                    f"`prob_prefix` must lead to the same classes for every classifier: {quoted(next(iter(places)))} "
+                    f"has {quoted(list(first.classes or ()))}, {quoted(name)} has {quoted(list(place.classes or ()))}."
                 )
             place = places_of(model, row_columns, [str(c) for c in first.classes])
         places[name] = place
@@ -170,7 +170,7 @@ def _refuse_unmatched(
     hint = (
         "Not one key is in both: are they written alike ('7', '07' and '7.0' are three keys)?"
         if len(alone[0]) == len(keys[pair[0]])
-        else "Rows are never dropped for you: if a model has no prediction for a row, take the row out of both files."
+        else "Rows are never dropped for you: if a classifier has no prediction for a row, remove it from both files."
     )
     raise ValueError(f"`key` must find the same rows in both files; by column {quoted(key)}, {unmatched}. {hint}")
 
@@ -188,9 +188,9 @@ def _must_be_the_same(column: str, rows: Rows, others: Rows, what: str, keys: Ar
         return
     at = int(np.argmax(differ))
     hint = (
-        "The truth does not depend on the model: are these the same rows, and the keys of the same numbering?"
+        "Labels do not depend on the classifier. Do both files have the same rows, identified by the same keys?"
         if what == "y_true"
-        else "A weight belongs to a row and not to a model."
+        else "A weight belongs to a row and not to a classifier."
     )
     raise ValueError(
         f"column {quoted(column)} must be the same in both files; {int(differ.sum())} of {len(differ)} rows differ, "

@@ -62,7 +62,7 @@ def place_in_file(source: Source, row: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ModelColumns:
-    """Location of the predictions of one model.
+    """Location of the predictions of one classifier.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def read_predictions(
 
 @dataclass(frozen=True)
 class Places:
-    """Columns to read for one model, each with its kind, and the classes."""
+    """Columns to read for one classifier, each with its kind, and the classes."""
 
     label: tuple[str, Kind]
     probs: tuple[tuple[str, Kind], ...]
@@ -159,7 +159,7 @@ class Places:
 
 
 def places_of(model: ModelColumns, row_columns: tuple[str | None, str | None], classes: Sequence[str] | None) -> Places:
-    """Return the columns to read for a model; `row_columns` are those of weights and of keys."""
+    """Return the columns to read for a classifier; `row_columns` are those of weights and of keys."""
     weights, key = row_columns
     names: tuple[Any, ...] | None = None if classes is None else tuple(classes)
     if model.prob_prefix is not None:
@@ -202,7 +202,7 @@ def _as_wide_as_classes(labels: Array, classes: Sequence[str]) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class RowStream:
-    """Predictions of one model in a file that may be larger than memory.
+    """Predictions of one classifier in a file that may be larger than memory.
 
     Parameters
     ----------

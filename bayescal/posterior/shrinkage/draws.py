@@ -35,7 +35,7 @@ class ShrinkageDraws:
         Share of noisy labels, and the rate of outcome 1 among them, under "label_noise" and "label_noise_any_rate"; NaN
         under other sub-models.
     off : ndarray of bool, shape (n_draws, n_bins)
-        Whether each bin deviates from the drift or from exact calibration.
+        Whether each bin is off: deviates from what its sub-model prescribes (exact calibration, drift or label noise).
     """
 
     bin_draws: BinDraws

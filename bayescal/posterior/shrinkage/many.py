@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erf, xlog1py, xlogy
 
-from bayescal import _blocks
 from bayescal.posterior.shrinkage.compiled.drift import LARGEST_LOG_SLOPE
 from bayescal.posterior.shrinkage.compiled.functions import FARTHEST, Problem, dirichlet
 from bayescal.posterior.shrinkage.compiled.offsets import Offsets
@@ -38,13 +37,13 @@ MOST_BINS = 40
 DENSE_TAU, SPARSE_TAU, TABLE = 0.5, 0.85, 0.4
 #: Nodes along each side of a cell.
 RULE = 4
-#: HALF: nodes of the table of `Slab` on each side of the peak. SMOOTH, DENSE, SPARSE: nodes over the drift, by
-#: residual. CELLS, PLACES: cells of the grid of shifts, points at which its spacing is computed. AMOUNTS, ROUNDS: cells
-#: of a grid of amounts, number of such grids. GRID: cells of a grid of noise.
+#: Room in the tables: HALF, nodes of the table of `Slab` on each side of the peak; SMOOTH, DENSE, SPARSE, nodes over
+#: the drift, by residual; CELLS, cells of the grid of shifts; GRID, cells of a grid of noise. Numbers always used:
+#: PLACES, points at which the spacing of shifts is computed; AMOUNTS, cells of a grid of amounts; ROUNDS, such grids.
 HALF, SMOOTH, DENSE, SPARSE, CELLS, PLACES, AMOUNTS, ROUNDS, GRID = 60, 4000, 20_000, 60_000, 3000, 60, 32, 3, 7000
 
 
-#: If all Dirichlet parameters are smaller than this, the draws of all Gamma variables of a row may underflow.
+#: If all Dirichlet parameters are smaller than this, all the Gamma variables of one draw may underflow to 0.
 LEAST_ALPHA = 0.1
 #: Sub-models whose integration may leave a share of the mass unresolved.
 DRIFTING = ("logistic", "logistic_dense", "logistic_sparse")
@@ -66,7 +65,7 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
 
     @cached_property
     def _compiled(self) -> "CompiledProblem | None":
-        """The integrated problem; None if it does not fit into the tables or no bin with rows is described."""
+        """The integrated problem; None if it does not fit into the tables, or if no described bin has rows."""
         n, k, confidence = (np.ascontiguousarray(values) for values in self._rows)
         if not len(n) or not n.any() or len(n) > MOST_BINS:
             return None
@@ -84,7 +83,7 @@ class CompiledShrinkagePosterior(ShrinkagePosterior):
     def _draw_mass(self, alpha: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
         if alpha.max() < LEAST_ALPHA:
             return super()._draw_mass(alpha, n_draws, rng)
-        mass = _blocks.empty((n_draws, len(alpha)))
+        mass = np.empty((n_draws, len(alpha)))
         dirichlet(rng, alpha, mass)
         return mass
 
@@ -158,14 +157,14 @@ class CompiledProblem:
     ) -> tuple[SubModelDraws, dict[str, float]]:
         """Draw ``number[name]`` times from each sub-model into successive `rows`; also return effective sizes."""
         if sum(number.values()) != len(rows) or not number.keys() <= set(ORDER):
-            raise ValueError("`number` must sum to the length of `rows`; compiled loops do not check their indices.")
+            raise ValueError("`number` must have keys from `ORDER` and values that sum to the length of `rows`.")
         room = _room(len(self.problem.n))
         if room.owner is not self:  # another problem has used the tables since
             self._integrate(room)
         shape = (len(rows), len(self.problem.n))
         parameters = {name: np.full(len(rows), value) for name, value in PARAMETERS.items()}
         arrays = {name: values for name, values in parameters.items() if name != "slope"}
-        out = Out(_blocks.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
+        out = Out(np.empty(shape), np.zeros(shape, bool), log_slope=np.zeros(len(rows)), **arrays)
         each = np.array([number.get(name, 0) for name in ORDER])
         tables = room.tables(self.problem, self.prior, self.bucket)
         scratch = room.scratch(int(each.max()), len(self.prior.rho))
@@ -179,7 +178,7 @@ class CompiledProblem:
 def _tau_rules(bucket: int, scale: float, shape: float) -> tuple[Floats, Floats, Floats, Floats]:
     """Return kappa and log weight of the rules over tau: under a dense residual, and for bins that are off.
 
-    The largest bin has about 2^(bucket / 2) rows; equal buckets share their rules.
+    The largest bin has about 2^(bucket / 2) rows; problems with equal buckets share their rules.
     """
     largest = 2.0 ** (bucket / 2)
     sparse, dense = tau_rule(largest, SPARSE_TAU, shape), tau_rule(max(largest, scale**-2), DENSE_TAU)

@@ -24,8 +24,8 @@ def shrinkage_posterior(
 ) -> ShrinkagePosterior:
     r"""Compute the posterior of the bins under the shrinkage model, which shrinks accuracies towards mean confidences.
 
-    The notes define the symbols. M is the number of bins. A bin is *off* if its accuracy deviates from the pattern that
-    all bins share under a sub-model: exact calibration, or the drift.
+    The notes define the symbols. M is the number of bins. A bin is *off* if its accuracy deviates from what the
+    sub-model prescribes: exact calibration, the drift, or label noise.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def shrinkage_posterior(
         that is off is 0.11 (0.16 at c = 1).
     rho : float or sequence of float, default (0.05, 0.15, 0.3, 0.5)
         Equally probable values of rho, the probability that a bin is off in "sparse". The prior mean of the ECE is
-        0.027. The ECE is exactly 0 with probability mean((1 - rho)^M), a mean over the values of rho; it is 0.14 for 15
-        bins.
+        0.027. With probability mean((1 - rho)^M), a mean over the values of rho, the ECE is exactly 0; this probability
+        is 0.14 for 15 bins.
     sub_model_weights : sequence of five float, default equal
         Relative prior weights of the sub-models of the family "independent", in the order "logistic", "dense",
         "sparse", "logistic_dense", "logistic_sparse".
@@ -72,9 +72,9 @@ def shrinkage_posterior(
 
     Notes
     -----
-    A bin with rows has the mean confidence :math:`\bar c_b`, the outcomes :math:`k_b \sim \mathrm{Binomial}(n_b,
-    \theta_b)` and the gap :math:`\theta_b - \bar c_b`. The sub-models differ in the prior of the accuracies
-    :math:`\theta_b`.
+    A bin with rows has the mean confidence :math:`\bar c_b`, :math:`k_b \sim \mathrm{Binomial}(n_b, \theta_b)` positive
+    outcomes among its :math:`n_b` rows, and the gap :math:`\theta_b - \bar c_b`. The sub-models differ in the prior of
+    the accuracies :math:`\theta_b`.
 
     *Independent bins* ("independent"). Five sub-models combine a drift of the logits with residuals that are
     independent given the drift. The drift has an intercept and a slope [1]_:
@@ -82,7 +82,8 @@ def shrinkage_posterior(
     .. math::
         \mathrm{logit}\, h_b = \mathrm{logit}\, \bar c_b + a + (e^s - 1)\, x_b, \quad x_b = \mathrm{logit}\, \bar c_b
 
-    * drift off: :math:`a = s = 0`; drift on ("logistic", "logistic_dense", "logistic_sparse"): :math:`a, s` Normal;
+    * without drift: :math:`a = s = 0`; with drift ("logistic", "logistic_dense", "logistic_sparse"): :math:`a, s`
+      Normal;
     * no residual ("logistic"): :math:`\theta_b = h_b`; without drift, this is exact calibration, see below;
     * dense residual ("dense", "logistic_dense"): :math:`\theta_b \sim \mathrm{Beta}(\kappa h_b, \kappa (1 - h_b))` with
       :math:`\kappa = 1/\tau^2 - 1` and one half-Normal :math:`\tau` on (0, 1) for all bins;
@@ -100,34 +101,35 @@ def shrinkage_posterior(
     * "offset": :math:`\theta_b = \sin^2(\arcsin \sqrt{\bar c_b} \pm \delta)` with one :math:`\delta` for all bins that
       are off, uniform in its logarithm on (0.0001, 0.7). The probability of being off is 0.25, 0.5 or 1.
 
-    *Noisy labels* ("noise"). A share :math:`\lambda` of the labels is independent of the confidence, and a share
-    :math:`\pi` of these labels is 1: :math:`\theta_b = (1 - \lambda) \bar c_b + \lambda \pi`, clipped to [0, 1]. Here
-    :math:`\lambda = 1.25 u^2`, :math:`u \sim \mathrm{U}(0, 1)`, and :math:`\pi = 1/2` ("label_noise") or :math:`\pi
-    \sim \mathrm{U}(0, 1)` ("label_noise_any_rate"). The sub-model "label_noise_ends" takes part if the first or the
-    last bin is crowded: the distance of its mean confidence from 0 or 1 is below a tenth of the bin width. In a crowded
-    bin, a share :math:`\lambda_b \sim \mathrm{Beta}(1/2, 10)` of the outcomes is contrary to the confidence (1 near 0,
-    0 near 1): :math:`\theta_b = \bar c_b + \lambda_b (1 - \bar c_b)` near 0 and :math:`\bar c_b - \lambda_b \bar c_b`
-    near 1. All other bins are exact.
+    *Noisy labels* ("noise"). The accuracies are :math:`\theta_b = (1 - \lambda) \bar c_b + \lambda \pi`, clipped to [0,
+    1]: a share :math:`\lambda` of the labels is independent of the confidence, and a share :math:`\pi` of these is 1.
+    Here :math:`\lambda = 1.25 u^2` with :math:`u \sim \mathrm{U}(0, 1)`, so that :math:`\lambda = 1` (all labels) is
+    inside the range; :math:`\pi = 1/2` ("label_noise") or :math:`\pi \sim \mathrm{U}(0, 1)` ("label_noise_any_rate").
+    The sub-model "label_noise_ends" takes part if the first or the last bin is crowded: the distance of its mean
+    confidence from 0 or 1 is below a tenth of the bin width. In a crowded bin, a share :math:`\lambda_b \sim
+    \mathrm{Beta}(1/2, 10)` of the labels is replaced by the outcome contrary to the confidence (1 near 0, 0 near 1):
+    :math:`\theta_b = \bar c_b + \lambda_b (1 - \bar c_b)` near 0 and :math:`\bar c_b - \lambda_b \bar c_b` near 1. All
+    other bins are exact.
 
     *Exact calibration* ("exact"): :math:`\theta_b = \bar c_b`.
 
     *Averaging*. The families "independent" and "shared" form a linear pool [4]_: each contributes half of the draws of
-    the pool, regardless of its marginal likelihood. The reason is that each misses errors that the other describes, and
-    weights by marginal likelihood would select one of them on the basis of too few rows. The pool, exact calibration
-    and the sub-models of noise are averaged by marginal likelihood [5]_. Their prior weights are 10 for the pool, 0.25
-    for exact calibration and 0.5 for each sub-model of noise. The marginal likelihood of the pool is the average over
-    its two families.
+    the pool, regardless of its marginal likelihood. The reason is that each family misses errors that the other
+    describes; if they were weighted by marginal likelihood, too few rows would suffice to select one of them. The pool,
+    exact calibration and the sub-models of noise are averaged by marginal likelihood [5]_. Their prior weights are 10
+    for the pool, 0.25 for exact calibration and 0.5 for each sub-model of noise. The marginal likelihood of the pool is
+    the average over its two families.
 
     *Saturated bins* ("saturated") have a mean confidence within 1e-4 of 0 or 1, and a separate model: the share of
-    contrary outcomes in each is :math:`\mathrm{Beta}(1/2, 10)`. With a posterior probability of at most 0.05, all of
-    them are exact instead; it is 0.05 if the observed shares of contrary outcomes equal those that the confidences
-    state.
+    contrary outcomes in each is :math:`\mathrm{Beta}(1/2, 10)`. Alternatively, all saturated bins are exact. The
+    posterior probability of this alternative is at most 0.05; it reaches 0.05 if the observed shares of contrary
+    outcomes equal those implied by the mean confidences.
 
     *Computation*. Given the drift, all posteriors are closed forms or sums over a small grid. Drifts are drawn by
-    importance sampling; all draws are independent. Mean confidences are clipped to [1e-9, 1 - 1e-9], so that contrary
-    outcomes have positive probability, and in :math:`x_b` to [1e-4, 1 - 1e-4], which limits the leverage of the slope.
-    With weights, :math:`n_b` is Kish's effective number of rows. The prior means above are those of 15 empty
-    equal-width bins.
+    importance sampling with resampling; draws are exchangeable and nearly independent. Mean confidences are clipped to
+    [1e-9, 1 - 1e-9], so that contrary outcomes have positive probability, and in :math:`x_b` to [1e-4, 1 - 1e-4], which
+    limits how far the slope can move extreme bins. With weights, :math:`n_b` is Kish's effective number of rows. The
+    prior means above are those of 15 empty equal-width bins.
 
     References
     ----------
@@ -162,7 +164,8 @@ def shrinkage_posterior(
     posterior = ShrinkagePosterior(counts, prior)
     if prior.names == (ENDS,) and counts.n_rows and not posterior.crowded.any():
         raise ValueError(
-            f"`sub_models` leaves only {ENDS!r}, which takes part only if the mean confidence of the first or the last "
-            "bin is closer to 0 or 1 than a tenth of the bin width; here, neither is. Add another sub-model."
+            f"`sub_models` leaves only {ENDS!r}, which needs a first or last bin that has rows, is not in the model of "
+            "saturated bins, and has a mean confidence less than a tenth of the bin width away from 0 or 1; here, "
+            "there is none. Add another sub-model."
         )
     return posterior

@@ -1,4 +1,4 @@
-"""Sub-models of noisy labels: some outcomes do not depend on the confidence, in all bins or at the ends only."""
+"""Sub-models of noisy labels: some labels are random (in all bins), or contrary to the confidence (in end bins)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ Floats = NDArray[np.float64]
 Cells = tuple[Floats, Floats, Floats]
 
 #: The share of noise is 1.25 u^2 with u uniform on (0, 1). Its density is proportional to share^(-1/2), like Jeffreys'
-#: prior near 0. The range includes a share of 1 in its interior, where all labels are noise.
+#: prior near 0. The range goes beyond a share of 1, at which all labels are noise, so that 1 is in its interior.
 LARGEST = 1.25
 #: By dimension of the grid: cells per axis of the first grid, and parts per axis into which a relevant cell is divided.
 CELLS, PARTS = {1: 41, 2: 21}, {1: 3, 2: 2}
 #: Maximum number of divisions. The grid is not divided further if it would have more than MOST_CELLS cells. With many
 #: bins, the limit is MOST_VALUES / n_bins, but at least LEAST_CELLS.
 ROUNDS, MOST_CELLS, LEAST_CELLS, MOST_VALUES = 12, {1: 180, 2: 6000}, 1500, 600_000
-#: A cell is relevant if its log mass is within HOPELESS of the largest, or among the BEST largest: on a coarse grid,
-#: the peak may lie between the centres of these cells.
+#: A cell is relevant if its log mass is within HOPELESS of the largest, or if it is among the BEST cells with the
+#: largest log masses: on a coarse grid, the peak may lie between the centres of these cells.
 HOPELESS, BEST = 14.0, {1: 5, 2: 25}
 #: A bin is crowded if the distance of its mean confidence from 0 or 1 is below this, in bin widths.
 CROWDED = 0.1
@@ -36,7 +36,7 @@ SHARE_AT_ENDS = (0.5, 10.0)
 
 @dataclass(frozen=True, eq=False)
 class LabelNoise:
-    r"""Posterior of the share and the rate of noisy labels, on a grid.
+    r"""Posterior of the share of noisy labels and of the rate of outcome 1 among them, on a grid.
 
     Accuracies are a linear function of mean confidences, with the share :math:`\lambda` and the rate :math:`\pi`:
 
@@ -116,9 +116,9 @@ class LabelNoise:
 
 @dataclass(frozen=True, eq=False)
 class NoiseAtEnds:
-    r"""Posterior of the shares of contrary outcomes in the first and the last bin, if crowded; other bins are exact.
+    r"""Posterior of the shares of labels replaced by the contrary outcome, in the first and last bin if crowded.
 
-    An outcome is contrary to the confidence if it is 1 in a bin near 0, or 0 in a bin near 1.
+    Other bins are exact. The contrary outcome is 1 in a bin near 0, and 0 in a bin near 1.
 
     .. math:: \theta_1 = \bar c_1 + \lambda_1 (1 - \bar c_1), \quad \theta_M = \bar c_M - \lambda_M \bar c_M
 
@@ -129,7 +129,7 @@ class NoiseAtEnds:
     n, k, confidence : ndarray, shape (n_bins,)
         (Effective) rows, positives and mean confidences.
     crowded : ndarray of bool, shape (n_bins,)
-        Which bins have a share of contrary outcomes; see `crowded_ends`.
+        Which bins have a share of replaced labels; see `crowded_ends`.
     """
 
     n: Floats
@@ -190,7 +190,7 @@ class NoiseAtEnds:
         return [_adaptive_cells(partial(self._log_density, b), 1, 1) for b in self._bins]
 
     def _log_density(self, b: int, u: Floats) -> Floats:
-        """Log of the prior density of the root of the share, times the likelihood ratio; `u` has shape (n, 1)."""
+        """Log of: prior density of the root of the share times likelihood ratio; `u` has shape (n, 1)."""
         contrary, stated, rest = self._stated(b)
         share, (first, second) = u[:, 0] ** 2, SHARE_AT_ENDS
         prior = np.log(2) + (2 * first - 1) * np.log(u[:, 0]) + (second - 1) * np.log1p(-share) - betaln(first, second)
@@ -199,7 +199,7 @@ class NoiseAtEnds:
 
 
 def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
-    """Mark the first and last bin if crowded: their mean confidence is closer to 0 or 1 than a tenth of the bin width.
+    """Mark the first and last bin if crowded: their mean confidence is within a tenth of the bin width of 0 or 1.
 
     Parameters
     ----------
@@ -222,8 +222,8 @@ def crowded_ends(edges: Floats, confidence: Floats) -> NDArray[np.bool_]:
 def _adaptive_cells(log_density: Callable[[Floats], Floats], axes: int, n_bins: int) -> Cells:
     """Make a grid on the unit interval or square that is fine where the density is large.
 
-    Each relevant cell is divided on its own, because the posterior can be a narrow ridge: if the rate of the noise
-    equals the rate of the outcomes, the rows contain little information about the share of noise. Log masses are not
+    Each relevant cell is divided on its own, because the posterior can be a narrow ridge: if all confidences are close
+    to the rate of the noise, the rows contain little information about the share of noise. Log masses are not
     normalised.
     """
     most = max(min(MOST_CELLS[axes], MOST_VALUES // n_bins), min(LEAST_CELLS, MOST_CELLS[axes]))

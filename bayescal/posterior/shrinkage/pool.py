@@ -74,6 +74,6 @@ def alternatives(families: Families) -> dict[str, float]:
 
 
 def allot(probability: NDArray[np.float64], n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Assign a sub-model to each draw, sorted; each gets ``n_draws * probability`` draws to within one."""
+    """Assign a sub-model to each draw, sorted; each sub-model gets ``n_draws * probability`` draws to within one."""
     edges = np.cumsum(probability)
     return np.searchsorted(edges / edges[-1], (np.arange(n_draws) + rng.random()) / n_draws, side="right")

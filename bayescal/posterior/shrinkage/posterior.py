@@ -1,8 +1,9 @@
 """Posterior under the shrinkage model: probabilities of the sub-models, draws and moments.
 
-The bins are divided into described, saturated and empty ones. Each sub-model integrates its likelihood of the described
-bins over its parameters. The evidences give the probabilities of the sub-models. Draws are taken from each sub-model in
-proportion to its probability; moments of the ECE are averaged with the same probabilities.
+The bins are divided into saturated ones, empty ones, and the others, which the sub-models describe ("described"). Each
+sub-model integrates its likelihood of the described bins over its parameters. The evidences give the probabilities of
+the sub-models. Draws are taken from each sub-model in proportion to its probability; moments of the ECE are averaged
+with the same probabilities.
 """
 
 from collections.abc import Callable
@@ -52,7 +53,8 @@ DIAGNOSTIC_DRAWS = 1000
 class ShrinkagePosterior:
     """Posterior under the shrinkage model: an average over sub-models.
 
-    Make it with `shrinkage_posterior`, which describes the model and gives references. Draws are independent.
+    Make it with `shrinkage_posterior`, which describes the model and gives references. Draws are exchangeable and
+    nearly independent.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ class ShrinkagePosterior:
 
     @cached_property
     def taking_part(self) -> ShrinkagePrior:
-        """The prior with the sub-models that apply to these counts: label noise at the ends needs a crowded bin."""
+        """The prior with the sub-models that apply to these counts: `label_noise_ends` needs a crowded bin."""
         return self.prior_options if self.crowded.any() else self.prior_options.without_ends()
 
     @property
@@ -114,7 +116,7 @@ class ShrinkagePosterior:
 
     @cached_property
     def log_evidence(self) -> dict[str, float]:
-        """Log marginal likelihood of the outcomes under each sub-model and under ``"exact"``."""
+        """Log marginal likelihood under each sub-model that takes part, and always under ``"exact"``."""
         n, k, confidence = self._rows
         inside = np.clip(confidence, VALUE_FLOOR, 1 - VALUE_FLOOR)
         exact = float((xlogy(k, inside) + xlog1py(n - k, -inside)).sum())
@@ -124,7 +126,7 @@ class ShrinkagePosterior:
 
     @property
     def log_bayes_factor(self) -> float:
-        """Natural logarithm of `bayes_factor`, which itself may overflow."""
+        """Natural logarithm of `bayes_factor`, not limited to 700."""
         evidence, weights = self.log_evidence, alternatives(self.taking_part.families)
         if not weights:
             return self._saturated.log_exact - self._saturated.log_evidence
@@ -158,7 +160,7 @@ class ShrinkagePosterior:
         return float(expit(self.log_bayes_factor + np.log(self.prior_odds)))
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
-        """Draw independently from the joint posterior of the bins.
+        """Draw from the joint posterior of the bins.
 
         Parameters
         ----------
@@ -171,12 +173,12 @@ class ShrinkagePosterior:
         -------
         BinDraws
             Mass and accuracy of shape (n_draws, n_bins), confidence of shape (1, n_bins). Empty bins have mass 0 and
-            gap 0; if there are no rows at all, all bins are in use.
+            gap 0. Exception: if there are no rows at all, all bins are drawn from the prior.
 
         Warns
         -----
         SamplerWarning
-            If a sub-model of relevant probability could not be integrated or sampled accurately.
+            If a sub-model whose probability is not negligible could not be integrated or sampled accurately.
         """
         return self.sample_all(n_draws, rng=rng).bin_draws
 
@@ -252,7 +254,8 @@ class ShrinkagePosterior:
         Returns
         -------
         ndarray, shape (n_bins,)
-            In [0, 1]; NaN if a bin is empty. Saturated bins have the same probability in every family.
+            In [0, 1]; NaN for empty bins, unless all bins are empty. Saturated bins have the same probability in every
+            family.
 
         Raises
         ------

@@ -32,21 +32,21 @@ FAMILIES: dict[str, dict[str, float]] = {
 #: Families that form a linear pool, in which each has the same share regardless of its marginal likelihood. POOL_WEIGHT
 #: is the prior weight of the pool.
 POOLED, POOL_WEIGHT = (INDEPENDENT, SHARED), 10.0
-#: With this sub-model, bins whose confidences are close to 0 or 1 have a separate model.
+#: With this option of `sub_models`, bins whose confidences are close to 0 or 1 have a separate model.
 SATURATED = "saturated"
 NAMES = tuple(name for family in FAMILIES.values() for name in family)
-#: Descriptions of families and sub-models, for sentences.
+#: Descriptions of families and sub-models, for use within sentences.
 WORDS = {
     "logistic": "smooth drift",
-    "dense": "many bins off",
-    "sparse": "a few bins off",
-    "logistic_dense": "smooth drift, many bins off",
-    "logistic_sparse": "smooth drift, a few bins off",
-    "runs": "runs of bins off",
-    "offset": "bins off by one amount",
+    "dense": "errors in many bins",
+    "sparse": "errors in a few bins",
+    "logistic_dense": "smooth drift plus errors in many bins",
+    "logistic_sparse": "smooth drift plus errors in a few bins",
+    "runs": "errors in runs of neighbouring bins",
+    "offset": "errors of equal size",
     "label_noise": "label noise",
-    "label_noise_any_rate": "label noise of any rate",
-    "label_noise_ends": "label noise at the ends",
+    "label_noise_any_rate": "label noise with unknown outcome rate",
+    "label_noise_ends": "label noise at extreme confidences",
     "independent": "independent bins",
     "shared": "shared errors",
     "noise": "noisy labels",
@@ -54,7 +54,13 @@ WORDS = {
     "saturated": "saturated bins",
 }
 #: Keys of release 0.1.0, which were descriptions, and their new names.
-FORMER = {words: key for key, words in WORDS.items() if key in SUB_MODELS}
+FORMER = {
+    "smooth drift": "logistic",
+    "many bins off": "dense",
+    "a few bins off": "sparse",
+    "smooth drift, many bins off": "logistic_dense",
+    "smooth drift, a few bins off": "logistic_sparse",
+}
 
 
 class BySubModel[T](_moved.ByKey[T]):
@@ -115,7 +121,7 @@ class ShrinkagePrior:
         return [*whole, *(n for n in names if not any(n in FAMILIES[family] for family in whole))]
 
     def without_ends(self) -> "ShrinkagePrior":
-        """Return the prior without label noise at the ends, or unchanged if there is no other sub-model."""
+        """Return the prior without label noise at extreme confidences, or unchanged if there is no other sub-model."""
         others = replace(self, sub_models=tuple(name for name in self.sub_models if name != ENDS))
         return others if others.families else self
 
@@ -135,7 +141,7 @@ class ShrinkagePrior:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Sub-models that take part, and those with weight 0 if another one of their family takes part; in order."""
+        """Sub-models of the families that take part, in order; includes those of them that have weight 0."""
         return tuple(n for f in self.families for n in FAMILIES[f] if n in self.sub_models)
 
 

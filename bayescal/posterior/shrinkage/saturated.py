@@ -20,8 +20,8 @@ NEAR = 1e-4
 ROUNDING = 1e-9
 #: Beta prior of the share of contrary outcomes in a saturated bin.
 SLAB = (0.5, 10.0)
-#: Largest posterior odds that all saturated bins are exact, reached if observed and stated shares agree. They do not
-#: depend on the numbers of rows and bins.
+#: Largest posterior odds that all saturated bins are exact, reached if the observed shares of contrary outcomes equal
+#: those implied by the confidences. These odds do not depend on the numbers of rows and bins.
 EXACT_ODDS = 0.05 / 0.95
 
 
@@ -36,7 +36,7 @@ class SaturatedBins:
 
     An outcome is contrary if it is 1 in a bin near 0, or 0 in a bin near 1. If r of n outcomes are contrary, their
     share is :math:`\mathrm{Beta}(1/2 + r, 10 + n - r)`. The odds that all bins are exact are 0.05 / 0.95 times the
-    likelihood ratio of the stated against the observed shares.
+    likelihood ratio of the shares implied by the confidences against the observed shares.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ class Segments:
         owner, start, end = owner[off], start[off], end[off]
         value = self._draw_shifts(start, end, rng)
         change = np.zeros((count, self._blocks + 1))
-        # the pairs (owner, start) are unique, and so are (owner, end): += with an index adds repeated pairs only once
+        # += with an index would add repeated pairs only once, but the pairs (owner, start) and (owner, end) are unique
         change[owner, start] += value
         change[owner, end] -= value
         shift = np.cumsum(change, axis=1)[:, :-1]
@@ -144,10 +144,10 @@ class Segments:
         shift = self._middles.copy()
         shift[self._middle] += (
             0.5 * np.diff(self._edges)[self._middle] / (1 + 1 / self.prior.shape)
-        )  # the mean distance from 0 under the prior represents the cell around 0
+        )  # in the cell around 0, use the mean distance from 0 under the prior instead of the middle
         gap = np.abs(expit(self.logit[:, None] + shift) - self.confidence[:, None])
         first, square = (self._cumulated(mass[:, None] * values) for values in (gap, gap**2))
-        # by [end, start], if the segment is off: posterior means of S = sum of mass * gap, S^2, sum of mass * gap^2
+        # by [end, start], if the segment is off: posterior means of S = sum(mass gap), of S^2, and of sum(mass gap^2)
         own = np.zeros((3, self._blocks + 1, self._blocks + 1))
         for end in range(1, self._blocks + 1):
             weight = np.exp(
@@ -285,7 +285,7 @@ class Segments:
 
     @cached_property
     def _forward(self) -> Floats:
-        """Log of prior probability times likelihood ratio, summed over all segmentations of the blocks before an edge.
+        """Log of the sum over segmentations of the blocks before an edge: prior probability times likelihood ratio.
 
         Shape (n_rates, n_blocks + 1). The last of the segments ends at the edge.
         """

@@ -28,13 +28,12 @@ PARAMETERS = {
 #: FEWEST_JUDGED draws are not judged.
 POOR_SHARE = 0.1
 FEWEST_JUDGED = 50
-#: Unresolved mass below this has no visible effect: the probability of a sub-model times the unresolved share of its
-#: mass.
+#: Largest negligible value of the product of a sub-model's probability and the unresolved share of its mass.
 NEGLIGIBLE = 1e-3
 
 
 class SamplerWarning(UserWarning):
-    """Warns that a sub-model of relevant probability could not be integrated or sampled accurately."""
+    """Warns that a sub-model whose probability is not negligible could not be integrated or sampled accurately."""
 
 
 class SubModelDraws(NamedTuple):
@@ -43,7 +42,7 @@ class SubModelDraws(NamedTuple):
     Parameters
     ----------
     accuracy, off : ndarray, shape (n_draws, n_bins)
-        Accuracies, and whether bins are off, that is, deviate from the drift or from exact calibration.
+        Accuracies, and whether bins are off, that is, deviate from what the sub-model prescribes for all bins.
     parameters : dict of str to ndarray, shape (n_draws,)
         The parameters of the sub-model, with names from `PARAMETERS`.
     effective : float
@@ -67,8 +66,8 @@ class SubModelDraws(NamedTuple):
         poor = count >= FEWEST_JUDGED and self.effective < POOR_SHARE * count
         if poor or probability * self.unfinished > NEGLIGIBLE:
             warnings.warn(
-                f"the sub-model {name!r} (probability {probability:.2g}) is approximate: effective size "
-                f"{self.effective:.0f} of {count} draws, {self.unfinished:.2g} of its mass not resolved.",
+                f"draws from the sub-model {name!r} (probability {probability:.2g}) are inaccurate: effective size "
+                f"{self.effective:.0f} of {count} draws, {self.unfinished:.2g} of its posterior mass not integrated.",
                 SamplerWarning,
                 skip_file_prefixes=_checks.PACKAGE,
             )
@@ -82,7 +81,7 @@ class SubModel(Protocol):
         """Log marginal likelihood, relative to exact calibration."""
 
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
-        """Draw accuracies and parameters `count` times, independently."""
+        """Draw accuracies and parameters `count` times."""
 
     def gap_sums(self, mass: Floats) -> GapSums:
         """Return the moments of the sum over bins of `mass` times the absolute gap."""

@@ -34,7 +34,7 @@ def _with_prior(**constants: object) -> Making:
     return another_sub_model(change)
 
 
-# --- runs of bins off
+# --- errors in runs of neighbouring bins
 
 
 class _Segments(Segments):
@@ -94,7 +94,7 @@ class _EdgeTooFar(Segments):
         return np.concatenate([shift[:, :1], shift[:, :-1]], axis=1)
 
 
-# --- bins off by one amount
+# --- errors of equal size
 
 
 class _AlwaysUp(EqualOffsets):

@@ -91,7 +91,7 @@ class _Added(LabelNoise):
         return np.clip(self.confidence + share[:, None] * rate[:, None], 0, 1)
 
 
-# --- label noise at the ends
+# --- label noise at extreme confidences
 
 
 class _NoiseAtEnds(NoiseAtEnds):

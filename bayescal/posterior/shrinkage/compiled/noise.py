@@ -13,7 +13,7 @@ from bayescal.posterior.shrinkage.compiled.functions import (
     weights_of,
 )
 
-#: As in `noise`.
+#: As in the parent package's `noise`.
 LARGEST, HOPELESS, ROUNDS = 1.25, 14.0, 12
 #: Log of B(1/2, 10).
 LOG_BETA = lgamma(0.5) + lgamma(10.0) - lgamma(10.5)
@@ -34,7 +34,7 @@ def log_noise(p, share, rate):
 
 @inner
 def _log_end(p, b, u):
-    """Log of prior density times likelihood ratio at u, the root of the share of contrary outcomes in bin b."""
+    """Log of prior density times likelihood ratio at u; u^2 is the share of labels replaced by the contrary outcome."""
     high = p.confidence[b] > 0.5
     contrary = p.n[b] - p.k[b] if high else p.k[b]
     stated, share = max(1 - p.confidence[b] if high else p.confidence[b], FLOOR), u * u
@@ -142,7 +142,7 @@ def draw(rng, count, rows, out, kind, p, cells, m, width, v):
 
 @inner
 def draw_end(rng, count, rows, out, p, b, cells, m, width, v):
-    """Draw the share of contrary outcomes in one bin."""
+    """Draw the share of replaced labels in one bin."""
     weights_of(cells, m, 2, v.weight)
     for i in range(1, m):
         v.weight[i] += v.weight[i - 1]

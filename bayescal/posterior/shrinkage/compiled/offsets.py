@@ -1,4 +1,4 @@
-"""Bins that are off by one amount, as in `offsets`: a grid of log amounts, and draws.
+"""Bins that are off by one amount, as in the parent package's `offsets`: a grid of log amounts, and draws.
 
 The grid is replaced several times by a finer one on its relevant part.
 """
@@ -10,7 +10,7 @@ import numpy as np
 
 from bayescal.posterior.shrinkage.compiled.functions import FLOOR, add_exp, expit, inner, search
 
-#: As in `offsets`: cells whose log mass is this far below the largest are not relevant.
+#: As in the parent package's `offsets`: cells whose log mass is this far below the largest are not relevant.
 HOPELESS = 18.0
 
 
@@ -85,8 +85,8 @@ def evidence(p, table):
 def draw(rng, count, rows, out, p, table, low, high):
     """Draw amount and rho on the grid, then the bins.
 
-    A bin that is off has sin(angle +- amount)^2, where the angle is arcsin(sqrt(confidence)) and the sum or difference
-    is clipped to [0, pi / 2].
+    A bin that is off has the accuracy sin(angle +- amount)^2, where the angle is arcsin(sqrt(confidence)) and the sum
+    or difference is clipped to [0, pi / 2].
     """
     cumulative, rhos, log_up, log_off = table.cumulative, table.rho, table.log_up, table.log_off
     confidence, accuracy, off = p.confidence, out.accuracy, out.off

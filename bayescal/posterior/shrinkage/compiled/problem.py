@@ -38,13 +38,13 @@ ORDER = (
     "logistic", "dense", "sparse", "logistic_dense", "logistic_sparse", "runs", "offset", "label_noise",
     "label_noise_any_rate", "label_noise_ends", "exact",
 )  # fmt: skip
-#: Steps of the lattices without residual and with a dense one, in standard deviations. A tau whose approximate log mass
-#: is NEGLIGIBLE below the largest has no lattice.
+#: Steps of the lattices without residual and with a dense one, in standard deviations. A tau has no lattice if its
+#: approximate log mass is more than NEGLIGIBLE below the largest.
 SMOOTH_STEP, DENSE_STEP, NEGLIGIBLE = 0.7, 1.25, 9.0
 #: Largest shares of the mass at the rims of these lattices. Tolerance of the adaptive integration, relative to the
 #: evidence, or to exp(-HOPELESS) times the largest evidence of the other four sub-models if that is larger.
-SMOOTH_RIM, DENSE_RIM, TOLERANCE, HOPELESS = 1e-4, 2e-3, 3e-3, 12.5
-#: Maximum number of cells of a grid of noise, in the share and in share and rate.
+SMOOTH_RIM, DENSE_RIM, TOLERANCE, HOPELESS = 1e-4, 2e-3, 6e-3, 12.5
+#: Maximum number of cells of a grid of noise: over the share alone (MOST_HALF), over share and rate (MOST_ANY).
 MOST_HALF, MOST_ANY = 180, 900
 
 
@@ -105,7 +105,7 @@ class Scratch(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Results of the integration that draws need.
+    """Results of the integration that are needed for draws.
 
     * `frame`: frame of the drift without residual
     * `smooth`, `dense`, `sparse`: numbers of nodes in the tables of `Drift`, or -1 if they do not fit
@@ -194,7 +194,7 @@ def _dense(p, drift, frame):
 
 @outer
 def integrate(p, drift, slab, runs, amounts, grids):
-    """Return log evidences relative to exact calibration, in `ORDER`, and the results that draws need."""
+    """Return log evidences relative to exact calibration, in `ORDER`, and the results that are needed for draws."""
     log_evidence = np.zeros(len(ORDER))
     exact = 0.0
     for b in range(len(p.n)):

@@ -1,4 +1,4 @@
-"""Runs of bins that are off together, as in `segments`: the grid of shifts, a forward recursion, and backward draws.
+"""Runs of bins that are off together, as in the parent's `segments`: grid of shifts, forward recursion, backward draws.
 
 A segment is [start, end); tables of segments are indexed by [end, start]. Each bin is a block of its own.
 """
@@ -10,7 +10,8 @@ import numpy as np
 
 from bayescal.posterior.shrinkage.compiled.functions import add_exp, expit, inner, search, softplus
 
-#: As in `segments`, but with fewer quadrature points over tau (SCALES) and fewer points for the spacing (in `many`).
+#: As in the parent package's `segments`, but with fewer quadrature points over tau (SCALES) and fewer points for the
+#: spacing (in `many`).
 LARGEST_SHIFT, FINENESS, COARSEST, EVEN, REACH, LARGEST_RATE = 10.0, 0.4, 0.06, 0.5, 9.0, 0.9
 SCALES = 24
 
@@ -19,10 +20,10 @@ class Runs(NamedTuple):
     """Prior constants and tables of one problem.
 
     * `changes`, `off`, `shape`, `largest_scale`: as in `SegmentPrior`
-    * `place`, `density`: points on one side of 0, and the number of cells between 0 and each
+    * `place`, `density`: points on one side of 0, and the number of cells between the first point and each
     * `side`, `edges`: edges of the cells on one side of 0, and of all cells
     * `log_prior`: log prior mass of each cell, given that the segment is off
-    * `shifted` (n_bins + 1, n_cells): log likelihood ratio of a shift against 0, summed over the bins before each edge
+    * `shifted` (n_bins + 1, n_cells): row b is the log likelihood ratio of a shift against 0, summed over bins before b
     * `log_slab`: log likelihood ratio of each segment, off against exact
     * `links` [rate, end, start]: log of the prior probability of a segment, given its start, times its likelihood ratio
     * `forward` [rate, end]: log of the sum over all segmentations of the bins before `end`

@@ -1,4 +1,4 @@
-"""Sub-models of a few bins off: the likelihood of a bin that is off, integration over the drift, and draws.
+"""Sub-models with errors in a few bins: the likelihood of a bin that is off, integration over the drift, and draws.
 
 The likelihood of a bin that is off is an integral over tau. It is tabulated as a function of the logit of the centre of
 the bin, at nodes that are computed when first needed, and interpolated. As in `independent.cells`, the drift is
@@ -44,8 +44,7 @@ class Slab(NamedTuple):
     * `log_slab` (n_bins, n_nodes): log-likelihood, relative to the binomial at k / n; NaN if not computed yet
     * `by_tau` (n_bins, n_nodes, n_taus): cumulative posterior weights of tau, where `log_slab` is not NaN
     * `eta`, `odds` (n_bins,): logits of the centres; log likelihood ratios of being off against not being off
-    * `product` (n_rho,): for each rho, the likelihood of all bins relative to the product of the larger likelihood of
-      each bin, off or not
+    * `product` (n_rho,): product over bins of the likelihood, divided by the larger of its values for off and not off
     """
 
     rho: np.ndarray
@@ -90,7 +89,7 @@ def _place(eta, peak, scale, slab):
 
 @inner
 def _cubic(f, c, x):
-    """The cubic through the values at c - 1, ..., c + 2, at c + x."""
+    """Evaluate at c + x the cubic through the values at c - 1, ..., c + 2."""
     outside = (x + 1) * (x - 2)
     return (
         -x * (x - 1) * (x - 2) / 6 * f[c - 1]
@@ -352,7 +351,7 @@ def _draw_bins(rng, r, drifting, etas, odds, product, out, p, slab):
 
 @inner
 def draw_sparse(rng, count, rows, out, p, slab):
-    """Draw accuracies under the sub-model of a few bins off, without drift."""
+    """Draw accuracies without drift, with errors in a few bins."""
     log_sparse(p, 0.0, 0.0, slab)
     for q in range(count):
         _draw_bins(rng, rows[q], False, slab.eta, slab.odds, slab.product, out, p, slab)
@@ -360,7 +359,7 @@ def draw_sparse(rng, count, rows, out, p, slab):
 
 @inner
 def draw_drifting_sparse(rng, count, rows, out, p, sds, frame, slab, nodes, end, v):
-    """Draw accuracies under the sub-model of a few bins off, with drift; return the effective number of draws."""
+    """Draw accuracies with a drift and errors in a few bins; return the effective number of draws."""
     weight, index, intercepts, slopes, etas, odds, products = v.weight, v.index, v.one, v.two, v.eta, v.odds, v.product
     weights_of(nodes, end, 7, weight)
     systematic(rng, weight, end, count, index)

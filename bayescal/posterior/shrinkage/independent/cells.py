@@ -91,8 +91,8 @@ def adaptive_nodes(
     tolerance : float
         Tolerated error of a cell, relative to the marginal likelihood.
     floor : float
-        Lower limit of the log marginal likelihood to which the tolerance refers. If it is derived from that of other
-        sub-models, few cells are used if this sub-model is negligible.
+        Value that replaces the log marginal likelihood as the reference of the tolerance if it is larger. With a value
+        derived from other sub-models, few cells are used if this sub-model is negligible.
     once_more : bool, default False
         Whether to halve all cells in both directions at the end.
 
@@ -144,7 +144,7 @@ def _refine(
 
 
 def _crude_evidence(bins: DriftingBins, frame: Frame, log_likelihood: LogLikelihood) -> float:
-    """Log of the density at the approximate mode times its two standard deviations."""
+    """Log of: density at the approximate mode, times sd_t, times sd_s."""
     a = frame.intercept(frame.t0, frame.s0)
     height = log_likelihood(bins.centre(a, frame.s0)) + bins.log_prior(a, frame.s0)
     return float(height + np.log(frame.sd_t * frame.sd_s))
@@ -203,7 +203,7 @@ def _assess(log_density: Floats, cells: Cells) -> tuple[Floats, Floats, Floats]:
 
 
 def _error(along: Floats, mean: Floats) -> Floats:
-    """Estimate the error from the last two Legendre coefficients: empirically at most a hundredth of their square."""
+    """Estimate the error from the last two Legendre coefficients, as 0.01 (sum of their absolute values / mean)^2."""
     rough = np.abs((along * WEIGHTS) @ LAST_TWO).sum(axis=1) / mean
     return 0.01 * np.minimum(rough, 10.0) ** 2
 

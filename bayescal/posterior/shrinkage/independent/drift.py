@@ -1,4 +1,4 @@
-"""The drift: bins as a function of its intercept a and log slope s, and quadrature rules over both.
+"""The drift: the centres of bins as a function of intercept a and log slope s, and quadrature rules over (a, s).
 
 `find_modes` finds the posterior mode of (a, s), and a frame of coordinates there; `lattice` makes a rule on a disc in
 that frame.
@@ -52,8 +52,8 @@ class DriftingBins:
 
     Notes
     -----
-    The drift moves the logit of bin b to ``logit[b] + a + (exp(s) - 1) x[b]``, its centre; `x` is the logit too, but of
-    confidences that are at least 1e-4 away from 0 and 1. `best_logit` is the logit of k / n.
+    The drift moves the logit of bin b to the logit of its centre, ``logit[b] + a + (exp(s) - 1) x[b]``; `x` is the
+    logit too, but of confidences that are at least 1e-4 away from 0 and 1. `best_logit` is the logit of k / n.
     """
 
     n: Floats
@@ -101,7 +101,7 @@ class Frame(NamedTuple):
 
     The fields are the mode (t0, s0), the lever, and the standard deviations at the mode; all have the same shape. The
     lever is I_as / I_aa at the mode, where I is the Fisher information plus the prior precision: along the ridge, a
-    decreases by lever ds if s increases by ds.
+    decreases by ``lever * ds`` if s increases by ds.
     """
 
     t0: Any

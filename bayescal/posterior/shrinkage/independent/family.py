@@ -80,7 +80,7 @@ class IndependentSubModel:
         return models[self.name].log_evidence - float(bins.drifting.log_likelihood(bins.drifting.logit))
 
     def draw(self, count: int, rng: np.random.Generator) -> SubModelDraws:
-        """Draw independently, by importance sampling over the drift."""
+        """Draw by importance sampling over the drift, with resampling."""
         bins, models = self.family.coarse
         model = models[self.name]
         state, effective = draw(bins, model, count, rng)

@@ -27,8 +27,8 @@ NEGLIGIBLE = 15.0
 SMOOTH_STEP = 0.3
 #: Number of points times bins per batch, so that temporary arrays stay in the cache.
 CACHED = 50_000
-#: Largest number of bins whose likelihoods, relative to the larger of off and not off, are multiplied before taking the
-#: log; and the exponent of ten below which the product must not fall.
+#: Largest number of bins whose likelihoods are multiplied before taking the log, each divided by the larger of its
+#: values for off and not off; and the exponent of ten below which such a product must not fall.
 BLOCK, LEAST_EXPONENT = 100, -300
 
 
@@ -66,8 +66,8 @@ class Resolution(NamedTuple):
 COARSE = Resolution()
 #: For moments: the absolute gap has a kink at 0, where rules for smooth functions converge slowly.
 FINE = Resolution(0.08, 0.5, 0.9, 0.2, 0.1, 1e-6, True)
-#: With at most FEW_BINS bins, all steps are multiplied by FEW_BINS_STEP: the posterior is further from Normal, and
-#: nodes are cheap.
+#: With at most FEW_BINS bins, steps are multiplied by FEW_BINS_STEP (the step of the table by its square, the tolerance
+#: by its fourth power): the posterior is further from Normal, and nodes are cheap.
 FEW_BINS = 8
 FEW_BINS_STEP = 0.6
 
@@ -82,7 +82,7 @@ class BinLikelihoods:
 
     @cached_property
     def step(self) -> float:
-        """Factor that multiplies all step sizes."""
+        """Factor of the step sizes; see `FEW_BINS_STEP`."""
         return FEW_BINS_STEP if len(self.drifting.n) <= FEW_BINS else 1.0
 
     @cached_property
@@ -234,7 +234,7 @@ def _dense_nodes(bins: BinLikelihoods) -> tuple[Nodes, float]:
 def _sparsest(log_terms: Floats, largest: int, tolerance: float) -> int:
     """Return the largest m <= `largest` such that m times the sum of every m-th term gives the sum of all terms.
 
-    It must do so within the relative `tolerance`, whichever of the first m terms comes first.
+    It must do so within the relative `tolerance`, whichever of the first m terms the sum starts with.
     """
     terms = np.exp(log_terms - log_terms.max())
     for m in range(largest, 1, -1):

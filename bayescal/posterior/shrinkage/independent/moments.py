@@ -13,7 +13,7 @@ from bayescal.posterior.shrinkage.independent.integrated import BinLikelihoods, 
 
 Floats = NDArray[np.float64]
 
-#: Nodes with a smaller posterior mass are left out of moments. Nodes are processed in chunks of this number.
+#: Nodes with a posterior mass below NEGLIGIBLE are left out of moments. Nodes are processed CHUNK at a time.
 NEGLIGIBLE = 1e-8
 CHUNK = 2000
 
@@ -129,7 +129,7 @@ def off_probability(bins: BinLikelihoods, model: IntegratedSubModel) -> Floats:
 
 
 def parameter_means(bins: BinLikelihoods, model: IntegratedSubModel) -> dict[str, float]:
-    """Return the posterior means of intercept, slope, tau and rho under one sub-model; NaN if it lacks one."""
+    """Return the posterior means of intercept, slope, tau and rho under one sub-model; a tau or rho it lacks is NaN."""
     share, (a, s) = model.share, model.nodes.drift
     tau = rho = float("nan")
     if model.nodes.kappa is not None:

@@ -135,7 +135,7 @@ class SlabTable:
         return value
 
     def _locate(self, eta: Floats, peak: Floats, scale: Floats) -> tuple[NDArray[np.intp], Floats]:
-        """Return the first node of the window around each logit, and its position relative to the middle."""
+        """Return the first node of the window around each logit, and the position of the logit within the window."""
         place = np.arcsinh((eta - peak) / scale) / self.step + self.half
         place = np.clip(place, WINDOW, 2 * self.half - WINDOW)
         cell = place.astype(np.intp)
