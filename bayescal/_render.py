@@ -7,7 +7,9 @@ import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,6 +23,8 @@ LONGEST_NAME, LONGEST_MESSAGE = 100, 2000
 LONGEST_CELL = 2 * LONGEST_NAME + 3
 #: Minimum number of terminal columns for the names in a table.
 LEAST_ROOM = 16
+#: Suffixes of the names of pages.
+PAGE_SUFFIXES = (".html", ".htm")
 #: The only non-ASCII character in a printed table.
 RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
 
@@ -275,13 +279,52 @@ def _stdout_has(character: str) -> bool:
 
 def html(sheet: Sheet) -> str:
     """Render the whole sheet as an escaped HTML fragment."""
-    from jinja2 import Environment
+    return filled(_PAGE, sheet=sheet)
 
-    return Environment(autoescape=True).from_string(_PAGE).render(sheet=sheet)
+
+def filled(template: str, **values: Any) -> str:
+    r"""Fill an HTML template: the only function that puts text into HTML.
+
+    Parameters
+    ----------
+    template : str
+        A jinja2 template.
+    **values
+        Its variables. Control characters of every inserted text are escaped as by `visible`, and then the characters
+        with a meaning in HTML. Only `markupsafe.Markup`, which the package itself has written, is inserted unchanged.
+
+    Returns
+    -------
+    str
+        HTML.
+
+    Examples
+    --------
+    >>> print(filled("<p>{{ name }}</p>", name="<b>\x1b[31m"))
+    <p>&lt;b&gt;\x1b[31m</p>
+    """
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    def inserted(value: Any) -> Any:
+        return value if isinstance(value, Markup) else visible(value)
+
+    made = Environment(autoescape=True, finalize=inserted, undefined=StrictUndefined, keep_trailing_newline=True)
+    return made.from_string(template).render(values)
+
+
+def save_page(result: "Presented", path: str | Path, **options: Any) -> Path:
+    """Write the page of a result; `bayescal.report.page` makes it.
+
+    That module draws results and therefore imports them, so that they can only name it. It is imported here, when a
+    page is written.
+    """
+    written: Path = import_module("bayescal.report.page").save_page(result, path, **options)
+    return written
 
 
 class Presented:
-    """A result that prints itself from its sheet: as text, and as HTML in a notebook.
+    """A result that prints itself from its sheet: as text, and as HTML in a notebook or in a file.
 
     Dataclasses that inherit from it need ``repr=False``.
     """
@@ -291,9 +334,47 @@ class Presented:
         """Specification of the result on one line."""
         raise NotImplementedError
 
-    def sheet(self) -> Sheet:
-        """Return the content of the printed result."""
+    def sheet(self, *, whole: bool = False) -> Sheet:
+        """Return the content of the printed result; with `whole`, all rows of a table that printing shortens."""
         raise NotImplementedError
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the result as one HTML page with pictures, tables that can be sorted, and the specification.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `path` is not the name of an HTML file.
+        OSError
+            If the folder does not exist or is not writable.
+
+        Notes
+        -----
+        The page needs no other file and no network. It follows the light or dark mode of the browser and can be
+        printed. Names from the data are shown literally and cannot run as a script. The same result gives the same
+        bytes.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = ev.to_html(Path(folder) / "report.html")
+        ...     ev.spec.partition(":")[0] in written.read_text(encoding="utf-8")
+        True
+        """
+        return save_page(self, path)
 
     def __str__(self) -> str:
         return text(self.sheet())

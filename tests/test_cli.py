@@ -1,6 +1,7 @@
 """The command line: the numbers are the library's, outputs are whole or absent, a refusal is one clear message."""
 
 import gzip
+import html
 import json
 import math
 import os
@@ -321,6 +322,48 @@ def test_the_picture_has_the_bins_and_the_posterior_on_one_scale():
     assert [sub.get_suptitle() for sub in figure.subfigs] == ["one", "two"]
 
 
+def test_the_page_is_that_of_the_library(tmp_path):
+    """And the same options give the same bytes."""
+    outs = [tmp_path / "a.html", tmp_path / "b.HTM"]
+    for out in outs:
+        done = report(CANCER, *COLUMNS, "--draws", 300, "--html", out)
+        assert f"Saved {out}" in done.stdout.splitlines()
+    first, second = (out.read_bytes() for out in outs)
+    assert first == second
+    y, p = _cancer()
+    own = bayescal.evaluate(y, p, draws=300, rng=1)
+    in_python = own.to_html(tmp_path / "own.html").read_text(encoding="utf-8")
+    text = first.decode()
+    what, read = "<h2>What was read</h2>", text.partition("<h2>What was read</h2>")[2]
+    assert text.partition(what)[0] == in_python.partition(what)[0].replace(
+        "<title>Calibration report</title>", f"<title>Calibration report: {CANCER.name}</title>"
+    )
+    for name, value in (("file", CANCER.name), ("rows read", "569"), ("column of labels", "label"), ("seed", "1")):
+        assert f'<th scope="row">{name}</th><td>{value}</td>' in read
+    for line in done.stdout.splitlines():  # the printed numbers
+        if line.split()[:1] in (["ece"], ["max_error"]):
+            assert all(f">{number}</td>" in text for number in line.split()[1:])
+
+
+def test_the_page_of_counts_and_of_classes(tiny, tmp_path):
+    counts, out = tmp_path / "counts.json", tmp_path / "x.html"
+    assert run("count", tiny, *TINY, "-o", counts).exit_code == 0
+    report(counts, "--html", out)
+    assert '<th scope="row">file</th><td>counts.json</td>' in out.read_text(encoding="utf-8")
+    columns = ("--label", "label", "--prob-prefix", "naive_bayes_", "--target", "classwise")
+    report(datasets.path("wine"), *columns, "--html", out)
+    assert "classwise Expected Calibration Error" in out.read_text(encoding="utf-8")
+
+
+def test_the_page_repeats_the_notes(tmp_path):
+    file, out = tmp_path / "x.csv", tmp_path / "x.html"
+    file.write_text("label,<b>\n0,0.5\n1,1.0000001\n")
+    done = report(file, "--label", "label", "--prob", "<b>", "--html", out)
+    note = done.stderr.strip().removeprefix("Note: ")
+    assert note.startswith("column '<b>': 1 of 2 values")
+    assert f'<th scope="row">note</th><td>{html.escape(note).replace("&#x27;", "&#39;")}</td>' in out.read_text()
+
+
 def test_a_classwise_picture_shows_its_posterior(tmp_path):
     out = tmp_path / "x.png"
     file = datasets.path("wine")
@@ -453,12 +496,16 @@ def test_files_that_are_none(tmp_path, tiny):
         (["--json", "x.txt"], "--json writes .json files"),
         (["--plot", "x.jpeg"], "--plot writes .png or .pdf or .svg files"),
         (["--netcdf", "x.json"], "--netcdf writes .nc or .netcdf files"),
+        (["--html", "x.pdf"], "--html writes .html or .htm files"),
+        (["--html", "nowhere/x.html"], "--html: there is no folder"),
+        (["--html", "folder.html"], "exists and is not a file"),
         (["--json", "folder.json"], "exists and is not a file"),
         (["--json", "tiny.json"], "--json would overwrite FILE"),
     ],
 )
 def test_outputs_are_refused_before_anything_is_read(tmp_path, output, told):
     (tmp_path / "folder.json").mkdir()
+    (tmp_path / "folder.html").mkdir()
     file = tmp_path / "tiny.json"
     file.write_text("this is never looked at")
     before = sorted(tmp_path.iterdir())

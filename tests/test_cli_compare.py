@@ -456,6 +456,21 @@ def test_the_picture(tmp_path, one, names):
     assert f"Saved {tmp_path / 'x.png'}" in text.splitlines()
 
 
+def test_the_page_is_of_what_was_asked_and_names_each_column(tmp_path, one):
+    out = tmp_path / "x.html"
+    models = ("--prob", "<b>A</b>=a", "--prob", "b")
+    printed = shown(one, "--label", "won", *models, "--estimand", "brier_score", "--html", out)
+    assert f"Saved {out}" in printed.splitlines()
+    text = out.read_text(encoding="utf-8")
+    assert "Brier score" in text
+    assert "<b>" not in text
+    assert (
+        '<th scope="row">classifier &lt;b&gt;A&lt;/b&gt;</th><td>file one.csv; labels won; probabilities a</td>' in text
+    )
+    (row,) = [line.split("- b")[1].split() for line in printed.splitlines() if line.startswith(" <b>A</b> - b")]
+    assert all(f"{number}</td>" in text for number in row if number not in ("<", ">"))
+
+
 def test_the_picture_is_of_what_was_asked_and_unknown_to_pyplot(rows):
     import matplotlib.pyplot as plt
 

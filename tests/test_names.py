@@ -275,7 +275,7 @@ def test_an_output_whose_name_is_not_utf8(tmp_path):
 def test_outputs_with_long_names(tmp_path, name):
     y, p = rows()
     file = write(tmp_path / "rows.csv", {"label": y, "p": p})
-    outputs = {"--json": ".json", "--plot": ".png", "--netcdf": ".nc"}
+    outputs = {"--json": ".json", "--html": ".html", "--plot": ".png", "--netcdf": ".nc"}
     chosen = {option: tmp_path / f"{name[: 255 - len(suffix)]}{suffix}" for option, suffix in outputs.items()}
     arguments = itertools.chain.from_iterable(chosen.items())
     assert_answered(run("report", file, "--label", "label", "--prob", "p", "--draws", "50", *arguments))

@@ -397,11 +397,12 @@ class CalibrationMonitor(_render.Presented):
         except (ValueError, TypeError) as problem:
             raise ValueError(f"'{path}': {problem}") from problem
 
-    def sheet(self) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data."""
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         held = self._held
         rows = []
-        for k in sorted(held.counts)[-PRINTED:]:
+        windows = sorted(held.counts)
+        for k in windows if whole else windows[-PRINTED:]:
             bins = observed_bins(held.counts[k])
             numbers = ((bins.mass * bins.accuracy).sum(), (bins.mass * bins.confidence).sum(), ece(bins).values[0])
             name = "all rows" if held.window is None else held.said(k)

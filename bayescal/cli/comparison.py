@@ -22,8 +22,10 @@ from bayescal.data.files.predictions import ModelColumns, Rows
 from bayescal.data.predictions import Predictions
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import as_scalar
+from bayescal.report import tables
 from bayescal.report.document import PROB, comparison_document
 from bayescal.report.figure import comparison_picture
+from bayescal.report.page import page
 from bayescal.results.comparison import Comparison
 
 if TYPE_CHECKING:
@@ -45,15 +47,20 @@ class ComparedFiles(Result):
         The quantity that is shown.
     parameters : dict
         Values of the options that give the same result again.
+    notes : sequence of str
+        Notes on the rows.
     """
 
     comparison: Comparison
     estimand: Estimand
     parameters: dict[str, Any]
+    notes: Sequence[str]
 
     def contents(self) -> dict[str, Callable[[], Any]]:
-        """Make the JSON document, the picture or the data tree."""
+        """Make the JSON document, the page, the picture or the data tree."""
+        read: dict[str, Any] = {"parameters": self.parameters, "notes": self.notes}
         return {
+            "html": lambda: page(self.comparison, estimand=self.estimand, **read),
             "json": lambda: comparison_document(self.comparison, self.estimand.name, self.parameters),
             "plot": lambda: comparison_picture(self.comparison, self.estimand.name),
             "netcdf": self.comparison.to_datatree,
@@ -65,9 +72,9 @@ class ComparedFiles(Result):
         screen.print()
         screen.print(comparison.sentence(PROB, estimand=estimand))
         show_differences(screen, comparison, estimand)
-        show_table(screen, *_by_itself(comparison, estimand))
-        best = estimand.best(_target(comparison))
-        screen.print(f"P(best) is the probability that the classifier has the {best} of all, by any margin.\n")
+        each = tables.classifiers(comparison, estimand)
+        show_table(screen, each.header, each.rows)
+        screen.print(each.note + "\n")
         screen.print(comparison.spec + "\n", soft_wrap=True)  # one line, which can be copied
 
 
@@ -120,74 +127,42 @@ def compare_files(
     )
     first = next(iter(rows.values()))
     keywords |= {"classes": first.classes, "weights": first.weights, "logits": columns.logits}
-    _check_rows(rows, models, columns.weights, keywords)
+    notes = _check_rows(rows, models, columns.weights, keywords)
     y_true = {name: r.y_true for name, r in rows.items()} if columns.confidence else first.y_true
-    with warnings_as_notes(first, {}), warnings.catch_warnings():
+    with warnings_as_notes(first, {}) as more, warnings.catch_warnings():
         warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
         comparison = compare(y_true, {name: r.y_prob for name, r in rows.items()}, **keywords)
     parameters = {"files": [file.name for file in files], **_parameters(columns, models, rows, comparison, keywords)}
-    return ComparedFiles(comparison, estimand, {**parameters, "estimand": estimand.name})
+    return ComparedFiles(comparison, estimand, {**parameters, "estimand": estimand.name}, [*notes, *more])
 
 
 def _check_rows(
     rows: Mapping[str, Rows], models: Mapping[str, ModelColumns], weights: str | None, keywords: Mapping[str, Any]
-) -> None:
+) -> list[str]:
     """Check the rows of each classifier by itself, so that messages name its columns and lines of its file."""
+    notes: list[str] = []
     arguments = {key: keywords[key] for key in ("target", "classes", "weights", "logits")}
     for name, of_model in rows.items():
-        with warnings_as_notes(of_model, models[name].called(weights)):
+        with warnings_as_notes(of_model, models[name].called(weights)) as of_this:
             Predictions.from_labels(of_model.y_true, of_model.y_prob, **arguments)
+        notes += of_this
+    return notes
 
 
 def show_differences(screen: "Console", comparison: Comparison, estimand: Estimand) -> None:
     """Print the table of differences and the meaning of its columns."""
-    show_table(screen, *_differences(comparison, estimand))
-    name, rope = estimand.words(_target(comparison)), f"{comparison.rope:g}"
-    signed = estimand.better == "nearest zero"
-    difference = "difference of the signed values" if signed else f"negative if the 1st has the smaller {name}"
-    screen.print(
-        f"1st - 2nd: {difference}. P(1st) is the probability that the first classifier is better: its {name} is "
-        f"{estimand.comparative} by more than {rope}. P(2nd) is the same for the second classifier. P(equal) is the "
-        f"probability that they differ by at most {rope} (--rope).\n"
-    )
+    show_table(screen, ("1st - 2nd", *tables.DIFFERENCES), _lines(tables.difference_rows(comparison, estimand)))
+    screen.print(tables.difference_key(comparison, estimand, " (--rope)") + "\n")
 
 
-def _target(comparison: Comparison) -> str:
-    return comparison[comparison.names[0]].counts.target
-
-
-def _differences(comparison: Comparison, estimand: Estimand) -> tuple[Sequence[str], list[list[str]]]:
-    header = ("1st - 2nd", "mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
-    table = comparison.table(PROB, estimand=estimand)
-    pairs = [(_render.name(row["first"]), _render.name(row["second"])) for row in table]
-    on_one_line = all(len(f"{first} - {second}") <= PAIR for first, second in pairs)
-    rows = []
-    for (first, second), row in zip(pairs, table, strict=True):
-        numbers = [_render.number(row[column]) for column in ("mean", "low", "high")]
-        numbers += [_share(row[column]) for column in ("p_left", "p_rope", "p_right")]
-        if on_one_line:
-            rows.append([f"{first} - {second}", *numbers])
-        else:
-            rows += [[first, *numbers], [f"- {second}", *[""] * len(numbers)]]
-    return header, rows
-
-
-def _by_itself(comparison: Comparison, estimand: Estimand) -> tuple[Sequence[str], list[list[str]]]:
-    header = (estimand.column_label(_target(comparison)), "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
-    rows = [
-        [
-            _render.name(row[comparison.axis]),
-            *(_render.number(row[column]) for column in ("mean", "sd", "low", "high")),
-            _share(row["p_best"]),
-            f"{row['rank']:.2f}",
-        ]
-        for row in comparison.each(PROB, estimand=estimand)
-    ]
-    return header, rows
-
-
-def _share(probability: float) -> str:
-    return _render.probability(probability).removeprefix("= ")
+def _lines(pairs: Sequence[tuple[str, str, list[str]]]) -> list[list[str]]:
+    """Return the rows of a table of differences: one per pair, or two if any pair of names is long."""
+    if all(len(f"{first} - {second}") <= PAIR for first, second, _ in pairs):
+        return [[f"{first} - {second}", *numbers] for first, second, numbers in pairs]
+    lines = []
+    for first, second, numbers in pairs:
+        lines += [[first, *numbers], [f"- {second}", *[""] * len(numbers)]]
+    return lines
 
 
 def show_table(screen: "Console", header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

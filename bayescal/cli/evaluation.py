@@ -1,6 +1,6 @@
 """A file -> the evaluation of its predictions, as ``bayescal report`` saves and shows it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from bayescal.data.files.predictions import RowStream
 from bayescal.evaluate import evaluate, evaluate_counts
 from bayescal.report.document import document
 from bayescal.report.figure import picture
+from bayescal.report.page import page
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import BINNINGS
@@ -37,15 +38,19 @@ class EvaluatedFile(Result):
         The evaluation.
     parameters : dict
         Values of the options that give the same result again.
+    notes : sequence of str, optional
+        Notes on the rows.
     """
 
     evaluation: Evaluation | ClasswiseEvaluation
     parameters: dict[str, Any]
+    notes: Sequence[str] = ()
 
     def contents(self) -> dict[str, Callable[[], Any]]:
-        """Make the JSON document, the picture or the data tree."""
+        """Make the JSON document, the page, the picture or the data tree."""
         return {
             "json": lambda: document(self.evaluation, self.parameters),
+            "html": lambda: page(self.evaluation, parameters=self.parameters, notes=self.notes),
             "plot": lambda: picture({"": self.evaluation}),
             "netcdf": self.evaluation.to_datatree,
         }
@@ -96,9 +101,10 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
     keywords = keywords_of(evaluate, *records) | {"logits": options.logits}
     keywords["target"] = keywords["target"] or columns.target
     stream = columns.open(file)
-    with warnings_as_notes(stream, stream.called):
+    with warnings_as_notes(stream, stream.called) as notes:
         evaluation = _evaluate(stream, keywords)
-    return EvaluatedFile(evaluation, {"file": file.name, **_parameters(columns, stream, evaluation, keywords)})
+    parameters = {"file": file.name, **_parameters(columns, stream, evaluation, keywords)}
+    return EvaluatedFile(evaluation, parameters, notes)
 
 
 def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:

@@ -255,7 +255,17 @@ class JsonOptions(Options):
 
 
 @dataclass(frozen=True)
-class OutputOptions(JsonOptions):
+class PageOptions(JsonOptions):
+    """The documents that `bayescal report` and `compare` can write."""
+
+    html: Annotated[
+        Path | None,
+        _option(OUTPUT, "OUT.html", "A page for the browser: pictures, tables, and what was read, in one file."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class OutputOptions(PageOptions):
     """Files that hold an evaluation."""
 
     plot: Annotated[
@@ -265,7 +275,7 @@ class OutputOptions(JsonOptions):
 
 
 @dataclass(frozen=True)
-class CompareOutputOptions(JsonOptions):
+class CompareOutputOptions(PageOptions):
     """Files that hold a comparison."""
 
     plot: Annotated[

@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal._files import replacing
+from bayescal._render import PAGE_SUFFIXES
 from bayescal.stats.stored import save_counts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SUFFIXES = {"json": (".json",), "output": (".json",), "plot": (".png", ".pdf", ".svg"), "netcdf": (".nc", ".netcdf")}
+SUFFIXES = {
+    "json": (".json",),
+    "output": (".json",),
+    "html": PAGE_SUFFIXES,
+    "plot": (".png", ".pdf", ".svg"),
+    "netcdf": (".nc", ".netcdf"),
+}
 DPI = 150
 #: Metadata that would differ between two files of the same picture.
 NO_DATE = {".png": {}, ".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
@@ -26,7 +33,7 @@ def check(outputs: Mapping[str, Path], besides: Sequence[Path] = ()) -> dict[str
     Parameters
     ----------
     outputs : mapping of str to Path
-        Files by option ("json", "output", "plot", "netcdf").
+        Files by option ("json", "output", "html", "plot", "netcdf").
     besides : sequence of Path, optional
         Inputs, which must not be overwritten.
 
@@ -65,8 +72,9 @@ def save(to_save: Mapping[str, Path], contents: Mapping[str, Callable[[], Any]])
     to_save : mapping of str to Path
         Files by option, as `check` returns them.
     contents : mapping of str to callable
-        For each option, a function that makes the content of the file: data for ``json``, counts for ``output``, a
-        figure for ``plot``, a DataTree for ``netcdf``. Only the functions of options in `to_save` are called.
+        For each option, a function that makes the content of the file: data for ``json``, counts for ``output``,
+        text for ``html``, a figure for ``plot``, a DataTree for ``netcdf``. Only the functions of options in `to_save`
+        are called.
 
     Raises
     ------
@@ -83,6 +91,8 @@ def _write(kind: str, path: Path, content: Any) -> None:
         save_json(path, content)
     elif kind == "output":
         save_counts(content, path)
+    elif kind == "html":
+        path.write_text(content, encoding="utf-8", newline="\n")
     elif kind == "plot":
         save_figure(path, content)
     else:

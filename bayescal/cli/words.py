@@ -96,19 +96,24 @@ def say(kind: str, style: str, message: str) -> None:
 
 
 @contextmanager
-def warnings_as_notes(rows: "Rows | RowStream", called: dict[str, str]) -> Iterator[None]:
-    """Show warnings of the library as notes on stderr, and its errors, in the words of the command line."""
+def warnings_as_notes(rows: "Rows | RowStream", called: dict[str, str]) -> Iterator[list[str]]:
+    """Show warnings of the library as notes on stderr, and its errors, in the words of the command line.
+
+    The list that it yields contains the notes afterwards.
+    """
     from bayescal._invalid import InvalidRows
 
+    notes: list[str] = []
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            yield
+            yield notes
     except (ValueError, TypeError) as problem:
         kind = ValueError if isinstance(problem, InvalidRows) else type(problem)
         raise kind(translated(problem, rows, called)) from problem
-    for warning in caught:
-        say("Note", "yellow", translated(warning.message, rows, called))
+    notes += [translated(warning.message, rows, called) for warning in caught]
+    for note in notes:
+        say("Note", "yellow", note)
 
 
 def translated(

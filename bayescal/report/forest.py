@@ -141,7 +141,7 @@ def plot_forest(
     """
     shown = _rows_of(evaluations)
     rows = forest(
-        [f"{_render.name(name)} (n = {e.counts.n_rows})" for name, e in shown],
+        row_names(evaluations),
         np.stack([values_of(e, estimand) for _, e in shown], axis=1),
         prob,
     )
@@ -163,6 +163,11 @@ def plot_forest(
         small_words(ax)
     keep_within(ax)
     return ax
+
+
+def row_names(evaluations: Mapping[Any, Evaluation]) -> list[str]:
+    """Return the names of the rows of `plot_forest`, with the number of rows of each evaluation."""
+    return [f"{_render.name(name)} (n = {e.counts.n_rows})" for name, e in _rows_of(evaluations)]
 
 
 def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:

@@ -194,7 +194,7 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
     _draw_sides(ax, *window, wording.direction_words(evaluation.counts.target))
     _draw_points(ax, points, 0.6 if small else 1.0)
     _draw_mass(below, points)
-    stated, happened = AXES.get(evaluation.counts.target, ("confidence", "accuracy"))
+    stated, happened = axis_words(evaluation.counts.target)
     below.set_xlabel(stated)
     ax.set(xlim=window[0], ylim=window[1], ylabel=happened)
     ax.tick_params(labelbottom=False)
@@ -206,6 +206,11 @@ def plot_reliability(evaluation: Evaluation, ax: "Axes | None" = None, *, prob: 
         below.set_yticks([])
     keep_within(ax)
     return ax
+
+
+def axis_words(target: str) -> tuple[str, str]:
+    """Return the words for what a classifier states and for what is observed, with this target."""
+    return AXES.get(target, ("confidence", "accuracy"))
 
 
 def _note(points: ReliabilityPoints, evaluation: Evaluation, window: tuple[float, float]) -> str:

@@ -7,7 +7,6 @@ from bayescal import _moved, _render
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.compared import SURE, Compared, Floats
 from bayescal.results.evaluation import Evaluation
-from bayescal.results.remarks import of_several
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %")
 NOW, BASELINE = "now", "baseline"
@@ -122,8 +121,8 @@ class Change(Compared):
         now = self.evaluations[NOW]
         return f"{periods}: {now.counts.target} ECE, {now.counts.bins}, {now.model} model, rope {self.rope:g}"
 
-    def sheet(self) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data."""
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = []
         for name in reversed(self.names):
             evaluation = self[name]
@@ -133,8 +132,7 @@ class Change(Compared):
         change = self.difference()
         low, high = change.interval(0.95)
         rows.append(["now - baseline", "", *map(_render.number, [change.mean(), change.sd(), low, high])])
-        remarks = of_several({name: evaluation.remarks for name, evaluation in self.evaluations.items()})
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, self.remarks)
 
     def _in_order(self, estimand: EstimandLike) -> tuple[str, ...]:
         """Return ("now", "baseline") regardless of which is better: the difference is a change in time."""

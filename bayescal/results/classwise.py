@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+#: Maximum number of rows that are printed: two means, and classes.
+PRINTED = 22
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ClasswiseEvaluation(Evaluations):
@@ -257,14 +260,12 @@ class ClasswiseEvaluation(Evaluations):
             attrs={"spec": self.spec, "model": self.model, "target": "classwise", "plug_in_ece_mean": self.plug_in},
         )
 
-    def sheet(self) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data."""
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         rows = [[row["quantity"], *(_render.number(v) for v in list(row.values())[1:])] for row in self.table()]
         shown, remarks = rows, []
-        if len(rows) > 22:
-            shown, remarks = (
-                rows[:22],
-                [f"Not shown: {len(rows) - 22} of {len(self)} classes; see `.summary()` or `.by_class`."],
-            )
+        if len(rows) > PRINTED and not whole:
+            more = f"Not shown: {len(rows) - PRINTED} of {len(self)} classes; see `.summary()` or `.by_class`."
+            shown, remarks = rows[:PRINTED], [more]
         remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, shown, remarks)

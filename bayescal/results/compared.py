@@ -13,6 +13,7 @@ from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.comparable import common_estimands, joint_values
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
+from bayescal.results.remarks import of_several
 from bayescal.stats.paired import PairedCounts
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ class Compared(Evaluations):
 
     def _rope(self) -> float:
         return self.rope
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals, each with the names of the evaluations that it concerns."""
+        return tuple(of_several({name: evaluation.remarks for name, evaluation in self.evaluations.items()}))
 
     #: The decision table.
     table = Evaluations.pairs_table

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 from bayescal import _render
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.comparable import pair_key
 from bayescal.results.compared import SURE, Compared
-from bayescal.results.remarks import of_several
 
 #: Largest number of pairs in a printed table; beyond it, each classifier is shown against the best one.
 MOST_PAIRS = 15
@@ -139,12 +139,12 @@ class Comparison(Compared):
             f"{first.model} model, rope {self.rope:g}"
         )
 
-    def sheet(self) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data."""
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         rows = []
         best, *others = self._in_order("ece")
         pairs = list(combinations((best, *others), 2))
-        if len(pairs) > MOST_PAIRS:
+        if len(pairs) > MOST_PAIRS and not whole:
             pairs = [(best, other) for other in others]
         for row in self._rows(pairs, 0.95, "ece"):
             numbers = [_render.number(row[name]) for name in ("mean", "sd", "low", "high")]
@@ -156,5 +156,27 @@ class Comparison(Compared):
             f"{row['rank']:.2f}."
             for row in self.each()
         ]
-        remarks += of_several({name: evaluation.remarks for name, evaluation in self.evaluations.items()})
+        remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, [pair_key(self.axis, self.rope), *remarks])
+
+    def to_html(self, path: str | Path, *, estimand: EstimandLike = "ece") -> Path:
+        """Write the comparison as one HTML page with pictures, tables that can be sorted, and the specification.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            As for `Evaluation.to_html`, or if the estimand cannot be compared.
+        """
+        return _render.save_page(self, path, estimand=estimand)

@@ -344,8 +344,8 @@ class Evaluation(_render.Presented):
             },
         )
 
-    def sheet(self) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data."""
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         d = wording.decimals(self.ece)
         rows = [
             [registered()[name].row_label(self.counts.target), *(_render.number(v, d) for v in numbers)]

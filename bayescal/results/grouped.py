@@ -249,20 +249,24 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         groups, rows = f"group{'s' * (len(self) > 1)}", f"row{'s' * (each != '1')}"
         return f"{len(self)} {groups}{by}, {each} {rows} each: {self.overall.question}"
 
-    def sheet(self) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data."""
-        shown = [("all rows", self.overall), *zip(self.names, self.groups.values(), strict=True)][: PRINTED + 1]
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
+        shown = [("all rows", self.overall), *zip(self.names, self.groups.values(), strict=True)]
+        shown = shown if whole else shown[: PRINTED + 1]
         rows = []
         for name, evaluation in shown:
             n, *numbers = _row(evaluation, 0.95, "ece").values()
             rows.append([name, str(n), *map(_render.number, numbers)])
         more = len(self) + 1 - len(shown)
         remarks = [f"Not shown: {more} of {len(self)} groups; see `.table()` or `.summary()`."] if more else []
-        remarks += of_several({"all rows": self.overall.remarks, **self._remarks()})
+        remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
 
-    def _remarks(self) -> dict[str, tuple[str, ...]]:
-        return {name: evaluation.remarks for name, evaluation in zip(self.names, self.groups.values(), strict=True)}
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals, each with the groups that it concerns."""
+        of_group = {name: each.remarks for name, each in zip(self.names, self.groups.values(), strict=True)}
+        return tuple(of_several({"all rows": self.overall.remarks, **of_group}))
 
 
 def _row(evaluation: Evaluation, prob: float, estimand: EstimandLike) -> dict[str, Any]:

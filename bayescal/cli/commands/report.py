@@ -10,6 +10,8 @@ EXAMPLES = """\b
 [dim]one column per class, p0 to p9, and labels 0 to 9; saves all numbers and a picture[/]
   bayescal report test.parquet --label label --prob-prefix p \\
       --json ece.json --plot ece.png
+[dim]a page for the browser, in one file that can be sent by mail[/]
+  bayescal report games.csv --label won --prob probability --html ece.html
 [dim]columns p_cat, p_dog, p_fish and labels cat, dog, fish; calibration of each class[/]
   bayescal report pets.tsv --label pet --prob-prefix p_ --target classwise
 [dim]labels that are words: first the label of 0, then the label of 1[/]

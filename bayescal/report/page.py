@@ -1,0 +1,320 @@
+"""A result as one HTML page that needs no other file: sentence, pictures, tables, specification, what was read."""
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial, singledispatch
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bayescal import _checks, _files, _render
+from bayescal._version import __version__
+from bayescal.estimands.registry import EstimandLike, as_scalar
+from bayescal.report import tables
+from bayescal.report.comparison import plot_comparison
+from bayescal.report.forest import name_lines, plot_forest, row_names, rows_height
+from bayescal.report.posterior import plot_posterior
+from bayescal.report.reliability import plot_reliability
+from bayescal.report.svg import inline_svg
+from bayescal.report.tables import Table
+from bayescal.results.change import Change
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.comparison import Comparison
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.grouped import GroupedEvaluation
+from bayescal.stats.contract import Counts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Width in inches of a picture; on a telephone its text is then as large as on paper.
+WIDTH = 4.6
+#: Maximum number of classes in a forest plot, which needs the evaluation of each class, and of reliability diagrams.
+CLASSES_DRAWN, DIAGRAMS = 40, 6
+#: Maximum number of rows of a forest plot that is as high as their names need.
+NAMED = 40
+#: Words for the parameters of the command line, in this order; further ones keep their name.
+WORDS = {
+    "file": "file",
+    "files": "files",
+    "key": "column of keys",
+    "rows": "rows read",
+    "label": "column of labels",
+    "prob": "columns of probabilities",
+    "weights": "column of weights",
+    "sub_models": "sub-models",
+    "draws": "posterior draws",
+}
+#: Rows that do not obey the rules raise an error, so that a result contains all rows or does not exist.
+REFUSED = "0 (an input with an invalid row is refused as a whole)"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a page.
+
+    Parameters
+    ----------
+    caption : str
+        Title of the picture.
+    draw : callable
+        Makes the figure.
+    wide : bool, default False
+        Whether it takes the whole width.
+    """
+
+    caption: str
+    draw: "Callable[[], Figure]"
+    wide: bool = False
+
+
+@dataclass(frozen=True)
+class Content:
+    """Content of the page of a result.
+
+    Parameters
+    ----------
+    title : str
+        The title.
+    sheet : Sheet
+        The sentence, the specification and the remarks; its table is among `tables`.
+    tables : sequence of Table
+        The tables.
+    rows : mapping of str to object
+        Numbers of rows, by their meaning.
+    pictures : sequence of Picture, optional
+        The pictures.
+    """
+
+    title: str
+    sheet: _render.Sheet
+    tables: Sequence[Table]
+    rows: Mapping[str, object]
+    pictures: Sequence[Picture] = field(default=())
+
+
+def page(
+    result: _render.Presented,
+    *,
+    estimand: EstimandLike = "ece",
+    parameters: Mapping[str, Any] | None = None,
+    notes: Iterable[str] = (),
+) -> str:
+    """Return the page of a result.
+
+    Parameters
+    ----------
+    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, CalibrationMonitor or Plan
+        The result.
+    estimand : str, Estimand or callable, default "ece"
+        What is compared; only a `Comparison` has a choice.
+    parameters : mapping, optional
+        Parameters of the command line, which say what was read.
+    notes : iterable of str, optional
+        Notes on what was read.
+
+    Returns
+    -------
+    str
+        HTML. It has no date, and the same result gives the same text.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> text = page(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
+    >>> text.count("<svg"), text.count("<table")
+    (2, 3)
+    """
+    from markupsafe import Markup
+
+    content = _comparison(result, estimand) if isinstance(result, Comparison) else _content(result)
+    script, style, template = (
+        files("bayescal.report").joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css", "html")
+    )
+    # the script is the text between the tags, with the line break that the template has before it
+    digest = base64.b64encode(hashlib.sha256(f"\n{script}".encode()).digest()).decode()
+    return _render.filled(
+        template,
+        title=content.title,
+        file=_in_words((parameters or {}).get("file", "")),
+        sheet=content.sheet,
+        tables=content.tables,
+        pictures=[
+            {"caption": each.caption, "wide": each.wide, "svg": inline_svg(each.draw, f"picture{i}")}
+            for i, each in enumerate(content.pictures, start=1)
+        ],
+        facts=[*_facts(content.rows, parameters or {}), *(("note", _render.printed(note)) for note in notes)],
+        version=__version__,
+        style=Markup(style),  # a file of this package
+        script=Markup(script),
+        script_hash=f"sha256-{digest}",
+    )
+
+
+def save_page(result: _render.Presented, path: str | Path, **options: Any) -> Path:
+    """Write the page of a result to a file; `Evaluation.to_html` describes the errors.
+
+    Parameters
+    ----------
+    result : Presented
+        The result.
+    path : str or Path
+        The file.
+    **options
+        Passed to `page`.
+
+    Returns
+    -------
+    Path
+        The file that was written.
+    """
+    if not isinstance(path, str | Path):
+        raise TypeError(f"`path` must be the name of a file, not {type(path).__name__}, as in 'report.html'.")
+    if Path(path).suffix.lower() not in _render.PAGE_SUFFIXES:
+        raise ValueError(
+            f"`path` must end in .html or .htm, not {_checks.quoted(Path(path).name)}: the page is HTML, which a "
+            "browser shows and can print as PDF."
+        )
+    return _files.write_atomically(path, page(result, **options))
+
+
+# what each result shows
+
+
+@singledispatch
+def _content(result: Any) -> Content:
+    """Return the sentence, the table and the remarks of a result without pictures."""
+    if not isinstance(result, _render.Presented):
+        raise TypeError(f"`result` must be a result of this package, as an Evaluation, not {type(result).__name__}.")
+    sheet = result.sheet(whole=True)
+    return Content(type(result).__name__, sheet, [_table("Table", sheet)] if sheet.header else [], {})
+
+
+@_content.register
+def _(result: Evaluation) -> Content:
+    sheet = result.sheet(whole=True)
+    shown = [_table("Calibration errors", sheet), tables.bins(result)]
+    pictures = [_reliability(result), _posterior(result)]
+    return Content("Calibration report", sheet, shown, _rows(result.counts), pictures)
+
+
+@_content.register
+def _(result: ClasswiseEvaluation) -> Content:
+    sheet = result.sheet(whole=True)
+    pictures = [_posterior(result)]
+    if len(result) <= CLASSES_DRAWN:
+        pictures.append(_forest("ECE of each class", {f"class {label}": result[label] for label in result}))
+    return Content(
+        "Calibration report: all classes", sheet, [_table("Classes", sheet)], _rows(result.counts[0]), pictures
+    )
+
+
+@_content.register
+def _(result: GroupedEvaluation) -> Content:
+    sheet = result.sheet(whole=True)
+    overall = "all rows"
+    pictures = [
+        _forest("ECE of each group", result),
+        _reliability(result.overall, overall),
+        _posterior(result.overall, overall),
+    ]
+    shown = [_table("Groups", sheet), tables.bins(result.overall)]
+    return Content("Calibration report: groups", sheet, shown, _rows(result.overall.counts), pictures)
+
+
+@_content.register
+def _(result: Change) -> Content:
+    sheet = result.sheet(whole=True)
+    rows = {f"rows, {name}": each.counts.n_rows for name, each in result.evaluations.items()}
+    picture = _compared("Both periods and the change", result, "ece")
+    return Content("Change of calibration", sheet, [_table("Periods", sheet)], rows, [picture])
+
+
+def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
+    record = as_scalar(estimand)
+    sheet = _render.Sheet(result.sentence(estimand=record), result.spec, (), (), result.remarks)
+    sizes = {name: each.counts.n_rows for name, each in result.evaluations.items()}
+    same = len(set(sizes.values())) == 1
+    rows = {"rows": next(iter(sizes.values()))} if same else {f"rows of {name}": n for name, n in sizes.items()}
+    pictures = [_compared(f"{result.axis.capitalize()}s and their differences", result, record)]
+    if len(result) <= DIAGRAMS:
+        pictures += [_reliability(each, name) for name, each in result.evaluations.items()]
+    shown = [tables.differences(result, record), tables.classifiers(result, record)]
+    return Content("Comparison of calibration", sheet, shown, rows, pictures)
+
+
+def _table(title: str, sheet: _render.Sheet) -> Table:
+    return Table(title, sheet.header, sheet.rows)
+
+
+def _rows(counts: Counts) -> dict[str, object]:
+    rows: dict[str, object] = {"rows": counts.n_rows}
+    return rows | ({"effective rows": f"{counts.effective_rows:.0f}"} if counts.weighted else {})
+
+
+def _reliability(evaluation: Evaluation, of: str = "") -> Picture:
+    draw = partial(_drawn, partial(plot_reliability, evaluation), WIDTH, 5.2)
+    return Picture(_caption("Reliability diagram", of), draw)
+
+
+def _posterior(evaluation: Evaluation | ClasswiseEvaluation, of: str = "") -> Picture:
+    draw = partial(_drawn, partial(plot_posterior, evaluation), WIDTH, 3.9)
+    return Picture(_caption("Posterior of the ECE", of), draw)
+
+
+def _forest(caption: str, evaluations: Mapping[Any, Evaluation]) -> Picture:
+    names = row_names(evaluations)
+    height = 1.2 + rows_height(names)
+    height = height if len(names) <= NAMED else min(height, 14.0)
+    return Picture(caption, partial(_drawn, partial(plot_forest, evaluations), WIDTH, height))
+
+
+def _compared(caption: str, result: Comparison | Change, estimand: EstimandLike) -> Picture:
+    names = [_render.name(name) for name in result.names]
+    height, lines, two = rows_height(names), name_lines(names), len(names) == 2
+    size = (5.4, 4.3 + height + 0.3 * lines) if two else (6.8, min(2.2 + 2 * height + 0.2 * lines, 20.0))
+
+    def draw(ax: "Axes") -> None:
+        plot_comparison(result, ax, estimand=estimand)
+        ax.set_title("", loc="left")  # the sentence of the page
+
+    return Picture(caption, partial(_drawn, draw, *size), wide=True)
+
+
+def _caption(words: str, of: str) -> str:
+    return f"{words}: {_render.name(of)}" if of else words
+
+
+def _drawn(plot: "Callable[[Axes], Any]", width: float, height: float) -> "Figure":
+    """Draw a plot in a figure of its own, which pyplot does not manage."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="tight")
+    plot(figure.subplots())
+    return figure
+
+
+# what was read
+
+
+def _facts(rows: Mapping[str, object], parameters: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return what was read and how, as pairs of words; what was not given is left out."""
+    given = {name: value for name, value in parameters.items() if value is not None and value is not False}
+    if "rows" in given:
+        rows = {name: n for name, n in rows.items() if name != "rows"}
+    classifiers = given.pop("classifiers", [])
+    facts = {WORDS.get(name, name): _in_words(value) for name, value in given.items()}
+    facts |= {_render.name(name): str(n) for name, n in rows.items()}
+    for each in classifiers:
+        file, label, prob = (_in_words(each[name]) for name in ("file", "label", "prob"))
+        facts[f"classifier {_render.name(each['name'])}"] = f"file {file}; labels {label}; probabilities {prob}"
+    return [*facts.items(), ("rows refused", REFUSED)] if facts else []
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_in_words, value))
+    return "yes" if value is True else _render.printed(value)

@@ -1,0 +1,113 @@
+"""Tables as text, which the command line and the page share: differences, classifiers, bins."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bayescal import _render
+from bayescal.estimands.estimand import Estimand
+from bayescal.report.document import PROB, bin_table
+from bayescal.report.reliability import axis_words
+from bayescal.results import wording
+from bayescal.results.comparison import Comparison
+from bayescal.results.evaluation import Evaluation
+
+#: Columns of the table of differences, after the pair.
+DIFFERENCES = ("mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text with its title and the meaning of its columns.
+
+    Parameters
+    ----------
+    title : str
+        Title of the table.
+    header : sequence of str
+        Titles of the columns.
+    rows : sequence of sequence of str
+        Cells; the first of each row is its name.
+    note : str, optional
+        The meaning of the columns.
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
+
+
+def difference_rows(comparison: Comparison, estimand: Estimand) -> list[tuple[str, str, list[str]]]:
+    """Return for each pair both names and the cells of the columns `DIFFERENCES`."""
+    rows = []
+    for row in comparison.table(PROB, estimand=estimand):
+        numbers = [_render.number(row[column]) for column in ("mean", "low", "high")]
+        numbers += [_share(row[column]) for column in ("p_left", "p_rope", "p_right")]
+        rows.append((_render.name(row["first"]), _render.name(row["second"]), numbers))
+    return rows
+
+
+def difference_key(comparison: Comparison, estimand: Estimand, option: str = "") -> str:
+    """Return the meaning of the columns `DIFFERENCES`; `option` follows the width of practical equivalence."""
+    name, rope = estimand.words(_target(comparison)), f"{comparison.rope:g}"
+    signed = estimand.better == "nearest zero"
+    difference = "difference of the signed values" if signed else f"negative if the 1st has the smaller {name}"
+    return (
+        f"1st - 2nd: {difference}. P(1st) is the probability that the first classifier is better: its {name} is "
+        f"{estimand.comparative} by more than {rope}. P(2nd) is the same for the second classifier. P(equal) is the "
+        f"probability that they differ by at most {rope}{option}."
+    )
+
+
+def differences(comparison: Comparison, estimand: Estimand) -> Table:
+    """Return the table of differences between all pairs of classifiers."""
+    rows = [[f"{first} - {second}", *numbers] for first, second, numbers in difference_rows(comparison, estimand)]
+    return Table("Differences", ("1st - 2nd", *DIFFERENCES), rows, difference_key(comparison, estimand))
+
+
+def classifiers(comparison: Comparison, estimand: Estimand) -> Table:
+    """Return the table of classifiers, each by itself."""
+    header = (estimand.column_label(_target(comparison)), "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
+    rows = [
+        [
+            _render.name(row[comparison.axis]),
+            *(_render.number(row[column]) for column in ("mean", "sd", "low", "high")),
+            _share(row["p_best"]),
+            f"{row['rank']:.2f}",
+        ]
+        for row in comparison.each(PROB, estimand=estimand)
+    ]
+    best = estimand.best(_target(comparison))
+    note = f"P(best) is the probability that the {comparison.axis} has the {best} of all, by any margin."
+    return Table(f"{comparison.axis.capitalize()}s", header, rows, note)
+
+
+def bins(evaluation: Evaluation) -> Table:
+    """Return the table of bins: edges, rows, what was observed, and the interval of the accuracy."""
+    d, (stated, happened) = wording.decimals(evaluation.ece), axis_words(evaluation.counts.target)
+    header = ("bin", "rows", f"mean {stated}", f"observed {happened}", "2.5 %", "97.5 %")
+    edges = _edges(evaluation.counts.bins.edges.tolist())
+    rows = [
+        [
+            f"{low} to {high}",
+            str(row["n"]),
+            *(_render.number(row[c], d) for c in ("mean_confidence", "accuracy", "accuracy_low", "accuracy_high")),
+        ]
+        for row, low, high in zip(bin_table(evaluation), edges[:-1], edges[1:], strict=True)
+    ]
+    note = f"2.5 % and 97.5 %: ends of the 95 % credible interval of the {happened}. A dash: no rows in the bin."
+    return Table("Bins", header, rows, note)
+
+
+def _edges(edges: Sequence[float]) -> list[str]:
+    """Write edges with as few digits as tell them apart, at least three and at most all."""
+    written = ([f"{edge:.{digits}g}" for edge in edges] for digits in range(3, 18))
+    return next(texts for texts in written if len(set(texts)) == len(edges))
+
+
+def _target(comparison: Comparison) -> str:
+    return comparison[comparison.names[0]].counts.target
+
+
+def _share(probability: float) -> str:
+    return _render.probability(probability).removeprefix("= ")
