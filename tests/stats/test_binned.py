@@ -151,7 +151,7 @@ def test_addition_leaves_its_arguments_alone():
 
 
 def test_unequal_edges_do_not_add():
-    with pytest.raises(ValueError, match=r"only on the same edges; these have 10 equal-width bins .* and 15"):
+    with pytest.raises(ValueError, match=r"only if they have the same edges; these have 10 equal-width bins .* and 15"):
         BinnedCounts.empty(10) + BinnedCounts.empty(15)
 
 
