@@ -62,6 +62,7 @@ RESERVED = frozenset(
         "summary",
         "table",
         "to_datatree",
+        "to_html",
         "window",
     }
 )
