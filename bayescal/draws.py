@@ -291,8 +291,8 @@ class Draws(NDArrayOperatorsMixin):
 
 
 def _is_number(value: Any) -> bool:
-    """Whether the value is a real number, of Python or numpy; arrays and booleans are not."""
-    return isinstance(value, Real | np.number) and not isinstance(value, bool | np.bool_)
+    """Whether the value is a real number, of Python or numpy; arrays, complex numbers and booleans are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _plain(value: Any) -> Any:

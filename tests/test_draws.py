@@ -195,3 +195,8 @@ def test_functions_of_numpy_and_arrays_give_arrays(normal):
     assert np.std(normal) == normal.values.std()
     assert normal.std() == normal.sd()
     assert normal.hdi(0.5) == normal.interval(0.5, kind="hdi")
+
+
+def test_complex_numbers_and_booleans_give_arrays(normal):
+    for other in (1j, np.complex128(1j), True, np.True_):
+        assert type(normal + other) is np.ndarray

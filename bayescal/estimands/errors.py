@@ -15,10 +15,11 @@ def _of_bins[**P](function: Callable[P, Draws]) -> Callable[P, Draws]:
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> Draws:
-        if args and not isinstance(args[0], BinDraws):
+        given = args[0] if args else kwargs.get("bin_draws", EXAMPLE)  # without any, Python names what is missing
+        if not isinstance(given, BinDraws):
             name = function.__name__
             raise TypeError(
-                f"`bin_draws` must be BinDraws, not {type(args[0]).__name__}. For labels and probabilities, call "
+                f"`bin_draws` must be BinDraws, not {type(given).__name__}. For labels and probabilities, call "
                 f"`bayescal.evaluate(y_true, y_prob)`; its attribute `{name}` has the draws of this estimand."
             )
         return function(*args, **kwargs)
@@ -42,8 +43,8 @@ EXAMPLE = BinDraws(
     of_calibration=True,
     citation="Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), ICML, equation 3",
 )
-@_of_bins
 @_moved.keywords(bins="bin_draws")
+@_of_bins
 def ece(bin_draws: BinDraws) -> Draws:
     r"""Draw the Expected Calibration Error, :math:`\sum_b m_b |\theta_b - \mu_b|`.
 
@@ -84,8 +85,8 @@ def ece(bin_draws: BinDraws) -> Draws:
     return Draws(_weighted(bin_draws, np.abs(bin_draws.gap)), "ece")
 
 
-@_of_bins
 @_moved.keywords(bins="bin_draws")
+@_of_bins
 def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     r"""Draw the l_p calibration error, :math:`(\sum_b m_b |\theta_b - \mu_b|^p)^{1/p}`.
 
@@ -133,8 +134,8 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
 
 
 @estimand("l_2 error", of_calibration=True, citation="Kumar, Liang and Ma (2019), NeurIPS, section 2")
-@_of_bins
 @_moved.keywords(bins="bin_draws")
+@_of_bins
 def l2_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the l_2 (root mean square) calibration error, :math:`(\sum_b m_b (\theta_b - \mu_b)^2)^{1/2}`.
 
@@ -170,8 +171,8 @@ def l2_error(bin_draws: BinDraws) -> Draws:
 
 
 @estimand("largest error", of_calibration=True, citation="Naeini, Cooper and Hauskrecht (2015), AAAI")
-@_of_bins
 @_moved.keywords(bins="bin_draws")
+@_of_bins
 def max_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the maximum calibration error, :math:`\max_b |\theta_b - \mu_b|` over bins with rows.
 
@@ -208,8 +209,8 @@ def max_error(bin_draws: BinDraws) -> Draws:
 
 
 @estimand("signed error", better="nearest zero", bounds=(-1.0, 1.0), citation="Van Calster et al. (2019), BMC Med.")
-@_of_bins
 @_moved.keywords(bins="bin_draws")
+@_of_bins
 def signed_error(bin_draws: BinDraws) -> Draws:
     r"""Draw the signed error, :math:`\sum_b m_b (\theta_b - \mu_b)`: mean outcome minus mean confidence.
 
@@ -246,8 +247,8 @@ def signed_error(bin_draws: BinDraws) -> Draws:
 
 
 @estimand("over-confidence", stated="stated too high")
-@_of_bins
 @_moved.keywords(bins="bin_draws")
+@_of_bins
 def overconfidence(bin_draws: BinDraws) -> Draws:
     r"""Draw the part of the ECE from bins with too high confidence, :math:`\sum_b m_b \max(\mu_b - \theta_b, 0)`.
 
@@ -276,8 +277,8 @@ def overconfidence(bin_draws: BinDraws) -> Draws:
 
 
 @estimand("under-confidence", stated="stated too low")
-@_of_bins
 @_moved.keywords(bins="bin_draws")
+@_of_bins
 def underconfidence(bin_draws: BinDraws) -> Draws:
     r"""Draw the part of the ECE from bins with too low confidence, :math:`\sum_b m_b \max(\theta_b - \mu_b, 0)`.
 

@@ -132,3 +132,7 @@ def test_labels_and_probabilities_are_sent_to_evaluate(function):
         TypeError, match=rf"call `bayescal\.evaluate\(y_true, y_prob\)`; its attribute `{function.__name__}`"
     ):
         function([0, 1], [0.2, 0.9])
+    with pytest.raises(TypeError, match="`bin_draws` must be BinDraws, not list"):
+        function(bin_draws=[0.2, 0.9])
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        function()
