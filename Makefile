@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 # QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest notebooks spark docs pictures explore coverage verify bench mutation references datasets
+.PHONY: help demo test lint types pytest notebooks spark docs pictures explore coverage verify related bench mutation references datasets
 .PHONY: lock latest lowest clean
 
 REQUIREMENTS := .ci/requirements
@@ -29,6 +29,7 @@ help:
 	@echo "make explore    simulate the test sets of the page docs/explore; a quarter of an hour"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
+	@echo "make related    coverage of the intervals that other packages print; for the docs; half an hour"
 	@echo "make bench      speed beside other programs, as ratios within one run; for the docs; a quarter of an hour"
 	@echo "make mutation   change the core in one place at a time and check that a test fails; for the docs; half an hour"
 	@echo "make references sample the stored reference posteriors anew, with PyMC"
@@ -36,7 +37,7 @@ help:
 	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
 	@echo "make latest     tests with the newest versions of all packages"
 	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
-	@echo "With QUICK=1, pictures, explore, coverage, verify, bench, mutation, references and datasets run in part and write nothing."
+	@echo "With QUICK=1, pictures, explore, coverage, verify, related, bench, mutation, references and datasets run in part and write nothing."
 
 demo: .venv/ready
 	$(RUN) bayescal demo
@@ -82,6 +83,12 @@ coverage: .venv/ready
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)
+
+# another group of packages; the test then also checks the bins of the other programs
+related: .venv/ready
+	$(PINNED) -r $(REQUIREMENTS)/related.txt
+	$(RUN) pytest -q tests/test_related.py
+	$(RUN) python docs/make/related.py $(SHORT)
 
 # another group of packages, since netcal and torchmetrics bring PyTorch
 bench: .venv/ready

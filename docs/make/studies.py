@@ -33,6 +33,7 @@ def run_study(
     save: Callable[[Path, Mapping[str, Any]], None] = save_rows,
     shown: Sequence[str] = ("overall",),
     picture: Callable[[dict[str, Any], bool], None] | None = None,
+    command: str = "make coverage",
 ) -> None:
     """Run the command line of a coverage study: measure, store the numbers, and write them to a page.
 
@@ -52,6 +53,8 @@ def run_study(
         Tables that --quick prints.
     picture : callable, optional
         Function that draws the numbers, and writes the picture if its second argument is true.
+    command : str, default "make coverage"
+        Command that the markers of the page name.
     """
     options = _options(description)
     file = DOCS / "_static" / numbers
@@ -67,7 +70,7 @@ def run_study(
     if options.quick:
         print(*(texts[name] for name in shown), sep="\n")
     else:
-        fill(DOCS / "explanation" / page, "make coverage", texts)
+        fill(DOCS / "explanation" / page, command, texts)
 
 
 def _options(description: str | None) -> argparse.Namespace:
