@@ -87,6 +87,10 @@ def test_calibstats_has_the_bins_that_the_study_assigns_to_it(related):
     }
     plug_in = bc.plug_in_ece(ROWS.outcome, ROWS.confidence, bins=15)
     assert calibstats.ece(ROWS.confidence, ROWS.outcome) == pytest.approx(plug_in, abs=1e-12)
+    settings = {"n_boot": 50, "alpha": 0.05, "seed": 9}
+    basic = calibstats.bootstrap_ci(ROWS.confidence, ROWS.outcome, calibstats.ece, method="basic", **settings)
+    ends = {key[1]: ends for key, ends, _ in related.of_calibstats(ROWS, 50, 9)}
+    assert ends["calibstats_basic"] == pytest.approx(basic.ci, abs=1e-12)
     # without its correction, the debiased error is the l_2 error in the same bins
     counts = bc.BinnedCounts.from_arrays(ROWS.outcome, ROWS.confidence, bins=15)
     gap, share = counts.accuracy - counts.mean_confidence, counts.share

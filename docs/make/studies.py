@@ -34,6 +34,7 @@ def run_study(
     shown: Sequence[str] = ("overall",),
     picture: Callable[[dict[str, Any], bool], None] | None = None,
     command: str = "make coverage",
+    repeats: tuple[int, int] = REPEATS,
 ) -> None:
     """Run the command line of a coverage study: measure, store the numbers, and write them to a page.
 
@@ -55,8 +56,10 @@ def run_study(
         Function that draws the numbers, and writes the picture if its second argument is true.
     command : str, default "make coverage"
         Command that the markers of the page name.
+    repeats : pair of int
+        Data sets per cell, in full and with --quick.
     """
-    options = _options(description)
+    options = _options(description, repeats)
     file = DOCS / "_static" / numbers
     if options.quick:
         results = dict(measure(options))
@@ -73,15 +76,15 @@ def run_study(
         fill(DOCS / "explanation" / page, command, texts)
 
 
-def _options(description: str | None) -> argparse.Namespace:
+def _options(description: str | None, repeats: tuple[int, int]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--repeats", type=int, help=f"data sets per cell: {REPEATS[0]}, or {REPEATS[1]} with --quick")
+    parser.add_argument("--repeats", type=int, help=f"data sets per cell: {repeats[0]}, or {repeats[1]} with --quick")
     parser.add_argument("--draws", type=int, help=f"draws of each posterior: {DRAWS[0]}, or {DRAWS[1]} with --quick")
     parser.add_argument("--workers", type=int, default=2, help="processes, where a study can use several")
     parser.add_argument("--redraw", action="store_true", help="measure nothing; write page and picture from the file")
     parser.add_argument("--quick", action="store_true", help="measure a few data sets; write nothing")
     options = parser.parse_args()
-    options.repeats = options.repeats or REPEATS[options.quick]
+    options.repeats = options.repeats or repeats[options.quick]
     options.draws = options.draws or DRAWS[options.quick]
     return options
 
