@@ -29,7 +29,7 @@ help:
 	@echo "make explore    simulate the test sets of the page docs/explore; a quarter of an hour"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
-	@echo "make related    coverage of the intervals that other packages print; for the docs; half an hour"
+	@echo "make related    coverage of the intervals that other packages print; for the docs; ten minutes"
 	@echo "make bench      speed beside other programs, as ratios within one run; for the docs; a quarter of an hour"
 	@echo "make mutation   change the core in one place at a time and check that a test fails; for the docs; half an hour"
 	@echo "make references sample the stored reference posteriors anew, with PyMC"
