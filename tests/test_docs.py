@@ -141,7 +141,7 @@ def test_a_failing_block_names_its_page(tmp_path):
 @pytest.mark.parametrize("page", [README, *PAGES], ids=relative)
 def test_pages_render_on_a_forge(page):
     """Directives and roles of Sphinx are plain text elsewhere; only pages that list others have them."""
-    if page.name == "index.md":
+    if page.name == "index.md" or page.parent.name == "reference":
         return
     text = page.read_text(encoding="utf-8")
     assert re.findall(r"^(?:`{3,}|:{3,})\{.*|\{[a-z:]+\}`.*|^:tags:.*", text, re.MULTILINE) == []
@@ -149,7 +149,7 @@ def test_pages_render_on_a_forge(page):
 
 
 def reference_entries():
-    text = (DOCS / "reference" / "index.md").read_text(encoding="utf-8")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in sorted((DOCS / "reference").glob("*.md")))
     return re.findall(r"^   (bayescal\.[\w.]+)$", text, re.MULTILINE)
 
 
