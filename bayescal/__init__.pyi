@@ -33,7 +33,9 @@ from .results.comparison import Comparison as Comparison
 from .results.evaluation import Evaluation as Evaluation
 from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .stats.binned import BinnedCounts as BinnedCounts
+from .stats.bins import Bins as Bins
 from .stats.bins import equal_mass_edges as equal_mass_edges
+from .stats.bins import make_bins as make_bins
 from .stats.files import count_file as count_file
 from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts

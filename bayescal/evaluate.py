@@ -71,9 +71,9 @@ def evaluate(
         - ``top-label`` (default for a matrix): the most probable class is the true one;
         - ``classwise``: class k occurs, one binary problem per column of the matrix;
         - ``confidence``: the prediction is right; `y_true` states whether it is, and `y_prob` is its confidence.
-    bins : int or array-like, default 15
-        Number of bins, or edges that increase from 0 to 1. Bins are [a, b); the last one is closed. The ECE depends
-        on the bins, so every printed result states them.
+    bins : int, array-like or Bins, default 15
+        Number of bins, or edges that increase from 0 to 1. Bins are [a, b); the last one is closed. For (a, b], pass
+        ``make_bins(15, closed="right")``. The ECE depends on the bins, so every printed result states them.
     binning : {"equal-width", "equal-mass"}, default "equal-width"
         How the edges are chosen if `bins` is a number.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
