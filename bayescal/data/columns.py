@@ -67,7 +67,7 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
     return _rules.BINARY.refuse(name, ~_rules.BINARY.holds(labels), labels, hint=hint)
 
 
-def class_numbers(name: str, labels: Array, classes: Sequence[Any], source: str = "`classes`") -> Array:
+def class_numbers(name: str, labels: Array, classes: Sequence[Any], source: str = "`classes`", hint: str = "") -> Array:
     """Return the position of each label in `classes`; `source` names, in messages, where the classes come from."""
     names = to_array("classes", list(classes))
     if names.dtype.kind not in "US" and labels.dtype.kind not in "US":
@@ -84,7 +84,6 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any], source: str 
     number = order[position]
     unknown = names[number] != labels
     if unknown.any():
-        hint = "" if source == "`classes`" else "Columns with other names need `classes`: the label of each, in order."
         _checks.refuse(name, f"must be labels from {source} {quoted(names.tolist()[:10])}", unknown, labels, hint=hint)
     return number
 

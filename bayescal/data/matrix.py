@@ -31,8 +31,6 @@ Array = NDArray[Any]
 CHUNK = 2**18
 #: Maximum number of classes for which the compiler unrolls the loop over columns.
 FEW_CLASSES = 20
-#: Where classes come from that are not given as `classes`.
-COLUMNS = "the columns of `y_prob`"
 #: Approximate time of numpy per entry, with many classes and with few; see `bayescal._loops`.
 SECONDS_AN_ENTRY = (8e-10, 4e-9)
 
@@ -105,7 +103,7 @@ class ClassRows:
         _checks.not_empty("y_true", len(label))
         matrix = softmax("y_prob", probabilities) if logits else numbers("y_prob", probabilities)
         named = class_names(label, names, classes)
-        label = _multiclass(label, matrix.shape[1], named, "`classes`" if classes is not None else COLUMNS)
+        label = _multiclass(label, matrix.shape[1], named, of_columns=classes is None)
         weight = weight_column(weights, len(label), "y_true")
         return cls(label=label, matrix=matrix, weight=weight, classes=tuple(() if named is None else named))
 
@@ -189,11 +187,14 @@ def _top_of(block: Array, label: Array, confidence: Array, correct: Array, toler
     return bool((np.abs(sums - 1) <= tolerance).all())
 
 
-def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None, source: str) -> Array:
+def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None, *, of_columns: bool) -> Array:
     if classes is not None:
         if len(classes) != n_classes:
             raise ValueError(f"`classes` must name the {n_classes} columns of `y_prob`; it has {len(classes)} names.")
-        return class_numbers("y_true", label, classes, source)
+        if of_columns:
+            hint = "Columns with other names need `classes`: the label of each, in order."
+            return class_numbers("y_true", label, classes, "the columns of `y_prob`", hint)
+        return class_numbers("y_true", label, classes)
     if label.dtype.kind not in "biuf":
         raise TypeError(strings_need_classes("y_true", label, "`classes=[name of column 0, ...]`"))
     _checks.finite("y_true", label)

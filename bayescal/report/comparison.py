@@ -12,7 +12,7 @@ from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report.density import Density, density_of, draw_density
-from bayescal.report.drawing import SMALL, SMALLER, axes_or_new, background, palette
+from bayescal.report.drawing import SMALL, SMALLER, axes_or_new, background, palette, text_on
 from bayescal.report.forest import (
     NAME_WIDTH,
     Forest,
@@ -42,8 +42,6 @@ CURVE = 201
 TABLE = 0.62
 #: Cells of a table show their probabilities if there are at most this many columns; smaller probabilities are left out.
 WRITTEN, EMPTY = 10, 0.01
-#: From this probability on, a cell is so full of its colour that its text has the colour of the background.
-WRITTEN_ON = 0.6
 
 
 @dataclass(frozen=True)
@@ -466,20 +464,18 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: _Colors, *
 
 def _draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], colours: list[str]) -> None:
     """Draw a table of probabilities, darker if more probable; rows as in the forest plot at its left."""
-    from matplotlib.colors import to_rgba
+    from matplotlib.colors import to_rgb
 
     n_rows, n_columns = probabilities.shape
     row, column = (index.ravel() for index in np.indices(probabilities.shape))
     p = probabilities.ravel()
-    tint = [(*to_rgba(colours[c])[:3], 0.85 * value) for c, value in zip(column, p.tolist(), strict=True)]
+    tint = [(*to_rgb(colours[c]), 0.85 * value) for c, value in zip(column, p.tolist(), strict=True)]
     ax.bar(column, 0.86, 0.94, bottom=row - 0.43, color=tint, gid="cells")
     if n_columns <= WRITTEN:
-        for r, c, value in zip(row.tolist(), column.tolist(), p.tolist(), strict=True):
+        for r, c, value, fill in zip(row.tolist(), column.tolist(), p.tolist(), tint, strict=True):
             if value >= EMPTY:
                 written = _render.probability(value).removeprefix("= ")
-                text = ax.text(c, r, written, ha="center", va="center", fontsize=SMALLER)
-                if value > WRITTEN_ON:
-                    text.set_color(palette(ax).on_color)
+                ax.text(c, r, written, ha="center", va="center", fontsize=SMALLER, color=text_on(ax, fill))
     step = -(-n_columns // WRITTEN)
     ax.set_xticks(range(0, n_columns, step), titles[::step], fontsize=SMALL)
     ax.xaxis.tick_top()

@@ -22,8 +22,10 @@ Floats = NDArray[np.float64]
 # the palette of Okabe and Ito, for colour-blind readers, and a grey that is visible on black and on white
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#808080"
 SMALL, SMALLER = 8.5, 7.5  # points; text fits above axes three inches wide
-#: Relative luminance of a background below which it counts as dark.
-DARK_BELOW = 0.2
+#: Relative luminance below which white has more contrast than black: 1.05 / (L + 0.05) = (L + 0.05) / 0.05.
+DARK_BELOW = 0.179
+#: Least contrast of readable text (WCAG 2, level AA).
+READABLE = 4.5
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,6 @@ class Palette:
         Hexadecimal colours.
     cycle : tuple of str
         Colours of several classifiers in one plot.
-    on_color : str
-        Colour of text on a filled area.
     """
 
     blue: str
@@ -45,17 +45,13 @@ class Palette:
     sky: str
     grey: str
     cycle: tuple[str, ...]
-    on_color: str
 
 
-LIGHT = Palette(
-    BLUE, ORANGE, SKY, GREY, (BLUE, ORANGE, "#007A5A", "#A9447F", "#7A5C00", "#404040", "#4B3FA8"), on_color="white"
-)
+LIGHT = Palette(BLUE, ORANGE, SKY, GREY, (BLUE, ORANGE, "#007A5A", "#A9447F", "#7A5C00", "#404040", "#4B3FA8"))
 #: The colours that HTML pages have on a dark background.
 DARK = Palette(
     *("#4AA3DC", "#F0803C", "#56B4E9", "#9AA0A6"),
     ("#4AA3DC", "#F0803C", "#3CCB9C", "#E58FC0", "#F0E442", "#D0D0D0", "#A89CF5"),
-    on_color="black",
 )
 
 
@@ -76,12 +72,31 @@ def background(ax: "Axes") -> str:
 
 
 def is_dark(color: Any) -> bool:
-    """Return whether a colour is so dark that light text is easier to read on it (WCAG 2, relative luminance)."""
+    """Return whether a colour is so dark that white text is easier to read on it than black text."""
+    return luminance(color) < DARK_BELOW
+
+
+def luminance(color: Any) -> float:
+    """Return the relative luminance of a colour, from 0 (black) to 1 (white), as WCAG 2 defines it."""
     from matplotlib.colors import to_rgb
 
     channels = np.array(to_rgb(color))
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    return bool(linear @ (0.2126, 0.7152, 0.0722) < DARK_BELOW)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def text_on(ax: "Axes", fill: tuple[float, float, float, float]) -> str:
+    """Return the colour of text on a filled area: that of all text if it is readable there, else black or white."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_rgb
+
+    opacity = fill[3]
+    behind = opacity * np.array(fill[:3]) + (1 - opacity) * np.array(to_rgb(background(ax)))
+    usual: str = rcParams["text.color"]
+    low, high = sorted((luminance(behind), luminance(usual)))
+    if (high + 0.05) / (low + 0.05) >= READABLE:
+        return usual
+    return "white" if is_dark(behind) else "black"
 
 
 def colors_by_name(value: Any, names: Sequence[Any], defaults: Sequence[str]) -> list[str]:
