@@ -475,7 +475,8 @@ def _draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], co
         for r, c, value, fill in zip(row.tolist(), column.tolist(), p.tolist(), tint, strict=True):
             if value >= EMPTY:
                 written = _render.probability(value).removeprefix("= ")
-                ax.text(c, r, written, ha="center", va="center", fontsize=SMALLER, color=text_on(ax, fill))
+                color = text_on(ax, fill)
+                ax.text(c, r, written, ha="center", va="center", fontsize=SMALLER, color=color, gid="probability")
     step = -(-n_columns // WRITTEN)
     ax.set_xticks(range(0, n_columns, step), titles[::step], fontsize=SMALL)
     ax.xaxis.tick_top()

@@ -389,9 +389,9 @@ def _predicted(estimator: Any, features: Any) -> tuple[Array, list[Any]]:
             f"`estimator` must have `classes_`, the label of each column of its probabilities, which {kind} has not; "
             "pass its probabilities to `from_predictions`."
         )
-    matrix = None if isinstance(predicted, list) else to_array("estimator.predict_proba(X)", predicted)
-    labels = list(np.asarray(classes).tolist()) if np.ndim(classes) == 1 else None
-    if matrix is None or labels is None or matrix.ndim != 2 or matrix.shape[1] != len(labels) or len(labels) < 2:
+    matrix = to_array("estimator.predict_proba(X)", predicted)
+    labels = np.asarray(classes).tolist() if all(np.ndim(label) == 0 for label in classes) else []
+    if matrix.ndim != 2 or matrix.shape[1] != len(labels) or len(labels) < 2:
         raise ValueError(
             f"`estimator` must predict one label per row, of two classes or more: {kind} has the classes "
             f"{quoted(classes)}. Several outputs? Pass those of one output to `from_predictions`."

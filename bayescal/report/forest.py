@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, is_registered, registered
 from bayescal.report.drawing import SMALL, SMALLER, axes_or_new, background, colors_by_name, palette
-from bayescal.report.room import TINY, is_small, keep_within, small_words
+from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparable import values_of
@@ -28,6 +29,8 @@ Floats = NDArray[np.float64]
 INNER = 0.5
 #: Maximum number of characters of a name on one line beside the axes.
 NAME_WIDTH = 24
+#: Least number of characters of a line of the axis label.
+LEAST_LETTERS = 24
 #: Height of a row in inches, and maximum number of rows that are named.
 ROW, NAMED_ROWS = 0.36, 60
 #: Width and height in inches below which labels are fewer and smaller.
@@ -166,7 +169,10 @@ def plot_forest(
         mark_zero(ax, line)
     target = shown[0][1].counts.target
     words = direction(estimand, target)
-    ax.set_xlabel("\n".join([axis_label(estimand, target), *words, key(prob)]), fontsize=SMALL + 0.5, parse_math=False)
+    # the label is centred below the axes, which names at the left make narrower
+    letters = max(characters(ax, SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS)
+    label = [line for each in (axis_label(estimand, target), *words, key(prob)) for line in wrap(each, letters)]
+    ax.set_xlabel("\n".join(label), fontsize=SMALL + 0.5, parse_math=False)
     if small:
         small_words(ax)
     keep_within(ax)

@@ -33,9 +33,13 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 #: Markers of the evaluations, which can be told apart without colour.
-MARKERS = "os^DvPX"
+MARKERS = "os^DvPX*"
+#: Line styles of the histograms, so that equal ones do not hide each other.
+DASHES = ("-", "--", "-.", ":")
 #: Points between the marks of neighbouring evaluations in the same bin.
 STEP = 3.5
+#: Share of the characters of average width that a line of wide characters has.
+WIDE = 0.8
 #: Name of the attribute of axes that holds the state of their diagram.
 STATE = "_bayescal_diagram"
 
@@ -280,7 +284,7 @@ def _label(evaluation: Evaluation, name: str | None, prob: float, letters: int) 
     shown = _render.name(name)
     if len(shown) + 2 + len(said) <= letters:
         return f"{shown}: {said}"
-    return f"{_render.cut(shown, max(letters, 12))}\n{said}"
+    return f"{_render.cut(shown, max(int(WIDE * letters), 12))}\n{said}"
 
 
 def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
@@ -323,7 +327,13 @@ def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
     counts = new.evaluation.counts
     if len(n):
         diagram.below.stairs(
-            counts.share, counts.bins.edges, color=color, linewidth=1.3 * crowd, fill=False, gid="shares"
+            counts.share,
+            counts.bins.edges,
+            color=color,
+            linewidth=1.3 * crowd,
+            linestyle=DASHES[place % len(DASHES)],
+            fill=False,
+            gid="shares",
         )
 
 
