@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.draws import Draws
+from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.drawing import SMALL, background, is_dark, palette, require_evaluation
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
@@ -27,6 +28,8 @@ AXES = {
 THIN = 10
 #: The axes are enlarged if three points or more lie within this range of confidence.
 CROWDED = 0.35
+#: Radius of a dot, as a share of the height of the axes.
+DOT = 0.012
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 3.6)
 
@@ -232,3 +235,13 @@ def bar_colors(ax: "Axes", color: str, n: Floats) -> list[tuple[float, float, fl
     palest = 0.35 if is_dark(background(ax)) else 0.2
     red, green, blue, opacity = to_rgba(color)
     return [(red, green, blue, opacity * each) for each in (palest + (0.65 - palest) * n / (n + THIN)).tolist()]
+
+
+def outside_note(points: ReliabilityPoints, evaluation: Evaluation, limits: Limits) -> str:
+    """Return the explanation of dots outside their bars; empty if every dot touches its bar in the picture."""
+    away = np.maximum(points.low - points.accuracy, points.accuracy - points.high)
+    if not (away > DOT * (limits[1] - limits[0])).any():
+        return ""
+    if isinstance(evaluation.posterior, HasHypotheses):
+        return "Dot outside its bar: a dot is one bin alone, a bar uses all bins."
+    return "Dot outside its bar: a bar combines its bin with the prior."

@@ -15,6 +15,7 @@ from bayescal.report.diagram import (
     bar_colors,
     divided,
     draw_sides,
+    outside_note,
     reliability_points,
     require_undivided,
     scale_histogram,
@@ -345,6 +346,8 @@ def _legend(ax: "Axes", diagram: Diagram) -> None:
     smaller = TINY - 0.5 if diagram.small else SMALLER
     words = [] if diagram.small else [_in_common([each.evaluation for each in diagram.shown])]
     words.append(_key(diagram))
+    notes = (outside_note(each.points, each.evaluation, ax.get_ylim()) for each in diagram.shown)
+    words.extend(dict.fromkeys(filter(None, notes)))
     lines = [line for each in words for line in textwrap.wrap(_render.visible(each), characters(ax, smaller))]
     legend = diagram.above.legend(
         handles=[each.line for each in diagram.shown],

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.diagram import (
     ROOM,
     THIN,
@@ -17,6 +16,7 @@ from bayescal.report.diagram import (
     divided,
     draw_sides,
     one_problem,
+    outside_note,
     reliability_points,
     require_undivided,
     scale_histogram,
@@ -31,9 +31,6 @@ from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: Radius of a dot, as a share of the height of the axes.
-DOT = 0.012
 
 
 def plot_reliability(
@@ -156,7 +153,7 @@ def _plot_one(evaluation: Evaluation, ax: "Axes | None", prob: float, color: Any
     ax.set(xlim=limits[0], ylim=limits[1], ylabel=happened)
     lines = _reliability_key(ax, prob, main, thin=bool((points.effective_n < THIN).any()), small=small)
     above = (TINY if small else SMALL) * 1.4 * lines + 4
-    headline(ax, evaluation, prob, above=above, note=_note(points, evaluation, limits[1]), small=small)
+    headline(ax, evaluation, prob, above=above, note=outside_note(points, evaluation, limits[1]), small=small)
     if small:
         small_words(ax)
         below.set_yticks([])
@@ -176,16 +173,6 @@ def _plot_several(
     for (name, evaluation), each in zip(named.items(), main, strict=True):
         add_evaluation(ax, evaluation, name, prob=prob, style={"color": each}, **colors)
     return ax
-
-
-def _note(points: ReliabilityPoints, evaluation: Evaluation, window: tuple[float, float]) -> str:
-    """Return the explanation of dots outside their bars; empty if every dot touches its bar in the picture."""
-    away = np.maximum(points.low - points.accuracy, points.accuracy - points.high)
-    if not (away > DOT * (window[1] - window[0])).any():
-        return ""
-    if isinstance(evaluation.posterior, HasHypotheses):
-        return "Dot outside its bar: a dot is one bin alone, a bar uses all bins."
-    return "Dot outside its bar: a bar combines its bin with the prior."
 
 
 def _draw_points(ax: "Axes", points: ReliabilityPoints, scale: float, color: str) -> None:

@@ -80,6 +80,19 @@ def test_the_legend_states_name_ece_and_interval():
     assert "80 % intervals" in said
 
 
+def test_dots_outside_their_bars_are_explained_once():
+    """Twenty bins are calibrated and one of 40 rows is off by 0.2, so a bar that uses all bins does not reach its dot."""
+    p = np.append(np.repeat(np.linspace(0.025, 0.975, 20), 100), np.full(20, 0.525))
+    y = np.append((np.arange(100) < 100 * p[:2000:100, None]).astype(int).ravel(), np.zeros(20, int))
+    off = bc.evaluate(y, p, bins=20, rng=1, draws=500)
+    assert reliability_points(off).outside.any()
+    words = bc.plot_reliability([off, off], axes((9, 9))).child_axes[1].get_legend().get_title().get_text()
+    assert words.count("a dot is one bin alone, a bar uses all bins") == 1
+    inside = bc.evaluate(np.tile([0, 1], 50), np.full(100, 0.52), rng=1, draws=500)
+    words = bc.plot_reliability([inside], axes((9, 9))).child_axes[1].get_legend().get_title().get_text()
+    assert "outside" not in words
+
+
 def test_a_difference_between_evaluations_is_stated():
     other = bc.evaluate(Y[:100], P[:100], bins=5, model="dirichlet", rng=1, draws=50)
     said = bc.plot_reliability([FIRST, other], axes((9, 9))).child_axes[1].get_legend().get_title().get_text()
