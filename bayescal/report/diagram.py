@@ -1,4 +1,4 @@
-"""What reliability diagrams share: the points as a record, the axes for both parts, the limits and the two sides."""
+"""Parts shared by reliability diagrams: the points as a record, the axes for both parts, the limits, the two sides."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any

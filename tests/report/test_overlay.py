@@ -81,7 +81,7 @@ def test_the_legend_states_name_ece_and_interval():
 
 
 def test_dots_outside_their_bars_are_explained_once():
-    """Twenty bins are calibrated and one of 40 rows is off by 0.2, so a bar that uses all bins does not reach its dot."""
+    """All bins are calibrated but one, so its bar, which uses all bins, does not reach its dot."""
     p = np.append(np.repeat(np.linspace(0.025, 0.975, 20), 100), np.full(20, 0.525))
     y = np.append((np.arange(100) < 100 * p[:2000:100, None]).astype(int).ravel(), np.zeros(20, int))
     off = bc.evaluate(y, p, bins=20, rng=1, draws=500)
