@@ -27,6 +27,7 @@ from .evaluate import evaluate_counts as evaluate_counts
 from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
 from .posterior.shrinkage.model import shrinkage_posterior as shrinkage_posterior
 from .report.comparison import plot_comparison as plot_comparison
+from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.forest import plot_forest as plot_forest
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability

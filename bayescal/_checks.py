@@ -178,6 +178,21 @@ def fraction(name: str, value: Any) -> float:
     return number
 
 
+def color(name: str, value: Any, default: str) -> str:
+    """Return a color of matplotlib as a hexadecimal string; `default` for None."""
+    if value is None:
+        return default
+    from matplotlib.colors import to_hex
+
+    try:
+        return to_hex(value, keep_alpha=True)
+    except (ValueError, TypeError) as problem:
+        raise ValueError(
+            f"`{name}` must be a color of matplotlib, such as 'tab:blue', '#0072B2' or (0, 0.45, 0.7), not "
+            f"{quoted(value)}. {problem}."
+        ) from problem
+
+
 def generator(rng: Any) -> np.random.Generator:
     """Return `numpy.random.default_rng(rng)` with a message that names the argument."""
     try:

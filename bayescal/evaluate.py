@@ -57,9 +57,10 @@ def evaluate(
     ----------
     y_true : array-like, shape (n_rows,)
         Labels: 0/1 or booleans if `y_prob` is a column, class numbers 0..K-1 if it is a matrix. For strings and other
-        labels, pass `classes`.
+        labels, pass `classes`, or a data frame with one column per class.
     y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
-        Probabilities in [0, 1]; each row of a matrix sums to 1.
+        Probabilities in [0, 1]; each row of a matrix sums to 1. In a data frame, the names of the columns are the
+        classes, in this order; see Notes.
     target : {"event", "top-label", "classwise", "confidence"}, optional
         The outcome whose frequency is compared with the stated probability:
 
@@ -89,7 +90,8 @@ def evaluate(
         distinct non-integer numbers also raises an error, because it is likely a measurement: divide it into ranges
         first.
     classes : sequence, optional
-        Labels in the order of the columns; for ``event``, the labels of outcomes 0 and 1.
+        Labels in the order of the columns; for ``event``, the labels of outcomes 0 and 1. By default the names of the
+        columns of a data frame, otherwise 0..K-1.
     logits : bool, default False
         Whether `y_prob` holds logits instead of probabilities.
     **options
@@ -117,6 +119,11 @@ def evaluate(
     how to align them. There is one exception: a default index ``0, 1, ..., n - 1`` is ignored, unless the other index
     contains the same labels in another order.
 
+    If `y_prob` is a data frame with one column per class (pandas, polars, pyarrow), labels are matched with the names
+    of its columns. Labels that are numbers need names that are numbers, or that number the columns, as in ``prob_0,
+    prob_1, prob_2``; with other names, such as ``cat, dog``, it would be a guess that label 0 belongs to the first
+    column, and a `TypeError` asks for `classes`. A `ValueError` is raised if `classes` contradicts the names.
+
     References
     ----------
     .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
@@ -137,6 +144,13 @@ def evaluate(
     (0.0..., 0.1...)
     >>> list(evaluate(y, p, by=p > 0.5, rng=1))
     [False, True]
+
+    Columns of a data frame name the classes:
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"cat": [0.7, 0.2], "dog": [0.3, 0.8]})
+    >>> evaluate(["cat", "cat"], frame, target="classwise", rng=1).classes
+    ('cat', 'dog')
     """
     settings = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
     if target == "classwise":
@@ -146,7 +160,7 @@ def evaluate(
                 "`target='top-label'`, or evaluate one class at a time as an event."
             )
         rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights)
-        return evaluate_classes(rows, tuple(range(rows.n_classes) if classes is None else classes), **settings)
+        return evaluate_classes(rows, **settings)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     if by is not None:
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})

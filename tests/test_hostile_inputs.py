@@ -450,8 +450,8 @@ MATRICES = {
     "pandas": lambda m: pd.DataFrame(m, index=np.arange(len(m))[::-1]),
     "pandas nullable": lambda m: pd.DataFrame(m).convert_dtypes(dtype_backend="numpy_nullable"),
     "pandas on arrow": lambda m: pd.DataFrame(m).convert_dtypes(dtype_backend="pyarrow"),
-    "polars": lambda m: pl.DataFrame(m, schema=["a", "b", "c", "d"]),
-    "pyarrow table": lambda m: pa.table({name: m[:, k] for k, name in enumerate("abcd")}),
+    "polars": lambda m: pl.DataFrame(m, schema=["p0", "p1", "p2", "p3"]),
+    "pyarrow table": lambda m: pa.table({name: m[:, k] for k, name in enumerate("0123")}),
     "xarray": lambda m: xr.DataArray(m, dims=("row", "class")),
 }
 

@@ -153,7 +153,8 @@ def test_randomness_is_always_called_rng():
 def test_results_have_no_plot_method():
     """A plot must know what an evaluation is, so it is a function of it: results would import upwards."""
     for name in CLASSES:
-        assert not hasattr(OBJECTS[name], "plot")
+        in_report = OBJECTS[name].__module__.startswith("bayescal.report.")  # CalibrationDisplay, as in scikit-learn
+        assert hasattr(OBJECTS[name], "plot") == in_report
 
 
 def test_a_first_session():

@@ -29,12 +29,10 @@ def count_classes(rows: ClassRows, bins: Any, binning: str) -> tuple[BinnedCount
     return tuple(count_rows(problem, bins, binning) for problem in Predictions.of_classes(rows))
 
 
-def evaluate_classes(
-    rows: ClassRows, classes: tuple[Any, ...], *, bins: Any, binning: str, **arguments: Any
-) -> ClasswiseEvaluation:
+def evaluate_classes(rows: ClassRows, *, bins: Any, binning: str, **arguments: Any) -> ClasswiseEvaluation:
     """Evaluate all classes and the mean of their ECEs, from rows."""
     counts = count_classes(rows, bins, binning)
-    return evaluate_class_counts(counts, error_correlation(rows, counts), classes, **arguments)
+    return evaluate_class_counts(counts, error_correlation(rows, counts), rows.classes, **arguments)
 
 
 def evaluate_class_counts(

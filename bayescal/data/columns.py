@@ -67,16 +67,16 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
     return _rules.BINARY.refuse(name, ~_rules.BINARY.holds(labels), labels, hint=hint)
 
 
-def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
-    """Return the position of each label in `classes`."""
+def class_numbers(name: str, labels: Array, classes: Sequence[Any], source: str = "`classes`", hint: str = "") -> Array:
+    """Return the position of each label in `classes`; `source` names, in messages, where the classes come from."""
     names = to_array("classes", list(classes))
     if names.dtype.kind not in "US" and labels.dtype.kind not in "US":
         names, labels = _comparable(name, names, labels)
     if len(np.unique(names)) != len(names):
-        raise ValueError(f"`classes` must name each label once; got {quoted(names.tolist())}.")
+        raise ValueError(f"{source} must name each label once; got {quoted(names.tolist())}.")
     if (names.dtype.kind in "US") != (labels.dtype.kind in "US"):
         raise TypeError(
-            f"`{name}` has dtype {labels.dtype} but `classes` holds {type(classes[0]).__name__}: "
+            f"`{name}` has dtype {labels.dtype} but {source} holds {type(classes[0]).__name__}: "
             "labels and classes must be of one type."
         )
     order = np.argsort(names)
@@ -84,7 +84,7 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any]) -> Array:
     number = order[position]
     unknown = names[number] != labels
     if unknown.any():
-        _checks.refuse(name, f"must be labels from `classes` {quoted(names.tolist()[:10])}", unknown, labels)
+        _checks.refuse(name, f"must be labels from {source} {quoted(names.tolist()[:10])}", unknown, labels, hint=hint)
     return number
 
 

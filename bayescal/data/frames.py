@@ -125,6 +125,26 @@ def by_column(values: Any) -> dict[Any, Any] | None:
     )
 
 
+def column_names(values: Any) -> list[Any] | None:
+    """Return the names of the columns of a data frame.
+
+    Parameters
+    ----------
+    values : object
+        A pandas, polars, pyarrow or other eager data frame, or anything else.
+
+    Returns
+    -------
+    list or None
+        Names by position; None if the object is no data frame, or if names are repeated, which `to_array` refuses.
+    """
+    try:
+        frame = nw.from_native(_chunked(values), eager_only=True, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        return None
+    return list(frame.columns) if isinstance(frame, nw.DataFrame) else None
+
+
 def ordered_categories(values: Any) -> list[Any] | None:
     """Return the categories of an ordered categorical column, in their order; None for anything else.
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _rules
 from bayescal._loops import compiled
 from bayescal.data.alignment import same_rows
+from bayescal.data.class_names import class_names, refuse_contradiction
 from bayescal.data.columns import (
     allowed_weights,
     class_numbers,
@@ -22,7 +23,7 @@ from bayescal.data.columns import (
     unambiguous_integers,
     weight_column,
 )
-from bayescal.data.frames import to_array
+from bayescal.data.frames import column_names, to_array
 
 Array = NDArray[Any]
 
@@ -46,11 +47,18 @@ class ClassRows:
         Probabilities; may share memory with the caller's array.
     weight : ndarray of float, shape (n_rows,), or None
         Importance weights.
+    classes : tuple, optional
+        Label of each column; by default its number.
     """
 
     label: Array
     matrix: Array
     weight: Array | None = None
+    classes: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Name the classes by their numbers if they have no other names."""
+        object.__setattr__(self, "classes", self.classes or tuple(range(self.n_classes)))
 
     def __len__(self) -> int:
         return len(self.label)
@@ -74,9 +82,14 @@ class ClassRows:
         classes: Sequence[Any] | None = None,
         logits: bool = False,
         weights: Any = None,
+        names: Sequence[Any] | None = None,
     ) -> "ClassRows":
-        """Check shapes, types and labels; parameters as for `Predictions.from_labels`."""
-        columns_in_order(y_prob, classes)
+        """Check shapes, types and labels; parameters as for `Predictions.from_labels`.
+
+        If `y_prob` was a data frame and is an array now, `names` are the names of its columns.
+        """
+        names = column_names(y_prob) if names is None else names
+        refuse_contradiction(names, classes)
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
         probabilities = to_array("y_prob", y_prob)
         if probabilities.ndim != 2 or probabilities.shape[1] < 2:
@@ -89,8 +102,10 @@ class ClassRows:
         _checks.same_length(("y_true", "y_prob"), (len(label), len(probabilities)), shapes)
         _checks.not_empty("y_true", len(label))
         matrix = softmax("y_prob", probabilities) if logits else numbers("y_prob", probabilities)
-        label = _multiclass(label, matrix.shape[1], classes)
-        return cls(label=label, matrix=matrix, weight=weight_column(weights, len(label), "y_true"))
+        named = class_names(label, names, classes)
+        label = _multiclass(label, matrix.shape[1], named, of_columns=classes is None)
+        weight = weight_column(weights, len(label), "y_true")
+        return cls(label=label, matrix=matrix, weight=weight, classes=tuple(() if named is None else named))
 
     def checked(self) -> "ClassRows":
         """Validate all values; errors as in `Predictions.from_labels`."""
@@ -172,23 +187,13 @@ def _top_of(block: Array, label: Array, confidence: Array, correct: Array, toler
     return bool((np.abs(sums - 1) <= tolerance).all())
 
 
-def columns_in_order(y_prob: Any, classes: Sequence[Any] | None) -> None:
-    """Refuse a data frame whose columns have the names of the classes in another order."""
-    named = getattr(y_prob, "columns", None)
-    if classes is None or named is None or np.ndim(named) != 1:
-        return
-    columns, wanted = [str(c) for c in named], [str(c) for c in classes]
-    if columns != wanted and sorted(columns) == sorted(wanted):
-        raise ValueError(
-            f"`y_prob` has the columns {columns}, `classes` says {wanted}: the same names in another order. "
-            "Columns are taken by position: use `y_prob[classes]`, or `classes` in the order of the columns."
-        )
-
-
-def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None) -> Array:
+def _multiclass(label: Array, n_classes: int, classes: Sequence[Any] | None, *, of_columns: bool) -> Array:
     if classes is not None:
         if len(classes) != n_classes:
             raise ValueError(f"`classes` must name the {n_classes} columns of `y_prob`; it has {len(classes)} names.")
+        if of_columns:
+            hint = "Columns with other names need `classes`: the label of each, in order."
+            return class_numbers("y_true", label, classes, "the columns of `y_prob`", hint)
         return class_numbers("y_true", label, classes)
     if label.dtype.kind not in "biuf":
         raise TypeError(strings_need_classes("y_true", label, "`classes=[name of column 0, ...]`"))

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.data.alignment import same_rows
+from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.columns import allowed_weights, binary, column, numbers, scale_free, sigmoid, weight_column
-from bayescal.data.frames import to_array
-from bayescal.data.matrix import ClassRows, columns_in_order
+from bayescal.data.frames import column_names, to_array
+from bayescal.data.matrix import ClassRows
 
 Array = NDArray[Any]
 
@@ -138,7 +139,7 @@ class Predictions:
         ----------
         y_true : array-like, shape (n_rows,)
             Labels: 0 and 1 (or booleans) for one-dimensional `y_prob`, class numbers 0..K-1 for a matrix.
-            Strings or other labels need `classes`.
+            Strings or other labels need `classes`, or a data frame whose columns have the names of the classes.
         y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
             Probabilities of class 1, or of every class.
         target : {"event", "top-label", "confidence"}, optional
@@ -311,7 +312,8 @@ def read_rows(
     Columns or TopLabels
         Unvalidated rows; ``.checked()`` validates them.
     """
-    columns_in_order(y_prob, classes)
+    names = column_names(y_prob)
+    refuse_contradiction(names, classes)
     same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
     probabilities = to_array("y_prob", y_prob)
     target = _resolve_target(target, probabilities)
@@ -319,7 +321,7 @@ def read_rows(
         raise ValueError("`target='classwise'` makes one problem per class: use `Predictions.classwise`.")
     options: dict[str, Any] = {"classes": classes, "logits": logits}
     if target == "top-label":
-        return TopLabels(rows=ClassRows.read(y_true, probabilities, weights=weights, **options))
+        return TopLabels(rows=ClassRows.read(y_true, probabilities, weights=weights, names=names, **options))
     return Columns.read(y_true, probabilities, weights, names=("y_true", "y_prob"), target=target, **options)
 
 

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _moved, _render
+from bayescal import _checks, _moved, _render
 from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report.density import Density, density_of, draw_density
-from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, SMALLER, axes_or_new
+from bayescal.report.drawing import SMALL, SMALLER, axes_or_new, background, palette, text_on
 from bayescal.report.forest import (
     NAME_WIDTH,
     Forest,
@@ -42,6 +42,30 @@ CURVE = 201
 TABLE = 0.62
 #: Cells of a table show their probabilities if there are at most this many columns; smaller probabilities are left out.
 WRITTEN, EMPTY = 10, 0.01
+
+
+@dataclass(frozen=True)
+class _Colors:
+    """Colours of the first classifier (or better), of the second (or worse), and of what they are compared with."""
+
+    main: str
+    other: str
+    reference: str
+
+    @classmethod
+    def chosen(cls, ax: "Axes", color: Any, other_color: Any, reference_color: Any) -> "_Colors":
+        """Return the given colours, or those for the background of the axes."""
+        default = palette(ax)
+        return cls(
+            _checks.color("color", color, default.blue),
+            _checks.color("other_color", other_color, default.orange),
+            _checks.color("reference_color", reference_color, default.grey),
+        )
+
+    @property
+    def three(self) -> tuple[str, str, str]:
+        """Colours of better, equal and worse."""
+        return self.main, self.reference, self.other
 
 
 @_moved.fields(models="classifiers", widths="ropes")
@@ -147,6 +171,9 @@ def plot_comparison(
     *,
     estimand: EstimandLike = "ece",
     prob: float = 0.95,
+    color: Any = None,
+    other_color: Any = None,
+    reference_color: Any = None,
 ) -> "Axes":
     """Draw the classifiers, their differences, and the probabilities that one is better.
 
@@ -169,6 +196,12 @@ def plot_comparison(
         What is compared: a name as for `Comparison`, or a function of draws of the bins.
     prob : float, default 0.95
         Probability of the equal-tailed intervals, in (0, 1).
+    color, other_color : matplotlib color, optional
+        Colours of the first and of the second classifier. For more classifiers, `color` is that of all of them and of
+        "better", and `other_color` that of "worse".
+    reference_color : matplotlib color, optional
+        Colour of the difference, its zero, and the region of practical equivalence. All default colours are lighter on
+        a dark background.
 
     Returns
     -------
@@ -182,7 +215,7 @@ def plot_comparison(
     TypeError
         If `comparison` is not a comparison, or `ax` is not an Axes.
     ValueError
-        If `prob` is not strictly between 0 and 1, or `ax` is divided already.
+        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, or `ax` is divided already.
 
     See Also
     --------
@@ -204,30 +237,31 @@ def plot_comparison(
     ax = axes_or_new(ax, figsize=(6.6, 4.5 + height + 0.3 * lines) if two else (9.0, min(2.4 + 2 * height, 20.0)))
     if ax.get_axes_locator() is not None:
         raise ValueError("`ax` is divided already. Give each plot axes of its own: `fig, axes = plt.subplots(1, 2)`.")
+    colors = _Colors.chosen(ax, color, other_color, reference_color)
     verdict, target = comparison.verdict(estimand=estimand), comparison[comparison.names[0]].counts.target
     axis, what = axis_label(estimand, target), _render.name(comparison.quantity(estimand))
     larger = as_estimand(estimand).better == "larger"
     if is_small(ax, 4.6, 4.0 + height) if two else is_small(ax, 6.5, min(1.9 + 1.4 * height, 15.0)):
-        _in_small(ax, shapes, names, axis, what, verdict, larger=larger)
+        _in_small(ax, shapes, names, axis, what, verdict, colors, larger=larger)
         if not two and has_sign(estimand, shapes.classifiers):
-            mark_zero(ax)
+            mark_zero(ax, colors.reference)
         keep_within(ax)
         return ax
-    colours = [BLUE] * n
+    colours = [colors.main] * n
     if two:
-        colours = [BLUE, ORANGE] if shapes.classifiers.names == names else [ORANGE, BLUE]
+        colours = [colors.main, colors.other] if shapes.classifiers.names == names else [colors.other, colors.main]
     draw_forest(ax, shapes.classifiers, colours)
     if has_sign(estimand, shapes.classifiers):
-        mark_zero(ax)
+        mark_zero(ax, colors.reference)
     words = direction(estimand, target)
     label = [axis, *words, key(prob)]
     if two and not words and len("; ".join(label)) < 0.9 * characters(ax, SMALL):
         label = ["; ".join(label)]
     ax.set_xlabel("\n".join(label), fontsize=SMALL, parse_math=False)
     if two:
-        _two(ax, shapes, names, what, lines=len(label), larger=larger)
+        _two(ax, shapes, names, what, colors, lines=len(label), larger=larger)
     else:
-        _several(ax, shapes, what, lines=len(label), larger=larger)
+        _several(ax, shapes, what, colors, lines=len(label), larger=larger)
     _verdict(ax, verdict, above=4 if two else 20)
     keep_within(ax)
     return ax
@@ -242,17 +276,25 @@ def _named(shapes: ComparisonShapes) -> ComparisonShapes:
 
 
 def _in_small(
-    ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], axis: str, what: str, verdict: str, *, larger: bool
+    ax: "Axes",
+    shapes: ComparisonShapes,
+    names: tuple[str, ...],
+    axis: str,
+    what: str,
+    verdict: str,
+    colors: _Colors,
+    *,
+    larger: bool,
 ) -> None:
     """Draw the difference of two classifiers, or the classifiers if there are more than two."""
     lines = characters(ax, TINY + 1)
     if shapes.density is not None:
         words = _sides_in_words(ax, names, shapes, TINY)
-        _draw_difference(ax, shapes, words, ticks=3)
+        _draw_difference(ax, shapes, words, colors, ticks=3)
         ax.set_xlabel(_difference_label(names, what, lines, larger=larger), parse_math=False)
         above = TINY * 1.25 * (1 + max(word.count("\n") for word in words)) + 8
     else:
-        draw_forest(ax, shapes.classifiers, [BLUE] * len(shapes.classifiers), small=True)
+        draw_forest(ax, shapes.classifiers, [colors.main] * len(shapes.classifiers), small=True)
         ax.set_xlabel("ECE" if what == "ECE" else axis, parse_math=False)
         longest = max(map(len, wrapped(max(shapes.classifiers.names, key=len), NAME_WIDTH * 2 // 3).split("\n")))
         room = (cell(ax).width * 72 / ax.figure.dpi - 0.6 * TINY * (longest + 2)) / (0.6 * (TINY + 1))
@@ -261,7 +303,16 @@ def _in_small(
     small_words(ax)
 
 
-def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], what: str, *, lines: int, larger: bool) -> None:
+def _two(
+    ax: "Axes",
+    shapes: ComparisonShapes,
+    names: tuple[str, ...],
+    what: str,
+    colors: _Colors,
+    *,
+    lines: int,
+    larger: bool,
+) -> None:
     """Draw the difference and the curve below the classifiers, whose label has `lines` lines."""
     from mpl_toolkits.axes_grid1 import make_axes_locatable
 
@@ -277,9 +328,9 @@ def _two(ax: "Axes", shapes: ComparisonShapes, names: tuple[str, ...], what: str
     curve = divider.new_vertical(f"{70 / forest_height:.0f}%", pad=0.75, pack_start=True)
     for part in (below, curve):
         ax.add_child_axes(part)
-    _draw_difference(below, shapes, words)
+    _draw_difference(below, shapes, words, colors)
     below.set_xlabel(_difference_label(names, what, 70, larger=larger), fontsize=SMALL, parse_math=False)
-    _draw_curve(curve, shapes)
+    _draw_curve(curve, shapes, colors.reference)
 
 
 def _difference_label(names: tuple[str, ...], what: str, longest: int, *, larger: bool) -> str:
@@ -299,25 +350,25 @@ def _limits(low: float, high: float, rope: float) -> tuple[float, float]:
     return low - margin, high + margin
 
 
-def _draw_sides(ax: "Axes", limits: tuple[float, float], rope: float, left: str, right: str) -> None:
-    """Colour both sides of the region of practical equivalence, and the region itself grey."""
-    ax.axvspan(limits[0], -rope, color=left, alpha=0.10, linewidth=0, zorder=0)
-    ax.axvspan(-rope, rope, color=GREY, alpha=0.22, linewidth=0, zorder=0, gid="rope")
-    ax.axvspan(rope, limits[1], color=right, alpha=0.10, linewidth=0, zorder=0)
-    ax.axvline(0, color=GREY, linewidth=1, linestyle="--", zorder=1)
+def _draw_sides(ax: "Axes", limits: tuple[float, float], rope: float, colors: _Colors) -> None:
+    """Colour both sides of the region of practical equivalence, and the region itself in the third colour."""
+    ax.axvspan(limits[0], -rope, color=colors.main, alpha=0.10, linewidth=0, zorder=0)
+    ax.axvspan(-rope, rope, color=colors.reference, alpha=0.22, linewidth=0, zorder=0, gid="rope")
+    ax.axvspan(rope, limits[1], color=colors.other, alpha=0.10, linewidth=0, zorder=0)
+    ax.axvline(0, color=colors.reference, linewidth=1, linestyle="--", zorder=1)
     ax.set_xlim(*limits)
 
 
-def _draw_difference(ax: "Axes", shapes: ComparisonShapes, words: list[str], ticks: int = 5) -> None:
+def _draw_difference(ax: "Axes", shapes: ComparisonShapes, words: list[str], colors: _Colors, ticks: int = 5) -> None:
     density = shapes.density
     assert density is not None
     ends = [density.low, density.high, *density.x[[0, -1][: len(density.x)]], *density.stem_x]
-    _draw_sides(ax, _limits(min(ends), max(ends), shapes.rope), shapes.rope, BLUE, ORANGE)
-    draw_density(ax, density, 0.0, 1.0, GREY)
+    _draw_sides(ax, _limits(min(ends), max(ends), shapes.rope), shapes.rope, colors)
+    draw_density(ax, density, 0.0, 1.0, colors.reference)
     ax.set_ylim(-0.3, 1.15)
     ax.set_yticks([])
     calm(ax, ticks)
-    _write_above(ax, tuple(zip((0.0, 0.5, 1.0), ("left", "center", "right"), words, (BLUE, GREY, ORANGE), strict=True)))
+    _write_above(ax, tuple(zip((0.0, 0.5, 1.0), ("left", "center", "right"), words, colors.three, strict=True)))
 
 
 def _write_above(ax: "Axes", words: Iterable[tuple[float, str, str, str]]) -> None:
@@ -349,16 +400,16 @@ def _sides_in_words(ax: "Axes", names: tuple[str, ...], shapes: ComparisonShapes
     ]
 
 
-def _draw_curve(ax: "Axes", shapes: ComparisonShapes) -> None:
-    ax.axvspan(0, shapes.rope, color=GREY, alpha=0.22, linewidth=0, zorder=0)
-    ax.plot(shapes.ropes, shapes.p_equal, color=GREY, linewidth=1.6, drawstyle="steps-post", gid="curve")
+def _draw_curve(ax: "Axes", shapes: ComparisonShapes, color: str) -> None:
+    ax.axvspan(0, shapes.rope, color=color, alpha=0.22, linewidth=0, zorder=0)
+    ax.plot(shapes.ropes, shapes.p_equal, color=color, linewidth=1.6, drawstyle="steps-post", gid="curve")
     ax.plot(
         shapes.rope,
         shapes.decided[0, 1],
         marker="o",
         markersize=6,
-        color=GREY,
-        markeredgecolor=ax.get_facecolor(),
+        color=color,
+        markeredgecolor=background(ax),
         clip_on=False,
     )
     ax.set(xlim=(0, shapes.ropes[-1]), ylim=(0, 1.08), yticks=[0, 0.5, 1])
@@ -368,7 +419,7 @@ def _draw_curve(ax: "Axes", shapes: ComparisonShapes) -> None:
     ax.tick_params(axis="y", labelsize=SMALL)
 
 
-def _several(ax: "Axes", shapes: ComparisonShapes, what: str, *, lines: int, larger: bool) -> None:
+def _several(ax: "Axes", shapes: ComparisonShapes, what: str, colors: _Colors, *, lines: int, larger: bool) -> None:
     """Draw ranks, differences and their probabilities beside and below the classifiers, as `_two` does."""
     from matplotlib.axes import Axes
     from mpl_toolkits.axes_grid1 import make_axes_locatable
@@ -391,9 +442,9 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, *, lines: int, lar
         ax.add_child_axes(part)
     rows = shapes.differences
     ends = _limits(float(rows.low.min()), float(rows.high.max()), shapes.rope)
-    _draw_sides(below, ends, shapes.rope, BLUE, ORANGE)
-    draw_forest(below, rows, [GREY] * len(rows))
-    _write_above(below, ((0.0, "left", sides[0], BLUE), (1.0, "right", sides[1], ORANGE)))
+    _draw_sides(below, ends, shapes.rope, colors)
+    draw_forest(below, rows, [colors.reference] * len(rows))
+    _write_above(below, ((0.0, "left", sides[0], colors.main), (1.0, "right", sides[1], colors.other)))
     short = wrapped(best, 40)
     difference = f"{what} of {short} minus that of each" if larger else f"{what} minus that of {short}"
     below.set_xlabel(
@@ -401,32 +452,31 @@ def _several(ax: "Axes", shapes: ComparisonShapes, what: str, *, lines: int, lar
         fontsize=SMALL,
         parse_math=False,
     )
-    _draw_probabilities(ranks, shapes.ranks, [str(r + 1) for r in range(n)], [BLUE] * n)
+    _draw_probabilities(ranks, shapes.ranks, [str(r + 1) for r in range(n)], [colors.main] * n)
     empty = f"empty: < {EMPTY:g}"
     ranks.set_xlabel(
         f"probability of rank\n(1 is best; {empty if n <= WRITTEN else 'the darker, the more probable'})",
         fontsize=SMALL,
     )
-    _draw_probabilities(beside, shapes.decided, ["better", "equal", "worse"], [BLUE, GREY, ORANGE])
+    _draw_probabilities(beside, shapes.decided, ["better", "equal", "worse"], list(colors.three))
     beside.set_xlabel(f"probability\n({empty})", fontsize=SMALL)
 
 
 def _draw_probabilities(ax: "Axes", probabilities: Floats, titles: list[str], colours: list[str]) -> None:
     """Draw a table of probabilities, darker if more probable; rows as in the forest plot at its left."""
-    from matplotlib.colors import to_rgba
+    from matplotlib.colors import to_rgb
 
     n_rows, n_columns = probabilities.shape
     row, column = (index.ravel() for index in np.indices(probabilities.shape))
     p = probabilities.ravel()
-    tint = [(*to_rgba(colours[c])[:3], 0.85 * value) for c, value in zip(column, p.tolist(), strict=True)]
+    tint = [(*to_rgb(colours[c]), 0.85 * value) for c, value in zip(column, p.tolist(), strict=True)]
     ax.bar(column, 0.86, 0.94, bottom=row - 0.43, color=tint, gid="cells")
     if n_columns <= WRITTEN:
-        for r, c, value in zip(row.tolist(), column.tolist(), p.tolist(), strict=True):
+        for r, c, value, fill in zip(row.tolist(), column.tolist(), p.tolist(), tint, strict=True):
             if value >= EMPTY:
                 written = _render.probability(value).removeprefix("= ")
-                text = ax.text(c, r, written, ha="center", va="center", fontsize=SMALLER)
-                if value > 0.6:
-                    text.set_color("white")
+                color = text_on(ax, fill)
+                ax.text(c, r, written, ha="center", va="center", fontsize=SMALLER, color=color, gid="probability")
     step = -(-n_columns // WRITTEN)
     ax.set_xticks(range(0, n_columns, step), titles[::step], fontsize=SMALL)
     ax.xaxis.tick_top()

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.draws import Draws
+from bayescal.report.drawing import background
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,4 +75,4 @@ def draw_density(ax: "Axes", density: Density, base: float, height: float, colou
         ax.vlines(density.stem_x, base, base + height * density.stem_pr / most, color=colour, linewidth=3)
     ax.axhline(base, color=colour, linewidth=0.6, alpha=0.5)
     ax.plot([density.low, density.high], [base + BAR] * 2, color=colour, linewidth=4, solid_capstyle="butt")
-    ax.plot(density.mean, base + BAR, marker="o", markersize=7, color=colour, markeredgecolor=ax.get_facecolor())
+    ax.plot(density.mean, base + BAR, marker="o", markersize=7, color=colour, markeredgecolor=background(ax))

@@ -1,11 +1,14 @@
 """Colours, axes and headlines that all plots share."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _render
+from bayescal import _checks, _render
+from bayescal._invalid import quoted
 from bayescal.report.room import TINY, characters
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
@@ -19,6 +22,115 @@ Floats = NDArray[np.float64]
 # the palette of Okabe and Ito, for colour-blind readers, and a grey that is visible on black and on white
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#808080"
 SMALL, SMALLER = 8.5, 7.5  # points; text fits above axes three inches wide
+#: Relative luminance below which white has more contrast than black: 1.05 / (L + 0.05) = (L + 0.05) / 0.05.
+DARK_BELOW = 0.179
+#: Least contrast of readable text (WCAG 2, level AA).
+READABLE = 4.5
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Default colours, which differ between light and dark backgrounds.
+
+    Parameters
+    ----------
+    blue, orange, sky, grey : str
+        Hexadecimal colours.
+    cycle : tuple of str
+        Colours of several classifiers in one plot.
+    """
+
+    blue: str
+    orange: str
+    sky: str
+    grey: str
+    cycle: tuple[str, ...]
+
+
+LIGHT = Palette(BLUE, ORANGE, SKY, GREY, (BLUE, ORANGE, "#007A5A", "#A9447F", "#7A5C00", "#404040", "#4B3FA8"))
+#: The colours that HTML pages have on a dark background.
+DARK = Palette(
+    *("#4AA3DC", "#F0803C", "#56B4E9", "#9AA0A6"),
+    ("#4AA3DC", "#F0803C", "#3CCB9C", "#E58FC0", "#F0E442", "#D0D0D0", "#A89CF5"),
+)
+
+
+def palette(ax: "Axes") -> Palette:
+    """Return the default colours for the background of axes."""
+    return DARK if is_dark(background(ax)) else LIGHT
+
+
+def background(ax: "Axes") -> str:
+    """Return the colour behind axes: theirs, that of the figure, or the opposite of that of text if both are clear."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_hex, to_rgba
+
+    for face in (ax.get_facecolor(), ax.figure.get_facecolor(), ax.figure.figure.get_facecolor()):
+        if to_rgba(face)[3] > 0.5:
+            return to_hex(face)
+    return "white" if is_dark(rcParams["text.color"]) else "black"
+
+
+def is_dark(color: Any) -> bool:
+    """Return whether a colour is so dark that white text is easier to read on it than black text."""
+    return luminance(color) < DARK_BELOW
+
+
+def luminance(color: Any) -> float:
+    """Return the relative luminance of a colour, from 0 (black) to 1 (white), as WCAG 2 defines it."""
+    from matplotlib.colors import to_rgb
+
+    channels = np.array(to_rgb(color))
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
+
+
+def text_on(ax: "Axes", fill: tuple[float, float, float, float]) -> str:
+    """Return the colour of text on a filled area: that of all text if it is readable there, else black or white."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_rgb
+
+    opacity = fill[3]
+    behind = opacity * np.array(fill[:3]) + (1 - opacity) * np.array(to_rgb(background(ax)))
+    usual: str = rcParams["text.color"]
+    low, high = sorted((luminance(behind), luminance(usual)))
+    if (high + 0.05) / (low + 0.05) >= READABLE:
+        return usual
+    return "white" if is_dark(behind) else "black"
+
+
+def colors_by_name(value: Any, names: Sequence[Any], defaults: Sequence[str]) -> list[str]:
+    """Return one colour per name from the argument `color`: one colour, one per name in order, or a mapping.
+
+    Parameters
+    ----------
+    value : color, sequence of colors, mapping or None
+        The argument. Names that a mapping leaves out have their default.
+    names : sequence
+        Names of what is drawn.
+    defaults : sequence of str
+        Default colour of each name.
+    """
+    from matplotlib.colors import is_color_like
+
+    if value is None or isinstance(value, str) or is_color_like(value):
+        return [_checks.color("color", value, default) for default in defaults]
+    if isinstance(value, Mapping):
+        unknown = [name for name in value if name not in list(names)]
+        if unknown:
+            raise ValueError(
+                f"`color` has colors for {quoted(unknown[:5])}, which the plot does not show; it shows "
+                f"{quoted(list(names)[:10])}."
+            )
+        pairs = zip(names, defaults, strict=True)
+        return [_checks.color(f"color[{name!r}]", value.get(name), default) for name, default in pairs]
+    given = list(value) if np.iterable(value) else [value]
+    if len(given) != len(names):
+        raise ValueError(
+            f"`color` must be one color, a mapping, or one color for each of {len(names)} rows or classifiers, not "
+            f"{quoted(value)}."
+        )
+    return [_checks.color(f"color[{i}]", each, "") for i, each in enumerate(given)]
 
 
 def require_evaluation(evaluation: Any) -> None:

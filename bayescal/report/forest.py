@@ -3,17 +3,18 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _render
+from bayescal import _checks, _render
 from bayescal._render import wrapped
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, is_registered, registered
-from bayescal.report.drawing import BLUE, GREY, SMALL, SMALLER, axes_or_new
-from bayescal.report.room import TINY, is_small, keep_within, small_words
+from bayescal.report.drawing import SMALL, SMALLER, axes_or_new, background, colors_by_name, palette
+from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparable import values_of
@@ -28,6 +29,8 @@ Floats = NDArray[np.float64]
 INNER = 0.5
 #: Maximum number of characters of a name on one line beside the axes.
 NAME_WIDTH = 24
+#: Least number of characters of a line of the axis label.
+LEAST_LETTERS = 24
 #: Height of a row in inches, and maximum number of rows that are named.
 ROW, NAMED_ROWS = 0.36, 60
 #: Width and height in inches below which labels are fewer and smaller.
@@ -99,6 +102,8 @@ def plot_forest(
     *,
     estimand: EstimandLike = "ece",
     prob: float = 0.95,
+    color: Any = None,
+    reference_color: Any = None,
 ) -> "Axes":
     """Draw one row per group: posterior mean (dot), interval (thin bar) and interval of probability 1/2 (thick bar).
 
@@ -113,6 +118,10 @@ def plot_forest(
         What is shown: a name as for `Comparison`, or a function of draws of the bins.
     prob : float, default 0.95
         Probability of the interval, in (0, 1).
+    color : matplotlib color, or mapping or sequence of colors, optional
+        Colour of the rows: one, a mapping from labels, or one per row. The row of all rows keeps `reference_color`.
+    reference_color : matplotlib color, optional
+        Colour of the row of all rows and of lines. All default colours are lighter on a dark background.
 
     Returns
     -------
@@ -124,7 +133,7 @@ def plot_forest(
     TypeError
         If `evaluations` are something else, or `ax` is not an Axes.
     ValueError
-        If there are none, or `prob` is not strictly between 0 and 1.
+        If there are none, `prob` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
 
     See Also
     --------
@@ -148,17 +157,22 @@ def plot_forest(
     ax = axes_or_new(ax, figsize=(6.0, min(1.1 + rows_height(rows.names), 14.0)))
     small = is_small(ax, *ROOM)
     grouped = isinstance(evaluations, GroupedEvaluation)
-    colours = [BLUE] * len(rows)
+    line = _checks.color("reference_color", reference_color, palette(ax).grey)
+    labels = list(evaluations)
+    colours = colors_by_name(color, labels, [palette(ax).blue] * len(labels))
     if grouped:
-        colours[-1] = GREY
-        ax.axvline(rows.mean[-1], color=GREY, linewidth=1, linestyle="--", zorder=1)
-        ax.axhline(len(rows) - 1.5, color=GREY, linewidth=0.6, alpha=0.5)
+        colours.append(line)
+        ax.axvline(rows.mean[-1], color=line, linewidth=1, linestyle="--", zorder=1)
+        ax.axhline(len(rows) - 1.5, color=line, linewidth=0.6, alpha=0.5)
     draw_forest(ax, rows, colours, small=small)
     if has_sign(estimand, rows):
-        mark_zero(ax)
+        mark_zero(ax, line)
     target = shown[0][1].counts.target
     words = direction(estimand, target)
-    ax.set_xlabel("\n".join([axis_label(estimand, target), *words, key(prob)]), fontsize=SMALL + 0.5, parse_math=False)
+    # the label is centred below the axes, which names at the left make narrower
+    letters = max(characters(ax, SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS)
+    label = [line for each in (axis_label(estimand, target), *words, key(prob)) for line in wrap(each, letters)]
+    ax.set_xlabel("\n".join(label), fontsize=SMALL + 0.5, parse_math=False)
     if small:
         small_words(ax)
     keep_within(ax)
@@ -202,7 +216,7 @@ def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool
         place,
         s=44 * thin,
         c=list(colours),
-        edgecolors=[ax.get_facecolor()] * len(rows),
+        edgecolors=[background(ax)] * len(rows),
         linewidths=thin,
         zorder=4,
         gid="mean",
@@ -236,9 +250,9 @@ def one_line_each(names: Sequence[str], width: int) -> list[str]:
     return [f"...{_render.cut(name[same:], width - 3)}" for name in names]
 
 
-def mark_zero(ax: "Axes") -> None:
+def mark_zero(ax: "Axes", color: str) -> None:
     """Draw a line at 0: to its left probabilities are too high, to its right too low."""
-    ax.axvline(0, color=GREY, linewidth=1.2, zorder=1, gid="zero")
+    ax.axvline(0, color=color, linewidth=1.2, zorder=1, gid="zero")
 
 
 def has_sign(estimand: EstimandLike, rows: Forest) -> bool:

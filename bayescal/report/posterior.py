@@ -1,13 +1,13 @@
 """The posterior of the ECE and its null distribution: computed as a record, then drawn on any axes."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal import _render
+from bayescal import _checks, _render
 from bayescal.report.density import Density, density_of, draw_density
-from bayescal.report.drawing import BLUE, GREY, ORANGE, SMALL, axes_or_new, headline, require_evaluation
+from bayescal.report.drawing import SMALL, axes_or_new, headline, palette, require_evaluation
 from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
@@ -77,7 +77,13 @@ def posterior_shapes(evaluation: Evaluation | ClasswiseEvaluation, prob: float =
 
 
 def plot_posterior(
-    evaluation: Evaluation | ClasswiseEvaluation, ax: "Axes | None" = None, *, prob: float = 0.95
+    evaluation: Evaluation | ClasswiseEvaluation,
+    ax: "Axes | None" = None,
+    *,
+    prob: float = 0.95,
+    color: Any = None,
+    null_color: Any = None,
+    reference_color: Any = None,
 ) -> "Axes":
     """Draw the posterior of the ECE, and the null distribution of the plug-in value below it.
 
@@ -93,6 +99,12 @@ def plot_posterior(
         Where to draw. By default on a new pyplot figure.
     prob : float, default 0.95
         Probability of the interval, in (0, 1).
+    color : matplotlib color, optional
+        Colour of the posterior.
+    null_color : matplotlib color, optional
+        Colour of the null distribution.
+    reference_color : matplotlib color, optional
+        Colour of the plug-in value. All default colours are lighter on a dark background.
 
     Returns
     -------
@@ -104,7 +116,7 @@ def plot_posterior(
     TypeError
         If `evaluation` is not an evaluation, or `ax` is not an Axes.
     ValueError
-        If `prob` is not strictly between 0 and 1.
+        If `prob` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
 
     See Also
     --------
@@ -130,9 +142,12 @@ def plot_posterior(
     shapes = posterior_shapes(evaluation, prob)
     ax = axes_or_new(ax, figsize=(6.0, 3.8))
     small = is_small(ax, *ROOM)
-    rows = [("posterior", shapes.posterior, BLUE, 1.0)]
+    default = palette(ax)
+    rows = [("posterior", shapes.posterior, _checks.color("color", color, default.blue), 1.0)]
+    null_color = _checks.color("null_color", null_color, default.grey)
+    reference_color = _checks.color("reference_color", reference_color, default.orange)
     if shapes.null is not None:
-        rows.append(("if calibrated", shapes.null, GREY, 0.7))
+        rows.append(("if calibrated", shapes.null, null_color, 0.7))
     bases: list[float] = []
     base = 0.0
     for _, density, colour, height in rows:
@@ -152,7 +167,7 @@ def plot_posterior(
     ax.tick_params(axis="y", length=0)
     ax.spines[["left", "right", "top"]].set_visible(False)
     if shapes.null is not None:
-        _draw_plug_in(ax, shapes.plug_in, right)
+        _draw_plug_in(ax, shapes.plug_in, right, reference_color)
     headline(ax, evaluation, prob, above=4, small=small)
     if small:
         small_words(ax)
@@ -170,8 +185,8 @@ def _row_name(name: str, density: Density) -> str:
     return f"{name}\n({'< 1' if at_zero < 1 else f'{at_zero:.0f}'} % at 0)" if at_zero else name
 
 
-def _draw_plug_in(ax: "Axes", plug_in: float, right: float) -> None:
-    ax.axvline(plug_in, color=ORANGE, linewidth=1.5, linestyle="--")
+def _draw_plug_in(ax: "Axes", plug_in: float, right: float, color: str) -> None:
+    ax.axvline(plug_in, color=color, linewidth=1.5, linestyle="--")
     on_left = plug_in > right / 2
     ax.annotate(
         f"plug-in {_render.number(plug_in)}",
@@ -181,6 +196,6 @@ def _draw_plug_in(ax: "Axes", plug_in: float, right: float) -> None:
         textcoords="offset points",
         ha="right" if on_left else "left",
         va="top",
-        color=ORANGE,
+        color=color,
         fontsize=SMALL,
     )

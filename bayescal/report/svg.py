@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 #: Colours of text and background while a figure is drawn, which nothing else has.
 INK, PAPER = "#0a0b0c", "#f9fafb"
 #: Colours of a figure -> names of the colours of the page, in its style sheet.
-COLOURS = {BLUE: "blue", ORANGE: "orange", SKY: "sky", GREY: "grey", INK: "ink", PAPER: "paper", "#ffffff": "on-blue"}
+COLOURS = {BLUE: "blue", ORANGE: "orange", SKY: "sky", GREY: "grey", INK: "ink", PAPER: "paper"}
 STYLE: Any = {
     "svg.fonttype": "none",  # text remains text, which can be searched, and in which the browser finds all characters
     "font.sans-serif": ["DejaVu Sans"],

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from bayescal import _render
 from bayescal.estimands.estimand import Estimand
+from bayescal.report.diagram import axis_words
 from bayescal.report.document import PROB, bin_table
-from bayescal.report.reliability import axis_words
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation

@@ -1,11 +1,11 @@
 """Columns of a file that form a matrix of probabilities, and the class of each."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from bayescal import _checks
 from bayescal._checks import quoted
+from bayescal.data.class_names import as_integers
 from bayescal.data.files.source import FileError, Source, listed
 
 
@@ -77,12 +77,6 @@ def named_classes(names: Sequence[str]) -> tuple[int, ...] | tuple[str, ...]:
     if numbers is None or max(map(abs, numbers), default=0) >= 2**53:
         return tuple(names)
     return numbers
-
-
-def as_integers(names: Sequence[str]) -> tuple[int, ...] | None:
-    """Return the names as integers if all are; Python limits the number of digits it converts."""
-    whole = all(re.fullmatch(r"-?\d{1,4000}", name, re.ASCII) for name in names)
-    return tuple(int(name) for name in names) if whole else None
 
 
 def _endings_name_classes(prefix: str, columns: Sequence[str], endings: Sequence[str]) -> None:

@@ -1,0 +1,122 @@
+"""Classes of a matrix of probabilities, named by the columns of a data frame or by `classes`."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal._invalid import quoted
+
+Array = NDArray[Any]
+
+
+def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[Any] | None) -> Sequence[Any] | None:
+    """Decide which class each column stands for; labels are never compared with positions on a guess.
+
+    Parameters
+    ----------
+    y_true : ndarray, shape (n_rows,)
+        Labels. Only their type is used, not their values.
+    names : sequence or None
+        Names of the columns of `y_prob`; None if it is an array.
+    classes : sequence or None
+        The argument `classes`, which comes first.
+
+    Returns
+    -------
+    sequence or None
+        The class of each column; None if label k belongs to column k.
+
+    Raises
+    ------
+    TypeError
+        If labels are numbers and the names of the columns are not.
+    ValueError
+        If `classes` contradicts the names of the columns.
+
+    Examples
+    --------
+    >>> class_names(np.array(["b", "a"]), ["a", "b"], None)
+    ('a', 'b')
+    >>> class_names(np.array([30, 10]), ["10", "30"], None)
+    (10, 30)
+    >>> class_names(np.array([1, 0]), ["prob_0", "prob_1"], None) is None
+    True
+    """
+    if classes is not None or names is None:
+        return classes
+    names = [name.item() if isinstance(name, np.generic) else name for name in names]
+    text = all(isinstance(name, str) for name in names)
+    if y_true.dtype.kind not in "biuf":
+        return tuple(names) if text else None
+    numbers = as_integers(names) if text else _as_numbers(names)
+    if numbers is None and not (text and _are_numbered(names)):
+        raise TypeError(
+            f"`y_true` holds numbers (dtype {y_true.dtype}), but the columns of `y_prob` are named "
+            f"{quoted(names[:10])}, so the column of each label is unknown. If label k belongs to column k, pass "
+            f"`classes=range({len(names)})`; else `classes` with the label of each column, in their order."
+        )
+    return None if numbers is None or _is_range(numbers) else numbers
+
+
+def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | None) -> None:
+    """Refuse `classes` that contain names of columns, but not as the columns do.
+
+    Columns without a class among their names, such as ``prob_a`` beside the class ``a``, do not contradict `classes`,
+    nor does the default numbering 0, 1, ..., K - 1 of columns, unless `classes` has the same numbers in another order.
+
+    Parameters
+    ----------
+    names : sequence or None
+        Names of the columns of `y_prob`; None if it is an array.
+    classes : sequence or None
+        The argument `classes`.
+
+    Raises
+    ------
+    ValueError
+        If the names contradict each other.
+    """
+    if names is None or classes is None:
+        return
+    columns, wanted = [str(c) for c in names], [str(c) for c in classes]
+    if columns == wanted:
+        return
+    if sorted(columns) == sorted(wanted):
+        raise ValueError(
+            f"`y_prob` has the columns {columns}, `classes` says {wanted}: the same names in another order. "
+            "Columns are taken by position: use `y_prob[classes]`, or `classes` in the order of the columns."
+        )
+    shared = [name for name in columns if name in set(wanted)]
+    if len(columns) != len(wanted) or not shared or columns == [str(k) for k in range(len(columns))]:
+        return
+    raise ValueError(
+        f"`classes` {quoted(wanted[:10])} contradicts the columns of `y_prob`, {quoted(columns[:10])}: "
+        f"{len(shared)} of {len(columns)} columns have the name of a class, first {shared[0]!r}. Rename the columns, "
+        "or pass `y_prob.to_numpy()` if `classes` is right."
+    )
+
+
+def as_integers(names: Sequence[str]) -> tuple[int, ...] | None:
+    """Return the names as integers if all are; Python limits the number of digits it converts."""
+    whole = all(re.fullmatch(r"-?\d{1,4000}", name, re.ASCII) for name in names)
+    return tuple(int(name) for name in names) if whole else None
+
+
+def _as_numbers(names: Sequence[Any]) -> tuple[Any, ...] | None:
+    """Return names that are numbers, booleans as 0 and 1; None if one of them is something else."""
+    if not all(isinstance(name, bool | int | float) for name in names):
+        return None
+    return tuple(int(name) if isinstance(name, bool) or float(name).is_integer() else name for name in names)
+
+
+def _are_numbered(names: Sequence[str]) -> bool:
+    """Return whether names consist of one beginning and their own position, as in ``prob_0, prob_1, prob_2``."""
+    beginning = names[0].removesuffix("0")
+    return list(names) == [f"{beginning}{k}" for k in range(len(names))]
+
+
+def _is_range(numbers: Sequence[Any]) -> bool:
+    return list(numbers) == list(range(len(numbers)))

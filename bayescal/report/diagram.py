@@ -1,0 +1,247 @@
+"""Parts shared by reliability diagrams: the points as a record, the axes for both parts, the limits, the two sides."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.draws import Draws
+from bayescal.posterior.contract import HasHypotheses
+from bayescal.report.drawing import SMALL, background, is_dark, palette, require_evaluation
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from mpl_toolkits.axes_grid1.axes_divider import AxesDivider
+
+Floats = NDArray[np.float64]
+
+#: Axis labels of a reliability diagram, for targets other than confidence.
+AXES = {
+    "event": ("stated probability", "event rate"),
+    "classwise": ("stated probability", "class frequency"),
+}
+#: A bin with fewer (effective) rows is thin: its dot is hollow, and its bar has less than half of the full opacity.
+THIN = 10
+#: The axes are enlarged if three points or more lie within this range of confidence.
+CROWDED = 0.35
+#: Radius of a dot, as a share of the height of the axes.
+DOT = 0.012
+#: Width and height in inches below which labels are fewer and smaller.
+ROOM = (4.0, 3.6)
+
+
+Limits = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class SideColors:
+    """Colours of the diagonal, and of the words and tints above and below it.
+
+    Parameters
+    ----------
+    reference, above, below, above_tint : str
+        Colours.
+    """
+
+    reference: str
+    above: str
+    below: str
+    above_tint: str
+
+    @classmethod
+    def chosen(cls, ax: "Axes", reference_color: Any, above_color: Any, below_color: Any) -> "SideColors":
+        """Return the given colours, or those for the background of the axes."""
+        default = palette(ax)
+        return cls(
+            _checks.color("reference_color", reference_color, default.grey),
+            _checks.color("above_color", above_color, default.blue),
+            _checks.color("below_color", below_color, default.orange),
+            _checks.color("above_color", above_color, default.sky),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityPoints:
+    """Content of a reliability diagram: one entry per occupied bin, in the order of the bins.
+
+    Parameters
+    ----------
+    bin_low, bin_high : ndarray, shape (n_occupied,)
+        Edges of the bins.
+    n : ndarray of int, shape (n_occupied,)
+        Rows.
+    effective_n : ndarray, shape (n_occupied,)
+        Kish's effective number of rows; equal to `n` without weights.
+    share : ndarray, shape (n_occupied,)
+        Share of the (weighted) rows; sums to 1.
+    confidence, accuracy : ndarray, shape (n_occupied,)
+        Observed mean confidence and observed share of outcome 1.
+    low, high : ndarray, shape (n_occupied,)
+        Ends of the equal-tailed credible interval of the accuracy.
+    """
+
+    bin_low: Floats
+    bin_high: Floats
+    n: NDArray[np.int64]
+    effective_n: Floats
+    share: Floats
+    confidence: Floats
+    accuracy: Floats
+    low: Floats
+    high: Floats
+
+    @property
+    def outside(self) -> NDArray[np.bool_]:
+        """Flag bins whose observed accuracy lies outside the interval, shape (n_occupied,)."""
+        return (self.accuracy < self.low) | (self.accuracy > self.high)
+
+
+def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> ReliabilityPoints:
+    """Compute what `plot_reliability` draws.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The result of `evaluate`.
+    prob : float, default 0.95
+        Probability of the credible intervals, in (0, 1).
+
+    Returns
+    -------
+    ReliabilityPoints
+        One entry for each bin with rows; empty for an evaluation without rows.
+
+    Raises
+    ------
+    TypeError
+        If `evaluation` is something else; a `ClasswiseEvaluation` has one diagram per class.
+    ValueError
+        If `prob` is not strictly between 0 and 1.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> points = reliability_points(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
+    >>> points.confidence, points.accuracy
+    (array([0.3, 0.8]), array([0.5, 1. ]))
+    """
+    one_problem(evaluation)
+    counts = evaluation.counts
+    keep = counts.occupied
+    low, high = Draws(evaluation.bin_draws.accuracy[:, keep]).interval(prob)
+    edges = counts.bins.edges
+    return ReliabilityPoints(
+        bin_low=edges[:-1][keep],
+        bin_high=edges[1:][keep],
+        n=counts.n[keep],
+        effective_n=counts.effective_n[keep],
+        share=counts.share[keep],
+        confidence=counts.mean_confidence[keep],
+        accuracy=counts.accuracy[keep],
+        low=low,
+        high=high,
+    )
+
+
+def axis_words(target: str) -> tuple[str, str]:
+    """Return the words for what a classifier states and for what is observed, with this target."""
+    return AXES.get(target, ("confidence", "accuracy"))
+
+
+def one_problem(evaluation: Any) -> Evaluation:
+    """Return the argument if it is the evaluation of one binary problem, otherwise raise TypeError."""
+    require_evaluation(evaluation)
+    if isinstance(evaluation, ClasswiseEvaluation):
+        raise TypeError(
+            f"`evaluation` holds {len(evaluation)} binary problems, one per class, and a reliability diagram shows "
+            f"one: index a class, as in `evaluation[{evaluation.classes[0]!r}]`."
+        )
+    one: Evaluation = evaluation
+    return one
+
+
+def require_undivided(ax: "Axes") -> None:
+    """Refuse axes that hold a diagram already: two histograms cannot share their lower part."""
+    if ax.get_axes_locator() is not None:
+        raise ValueError(
+            "`ax` already holds a reliability diagram, or is part of a grid that moves it. Give each diagram axes of "
+            "its own: `fig, axes = plt.subplots(1, 2)`. For several classifiers in one diagram, pass them together: "
+            "`plot_reliability({'A': first, 'B': second})`."
+        )
+
+
+def divided(ax: "Axes") -> "tuple[AxesDivider, Axes]":
+    """Divide axes: add axes that share x in their lower part."""
+    from mpl_toolkits.axes_grid1 import make_axes_locatable
+
+    divider = make_axes_locatable(ax)
+    below = divider.new_vertical("20%", pad=0.12, pack_start=True, sharex=ax)
+    ax.add_child_axes(below)  # constrained layout leaves room for the labels of child axes only
+    below.set(ylabel="rows")
+    below.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(labelbottom=False)
+    return divider, below
+
+
+def scale_histogram(below: "Axes", largest: float) -> None:
+    """Give the histogram a scale in per cent that ends above its largest bin."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    below.set_ylim(0, 1.1 * largest)
+    below.yaxis.set_major_locator(MaxNLocator(2))
+    below.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+
+
+def window(points: ReliabilityPoints) -> tuple[Limits, Limits]:
+    """Return the limits of x and y: [0, 1], or the part that holds the points and the diagonal if they crowd."""
+    everything = (-0.02, 1.02)
+    c = points.confidence
+    if len(c) < 3 or np.ptp(c) > CROWDED:
+        return everything, everything
+    margin = max(0.08 * float(np.ptp(c)), 1e-4)
+    x = (float(c.min()) - margin, min(float(c.max()) + margin, 1.0 + margin / 2))
+    shown = np.concatenate([points.accuracy, points.low, points.high, x])
+    low, high = float(shown.min()), float(shown.max())
+    room = 0.12 * (high - low)  # for the text in the corners
+    return x, (max(low - room, -0.02), high + room)
+
+
+def draw_sides(ax: "Axes", words: tuple[str, str], colors: SideColors) -> None:
+    """Draw the diagonal, and label the sides above and below it."""
+    ends = [-1.0, 2.0]
+    ax.fill_between(ends, ends, 2.0, color=colors.above_tint, alpha=0.10, linewidth=0, zorder=0)
+    ax.fill_between(ends, -1.0, ends, color=colors.below, alpha=0.08, linewidth=0, zorder=0)
+    ax.plot(ends, ends, color=colors.reference, linewidth=1, linestyle="--", zorder=1, gid="diagonal")
+    style: dict[str, Any] = {
+        "transform": ax.transAxes,
+        "fontsize": SMALL,
+        "zorder": 5,
+        # keeps the text legible on the bars of thin bins, which reach into the corners
+        "bbox": {"facecolor": ax.get_facecolor(), "alpha": 0.6, "linewidth": 0, "pad": 1},
+    }
+    too_high, too_low = words
+    ax.text(0.03, 0.97, too_low, color=colors.above, va="top", **style)
+    ax.text(0.97, 0.03, too_high, color=colors.below, ha="right", **style)
+
+
+def bar_colors(ax: "Axes", color: str, n: Floats) -> list[tuple[float, float, float, float]]:
+    """Return the colour of each bar: the fewer effective rows, the paler, but never invisible on dark paper."""
+    from matplotlib.colors import to_rgba
+
+    palest = 0.35 if is_dark(background(ax)) else 0.2
+    red, green, blue, opacity = to_rgba(color)
+    return [(red, green, blue, opacity * each) for each in (palest + (0.65 - palest) * n / (n + THIN)).tolist()]
+
+
+def outside_note(points: ReliabilityPoints, evaluation: Evaluation, limits: Limits) -> str:
+    """Return the explanation of dots outside their bars; empty if every dot touches its bar in the picture."""
+    away = np.maximum(points.low - points.accuracy, points.accuracy - points.high)
+    if not (away > DOT * (limits[1] - limits[0])).any():
+        return ""
+    if isinstance(evaluation.posterior, HasHypotheses):
+        return "Dot outside its bar: a dot is one bin alone, a bar uses all bins."
+    return "Dot outside its bar: a bar combines its bin with the prior."

@@ -1,0 +1,387 @@
+"""Several evaluations in one reliability diagram, which can be added one at a time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bayescal import _checks, _render
+from bayescal.report.diagram import (
+    ROOM,
+    THIN,
+    Limits,
+    ReliabilityPoints,
+    SideColors,
+    axis_words,
+    bar_colors,
+    divided,
+    draw_sides,
+    outside_note,
+    reliability_points,
+    require_undivided,
+    scale_histogram,
+    window,
+)
+from bayescal.report.drawing import SMALL, SMALLER, background, palette
+from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.results import wording
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.compared import Compared
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.grouped import GroupedEvaluation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+#: Markers of the evaluations, which can be told apart without colour.
+MARKERS = "os^DvPX*"
+#: Line styles of the histograms, so that equal ones do not hide each other.
+DASHES = ("-", "--", "-.", ":")
+#: Points between the marks of neighbouring evaluations in the same bin.
+STEP = 3.5
+#: Share of the characters of average width that a line of wide characters has.
+WIDE = 0.8
+#: Name of the attribute of axes that holds the state of their diagram.
+STATE = "_bayescal_diagram"
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One evaluation in a diagram.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The evaluation.
+    points : ReliabilityPoints
+        Its points.
+    line : Line2D
+        Its line, whose label stands in the legend.
+    prob : float
+        Probability of its intervals.
+    """
+
+    evaluation: Evaluation
+    points: ReliabilityPoints
+    line: "Line2D"
+    prob: float
+
+
+@dataclass(eq=False)
+class Diagram:
+    """The parts of a diagram on divided axes: the histogram below, the legend above, and the evaluations.
+
+    Parameters
+    ----------
+    below, above : matplotlib Axes
+        Histogram and legend.
+    small : bool
+        Whether the axes were small when they were divided.
+    shown : list of Shown
+        The evaluations.
+    """
+
+    below: "Axes"
+    above: "Axes"
+    small: bool
+    shown: list[Shown] = field(default_factory=list)
+
+    @property
+    def figure(self) -> Any:
+        """The figure; with `get_window_extent`, what matplotlib asks of an artist to fit axes to its height."""
+        return self.above.figure
+
+    def get_window_extent(self, renderer: Any = None) -> Any:
+        """Return the extent of the legend, which determines the height of the axes that hold it."""
+        legend: Any = self.above.get_legend()
+        return legend.get_window_extent(renderer)
+
+
+def several(evaluation: Any) -> dict[str, Evaluation] | None:
+    """Return evaluations by name; None if the argument is not a collection of evaluations.
+
+    Parameters
+    ----------
+    evaluation : object
+        A mapping or sequence of evaluations, a `Comparison`, or anything else.
+
+    Raises
+    ------
+    TypeError
+        If some members of the collection are evaluations, and others are not.
+    ValueError
+        If the collection is empty, or the evaluations differ in their target.
+    """
+    if isinstance(evaluation, Compared):
+        members: dict[Any, Any] = dict(evaluation.evaluations)
+    elif isinstance(evaluation, Mapping) and not isinstance(evaluation, GroupedEvaluation):
+        members = dict(evaluation)
+    elif isinstance(evaluation, list | tuple):
+        members = {i + 1: each for i, each in enumerate(evaluation)}
+        if members and not any(isinstance(each, Evaluation | ClasswiseEvaluation) for each in evaluation):
+            return None
+    else:
+        return None
+    if not members:
+        raise ValueError("`evaluation` is empty; at least one evaluation is needed.")
+    for name, each in members.items():
+        if not isinstance(each, Evaluation):
+            hint = " A reliability diagram shows one class: index it." if isinstance(each, ClasswiseEvaluation) else ""
+            raise TypeError(
+                f"`evaluation` must hold evaluations; that of {name!r} is {type(each).__name__}.{hint} Make them with "
+                "`bayescal.evaluate(y_true, y_prob)`."
+            )
+    _same_target(members)
+    return {str(name): each for name, each in members.items()}
+
+
+def _same_target(members: Mapping[Any, Evaluation]) -> None:
+    first, *others = members
+    for name in others:
+        wanted, target = members[first].counts.target, members[name].counts.target
+        if target != wanted:
+            raise ValueError(
+                f"`evaluation` must have one target: {first!r} has {wanted!r}, {name!r} has {target!r}, and the axes "
+                "mean something else for each. Give each target axes of its own."
+            )
+
+
+def add_evaluation(
+    ax: "Axes",
+    evaluation: Evaluation,
+    name: str | None,
+    *,
+    prob: float,
+    ref_line: bool = True,
+    style: Mapping[str, Any] | None = None,
+    about: str = "",
+    reference_color: Any = None,
+    above_color: Any = None,
+    below_color: Any = None,
+) -> "Line2D":
+    """Add an evaluation to the diagram on axes, which is prepared if there is none.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Axes with or without such a diagram.
+    evaluation : Evaluation
+        What is added.
+    name : str or None
+        Name in the legend.
+    prob : float
+        Probability of the intervals.
+    ref_line : bool, default True
+        Whether the diagonal and its sides are drawn, unless they are there already.
+    style : mapping, optional
+        Properties of the line, as for matplotlib's ``plot``.
+    about : str, optional
+        What the axis labels add, such as the positive class.
+    reference_color, above_color, below_color : color, optional
+        Colours of the diagonal and of its sides.
+
+    Returns
+    -------
+    matplotlib Line2D
+        The line through the observed points.
+    """
+    points = reliability_points(evaluation, prob)
+    diagram = getattr(ax, STATE, None)
+    if diagram is not None and diagram.below not in ax.child_axes:  # the user has cleared the axes
+        ax.set_axes_locator(None)  # type: ignore[arg-type]  # None is the default
+        diagram = None
+    place = 0 if diagram is None else len(diagram.shown)
+    if diagram is None:
+        require_undivided(ax)
+    else:
+        _same_target({"the diagram on `ax`": diagram.shown[0].evaluation, name or "the new one": evaluation})
+    sides = SideColors.chosen(ax, reference_color, above_color, below_color)
+    line = _line(ax, evaluation, points, name, place, prob, dict(style or {}))
+    diagram = _prepared(ax) if diagram is None else diagram
+    target = evaluation.counts.target
+    if ref_line and not any(each.get_gid() == "diagonal" for each in ax.get_lines()):
+        draw_sides(ax, wording.direction_words(target), sides)
+    diagram.shown.append(Shown(evaluation, points, line, prob))
+    _draw(ax, diagram, diagram.shown[-1])
+    stated, happened = axis_words(target)
+    diagram.below.set_xlabel(f"{stated}{about}")
+    limits = [window(each.points) for each in diagram.shown if len(each.points.n)] or [window(points)]
+    ax.set(xlim=_union([x for x, _ in limits]), ylim=_union([y for _, y in limits]), ylabel=f"{happened}{about}")
+    scale_histogram(diagram.below, max((float(s) for each in diagram.shown for s in each.points.share), default=1.0))
+    _legend(ax, diagram)
+    if diagram.small:
+        small_words(ax)
+        diagram.below.set_yticks([])
+    if place == 0:
+        keep_within(ax)
+    return line
+
+
+def _union(limits: list[Limits]) -> Limits:
+    return min(low for low, _ in limits), max(high for _, high in limits)
+
+
+def _prepared(ax: "Axes") -> Diagram:
+    """Divide axes: the histogram below, and above the legend, as high as the legend is."""
+    from mpl_toolkits.axes_grid1.axes_size import MaxHeight
+
+    small = is_small(ax, *ROOM)
+    divider, below = divided(ax)
+    legend: list[Any] = []
+    above = divider.new_vertical(MaxHeight(legend), pad=0.05)
+    ax.add_child_axes(above)
+    above.set_axis_off()
+    above.set_navigate(False)
+    diagram = Diagram(below, above, small)
+    legend.append(diagram)
+    setattr(ax, STATE, diagram)
+    return diagram
+
+
+def _line(
+    ax: "Axes",
+    evaluation: Evaluation,
+    points: ReliabilityPoints,
+    name: str | None,
+    place: int,
+    prob: float,
+    style: dict[str, Any],
+) -> "Line2D":
+    """Make the line of an evaluation; nothing is drawn yet, so that a wrong style leaves the axes as they are."""
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    cycle = palette(ax).cycle
+    small = is_small(ax, *ROOM)
+    default: dict[str, Any] = {
+        "color": cycle[place % len(cycle)],
+        "marker": MARKERS[place % len(MARKERS)],
+        "linestyle": "-",
+        "linewidth": 0.6,
+        "markersize": 3.5 if small else 5.5,
+        "zorder": 4,
+    }
+    style = normalize_kwargs(style, Line2D)
+    default["label"] = _label(evaluation, name, prob, _letters(ax, small))
+    default["color"] = _checks.color("color", style.pop("color", None), default["color"])
+    line = Line2D(points.confidence, points.accuracy, **default | style)
+    line.set_gid("observed")
+    return line
+
+
+def _letters(ax: "Axes", small: bool) -> int:
+    return characters(ax, TINY if small else SMALL) - 6
+
+
+def _label(evaluation: Evaluation, name: str | None, prob: float, letters: int) -> str:
+    """Return name, mean and interval of the ECE; the name is on a line of its own if there is no room beside it."""
+    low, high = evaluation.ece.interval(prob)
+    mean, low, high = (_render.number(v, 3) for v in (evaluation.ece.mean(), low, high))
+    said = f"ECE {mean} [{low}, {high}]"
+    if not evaluation.counts.occupied.any():
+        said = "no rows"
+    if name is None:
+        return said
+    shown = _render.name(name)
+    if len(shown) + 2 + len(said) <= letters:
+        return f"{shown}: {said}"
+    return f"{_render.cut(shown, max(int(WIDE * letters), 12))}\n{said}"
+
+
+def _draw(ax: "Axes", diagram: Diagram, new: Shown) -> None:
+    """Draw points, bars and histogram of one evaluation, moved sideways by its place among the others."""
+    from matplotlib.transforms import ScaledTranslation
+
+    points, line, place = new.points, new.line, len(diagram.shown) - 1
+    n = points.effective_n
+    crowd = (0.6 if diagram.small else 1.0) * min(1.0, (25 / max(len(n), 1)) ** 0.5)
+    sideways = STEP * crowd * ((place + 1) // 2) * (1 if place % 2 else -1)  # 0, 1, -1, 2, -2, ...
+    moved = ax.transData + ScaledTranslation(sideways / 72, 0, ax.figure.dpi_scale_trans)
+    color = str(line.get_color())
+    ax.vlines(
+        points.confidence,
+        points.low,
+        points.high,
+        colors=bar_colors(ax, color, n),
+        linewidth=3 * crowd,
+        zorder=3,
+        gid="credible intervals",
+        transform=moved,
+    )
+    line.set_transform(moved)
+    line.set_markersize(line.get_markersize() * crowd if len(n) > 25 else line.get_markersize())
+    ax.add_line(line)
+    thin = n < THIN
+    if thin.any() and line.get_marker() not in ("None", "none", "", " ", None):
+        ax.plot(
+            points.confidence[thin],
+            points.accuracy[thin],
+            color=color,
+            marker=line.get_marker(),
+            linestyle="",
+            markersize=line.get_markersize(),
+            markerfacecolor=background(ax),
+            zorder=4.5,
+            gid="thin",
+            transform=moved,
+        )
+    counts = new.evaluation.counts
+    if len(n):
+        diagram.below.stairs(
+            counts.share,
+            counts.bins.edges,
+            color=color,
+            linewidth=1.3 * crowd,
+            linestyle=DASHES[place % len(DASHES)],
+            fill=False,
+            gid="shares",
+        )
+
+
+def _legend(ax: "Axes", diagram: Diagram) -> None:
+    """Write the legend above the axes, below what all evaluations have in common."""
+    import textwrap
+
+    size = TINY if diagram.small else SMALL
+    smaller = TINY - 0.5 if diagram.small else SMALLER
+    words = [] if diagram.small else [_in_common([each.evaluation for each in diagram.shown])]
+    words.append(_key(diagram))
+    notes = (outside_note(each.points, each.evaluation, ax.get_ylim()) for each in diagram.shown)
+    words.extend(dict.fromkeys(filter(None, notes)))
+    lines = [line for each in words for line in textwrap.wrap(_render.visible(each), characters(ax, smaller))]
+    legend = diagram.above.legend(
+        handles=[each.line for each in diagram.shown],
+        title="\n".join(lines),
+        title_fontsize=smaller,
+        alignment="left",
+        loc="lower left",
+        bbox_to_anchor=(0, 0),
+        frameon=False,
+        fontsize=size,
+        borderaxespad=0,
+        borderpad=0,
+        handlelength=2.2,
+        labelspacing=0.3,
+    )
+    legend.get_title().set(alpha=0.7, parse_math=False)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _in_common(evaluations: list[Evaluation]) -> str:
+    """Return target, bins, rows and model, with every value that occurs."""
+    counts = [each.counts for each in evaluations]
+    rows = sorted({each.n_rows for each in counts})
+    n = f"{rows[0]}" if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
+    kinds = _each(str(each.bins) for each in counts)
+    return f"{counts[0].target} ECE, {kinds}, N = {n}, {_each(each.model for each in evaluations)} model"
+
+
+def _each(words: Any) -> str:
+    return " or ".join(dict.fromkeys(words))
+
+
+def _key(diagram: Diagram) -> str:
+    probs = _each(f"{100 * each.prob:g} %" for each in diagram.shown)
+    thin = any((each.points.effective_n < THIN).any() for each in diagram.shown)
+    return f"bars and brackets: {probs} intervals" + (f"; hollow: < {THIN} rows" if thin else "")

@@ -1,0 +1,297 @@
+"""Several evaluations in one reliability diagram; colours of all plots; dark themes."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+import bayescal as bc
+from bayescal.report.diagram import reliability_points
+from bayescal.report.drawing import DARK, LIGHT, background, is_dark, luminance, palette, text_on
+from bayescal.verify.rank_plot import plot_ranks
+from bayescal.verify.sbc import Ranks
+
+RNG = np.random.default_rng(7)
+N = 1500
+P = RNG.random(N)
+Y = (RNG.random(N) < P).astype(int)
+BY = np.arange(N) % 3
+
+
+def evaluation(power=1.0, **options):
+    return bc.evaluate(Y, P**power, **{"rng": 1, "draws": 200, "bins": 10, **options})
+
+
+FIRST, SECOND, THIRD = evaluation(), evaluation(1.5), evaluation(0.5)
+
+
+def axes(size=(5.6, 6.4), layout="constrained"):
+    figure = Figure(figsize=size, layout=layout)
+    FigureCanvasAgg(figure)
+    return figure.subplots()
+
+
+def of(ax, gid):
+    return [each for each in ax.get_children() if each.get_gid() == gid]
+
+
+# --- several evaluations ---------------------------------------------------------------------------------------------
+
+
+def test_each_evaluation_has_its_points_bars_and_shares():
+    ax = bc.plot_reliability({"a": FIRST, "b": SECOND}, axes(), prob=0.8)
+    for i, each in enumerate((FIRST, SECOND)):
+        points = reliability_points(each, 0.8)
+        line, bars = of(ax, "observed")[i], of(ax, "credible intervals")[i]
+        np.testing.assert_allclose(line.get_xydata(), np.column_stack([points.confidence, points.accuracy]))
+        ends = np.array(bars.get_segments())
+        np.testing.assert_allclose(ends[:, 0], np.column_stack([points.confidence, points.low]))
+        np.testing.assert_allclose(ends[:, 1], np.column_stack([points.confidence, points.high]))
+        shares = of(ax.child_axes[0], "shares")[i].get_data()
+        np.testing.assert_allclose(shares.values, each.counts.n / N)
+        np.testing.assert_array_equal(shares.edges, each.counts.bins.edges)
+
+
+def test_evaluations_differ_in_colour_and_in_marker_and_do_not_hide_each_other():
+    ax = bc.plot_reliability([FIRST] * 8, axes())
+    lines = of(ax, "observed")
+    assert len({line.get_marker() for line in lines}) == 8
+    assert len({line.get_color() for line in lines}) == 7
+    ax.figure.canvas.draw()
+    left = [line.get_transform().transform(line.get_xydata())[0, 0] for line in lines]
+    assert len(set(np.round(left, 3))) == 8
+    # the first stands where it is, and no other is further away than 14 points
+    assert left[0] == pytest.approx(ax.transData.transform(lines[0].get_xydata())[0, 0])
+    assert np.abs(np.array(left) - left[0]).max() <= 14.5 * ax.figure.dpi / 72
+
+
+def test_the_legend_states_name_ece_and_interval():
+    ax = bc.plot_reliability({"forest": FIRST, "boosting": SECOND}, axes(), prob=0.8)
+    words = [text.get_text() for text in ax.child_axes[1].get_legend().get_texts()]
+    for word, name, each in zip(words, ("forest", "boosting"), (FIRST, SECOND), strict=True):
+        low, high = each.ece.interval(0.8)
+        assert word == f"{name}: ECE {each.ece.mean():.3f} [{low:.3f}, {high:.3f}]"
+    said = ax.child_axes[1].get_legend().get_title().get_text()
+    assert "event ECE, 10 equal-width bins [a, b), N = 1500, shrinkage model" in said
+    assert "80 % intervals" in said
+
+
+def test_dots_outside_their_bars_are_explained_once():
+    """All bins are calibrated but one, so its bar, which uses all bins, does not reach its dot."""
+    p = np.append(np.repeat(np.linspace(0.025, 0.975, 20), 100), np.full(20, 0.525))
+    y = np.append((np.arange(100) < 100 * p[:2000:100, None]).astype(int).ravel(), np.zeros(20, int))
+    off = bc.evaluate(y, p, bins=20, rng=1, draws=500)
+    assert reliability_points(off).outside.any()
+    words = bc.plot_reliability([off, off], axes((9, 9))).child_axes[1].get_legend().get_title().get_text()
+    assert words.count("a dot is one bin alone, a bar uses all bins") == 1
+    inside = bc.evaluate(np.tile([0, 1], 50), np.full(100, 0.52), rng=1, draws=500)
+    words = bc.plot_reliability([inside], axes((9, 9))).child_axes[1].get_legend().get_title().get_text()
+    assert "outside" not in words
+
+
+def test_a_difference_between_evaluations_is_stated():
+    other = bc.evaluate(Y[:100], P[:100], bins=5, model="dirichlet", rng=1, draws=50)
+    said = bc.plot_reliability([FIRST, other], axes((9, 9))).child_axes[1].get_legend().get_title().get_text()
+    assert "10 equal-width bins [a, b) or 5 equal-width bins [a, b), N = 100 to 1500" in said
+    assert "shrinkage or dirichlet model" in said
+
+
+def test_what_compare_returns_is_drawn_with_its_names():
+    comparison = bc.compare(Y, {"a": P, "b": P**2}, rng=1, draws=100)
+    lines = of(bc.plot_reliability(comparison, axes()), "observed")
+    assert [line.get_label().split(":")[0] for line in lines] == ["a", "b"]
+    numbered = of(bc.plot_reliability([FIRST, SECOND], axes()), "observed")
+    assert [line.get_label().split(":")[0] for line in numbered] == ["1", "2"]
+
+
+def test_a_crowd_and_a_wide_evaluation_share_their_limits():
+    crowd = bc.evaluate(Y, 0.9 + 0.1 * P, rng=1, draws=50, binning="equal-mass")
+    assert bc.plot_reliability([crowd, crowd], axes()).get_xlim()[0] > 0.85
+    assert bc.plot_reliability([crowd, FIRST], axes()).get_xlim() == (-0.02, 1.02)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        ([], ValueError, "`evaluation` is empty"),
+        ({}, ValueError, "`evaluation` is empty"),
+        ([FIRST, P], TypeError, r"that of 2 is ndarray.*bayescal\.evaluate"),
+        ({"a": FIRST, "b": 1}, TypeError, "that of 'b' is int"),
+        ({"a": FIRST, "b": evaluation(target="confidence")}, ValueError, "'a' has 'event', 'b' has 'confidence'"),
+        (P, TypeError, "must be an Evaluation, not ndarray"),
+    ],
+    ids=str,
+)
+def test_other_collections_are_refused(wrong, error, said):
+    with pytest.raises(error, match=said):
+        bc.plot_reliability(wrong, axes())
+
+
+def test_names_are_shown_as_they_are():
+    ax = bc.plot_reliability({"$x_1$": FIRST, "a\x1bb": SECOND, "n" * 300: THIRD}, axes())
+    ax.figure.canvas.draw()
+    legend = ax.child_axes[1].get_legend()
+    words = [text.get_text() for text in legend.get_texts()]
+    assert words[0].startswith("$x_1$: ECE")
+    assert words[1].startswith(r"a\x1bb: ECE")
+    assert "\nECE" in words[2]
+    assert legend.get_window_extent().x1 <= ax.figure.bbox.x1
+
+
+def test_a_title_stands_above_the_legend():
+    ax = bc.plot_reliability([FIRST, SECOND, THIRD], axes())
+    ax.set_title("three classifiers")
+    ax.figure.canvas.draw()
+    legend = ax.child_axes[1].get_legend().get_window_extent()
+    assert ax.title.get_window_extent().y0 >= legend.y1 - 0.5
+    assert legend.y0 >= ax.get_window_extent().y1
+    assert ax.title.get_window_extent().y1 <= ax.figure.bbox.y1
+
+
+@pytest.mark.parametrize("size", [(4, 4.5), (5.6, 6.4), (10, 8), (3.2, 3.4)])
+@pytest.mark.parametrize("layout", ["constrained", "tight", None])
+def test_words_stay_on_the_page(size, layout):
+    ax = bc.plot_reliability({"logistic regression": FIRST, "naive Bayes": SECOND}, axes(size, layout))
+    ax.figure.canvas.draw()
+    below, above = ax.child_axes
+    legend = above.get_legend()
+    words = [*ax.texts, *legend.get_texts(), legend.get_title(), ax.yaxis.label, below.xaxis.label, below.yaxis.label]
+    for text in words:
+        if text.get_text().strip():
+            box = text.get_window_extent()
+            inside = ax.figure.bbox.padded(1.5)
+            assert inside.x0 <= box.x0 <= box.x1 <= inside.x1, text
+            assert inside.y0 <= box.y0 <= box.y1 <= inside.y1, text
+
+
+def test_an_evaluation_without_rows_is_in_the_legend():
+    empty = bc.evaluate_counts(bc.BinnedCounts.empty(10, target="event"), rng=1, draws=50)
+    ax = bc.plot_reliability({"none": empty, "some": FIRST}, axes())
+    ax.figure.canvas.draw()
+    assert of(ax, "observed")[0].get_label() == "none: no rows"
+
+
+# --- colours ---------------------------------------------------------------------------------------------------------
+
+COMPARISON = bc.compare(Y, {"a": P, "b": P**2}, rng=1, draws=100)
+THREE = bc.compare(Y, {"a": P, "b": P**2, "c": P**3}, rng=1, draws=100)
+GROUPS = bc.evaluate(Y, P, by=BY, rng=1, draws=100)
+RANKS = Ranks({"q": np.arange(200) % 20, "off": np.zeros(200, int)}, 200, 19)
+PLOTS = {
+    "reliability": (lambda ax, **k: bc.plot_reliability(FIRST, ax, **k), ("color", "reference_color", "above_color")),
+    "several": (lambda ax, **k: bc.plot_reliability([FIRST, SECOND], ax, **k), ("color", "below_color")),
+    "posterior": (lambda ax, **k: bc.plot_posterior(FIRST, ax, **k), ("color", "null_color", "reference_color")),
+    "forest": (
+        lambda ax, **k: bc.plot_forest(GROUPS, ax, estimand="signed_error", **k),
+        ("color", "reference_color"),
+    ),
+    "two": (lambda ax, **k: bc.plot_comparison(COMPARISON, ax, **k), ("color", "other_color", "reference_color")),
+    "three": (lambda ax, **k: bc.plot_comparison(THREE, ax, **k), ("color", "other_color", "reference_color")),
+    "ranks": (lambda ax, **k: plot_ranks(RANKS, ax, **k), ("color", "band_color", "outside_color")),
+}
+KEYWORDS = [(name, keyword) for name, (_, keywords) in PLOTS.items() for keyword in keywords]
+
+
+def colours_of(figure):
+    """Return every colour that a figure draws."""
+    found = set()
+    for each in figure.findobj():
+        for get in ("get_color", "get_facecolor", "get_edgecolor", "get_colors", "get_markeredgecolor"):
+            value = getattr(each, get, lambda: None)()
+            values = [] if value is None else [value] if isinstance(value, str) or np.ndim(value) == 1 else value
+            found |= {to_hex(v) for v in values if mpl.colors.is_color_like(v)}
+    return found
+
+
+@pytest.mark.parametrize(("name", "keyword"), KEYWORDS)
+def test_a_colour_is_used_and_a_wrong_one_is_named(name, keyword):
+    plot, _ = PLOTS[name]
+    assert "#12fe34" not in colours_of(plot(axes((9, 9))).figure)
+    assert "#12fe34" in colours_of(plot(axes((9, 9)), **{keyword: "#12fe34"}).figure)
+    assert "#12fe34" in colours_of(plot(axes((9, 9)), **{keyword: tuple(to_rgb("#12fe34"))}).figure)
+    for wrong in ("bluee", (2.0, 0.0, 0.0), 3):
+        with pytest.raises(ValueError, match=rf"`{keyword}"):
+            plot(axes(), **{keyword: wrong})
+
+
+def test_colours_of_names():
+    ax = bc.plot_reliability({"a": FIRST, "b": SECOND}, axes(), color={"b": "k"})
+    assert [to_hex(line.get_color()) for line in of(ax, "observed")] == [LIGHT.cycle[0].lower(), "#000000"]
+    ax = bc.plot_forest(GROUPS, axes(), color=["r", "g", "b"], reference_color="k")
+    rows = [to_hex(c) for c in of(ax, "mean")[0].get_facecolors()]
+    assert rows == ["#ff0000", "#008000", "#0000ff", "#000000"]
+    with pytest.raises(ValueError, match=r"`color` has colors for \['c'\], which the plot does not show.*'a', 'b'"):
+        bc.plot_reliability({"a": FIRST, "b": SECOND}, axes(), color={"c": "k"})
+    with pytest.raises(ValueError, match="one color for each of 2"):
+        bc.plot_reliability({"a": FIRST, "b": SECOND}, axes(), color=["k"])
+    with pytest.raises(ValueError, match=r"`color\[1\]`.*'bluee'"):
+        bc.plot_reliability({"a": FIRST, "b": SECOND}, axes(), color=["k", "bluee"])
+
+
+def test_luminance_of_known_colours():
+    """WCAG 2: white has 1, black 0, and the three primaries of sRGB 0.2126, 0.7152 and 0.0722."""
+    known = {"white": 1, "black": 0, (1, 0, 0): 0.2126, (0, 1, 0): 0.7152, (0, 0, 1): 0.0722}
+    for color, expected in known.items():
+        assert luminance(color) == pytest.approx(expected, abs=1e-12)
+    # #777777 on white has the contrast 4.478 that WCAG tutorials quote
+    assert 1.05 / (luminance("#777777") + 0.05) == pytest.approx(4.478, abs=1e-3)
+
+
+def contrast(color, paper, alpha=1.0):
+    mixed = alpha * np.array(to_rgb(color)) + (1 - alpha) * np.array(to_rgb(paper))
+    low, high = sorted((luminance(mixed), luminance(paper)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize(("colors", "paper"), [(LIGHT, "white"), (DARK, "black"), (DARK, "#15181b")])
+def test_default_colours_are_readable(colors, paper):
+    """WCAG 2: text needs a contrast of 4.5, graphics and large text 3; short words beside an axis are between."""
+    for color in (colors.blue, colors.orange, colors.grey, *colors.cycle):
+        assert contrast(color, paper) >= 3.7, color
+    assert contrast(colors.blue, paper) >= 4.5
+    assert len(set(colors.cycle)) == 7
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_in_a_dark_theme_all_words_and_lines_are_readable(name):
+    with plt.style.context("dark_background"):
+        ax = PLOTS[name][0](axes((9, 9)))
+        ax.figure.canvas.draw()
+        for text in ax.figure.findobj(Text):
+            if text.get_text().strip() and text.get_visible() and text.get_gid() != "probability":
+                assert contrast(text.get_color(), "black", text.get_alpha() or 1) >= 4.5, text
+        for part in (ax, *ax.child_axes):
+            for line in part.get_lines():
+                assert contrast(line.get_color(), "black", line.get_alpha() or 1) >= 1.5
+
+
+def test_text_on_a_filled_cell_is_readable():
+    for style in ("default", "dark_background"):
+        with plt.style.context(style):
+            ax = axes()
+            for color in (palette(ax).blue, palette(ax).grey, palette(ax).orange):
+                for alpha in np.linspace(0, 0.85, 18):
+                    fill = (*to_rgb(color), float(alpha))
+                    paper = to_rgb(background(ax))
+                    mixed = alpha * np.array(to_rgb(color)) + (1 - alpha) * np.array(paper)
+                    assert contrast(text_on(ax, fill), tuple(mixed)) >= 4.5
+
+
+def test_the_palette_follows_the_paper_not_the_style():
+    ax = axes()
+    assert palette(ax) is LIGHT
+    ax.set_facecolor("#202020")
+    assert palette(ax) is DARK
+    ax.set_facecolor("none")
+    assert palette(ax) is LIGHT
+    ax.figure.set_facecolor("black")
+    assert palette(ax) is DARK
+    ax.figure.set_facecolor("none")
+    with mpl.rc_context({"text.color": "white"}):
+        assert palette(ax) is DARK
+        assert is_dark(background(ax))
+    assert palette(ax) is LIGHT
