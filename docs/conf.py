@@ -28,8 +28,9 @@ numpydoc_show_class_members = False  # the template of a class lists them
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
-# outputs are never committed: building runs every page with code, and keeps results until its code changes
+# building runs every page with code, and keeps results until its code changes; lessons are committed with their outputs
 nb_execution_mode = "cache"
+nb_execution_excludepatterns = ["notebooks/*"]
 nb_execution_in_temp = True  # cells may write files
 nb_execution_timeout = 300
 nb_execution_raise_on_error = True
