@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 #: Seconds that one cell may take.
-TIMEOUT = 300
+TIMEOUT = 600
 #: Only errors of the kernel itself appear in the terminal.
 QUIET = ["--log-level=ERROR"]
 #: Read by matplotlib because the file is in the working directory of the kernel; readers have their own settings.
