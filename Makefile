@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 # QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest notebooks spark docs pictures explore coverage verify related bench mutation references datasets
+.PHONY: help demo test lint types pytest notebooks lessons spark docs pictures explore coverage verify related bench mutation references datasets
 .PHONY: lock latest lowest clean
 
 REQUIREMENTS := .ci/requirements
@@ -26,6 +26,7 @@ help:
 	@echo "make spark      all data-frame engines, Spark among them, on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
 	@echo "make pictures   run the Python of the README and the docs; write its output and its pictures"
+	@echo "make lessons    run the notebooks, check their statements, write their outputs; a minute or two"
 	@echo "make explore    simulate the test sets of the page docs/explore; a quarter of an hour"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
@@ -37,7 +38,7 @@ help:
 	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
 	@echo "make latest     tests with the newest versions of all packages"
 	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
-	@echo "With QUICK=1, pictures, explore, coverage, verify, related, bench, mutation, references and datasets run in part and write nothing."
+	@echo "With QUICK=1, pictures, lessons, explore, coverage, verify, related, bench, mutation, references and datasets run in part and write nothing."
 
 demo: .venv/ready
 	$(RUN) bayescal demo
@@ -55,7 +56,10 @@ pytest: .venv/ready
 	$(RUN) pytest -q $(PARALLEL)
 
 notebooks: .venv/ready
-	$(RUN) pytest -q $(PARALLEL) --nbmake --nbmake-timeout=300 -W default notebooks
+	$(RUN) python docs/make/lessons.py --check
+
+lessons: .venv/ready
+	$(RUN) python docs/make/lessons.py $(SHORT)
 
 # another group of packages, so that `make test` needs neither pyspark nor Java
 spark: .venv/ready

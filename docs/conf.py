@@ -26,7 +26,7 @@ autosummary_generate = True
 autodoc_typehints = "none"  # the numpydoc sections say types in words, with shapes and ranges
 numpydoc_show_class_members = False  # the template of a class lists them
 
-myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # pages and notebooks hold their outputs
 nb_merge_streams = True

@@ -1,0 +1,73 @@
+"""Checks of the statements in `notebooks/03_why_your_ece_interval_misses_zero.ipynb`."""
+
+import numpy as np
+
+
+def contained(ends, truth):
+    low, high = ends.T
+    return (low - 1e-9 <= truth) & (truth <= high)
+
+
+def check_mean_of_an_absolute_value(gap):
+    """A Normal with standard deviation s has a mean absolute value of s sqrt(2 / pi)."""
+    assert abs(gap.mean()) < 0.001
+    assert abs(np.abs(gap).mean() - np.sqrt(0.7 * 0.3 / 100 * 2 / np.pi)) < 0.001
+
+
+def check_bootstrap_and_dirichlet_model_miss_zero(bootstrap, dirichlet):
+    assert bootstrap.mean() > dirichlet.plug_in
+    assert bootstrap.interval(0.95)[0] > 0.01
+    assert dirichlet.ece.interval(0.95)[0] > 0.01
+
+
+def check_more_rows_do_not_help(distance):
+    assert len(distance) == 4
+    assert min(distance.values()) > 0.4
+
+
+def check_plug_in_value_is_typical_of_a_calibrated_classifier(dirichlet):
+    low, high = dirichlet.null.interval(0.95)
+    assert low < dirichlet.plug_in < high
+
+
+def check_default_interval_begins_at_zero(shrunk, dirichlet):
+    low, high = shrunk.ece.interval(0.95)
+    assert shrunk.model == "shrinkage"
+    assert low < 0.001
+    assert high < dirichlet.ece.interval(0.95)[1]
+    assert shrunk.ece.mean() < 0.5 * dirichlet.ece.mean()
+
+
+def check_figure_of_the_calibrated_classifier(of_calibrated):
+    bootstrap, dirichlet, default = of_calibrated.values()
+    assert not contained(bootstrap, 0).any()
+    assert not contained(dirichlet, 0).any()
+    assert contained(default, 0).all()
+    assert default[:, 0].max() < 0.0005
+
+
+def check_figure_of_the_miscalibrated_classifier(of_off, truth):
+    bootstrap, dirichlet, default = of_off.values()
+    assert contained(default, truth).all()
+    assert default[:, 0].min() > 0.01
+    centres = [ends.mean(axis=1) for ends in (bootstrap, dirichlet, default)]
+    assert np.median(centres[0]) > truth + 0.005
+    assert np.median(centres[1]) > truth + 0.005
+    assert 0.2 < (centres[2] > truth).mean() < 0.8
+    assert contained(bootstrap, truth).mean() > 0.5
+    assert contained(dirichlet, truth).mean() > 0.5
+
+
+def check_bayes_factors(shrunk, miscalibrated):
+    assert shrunk.bayes_factor > 3
+    assert miscalibrated.bayes_factor < 1e-6
+    for ev in (shrunk, miscalibrated):
+        assert abs(ev.p_calibrated - ev.bayes_factor / (1 + ev.bayes_factor)) < 1e-9
+
+
+def check_a_real_classifier(real):
+    dirichlet, default = real["dirichlet"], real["shrinkage"]
+    assert default.plug_in > default.null.quantile(0.95)
+    assert dirichlet.ece.interval(0.95)[0] > 0.01 > default.ece.interval(0.95)[0]
+    assert 0.005 < default.ece.mean() < 0.015
+    assert 1 / 30 < default.bayes_factor < 1
