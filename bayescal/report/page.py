@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescal import _checks, _files, _render
+from bayescal import _files, _render
 from bayescal._version import __version__
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
@@ -171,14 +171,8 @@ def save_page(result: _render.Presented, path: str | Path, **options: Any) -> Pa
     Path
         The file that was written.
     """
-    if not isinstance(path, str | Path):
-        raise TypeError(f"`path` must be the name of a file, not {type(path).__name__}, as in 'report.html'.")
-    if Path(path).suffix.lower() not in _render.PAGE_SUFFIXES:
-        raise ValueError(
-            f"`path` must end in .html or .htm, not {_checks.quoted(Path(path).name)}: the page is HTML, which a "
-            "browser shows and can print as PDF."
-        )
-    return _files.write_atomically(path, page(result, **options))
+    reason = "the page is HTML, which a browser shows and can print as PDF."
+    return _files.write_atomically(_files.named_file(path, _render.PAGE_SUFFIXES, reason), page(result, **options))
 
 
 # what each result shows
