@@ -144,14 +144,14 @@ class Draws(NDArrayOperatorsMixin):
             arrays = (np.asarray(each) if isinstance(each, Draws) else each for each in inputs)
             return getattr(ufunc, method)(*arrays, **options)
         self._require_same_origin(inputs)
-        arrays = [each.values if isinstance(each, Draws) else float(each) for each in inputs]
+        operands = [each.values if isinstance(each, Draws) else float(each) for each in inputs]
         with np.errstate(all="ignore"):  # a value that is not finite raises below
-            values = ufunc(*arrays)
+            values = ufunc(*operands)
         shown = [_render.name(each.name) if isinstance(each, Draws) else f"{each:.6g}" for each in inputs]
         sign = SIGNS[ufunc]
         name = f" {sign} ".join(f"({each})" if " " in each else each for each in shown)
         name = name if len(shown) > 1 else f"{sign}({shown[0]})"
-        _require_finite(ufunc, arrays, values, name)
+        _require_finite(ufunc, operands, values, name)
         if ufunc in ARITHMETIC:
             return Draws(values, name, self.origin)
         return Probability(values.mean(), name) if values.ndim == 1 else values.mean(axis=0)

@@ -45,6 +45,7 @@ WORDS = {
     "label": "column of labels",
     "prob": "columns of probabilities",
     "weights": "column of weights",
+    "by": "column of groups",
     "sub_models": "sub-models",
     "draws": "posterior draws",
 }
