@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from bayescal import _files, _render
 from bayescal._version import __version__
+from bayescal.analyses.monitor import CalibrationMonitor
+from bayescal.analyses.planning.plan import Plan
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
 from bayescal.report.comparison import plot_comparison
@@ -226,6 +228,24 @@ def _(result: Change) -> Content:
     rows = {f"rows, {name}": each.counts.n_rows for name, each in result.evaluations.items()}
     picture = _compared("Both periods and the change", result, "ece")
     return Content("Change of calibration", sheet, [_table("Periods", sheet)], rows, [picture])
+
+
+@_content.register
+def _(result: CalibrationMonitor) -> Content:
+    sheet = result.sheet(whole=True)
+    rows = {"rows": result.n_rows, "windows with rows": len(result)} if result.window is not None else {}
+    return Content("Calibration over time", sheet, [_table("Windows", sheet)], rows or {"rows": result.n_rows})
+
+
+@_content.register
+def _(result: Plan) -> Content:
+    sheet = result.sheet(whole=True)
+    note = (
+        "share: part of the simulated futures with so many rows that meet the goal; se: its standard error. The answer "
+        "is the number of rows at which the share is the assurance."
+    )
+    shown = [Table("Simulated numbers of rows", sheet.header, sheet.rows, note)] if sheet.header else []
+    return Content("How many labels are needed", sheet, shown, {})
 
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
