@@ -359,6 +359,10 @@ class BinDraws:
     occupied: NDArray[np.bool_]
     weight: Floats
 
+    def __repr__(self) -> str:
+        n_draws, n_bins = self.accuracy.shape
+        return f"BinDraws({n_draws} draws of {n_bins} bins, {np.count_nonzero(self.occupied)} with rows)"
+
     @property
     def gap(self) -> Floats:
         """Accuracy minus confidence, shape (n_draws, n_bins): positive means that the confidence is too low."""

@@ -74,6 +74,9 @@ class Bins:
             return equal_width_edges(len(self), dtype)
         return self.edges.astype(dtype)
 
+    def __repr__(self) -> str:
+        return f"Bins({self})"
+
     def __str__(self) -> str:
         kind = "" if self.kind == "custom" else f"{self.kind} "
         return f"{len(self)} {kind}bin{'s' * (len(self) > 1)} [a, b)" + (" (custom edges)" if not kind else "")
