@@ -25,7 +25,7 @@ help:
 	@echo "make test       lint, types, tests and notebooks"
 	@echo "make spark      all data-frame engines, Spark among them, on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
-	@echo "make pictures   run the Python of the README; write its output and its pictures"
+	@echo "make pictures   run the Python of the README and the docs; write its output and its pictures"
 	@echo "make explore    simulate the test sets of the page docs/explore; a quarter of an hour"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
@@ -67,7 +67,7 @@ docs: .venv/ready
 	$(RUN) sphinx-build -W --keep-going -q docs docs/_build/html
 
 pictures: .venv/ready
-	$(RUN) python docs/make/pictures.py $(SHORT)
+	$(RUN) python docs/make/outputs.py $(SHORT)
 	$(RUN) python docs/make/forty_test_sets.py $(SHORT)
 
 explore: .venv/ready

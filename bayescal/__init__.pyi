@@ -7,9 +7,12 @@ from .analyses.compare import compare_independent as compare_independent
 from .analyses.monitor import CalibrationMonitor as CalibrationMonitor
 from .analyses.planning.labels_needed import labels_needed as labels_needed
 from .analyses.planning.plan import Plan as Plan
+from .analyses.plug_in import plug_in_ece as plug_in_ece
+from .analyses.plug_in import plug_in_error as plug_in_error
 from .data.predictions import Predictions as Predictions
 from .draws import BinDraws as BinDraws
 from .draws import Draws as Draws
+from .estimands.debiased import debiased_squared_l2_error as debiased_squared_l2_error
 from .estimands.errors import ece as ece
 from .estimands.errors import l2_error as l2_error
 from .estimands.errors import lp_error as lp_error
@@ -21,7 +24,6 @@ from .estimands.estimand import Estimand as Estimand
 from .estimands.registry import register_estimand as register_estimand
 from .evaluate import evaluate as evaluate
 from .evaluate import evaluate_counts as evaluate_counts
-from .evaluate import plug_in_ece as plug_in_ece
 from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
 from .posterior.shrinkage.model import shrinkage_posterior as shrinkage_posterior
 from .report.comparison import plot_comparison as plot_comparison
@@ -33,7 +35,9 @@ from .results.comparison import Comparison as Comparison
 from .results.evaluation import Evaluation as Evaluation
 from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .stats.binned import BinnedCounts as BinnedCounts
+from .stats.bins import Bins as Bins
 from .stats.bins import equal_mass_edges as equal_mass_edges
+from .stats.bins import make_bins as make_bins
 from .stats.files import count_file as count_file
 from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts

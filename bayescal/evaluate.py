@@ -3,17 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-import numpy as np
-
-from bayescal.analyses.classwise import count_classes, evaluate_classes
+from bayescal.analyses.classwise import evaluate_classes
 from bayescal.analyses.groups import evaluate_count_groups, evaluate_row_groups
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.alignment import same_rows
 from bayescal.data.groups import Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import read_rows
-from bayescal.estimands.errors import ece
-from bayescal.estimands.plug_in import observed_bins
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
@@ -73,9 +69,9 @@ def evaluate(
         - ``top-label`` (default for a matrix): the most probable class is the true one;
         - ``classwise``: class k occurs, one binary problem per column of the matrix;
         - ``confidence``: the prediction is right; `y_true` states whether it is, and `y_prob` is its confidence.
-    bins : int or array-like, default 15
-        Number of bins, or edges that increase from 0 to 1. Bins are [a, b); the last one is closed. The ECE depends
-        on the bins, so every printed result states them.
+    bins : int, array-like or Bins, default 15
+        Number of bins, or edges that increase from 0 to 1. Bins are [a, b); the last one is closed. For (a, b], pass
+        ``make_bins(15, closed="right")``. The ECE depends on the bins, so every printed result states them.
     binning : {"equal-width", "equal-mass"}, default "equal-width"
         How the edges are chosen if `bins` is a number.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
@@ -226,57 +222,3 @@ def evaluate_counts(
     if isinstance(counts, Mapping):
         return evaluate_count_groups(counts, model=model, draws=draws, rng=rng, progress=progress, **options)
     return evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
-
-
-def plug_in_ece(
-    y_true: Any,
-    y_prob: Any,
-    *,
-    target: str | None = None,
-    bins: Any = 15,
-    weights: Any = None,
-    binning: str = "equal-width",
-    classes: Sequence[Any] | None = None,
-    logits: bool = False,
-) -> float:
-    r"""Compute the plug-in ECE of the rows, :math:`\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|`.
-
-    This is the number that most packages call ECE [1]_. It is biased upwards as an estimate of the ECE of the
-    population, because sampling noise adds to the absolute gap of every bin.
-
-    Parameters
-    ----------
-    y_true, y_prob, target, bins, weights, binning, classes, logits
-        As for `evaluate`.
-
-    Returns
-    -------
-    float
-        In [0, 1]; 0 if the share of outcome 1 equals the mean confidence in every bin. For ``target="classwise"``, the
-        unweighted mean over classes [2]_.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As for `evaluate`.
-
-    References
-    ----------
-    .. [1] C. Guo, G. Pleiss, Y. Sun and K. Q. Weinberger (2017), "On calibration of modern neural networks",
-       Proceedings of the 34th International Conference on Machine Learning, PMLR 70, equation 3.
-    .. [2] J. Nixon, M. W. Dusenberry, L. Zhang, G. Jerfel and D. Tran (2019), "Measuring calibration in deep learning",
-       CVPR Workshops (there called static calibration error).
-
-    Examples
-    --------
-    Two bins with half of the rows each; their gaps are 1/2 - 0.3 and 1 - 0.8.
-
-    >>> plug_in_ece([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2)
-    0.2
-    """
-    reading = {"classes": classes, "logits": logits, "weights": weights}
-    if target == "classwise":
-        counts = count_classes(ClassRows.read(y_true, y_prob, **reading), bins, binning)
-    else:
-        counts = (count_rows(read_rows(y_true, y_prob, target=target, **reading), bins, binning),)
-    return float(np.mean([ece(observed_bins(c)).values[0] for c in counts]))

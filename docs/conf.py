@@ -28,11 +28,7 @@ numpydoc_show_class_members = False  # the template of a class lists them
 
 myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
-# outputs are never committed: building runs every page with code, and keeps results until its code changes
-nb_execution_mode = "cache"
-nb_execution_in_temp = True  # cells may write files
-nb_execution_timeout = 300
-nb_execution_raise_on_error = True
+nb_execution_mode = "off"  # pages and notebooks hold their outputs
 nb_merge_streams = True
 
 html_theme = "pydata_sphinx_theme"
@@ -44,6 +40,7 @@ html_copy_source = False
 html_sidebars = {"architecture": []}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 4,  # more of them need a second line at a width of 1280 pixels
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": True,

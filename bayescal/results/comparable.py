@@ -127,6 +127,7 @@ _MUST_AGREE: dict[str, Callable[[Evaluation], Any]] = {
     "model": lambda e: f"{e.model} {e.posterior.prior}".strip(),
     "number of bins": lambda e: len(e.counts.bins),
     "kind of bins": lambda e: e.counts.bins.kind,
+    "closed side of bins": lambda e: e.counts.bins.closed,
     "edges": lambda e: "their own" if e.counts.bins.kind == "equal-mass" else e.counts.bins.edges.tolist(),
     "number of draws": lambda e: len(e.bin_draws),
 }

@@ -86,7 +86,7 @@ def _bins(counts: Sequence[Counts]) -> str:
         return str(first)
     sizes = sorted(len(c.bins) for c in counts)
     many = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
-    return f"{many} {first.kind} bins [a, b) for each class"
+    return f"{many} {first.kind} bins {first.interval} for each class"
 
 
 def sentence(name: str, ece: Draws, prob: float, plug_in: float, null: Draws | None) -> str:

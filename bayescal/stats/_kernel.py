@@ -59,17 +59,16 @@ def bin_index(confidence: Array, bins: Bins) -> NDArray[np.intp]:
     Returns
     -------
     ndarray of intp, shape (n_rows,)
-        The index b with e_b <= c < e_{b+1}; a confidence of 1 is in the last bin.
+        The index b with s_b <= c < s_{b+1}, where s are the first values of the bins; 1 is in the last bin.
     """
-    equal_width = bins.kind == "equal-width"
-    if equal_width and len(bins) <= FEW_BINS:
+    if bins.by_product and len(bins) <= FEW_BINS:
         return _Search.of(bins, confidence.dtype).place(confidence)[0]
-    return _index(confidence, bins.edges_as(confidence.dtype), equal_width)
+    return _index(confidence, bins.starts_as(confidence.dtype), bins.by_product)
 
 
-def _index(confidence: Array, edges: Array, equal_width: bool) -> NDArray[np.intp]:
+def _index(confidence: Array, edges: Array, by_product: bool) -> NDArray[np.intp]:
     last = len(edges) - 2
-    if not equal_width or last >= FAST_INDEX_BINS or confidence.dtype.itemsize < 4:
+    if not by_product or last >= FAST_INDEX_BINS or confidence.dtype.itemsize < 4:
         return np.minimum(np.searchsorted(edges, confidence, side="right") - 1, last)
     index = (confidence * edges.dtype.type(last + 1)).astype(np.intp)
     np.minimum(index, last, out=index)
@@ -162,7 +161,7 @@ class _Search:
     Parameters
     ----------
     edges : ndarray, shape (M + 1,)
-        Edges in the dtype of the confidences.
+        First value of each bin in the dtype of the confidences, and 1.
     middle : ndarray of float64, shape (M,)
         Midpoints of the bins.
     scale : float
@@ -178,19 +177,19 @@ class _Search:
     scale: float
     sure: float
     table: NDArray[np.int32]
-    equal_width: bool
+    by_product: bool
 
     @classmethod
     def of(cls, bins: Bins, dtype: Any) -> "_Search":
-        edges, equal_width = bins.edges_as(dtype), bins.kind == "equal-width"
-        if equal_width and len(bins) <= FEW_BINS:
+        edges, by_product = bins.starts_as(dtype), bins.by_product
+        if by_product and len(bins) <= FEW_BINS:
             # c M and the edge k / M are each rounded once; their joint error is at most M ulp(1). Use four times that
             sure = 0.5 - 4 * len(bins) * float(np.finfo(dtype).eps)
             return cls(edges, bins.midpoints, float(len(bins)), sure, np.zeros(0, np.int32), True)
         grid = max(GRID, 2 ** int(np.ceil(np.log2(4 * len(bins)))))
         ends = np.arange(grid + 2) / grid
         table = np.minimum(np.searchsorted(edges.astype(np.float64), ends, side="right") - 1, len(bins) - 1)
-        return cls(edges, bins.midpoints, 0.0, 0.0, table.astype(np.int32), equal_width)
+        return cls(edges, bins.midpoints, 0.0, 0.0, table.astype(np.int32), by_product)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
@@ -210,7 +209,7 @@ class _Search:
     def place(self, confidence: Array) -> tuple[NDArray[np.intp], Floats]:
         """Return bins and deviations from their midpoints, in bin widths if `scale` is not 0."""
         if not self.scale:
-            index = _index(confidence, self.edges, self.equal_width)
+            index = _index(confidence, self.edges, self.by_product)
             return index, confidence - self.middle[index]
         scaled = confidence * np.float64(self.scale)
         index = scaled.astype(np.intp)
@@ -218,7 +217,7 @@ class _Search:
         deviation -= 0.5
         near = np.flatnonzero(np.abs(deviation) > self.sure)  # within rounding of an edge, or 1
         if len(near):
-            index[near] = _index(confidence[near], self.edges, self.equal_width)
+            index[near] = _index(confidence[near], self.edges, self.by_product)
             deviation[near] = scaled[near] - index[near] - 0.5
         return index, deviation
 

@@ -1,7 +1,7 @@
 """BinnedCounts: the sums over rows that posteriors need, by bin and outcome. Frozen and addable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -401,7 +401,8 @@ class BinnedCounts:
         Parameters
         ----------
         edges : array-like, int or Bins
-            The edges to keep, a subset of the present edges; an integer is a number of equal-width bins.
+            The edges to keep, a subset of the present edges; an integer is a number of equal-width bins. The bins stay
+            closed on the same side.
 
         Returns
         -------
@@ -419,7 +420,7 @@ class BinnedCounts:
         >>> fine.coarsen([0, 0.5, 1]).n
         array([2, 1])
         """
-        merged = make_bins(edges)
+        merged = replace(make_bins(edges), closed=self.bins.closed)
         start = np.searchsorted(self.bins.edges, merged.edges)
         missing = self.bins.edges[np.minimum(start, len(self.bins))] != merged.edges
         if missing.any():

@@ -1,6 +1,6 @@
-"""Edges of the bins: equal width, equal mass, custom. Bin b is [e_b, e_{b+1}), the last one closed."""
+"""Edges of the bins: equal width, equal mass, custom. Bins are closed on the left, or on the right if asked for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ Floats = NDArray[np.float64]
 MOST_BINS = 1_000_000
 #: Ways to choose edges for a number of bins.
 BINNINGS = ("equal-width", "equal-mass")
+#: The side on which bins contain their edge: [a, b) with the last bin closed, or (a, b] with the first bin closed.
+SIDES = ("left", "right")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +28,9 @@ class Bins:
         Strictly increasing from 0 to 1.
     kind : {"equal-width", "equal-mass", "custom"}
         How the edges were chosen; part of every printed specification.
+    closed : {"left", "right"}, default "left"
+        The side on which a bin contains its edge: [a, b), where the last bin also contains 1, or (a, b], where the
+        first bin also contains 0.
 
     Examples
     --------
@@ -36,6 +41,7 @@ class Bins:
 
     edges: Floats
     kind: str
+    closed: str = "left"
 
     def __post_init__(self) -> None:
         edges = np.array(self.edges, dtype=np.float64)
@@ -50,10 +56,15 @@ class Bins:
         return len(self.edges) - 1
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Bins) and np.array_equal(self.edges, other.edges)
+        return isinstance(other, Bins) and self.closed == other.closed and np.array_equal(self.edges, other.edges)
 
     def __hash__(self) -> int:
-        return hash(self.edges.tobytes())
+        return hash((self.edges.tobytes(), self.closed))
+
+    @property
+    def by_product(self) -> bool:
+        """Whether the bin of a confidence c is floor(c M), up to rounding."""
+        return self.kind == "equal-width" and self.closed == "left"
 
     @property
     def midpoints(self) -> Floats:
@@ -65,21 +76,29 @@ class Bins:
         """Width of each bin, shape (n_bins,)."""
         return np.diff(self.edges)
 
-    def edges_as(self, dtype: Any) -> NDArray[Any]:
-        """Edges in the dtype of the confidences, so that float32(0.7) equals the edge 7/10 of ten bins.
+    def starts_as(self, dtype: Any) -> NDArray[Any]:
+        """First value of each bin in the dtype of the confidences, and 1: bin b contains c if s_b <= c < s_{b+1}.
 
-        An equal-width edge is the division k / M, correctly rounded to that dtype; other edges are rounded to it.
+        In their own dtype, float32(0.7) equals the edge 7/10 of ten bins. An equal-width edge is the division k / M,
+        correctly rounded to that dtype; other edges are rounded to it. A bin that is closed on the right begins with
+        the next larger number of the dtype.
         """
-        if self.kind == "equal-width":
-            return equal_width_edges(len(self), dtype)
-        return self.edges.astype(dtype)
+        edges = equal_width_edges(len(self), dtype) if self.kind == "equal-width" else self.edges.astype(dtype)
+        if self.closed == "right":
+            edges[1:-1] = np.nextafter(edges[1:-1], edges.dtype.type(np.inf))
+        return edges
+
+    @property
+    def interval(self) -> str:
+        """Notation of a bin, which says on which side it contains its edge."""
+        return "[a, b)" if self.closed == "left" else "(a, b]"
 
     def __repr__(self) -> str:
         return f"Bins({self})"
 
     def __str__(self) -> str:
         kind = "" if self.kind == "custom" else f"{self.kind} "
-        return f"{len(self)} {kind}bin{'s' * (len(self) > 1)} [a, b)" + (" (custom edges)" if not kind else "")
+        return f"{len(self)} {kind}bin{'s' * (len(self) > 1)} {self.interval}" + (" (custom edges)" if not kind else "")
 
 
 def equal_width_edges(n_bins: int, dtype: Any = np.float64) -> NDArray[Any]:
@@ -171,8 +190,10 @@ def _off_ties(values: NDArray[Any], cuts: NDArray[Any]) -> NDArray[Any]:
     return np.unique(moved[(moved > 0) & (moved < len(values))])
 
 
-def make_bins(bins: Any = 15, *, binning: str = "equal-width", confidence: ArrayLike | None = None) -> Bins:
-    """Make `Bins` from the argument ``bins=`` of public functions.
+def make_bins(
+    bins: Any = 15, *, binning: str = "equal-width", confidence: ArrayLike | None = None, closed: str | None = None
+) -> Bins:
+    """Make `Bins`, which every argument ``bins=`` accepts.
 
     Parameters
     ----------
@@ -182,6 +203,10 @@ def make_bins(bins: Any = 15, *, binning: str = "equal-width", confidence: Array
         How the edges are chosen if `bins` is a number.
     confidence : array-like, optional
         The confidences, for "equal-mass".
+    closed : {"left", "right"}, optional
+        The side on which a bin contains its edge. The default is that of `bins` if these are `Bins`, and otherwise
+        "left": [a, b), as in `numpy.histogram`. "right" gives (a, b], as in `pandas.cut` and in several programs that
+        compute an ECE; a confidence of 0 is then in the first bin.
 
     Returns
     -------
@@ -197,7 +222,18 @@ def make_bins(bins: Any = 15, *, binning: str = "equal-width", confidence: Array
     --------
     >>> print(make_bins(10))
     10 equal-width bins [a, b)
+
+    A confidence of 0.5 is in the upper bin, or in the lower one:
+
+    >>> from bayescal import BinnedCounts
+    >>> BinnedCounts.from_arrays([1], [0.5], bins=make_bins(2)).n
+    array([0, 1])
+    >>> BinnedCounts.from_arrays([1], [0.5], bins=make_bins(2, closed="right")).n
+    array([1, 0])
     """
+    if closed is not None:
+        _checks.one_of("closed", closed, SIDES)
+        return replace(make_bins(bins, binning=binning, confidence=confidence), closed=closed)
     _checks.one_of("binning", binning, BINNINGS)
     given = isinstance(bins, Bins) or np.ndim(bins) > 0
     if given and binning != "equal-width":

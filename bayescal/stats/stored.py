@@ -12,7 +12,7 @@ from bayescal import _checks, _files
 from bayescal._rules import NOT_NEGATIVE
 from bayescal.data.predictions import TARGETS
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import MOST_BINS, Bins, equal_width_edges, make_bins
+from bayescal.stats.bins import MOST_BINS, SIDES, Bins, equal_width_edges, make_bins
 from bayescal.stats.losses import LossSums, total_without_squares
 from bayescal.stats.paired import PairedCounts, require_paired
 from bayescal.stats.row_counts import MOST_ROWS, by_bin, row_counts, unit_weights
@@ -178,27 +178,31 @@ def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
 
 def bins_document(bins: Bins) -> dict[str, Any]:
     """Convert edges to plain data; equal-width edges are stored as their number of bins."""
+    closed = {} if bins.closed == "left" else {"closed": bins.closed}
     if bins.kind == "equal-width":
         if not np.array_equal(bins.edges, equal_width_edges(len(bins))):
             raise ValueError(f"these {bins} do not have the edges k / {len(bins)} that their kind stands for.")
-        return {"kind": bins.kind, "number": len(bins)}
-    return {"kind": bins.kind, "edges": bins.edges.tolist()}
+        return {"kind": bins.kind, "number": len(bins), **closed}
+    return {"kind": bins.kind, "edges": bins.edges.tolist(), **closed}
 
 
 def bins_from_document(document: Any) -> Bins:
     """Convert plain data to edges, with validation."""
-    kind = document.get("kind") if isinstance(document, Mapping) else None
+    kind, closed = (
+        (document.get("kind"), document.get("closed", "left")) if isinstance(document, Mapping) else (None, "left")
+    )
+    _checks.one_of("bins.closed", closed, SIDES)
     if kind == "equal-width":
-        _files.require_entries(document, ["kind", "number"], where="'bins'")
+        _files.require_entries(document, ["kind", "number"], ["closed"], where="'bins'")
         number = int(_integers("bins.number", document["number"], ()))
         if not 1 <= number <= MOST_BINS:
             raise ValueError(f"`bins.number` must be from 1 to {MOST_BINS}, not {number}.")
-        return make_bins(number)
-    _files.require_entries(document, ["kind", "edges"], where="'bins'")
+        return make_bins(number, closed=closed)
+    _files.require_entries(document, ["kind", "edges"], ["closed"], where="'bins'")
     _checks.one_of("bins.kind", kind, ["equal-width", "equal-mass", "custom"])
     if not isinstance(document["edges"], list) or len(document["edges"]) < 2:
         raise ValueError("`bins.edges` must be an array of at least two edges.")
-    return Bins(make_bins(_floats("bins.edges", document["edges"], (len(document["edges"]),))).edges, str(kind))
+    return Bins(make_bins(_floats("bins.edges", document["edges"], (len(document["edges"]),))).edges, str(kind), closed)
 
 
 NEEDED = ("rows", "cells", "deviation", "deviation_sq")

@@ -215,8 +215,8 @@ class WindowedCounts:
     def _require_target(self, target: str) -> None:
         if target != self.target:
             raise ValueError(
-                f"rows of target {target!r} do not belong to this monitor, whose target is {self.target!r}: they "
-                "answer different questions."
+                f"rows of target {target!r} do not belong to this monitor, whose target is {self.target!r}: the two "
+                "calibration errors are defined differently. Use one monitor per target."
             )
 
     def _numbers(self, time: Any, n_rows: int | None) -> tuple[str | None, Ints]:

@@ -136,6 +136,21 @@ def test_integers_of_the_comparison_rule(engine, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bins_closed_on_the_right(engine, dtype):
+    """(a, b]: the first bin whose upper edge, in the type of the confidences, is at least the confidence."""
+    c = hostile(dtype, 10_000)
+    z = np.random.default_rng(8).integers(0, 2, len(c))
+    frame = engine(pa.table({"confidence": c, "outcome": z}))
+    for m in (1, 10, 49):
+        bins = bc.make_bins(m, closed="right")
+        counts = bc.BinnedCounts.from_frame(frame, bins=bins)
+        index = np.searchsorted((np.arange(1, m + 1) / m).astype(dtype), c, side="left")
+        cells = [np.bincount(index[z == outcome], minlength=m) for outcome in (0, 1)]
+        np.testing.assert_array_equal(counts.cells, cells)
+        same(counts, bc.BinnedCounts.from_arrays(z, c, bins=bins))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_edges", [2, 40])
 def test_custom_edges(engine, dtype, n_edges):
     """Half of the rows lie on an edge, as far as their type can."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import Bins, equal_mass_edges, equal_width_edges, make_bins
+from bayescal.stats.bins import SIDES, Bins, equal_mass_edges, equal_width_edges, make_bins
 from bayescal.stats.paired import PairedCounts
 
 
@@ -238,3 +238,44 @@ def test_neighbouring_floats_are_separated_at_the_upper_one(dtype):
     low = dtype(0.5)
     high = np.nextafter(low, dtype(1))
     assert equal_mass_edges(np.array([low, high]), 2).tolist() == [0, float(high), 1]
+
+
+# --- bins that are closed on the right
+
+
+def right_closed(values, edges):
+    """(a, b] by its definition: the first bin whose upper edge is at least the value."""
+    return [next(b for b, upper in enumerate(edges[1:]) if value <= upper) for value in values]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("bins", [1, 2, 7, 10, 15, 100, [0, 0.3, 0.5, 0.7, 1]], ids=str)
+def test_bins_closed_on_the_right_contain_their_upper_edge(dtype, bins):
+    bins = make_bins(bins, closed="right")
+    edges = bins.edges.astype(dtype)
+    near = [np.nextafter(edges, dtype(direction)) for direction in (-np.inf, np.inf)]
+    rows = np.concatenate([edges, *near, np.random.default_rng(1).random(500).astype(dtype)])
+    rows = rows[(rows >= 0) & (rows <= 1)]
+    expected = np.bincount(right_closed(rows.tolist(), edges.tolist()), minlength=len(bins))
+    outcome = np.ones(len(rows))
+    np.testing.assert_array_equal(BinnedCounts.from_arrays(outcome, rows, bins=bins).n, expected)
+
+
+def test_both_sides_agree_where_no_confidence_is_an_edge():
+    rng = np.random.default_rng(2)
+    rows, outcome = rng.random(1000), rng.integers(0, 2, 1000)
+    left, right = (BinnedCounts.from_arrays(outcome, rows, bins=make_bins(10, closed=side)) for side in SIDES)
+    np.testing.assert_array_equal(left.cells, right.cells)
+    np.testing.assert_allclose(left.deviation, right.deviation, atol=1e-12)
+    with pytest.raises(ValueError, match=r"only if they have the same edges.* \[a, b\) and .* \(a, b\]"):
+        left + right
+    merged = right.coarsen(5)
+    assert merged.bins == make_bins(5, closed="right") != make_bins(5)
+    assert str(merged.bins) == "5 equal-width bins (a, b]"
+
+
+def test_the_closed_side_is_checked():
+    with pytest.raises(ValueError, match="`closed` must be one of"):
+        make_bins(10, closed="both")
+    assert make_bins(make_bins(10, closed="right")).closed == "right"
+    assert make_bins(make_bins(10, closed="right"), closed="left") == make_bins(10)

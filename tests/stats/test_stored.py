@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bayescal import BinnedCounts, PairedCounts, equal_mass_edges, load_counts, save_counts
-from bayescal.stats.bins import Bins
+from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.stored import counts_document, counts_from_document
 
 
@@ -407,6 +407,19 @@ def test_what_is_no_counts_is_not_written(tmp_path):
     with pytest.raises(ValueError, match="do not have the edges k / 2"):
         save_counts(other_edges, tmp_path / "a.json")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("edges", [10, [0, 0.5, 0.8, 1]], ids=str)
+def test_the_closed_side_of_bins_is_stored(tmp_path, edges):
+    counts = BinnedCounts.from_arrays([0, 1], [0.5, 0.8], bins=make_bins(edges, closed="right"))
+    again = load_counts(save_counts(counts, tmp_path / "counts.json"))
+    assert again == counts
+    assert again.bins.closed == "right"
+    document = counts_document(counts)
+    assert "closed" not in counts_document(BinnedCounts.from_arrays([0], [0.5], bins=edges))["bins"]
+    document["bins"]["closed"] = "both"
+    with pytest.raises(ValueError, match=r"`bins\.closed` must be one of"):
+        counts_from_document(document)
 
 
 def test_files_of_workers_add_up(tmp_path):

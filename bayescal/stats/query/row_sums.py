@@ -23,15 +23,15 @@ class Edges(Protocol):
     """Properties of bins that the query uses."""
 
     @property
-    def kind(self) -> str:
-        """Method by which the edges were chosen."""
+    def by_product(self) -> bool:
+        """Whether the bin of a confidence c is floor(c M), up to rounding."""
 
     @property
     def midpoints(self) -> Floats:
         """Middle of each bin, shape (n_bins,)."""
 
-    def edges_as(self, dtype: Any) -> NDArray[Any]:
-        """Edges in this dtype, shape (n_bins + 1,)."""
+    def starts_as(self, dtype: Any) -> NDArray[Any]:
+        """First value of each bin in this dtype, and 1; shape (n_bins + 1,)."""
 
     def __len__(self) -> int:
         """Number of bins."""
@@ -188,8 +188,8 @@ class _Query:
     def _binned(self, frame: Any, i: int, eager: bool) -> Any:
         """Add the bin and the deviation of each row for one model: columns b and d."""
         c, b, d = nw.col(f"s{i}"), f"b{i}", f"d{i}"
-        edges = self.bins.edges_as(_numpy_dtype(self.dtypes[i]))
-        if self.bins.kind != "equal-width" or edges.dtype == np.float16:
+        edges = self.bins.starts_as(_numpy_dtype(self.dtypes[i]))
+        if not self.bins.by_product or edges.dtype == np.float16:
             at, mid = edges.astype(np.float64)[1:-1], self.bins.midpoints
             index = np.arange(len(mid), dtype=np.float64)
             frame = frame.with_columns(
