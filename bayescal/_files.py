@@ -1,15 +1,19 @@
-"""Small JSON documents: files are replaced atomically, and validated when read."""
+"""JSON documents: their text, files that are replaced atomically, and validation when they are read."""
 
 import contextlib
 import hashlib
 import json
+import math
 import os
 import re
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, time
 from pathlib import Path
 from typing import Any, NoReturn
+
+import numpy as np
 
 from bayescal import _checks
 
@@ -148,6 +152,80 @@ def document_text(document: Mapping[str, Any]) -> str:
     }
     """
     return _indented(document, "") + "\n"
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    r"""Format a result as standard JSON, which any parser reads.
+
+    Parameters
+    ----------
+    document : mapping
+        Mappings, sequences, arrays, numbers, text and labels of any kind.
+
+    Returns
+    -------
+    str
+        The text, which ends with a line break. NaN and infinities become null, times become text in ISO 8601, other
+        objects their ``str``. A lone surrogate, as in a file name that is not UTF-8, is written as ``\udcff``.
+
+    Examples
+    --------
+    >>> print(json_text({"label": (1, "a"), "mean": float("nan")}), end="")
+    {
+      "label": [
+        1,
+        "a"
+      ],
+      "mean": null
+    }
+    """
+    text = json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode() + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """Convert values to types of JSON."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic) and value.dtype.kind not in "mM":
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
+        return value
+    return value.isoformat() if isinstance(value, date | time) else str(value)
+
+
+def named_file(path: Any, suffixes: Sequence[str], reason: str) -> Path:
+    """Require the name of a file with one of these suffixes.
+
+    Parameters
+    ----------
+    path : str or Path
+        The name.
+    suffixes : sequence of str
+        Suffixes, in lower case.
+    reason : str
+        End of the message: what the file contains.
+
+    Returns
+    -------
+    Path
+        The name.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `path` is not a name, or has another suffix.
+    """
+    if not isinstance(path, str | Path):
+        raise TypeError(f"`path` must be the name of a file, not {type(path).__name__}, as in 'report{suffixes[0]}'.")
+    if Path(path).suffix.lower() not in suffixes:
+        name = _checks.quoted(Path(path).name)
+        raise ValueError(f"`path` must end in {' or '.join(suffixes)}, not {name}: {reason}")
+    return Path(path)
 
 
 def _indented(value: Any, margin: str) -> str:

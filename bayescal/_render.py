@@ -9,9 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.table import Table
 
 
@@ -23,8 +25,8 @@ LONGEST_NAME, LONGEST_MESSAGE = 100, 2000
 LONGEST_CELL = 2 * LONGEST_NAME + 3
 #: Minimum number of terminal columns for the names in a table.
 LEAST_ROOM = 16
-#: Suffixes of the names of pages.
-PAGE_SUFFIXES = (".html", ".htm")
+#: Suffixes of the names of pages and of documents.
+PAGE_SUFFIXES, DOCUMENT_SUFFIXES = (".html", ".htm"), (".json",)
 #: The only non-ASCII character in a printed table.
 RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
 
@@ -314,20 +316,39 @@ def filled(template: str, **values: Any) -> str:
 
 
 def save_page(result: "Presented", path: str | Path, **options: Any) -> Path:
-    """Write the page of a result; `bayescal.report.page` makes it.
-
-    That module draws results and therefore imports them, so that they can only name it. It is imported here, when a
-    page is written.
-    """
-    written: Path = import_module("bayescal.report.page").save_page(result, path, **options)
+    """Write the page of a result; `bayescal.report.page` makes it."""
+    written: Path = _report("page").save_page(result, path, **options)
     return written
 
 
-class Presented:
-    """A result that prints itself from its sheet: as text, and as HTML in a notebook or in a file.
+def json_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
+    """Return or write a result as JSON; `bayescal.report.document` makes the document."""
+    from bayescal import _files  # loads numpy, which `bayescal --help` does not need
 
-    Dataclasses that inherit from it need ``repr=False``.
+    text = _files.json_text(_report("document").document(result, **options))
+    if path is None:
+        return text
+    return _files.write_atomically(_files.named_file(path, DOCUMENT_SUFFIXES, "the document is JSON."), text)
+
+
+def _report(name: str) -> ModuleType:
+    """Import a module of `bayescal.report`, when a page or a document is made.
+
+    These modules import the results, so that the results can only name them.
     """
+    return import_module(f"bayescal.report.{name}")
+
+
+class Presented:
+    """A result that prints itself from its sheet: as text, as HTML in a notebook or in a file, and as LaTeX.
+
+    Its rows as data, from which the cells of the sheet are formatted, become a data frame and JSON. Dataclasses that
+    inherit from it need ``repr=False``.
+    """
+
+    #: Keys of the rows that identify a row, and the other keys, which are needed if there may be no rows.
+    _index: tuple[str, ...] = ("quantity",)
+    _columns: tuple[str, ...] = ()
 
     @property
     def spec(self) -> str:
@@ -337,6 +358,131 @@ class Presented:
     def sheet(self, *, whole: bool = False) -> Sheet:
         """Return the content of the printed result; with `whole`, all rows of a table that printing shortens."""
         raise NotImplementedError
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        """Return the rows of the table as data; `prob` is the probability of the intervals in them."""
+        raise NotImplementedError
+
+    def to_frame(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+        """Return the table as a pandas DataFrame, with numbers that are not rounded.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        **options
+            Passed to `table`: ``estimand=`` of comparisons, groups and classes.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The rows of `table` (of `curve` for a `Plan`), with these indexes:
+
+            - `Evaluation`: ``quantity``;
+            - `ClasswiseEvaluation`: ``quantity``, first the two means and then each class;
+            - `GroupedEvaluation`: ``group``, without the row of all rows, which is in ``overall.to_frame()``;
+            - `Comparison` and `Change`: ``first`` and ``second``, one row per pair;
+            - `CalibrationMonitor`: ``window``;
+            - `Plan`: ``rows``.
+
+            The ends of the interval are called ``eti95_lb`` and ``eti95_ub``, as by `arviz.summary`; 95 is the
+            percentage `prob`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `prob` is not strictly between 0 and 1, or as for `table`.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> frame = ev.to_frame()
+        >>> list(frame.columns)
+        ['mean', 'sd', 'eti95_lb', 'eti95_ub', 'plug_in', 'null_mean']
+        >>> float(frame.loc["ece", "plug_in"])
+        0.2
+        """
+        from bayescal import _checks, _export
+
+        prob = _checks.fraction("prob", prob)
+        return _export.frame(self._records(prob, **options), self._index, self._columns, prob)
+
+    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
+        r"""Return the printed table as LaTeX, with all rows; it needs the package booktabs.
+
+        Parameters
+        ----------
+        caption : str, optional
+            Text of the caption; the specification by default. It is text, not LaTeX: special characters are escaped.
+        label : str, optional
+            Name of the table for ``\ref``.
+
+        Returns
+        -------
+        str
+            A ``table`` environment. Names are printed as they are. The remarks below the printed table are comments.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the result has no table, `caption` is not text, or `label` contains special characters.
+
+        Notes
+        -----
+        A name with characters that are not Latin needs XeLaTeX or LuaLaTeX, and a font that contains them. A table with
+        more rows than a page needs another environment, as ``to_frame().style.to_latex(environment="longtable")``.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> lines = ev.to_latex(caption=ev.sentence(), label="tab:ece").splitlines()
+        >>> [line.strip() for line in lines if "2.5" in line]
+        ['& mean & sd & 2.5 \\% & 97.5 \\% & plug-in & if calibrated \\\\']
+        """
+        from bayescal import _export
+
+        sheet = self.sheet(whole=True)
+        caption = sheet.spec if caption is None else caption
+        return _export.latex_table(sheet.header, sheet.rows, caption=caption, label=label, remarks=sheet.remarks)
+
+    def to_json(self, path: str | Path | None = None) -> str | Path:
+        """Return the result as JSON, or write it to a file; the command line writes the same documents.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file, whose name ends in ``.json``. An existing file is replaced in one step.
+
+        Returns
+        -------
+        str or Path
+            The text; with `path`, the file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `path` is not the name of a JSON file.
+        OSError
+            If the folder does not exist or is not writable.
+
+        Notes
+        -----
+        The document contains the version of the package, the specification, the sentence, the rows of `table` with 95 %
+        intervals, the bins, and the seeds. Missing numbers are null. Seeds are text, because many parsers round
+        integers beyond 2^53. The same result gives the same text.
+
+        Examples
+        --------
+        >>> import json
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> document = json.loads(ev.to_json())
+        >>> document["schema"], document["table"][0]["quantity"], document["table"][0]["plug_in"]
+        ('bayescal.report/1', 'ece', 0.2)
+        """
+        return json_of(self, path)
 
     def to_html(self, path: str | Path) -> Path:
         """Write the result as one HTML page with pictures, tables that can be sorted, and the specification.

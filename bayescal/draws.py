@@ -1,6 +1,6 @@
 """Posterior draws of one quantity (`Draws`) and of the bins (`BinDraws`); draws are always on axis 0."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from numbers import Real
@@ -80,8 +80,9 @@ class Draws(NDArrayOperatorsMixin):
 
     Notes
     -----
-    Draws can be used like a number. Arithmetic with numbers, or with other draws of the same evaluation, gives draws. A
-    comparison gives its posterior probability. ``float(draws)`` and a format such as ``f"{draws:.3f}"`` use the
+    Draws can be used like a number. Arithmetic with numbers, or with other draws of the same evaluation, gives draws;
+    it raises `ZeroDivisionError` or `ValueError` if any of them is not finite. A comparison gives its posterior
+    probability. ``float(draws)`` and a format such as ``f"{draws:.3f}"`` use the
     posterior mean.
 
     Examples
@@ -143,11 +144,14 @@ class Draws(NDArrayOperatorsMixin):
             arrays = (np.asarray(each) if isinstance(each, Draws) else each for each in inputs)
             return getattr(ufunc, method)(*arrays, **options)
         self._require_same_origin(inputs)
-        values = ufunc(*(each.values if isinstance(each, Draws) else each for each in inputs))
+        operands = [each.values if isinstance(each, Draws) else float(each) for each in inputs]
+        with np.errstate(all="ignore"):  # a value that is not finite raises below
+            values = ufunc(*operands)
         shown = [_render.name(each.name) if isinstance(each, Draws) else f"{each:.6g}" for each in inputs]
         sign = SIGNS[ufunc]
         name = f" {sign} ".join(f"({each})" if " " in each else each for each in shown)
         name = name if len(shown) > 1 else f"{sign}({shown[0]})"
+        _require_finite(ufunc, operands, values, name)
         if ufunc in ARITHMETIC:
             return Draws(values, name, self.origin)
         return Probability(values.mean(), name) if values.ndim == 1 else values.mean(axis=0)
@@ -290,6 +294,28 @@ class Draws(NDArrayOperatorsMixin):
         return _plain(self.values.std(axis=0, ddof=1) / np.sqrt(len(self)))
 
 
+def _require_finite(ufunc: Any, inputs: Sequence[Any], values: Any, name: str) -> None:
+    """Raise if a result is not finite, or a comparison has no answer because a number is NaN."""
+    if ufunc in COMPARISONS:
+        if any(np.isnan(each).any() for each in inputs):
+            raise ValueError(f"`{name}` compares with NaN, which is neither larger nor smaller than any number.")
+        return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    first = tuple(np.argwhere(bad)[0].tolist())
+    at = first[0] if len(first) == 1 else first
+    found = f"{np.count_nonzero(bad)} of {bad.size} draws are not, the first is number {at} ({values[first]:g})"
+    if ufunc is np.true_divide and (np.asarray(inputs[1]) == 0).any():
+        raise ZeroDivisionError(
+            f"`{name}` divides by 0: its draws must be finite; {found}. A quantity that can be 0 has no ratio; use "
+            "the difference, or `numpy.asarray(draws)` if infinite values are intended."
+        )
+    raise ValueError(
+        f"`{name}` must have finite draws; {found}. `numpy.asarray(draws)` gives arrays without this rule."
+    )
+
+
 def _is_number(value: Any) -> bool:
     """Whether the value is a real number, of Python or numpy; arrays, complex numbers and booleans are not."""
     return isinstance(value, Real) and not isinstance(value, bool)
@@ -332,6 +358,10 @@ class BinDraws:
     confidence: Floats
     occupied: NDArray[np.bool_]
     weight: Floats
+
+    def __repr__(self) -> str:
+        n_draws, n_bins = self.accuracy.shape
+        return f"BinDraws({n_draws} draws of {n_bins} bins, {np.count_nonzero(self.occupied)} with rows)"
 
     @property
     def gap(self) -> Floats:

@@ -31,6 +31,7 @@ def evaluate(
     by: None = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
+    progress: bool | None = None,
     **options: Any,
 ) -> Evaluation | ClasswiseEvaluation: ...
 @overload
@@ -49,6 +50,7 @@ def evaluate(
     by: Any = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
+    progress: bool | None = None,
     **options: Any,
 ) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
     r"""Compute the posterior of the Expected Calibration Error (ECE) from labels and probabilities.
@@ -94,6 +96,10 @@ def evaluate(
         columns of a data frame, otherwise 0..K-1.
     logits : bool, default False
         Whether `y_prob` holds logits instead of probabilities.
+    progress : bool, optional
+        Whether to show a progress bar for groups and classes, on standard error. By default it appears on a terminal
+        after two seconds. True shows it at once; if standard error is not a terminal, it writes a line per tenth of
+        the work.
     **options
         Options of the model, such as ``intercept_sd=1.0`` (see `shrinkage_posterior`) or ``alpha="jeffreys"`` (see
         `dirichlet_posterior`).
@@ -153,6 +159,7 @@ def evaluate(
     ('cat', 'dog')
     """
     settings = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
+    shown = {**settings, "progress": progress}
     if target == "classwise":
         if by is not None:
             raise ValueError(
@@ -160,17 +167,23 @@ def evaluate(
                 "`target='top-label'`, or evaluate one class at a time as an event."
             )
         rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights)
-        return evaluate_classes(rows, **settings)
+        return evaluate_classes(rows, **shown)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     if by is not None:
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
-        return evaluate_row_groups(columns.checked(), Groups.from_column(by, len(columns)), **settings)
+        return evaluate_row_groups(columns.checked(), Groups.from_column(by, len(columns)), **shown)
     return evaluate_counts(count_rows(columns, bins, binning), model=model, draws=draws, rng=rng, **options)
 
 
 @overload
 def evaluate_counts(
-    counts: BinnedCounts, *, model: str = DEFAULT_MODEL, draws: int = 4000, rng: Any = None, **options: Any
+    counts: BinnedCounts,
+    *,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    progress: bool | None = None,
+    **options: Any,
 ) -> Evaluation: ...
 @overload
 def evaluate_counts(counts: Mapping[Any, BinnedCounts], **options: Any) -> GroupedEvaluation: ...
@@ -180,6 +193,7 @@ def evaluate_counts(
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> Evaluation | GroupedEvaluation:
     """Compute the posterior of the Expected Calibration Error (ECE) from counts.
@@ -191,7 +205,7 @@ def evaluate_counts(
     counts : BinnedCounts, or mapping of label to BinnedCounts
         Counts; empty counts give the prior. A mapping holds the counts of groups on the same bins, as returned by
         ``BinnedCounts.from_frame(..., by=...)``. No row may belong to two groups.
-    model, draws, rng, **options
+    model, draws, rng, progress, **options
         As for `evaluate`.
 
     Returns
@@ -220,5 +234,5 @@ def evaluate_counts(
     ['north', 'south']
     """
     if isinstance(counts, Mapping):
-        return evaluate_count_groups(counts, model=model, draws=draws, rng=rng, **options)
+        return evaluate_count_groups(counts, model=model, draws=draws, rng=rng, progress=progress, **options)
     return evaluate_one(counts, model=model, draws=draws, rng=rng, **options)

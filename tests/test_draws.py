@@ -1,6 +1,7 @@
 """Summaries over draws against numbers known beforehand."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -200,3 +201,43 @@ def test_functions_of_numpy_and_arrays_give_arrays(normal):
 def test_complex_numbers_and_booleans_give_arrays(normal):
     for other in (1j, np.complex128(1j), True, np.True_):
         assert type(normal + other) is np.ndarray
+
+
+@pytest.mark.parametrize(
+    ("arithmetic", "error", "said"),
+    [
+        (
+            lambda d: 1 / d,
+            ZeroDivisionError,
+            r"`1 / ece` divides by 0: .*1 of 3 draws are not, the first is number 1 \(inf\)",
+        ),
+        (
+            lambda d: d / 0,
+            ZeroDivisionError,
+            r"`ece / 0` divides by 0: .*3 of 3 draws are not, the first is number 0 \(inf\)",
+        ),
+        (lambda d: d / d, ZeroDivisionError, r"1 of 3 draws are not, the first is number 1 \(nan\)"),
+        (lambda d: np.divide(1, d), ZeroDivisionError, "divides by 0"),
+        (lambda d: d**-1, ValueError, r"`ece \*\* -1` must have finite draws; 1 of 3 draws are not"),
+        (lambda d: (d - 1) ** 0.5, ValueError, r"2 of 3 draws are not, the first is number 0 \(nan\)"),
+        (lambda d: d * float("inf"), ValueError, "must have finite draws"),
+        (lambda d: d * 1e308 * 10, ValueError, "1 of 3 draws are not, the first is number 2"),
+        (lambda d: d < float("nan"), ValueError, "`ece < nan` compares with NaN"),
+        (lambda d: float("nan") >= d, ValueError, "`ece <= nan` compares with NaN"),
+    ],
+)
+def test_arithmetic_whose_draws_are_not_finite_is_refused(arithmetic, error, said):
+    with pytest.raises(error, match=said):
+        arithmetic(Draws(np.array([0.5, 0.0, 2.0]), "ece", origin=1))
+
+
+def test_the_first_draw_of_a_vector_that_is_not_finite():
+    with pytest.raises(ZeroDivisionError, match=r"1 of 6 draws are not, the first is number \(2, 1\)"):
+        1 / Draws(np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0]]), "ece by class", origin=1)
+
+
+def test_arithmetic_with_finite_draws():
+    draws = Draws(np.array([0.5, 0.0, 2.0]), "ece", origin=1)
+    assert np.asarray(draws / Fraction(1, 2)).tolist() == [1.0, 0.0, 4.0]
+    assert np.asarray(0 / (draws + 1)).tolist() == [0.0, 0.0, 0.0]
+    assert (draws < float("inf")) == 1

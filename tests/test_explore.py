@@ -1,11 +1,8 @@
 """The page docs/explore: its stored test sets are those of the library, and it shows them, in a real browser."""
 
-import html
 import importlib.util
-import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -150,33 +147,22 @@ def test_every_slider_has_a_label_and_every_id_exists():
 # in a browser
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        if found := shutil.which(name):
-            return found
-    return pytest.skip("no Chromium is installed (Debian: apt-get install chromium)")
-
-
-#: A page that shows ours in a frame of a given width, uses it as a reader does, and notes what it shows.
-PROBE = """<!DOCTYPE html><meta charset="utf-8"><body>
-<iframe src="PAGE" style="width: WIDTHpx; height: 900px; border: 0"></iframe><pre id="notes"></pre>
-<script>
-const frame = document.querySelector("iframe"), notes = [];
-const byId = (id) => frame.contentDocument.getElementById(id);
-const all = (selector) => Array.from(frame.contentDocument.querySelectorAll(selector));
+#: Functions that use the page as a reader does, and note what it shows.
+PROBE = """(async () => {
+const notes = [];
+const byId = (id) => document.getElementById(id);
+const all = (selector) => Array.from(document.querySelectorAll(selector));
 function note() {
-  const page = frame.contentDocument.documentElement;
   const texts = ["result", "left", "overall"].map((id) => byId(id).textContent);
   const shares = all(".method p").map((each) => each.textContent);
   notes.push({ texts, shares, drawn: byId("tally").dataset.drawn.split(" ").map(Number),
-    wider: page.scrollWidth - WIDTH,
+    wider: document.documentElement.scrollWidth - innerWidth,
     settings: ["temperature", "rows", "bins"].map((id) => byId(id).getAttribute("aria-valuetext")),
     marks: ["#tally .interval", "#tally .interval.misses", ".dot"].map((each) => all(each).length),
     dots: all(".dot").map((each) => Number(each.getAttribute("cx"))),
     bar: ["x1", "x2"].map((end) => Number(all("#intervals .interval")[1].getAttribute(end))),
     bins: all(".bin title").map((each) => each.textContent),
-    focus: frame.contentDocument.activeElement.id, off: byId("draw").disabled });
+    focus: document.activeElement.id, off: byId("draw").disabled });
 }
 function move(id, value) {
   byId(id).value = value;
@@ -184,39 +170,26 @@ function move(id, value) {
 }
 async function until(drawn) {
   while (byId("tally").dataset.drawn.split(" ").length < drawn)
-    await new Promise((done) => setTimeout(done, 20));
+    await new Promise((done) => setTimeout(done, 5));
 }
-frame.onload = async () => {
-  // virtual time runs timers, but no frames
-  frame.contentWindow.requestAnimationFrame = (next) => frame.contentWindow.setTimeout(next, 16);
-  frame.contentWindow.cancelAnimationFrame = frame.contentWindow.clearTimeout;
-  STEPS
-  document.getElementById("notes").textContent = JSON.stringify(notes);
-};
-</script>"""
+// frames without waiting for the screen
+window.requestAnimationFrame = (next) => setTimeout(next, 0);
+window.cancelAnimationFrame = clearTimeout;
+STEPS
+return notes;
+})()"""
 
 
-def browse(chromium, folder, steps, *, width=400, address="", source=PAGE, more=()):
-    """Run steps on the page; returns the notes, and the messages of the console."""
-    text = PROBE.replace("PAGE", f"{(source / 'index.html').as_uri()}#{address}")
-    probe = folder / "probe.html"
-    probe.write_text(text.replace("WIDTH", str(width)).replace("STEPS", steps), encoding="utf-8")
-    options = ["--headless", "--disable-gpu", "--no-first-run", "--allow-file-access-from-files", "--dump-dom"]
-    # containers and root have no sandbox; the page is a file of this repository
-    options += [
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        f"--user-data-dir={folder / 'profile'}",
-        "--virtual-time-budget=60000",
-        "--enable-logging=stderr",
-    ]
-    done = subprocess.run(
-        [chromium, *options, *more, "--window-size=1400,1000", probe.as_uri()],
-        capture_output=True, text=True, encoding="utf-8", timeout=120, check=True,
-    )  # fmt: skip
-    notes = re.search(r'<pre id="notes">(.*?)</pre>', done.stdout, re.DOTALL)[1]
-    console = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    return [] if not notes else json.loads(html.unescape(notes)), console
+@pytest.fixture
+def browse(browser):
+    """Return a function that runs steps on the page; it returns the notes, and the messages of the console."""
+
+    def run(steps, *, width=400, address="", source=PAGE, still=False):
+        browser.open(source / "index.html", width=width, fragment=address, still=still)
+        notes = browser.run(PROBE.replace("STEPS", steps))
+        return notes, [str(event) for event in browser.complaints()]
+
+    return run
 
 
 def shown_percent(share):
@@ -240,7 +213,7 @@ def bins_of(setting, bins, index):
     return [f"{b} of {a} rows have outcome 1" for a, b in zip(n, k, strict=True) if a > 0]
 
 
-def test_running_shares_equal_those_of_the_data(chromium, tmp_path, stored):
+def test_running_shares_equal_those_of_the_data(browse, stored):
     steps = """
     note(); byId("draw").click(); note(); byId("draw-many").click(); await until(102); note();
     byId("draw-many").click(); await until(200); note();
@@ -248,7 +221,7 @@ def test_running_shares_equal_those_of_the_data(chromium, tmp_path, stored):
     move("temperature", 2); note(); byId("draw-many").click(); await until(101); note();
     move("rows", 4); byId("draw").click(); note(); byId("restart").click(); note();
     """
-    notes, console = browse(chromium, tmp_path, steps)
+    notes, console = browse(steps)
     assert console == []
     settings = [(1000, 1, 15)] * 4 + [(1000, 1, 10)] * 2 + [(1000, 1.1, 10)] * 2 + [(10_000, 1.1, 10)] * 2
     for note, (rows, temperature, bins) in zip(notes, settings, strict=True):
@@ -268,8 +241,8 @@ def test_running_shares_equal_those_of_the_data(chromium, tmp_path, stored):
     assert notes[4]["drawn"] == notes[3]["drawn"][-1:]  # other bins, the same rows
 
 
-def test_the_sentence_states_the_stored_numbers(chromium, tmp_path, stored):
-    (note,), console = browse(chromium, tmp_path, "note();", address="rows=300&temperature=1.5&bins=5&draws=30&seed=2")
+def test_the_sentence_states_the_stored_numbers(browse, stored):
+    (note,), console = browse("note();", address="rows=300&temperature=1.5&bins=5&draws=30&seed=2")
     assert console == []
     part = setting_of(stored, 300, 1.5)["by_bins"]["5"]
     last = {name: f"{values[note['drawn'][-1]] * stored['unit']:.3f}" for name, values in values_of(part).items()}
@@ -285,41 +258,41 @@ def test_the_sentence_states_the_stored_numbers(chromium, tmp_path, stored):
     assert f"Over the {len(every_part(stored))} positions of the sliders" in note["texts"][2]
 
 
-def test_the_sentence_waits_until_the_last_of_many_test_sets(chromium, tmp_path):
+def test_the_sentence_waits_until_the_last_of_many_test_sets(browse):
     steps = 'note(); byId("draw-many").click(); note(); await until(101); note();'
-    (before, during, after), _ = browse(chromium, tmp_path, steps)
+    (before, during, after), _ = browse(steps)
     assert [len(note["drawn"]) for note in (before, during, after)] == [1, 3, 101]
     assert before["texts"][0] == during["texts"][0] != after["texts"][0]
     assert "Of 101 test sets" in after["texts"][0]
 
 
-def test_with_reduced_motion_many_test_sets_appear_at_once(chromium, tmp_path):
+def test_with_reduced_motion_many_test_sets_appear_at_once(browse):
     steps = 'note(); byId("draw-many").click(); note();'
-    (_, note), _ = browse(chromium, tmp_path, steps, more=["--force-prefers-reduced-motion"])
+    (_, note), _ = browse(steps, still=True)
     assert len(note["drawn"]) == 101
     assert "Of 101 test sets" in note["texts"][0]
 
 
-def test_the_focus_moves_on_when_no_test_sets_are_left(chromium, tmp_path, stored):
+def test_the_focus_moves_on_when_no_test_sets_are_left(browse, stored):
     steps = 'byId("draw").focus(); note(); byId("draw").click(); note();'
-    notes, _ = browse(chromium, tmp_path, steps, address=f"draws={stored['sets'] - 1}")
+    notes, _ = browse(steps, address=f"draws={stored['sets'] - 1}")
     assert [(note["focus"], note["off"]) for note in notes] == [("draw", False), ("restart", True)]
     assert notes[1]["texts"][1] == "All 200 stored test sets of this setting have been drawn."
 
 
 @pytest.mark.parametrize("width", [320, 400, 800, 1280])
-def test_nothing_is_wider_than_the_window(chromium, tmp_path, width):
+def test_nothing_is_wider_than_the_window(browse, width):
     steps = 'note(); for (const at of [0, 5]) { move("temperature", at); move("rows", 4 - at % 5); note(); }'
-    notes, console = browse(chromium, tmp_path, steps, width=width, address="draws=150")
+    notes, console = browse(steps, width=width, address="draws=150")
     assert console == []
     assert [note["wider"] for note in notes if note["wider"] > 0] == []
     assert len(notes) == 3
 
 
-def test_an_error_in_a_script_would_be_noticed(chromium, tmp_path):
+def test_an_error_in_a_script_would_be_noticed(browse, tmp_path):
     broken = tmp_path / "page"
     shutil.copytree(PAGE, broken)
     with (broken / "figures.js").open("a", encoding="utf-8") as file:
         file.write("nothing.of.this.name();\n")
-    _, console = browse(chromium, tmp_path, "note();", source=broken)
+    _, console = browse("note();", source=broken)
     assert any("nothing is not defined" in line for line in console)

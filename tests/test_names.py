@@ -22,8 +22,7 @@ from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal import _render
-from bayescal.cli import app, counting
-from bayescal.cli.outputs import save_json
+from bayescal.cli import app, counting, outputs
 from bayescal.cli.words import prepare_terminal
 from bayescal.data.files.predictions import open_predictions
 from bayescal.stats.files import Counting, count_stream
@@ -267,7 +266,7 @@ def test_an_output_whose_name_is_not_utf8(tmp_path):
     done = run("report", file, "--label", "label", "--prob", "p", "--draws", "50", "--json", out)
     assert_answered(done)
     assert "caf\\udce9.json" in done.stdout
-    save_json(tmp_path / "names.json", {"file": out.name})
+    outputs.save({"json": tmp_path / "names.json"}, {"json": lambda: {"file": out.name}})
     assert json.loads((tmp_path / "names.json").read_text(encoding="utf-8")) == {"file": out.name}
 
 

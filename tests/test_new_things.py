@@ -25,7 +25,7 @@ import matplotlib
 matplotlib.use("agg")
 import numpy as np
 import bayescal as bc
-from bayescal.report.document import comparison_document, document
+from bayescal.report.document import document
 from bayescal.stats.clustered import ClusteredCounts
 
 rng = np.random.default_rng(1)
@@ -61,7 +61,7 @@ comparisons = {
 for name, comparison in comparisons.items():
     assert "net benefit" in comparison.sentence(estimand="net_benefit"), name
     assert "net_benefit" in comparison.to_datatree()["posterior"], name
-    json.dumps(comparison_document(comparison, "net_benefit", {}))
+    json.dumps(document(comparison, estimand="net_benefit"))
     bc.plot_comparison(comparison, estimand="net_benefit").figure.savefig(f"{name}.png")
     assert str(comparison)
 groups = bc.evaluate(y, p, by=p > 0.5, model="uniform", rng=1)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
+from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS, count_rows, evaluate_one
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
@@ -42,6 +43,7 @@ def evaluate_class_counts(
     *,
     model: str = DEFAULT_MODEL,
     rng: Any = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> ClasswiseEvaluation:
     """Evaluate all classes and the mean of their ECEs, from counts and correlations of errors.
@@ -54,7 +56,7 @@ def evaluate_class_counts(
         Correlation matrices of errors and of residuals, from `error_correlation`.
     classes : tuple
         Labels of the classes.
-    model, rng, **options
+    model, rng, progress, **options
         As for `evaluate_counts`.
 
     Returns
@@ -65,8 +67,12 @@ def evaluate_class_counts(
     arguments = {"model": model, "compiled": compiled_form_pays(len(counts)), **options}
     *seeds, for_errors, for_null = (int(s) for s in _checks.generator(rng).integers(2**63, size=len(counts) + 2))
     # keep only the ECE of each class: all bins of a thousand classes would not fit into memory
-    evaluations = (evaluate_one(c, rng=seed, **arguments) for c, seed in zip(counts, seeds, strict=True))
-    drawn = [(e.ece.values, e.null.values, _for_exact(e)) for e in evaluations]
+    drawn = []
+    with bar(len(counts), "Evaluating classes", progress) as advance:
+        for of_class, seed in zip(counts, seeds, strict=True):
+            evaluation = evaluate_one(of_class, rng=seed, **arguments)
+            drawn.append((evaluation.ece.values, evaluation.null.values, _for_exact(evaluation)))
+            advance()
     *values, for_exact = zip(*drawn, strict=True)
     by_class, null = (np.stack(columns, axis=1) for columns in values)
     # the classes share their rows, so their errors are correlated: reorder the draws, keep each margin

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayescal import _checks
+from bayescal._progress import bar
 from bayescal.analyses.one import MOST_DRAWN, count_rows, evaluate_one
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Predictions
@@ -34,6 +35,11 @@ def evaluate_row_groups(
     return evaluate_groups(by.labels, counts, overall, name=by.name, **arguments)
 
 
+def most_groups(draws: int, n_bins: int) -> int:
+    """Return the largest number of groups whose draws fit into memory."""
+    return MOST_DRAWN // (n_bins * _checks.whole_number("draws", draws, at_least=2))
+
+
 def evaluate_groups(
     labels: Sequence[Any],
     counts: Iterable[Counts],
@@ -42,6 +48,7 @@ def evaluate_groups(
     name: str,
     rng: Any = None,
     draws: int = 4000,
+    progress: bool | None = None,
     **arguments: Any,
 ) -> GroupedEvaluation:
     """Evaluate groups from their counts; no row belongs to two groups.
@@ -57,7 +64,7 @@ def evaluate_groups(
         Counts of all rows.
     name : str
         Name of the grouping, such as "site".
-    rng, draws, **arguments
+    rng, draws, progress, **arguments
         As for `evaluate_counts`.
 
     Returns
@@ -70,8 +77,8 @@ def evaluate_groups(
     ValueError
         If the draws of all groups would not fit into memory.
     """
-    drawn = len(labels) * len(overall.bins) * _checks.whole_number("draws", draws, at_least=2)
-    if drawn > MOST_DRAWN:
+    drawn = len(labels) * len(overall.bins) * draws
+    if len(labels) > most_groups(draws, len(overall.bins)):
         raise ValueError(
             f"there are {len(labels)} groups of {overall.n_rows} rows, by {name}; {draws} draws of {len(overall.bins)} "
             f"bins for each group are {drawn:.3g} numbers, and at most {MOST_DRAWN:g} fit into memory. If groups are "
@@ -83,11 +90,13 @@ def evaluate_groups(
     whole = evaluate_one(overall, rng=rng, **arguments)
     compiled = compiled_form_pays(len(labels))
     order, *seeds = (int(s) for s in rng.integers(2**63, size=len(labels) + 1))
+    groups = {}
+    with bar(len(labels), "Evaluating groups", progress) as advance:
+        for label, of_label, seed in zip(labels, counts, seeds, strict=True):
+            groups[label] = evaluate_one(of_label, rng=seed, compiled=compiled, **arguments)
+            advance()
     return GroupedEvaluation(
-        groups={
-            label: evaluate_one(of_label, rng=seed, compiled=compiled, **arguments)
-            for label, of_label, seed in zip(labels, counts, seeds, strict=True)
-        },
+        groups=groups,
         overall=whole,
         seeds=dict(zip(labels, seeds, strict=True)),
         name=name,

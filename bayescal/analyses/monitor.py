@@ -397,16 +397,32 @@ class CalibrationMonitor(_render.Presented):
         except (ValueError, TypeError) as problem:
             raise ValueError(f"'{path}': {problem}") from problem
 
+    def table(self) -> list[dict[str, Any]]:
+        """Return the observed numbers of every window, as data: one dict per window.
+
+        Returns
+        -------
+        list of dict
+            Keys window (its start; None without time), n_rows, accuracy, confidence and plug_in_ece.
+        """
+        held = self._held
+        return [{"window": held.start(k), **_observed(held.counts[k])} for k in sorted(held.counts)]
+
+    _index = ("window",)
+    _columns = ("n_rows", "accuracy", "confidence", "plug_in_ece")
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(**options)
+
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         held = self._held
         rows = []
         windows = sorted(held.counts)
         for k in windows if whole else windows[-PRINTED:]:
-            bins = observed_bins(held.counts[k])
-            numbers = ((bins.mass * bins.accuracy).sum(), (bins.mass * bins.confidence).sum(), ece(bins).values[0])
             name = "all rows" if held.window is None else held.said(k)
-            rows.append([name, str(held.counts[k].n_rows), *(_render.number(float(x)) for x in numbers)])
+            n_rows, *numbers = _observed(held.counts[k]).values()
+            rows.append([name, str(n_rows), *map(_render.number, numbers)])
         more = len(held.counts) - len(rows)
         remarks = [f"{more} earlier window{'s are' if more > 1 else ' is'} not shown."] if more else []
         return _render.Sheet(f"Calibration monitor: {held}.", self.spec, HEADER, rows, remarks)
@@ -436,3 +452,14 @@ class CalibrationMonitor(_render.Presented):
                 changed = change(held)
             self._held = changed
         return self
+
+
+def _observed(counts: BinnedCounts) -> dict[str, Any]:
+    """Return the number of rows of a window, its accuracy, mean confidence and plug-in ECE."""
+    bins = observed_bins(counts)
+    return {
+        "n_rows": counts.n_rows,
+        "accuracy": float((bins.mass * bins.accuracy).sum()),
+        "confidence": float((bins.mass * bins.confidence).sum()),
+        "plug_in_ece": float(ece(bins).values[0]),
+    }

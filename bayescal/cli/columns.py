@@ -30,8 +30,8 @@ class ColumnNames:
     target: str | None
     options: ColumnOptions
 
-    def open(self, file: Path) -> RowStream:
-        """Open a file to read these columns of it."""
+    def open(self, file: Path, by: str | None = None) -> RowStream:
+        """Open a file to read these columns of it, and the column of groups."""
         return open_predictions(
             file,
             label=self.label,
@@ -39,6 +39,7 @@ class ColumnNames:
             prob_prefix=self.prob_prefix,
             weights=self.options.weights,
             classes=parse_classes(self.options.classes),
+            by=by,
         )
 
 

@@ -23,7 +23,7 @@ from bayescal.data.predictions import Predictions
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import as_scalar
 from bayescal.report import tables
-from bayescal.report.document import PROB, comparison_document
+from bayescal.report.document import PROB, document
 from bayescal.report.figure import comparison_picture
 from bayescal.report.page import page
 from bayescal.results.comparison import Comparison
@@ -61,7 +61,7 @@ class ComparedFiles(Result):
         read: dict[str, Any] = {"parameters": self.parameters, "notes": self.notes}
         return {
             "html": lambda: page(self.comparison, estimand=self.estimand, **read),
-            "json": lambda: comparison_document(self.comparison, self.estimand.name, self.parameters),
+            "json": lambda: document(self.comparison, self.parameters, estimand=self.estimand),
             "plot": lambda: comparison_picture(self.comparison, self.estimand.name),
             "netcdf": self.comparison.to_datatree,
         }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
 from bayescal.analyses.classwise import evaluate_class_counts
+from bayescal.analyses.groups import evaluate_groups, most_groups
 from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
 from bayescal.cli.counting import bars
@@ -17,15 +18,20 @@ from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.predictions import RowStream
 from bayescal.evaluate import evaluate, evaluate_counts
 from bayescal.report.document import document
-from bayescal.report.figure import picture
+from bayescal.report.figure import groups_picture, picture
 from bayescal.report.page import page
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
-from bayescal.stats.bins import BINNINGS
-from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
+from bayescal.results.grouped import GroupedEvaluation
+from bayescal.stats.bins import BINNINGS, make_bins
+from bayescal.stats.files import Counting, count_classes_of_stream, count_groups_of_stream, count_stream
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Console
+
+
+type FileEvaluation = Evaluation | ClasswiseEvaluation | GroupedEvaluation
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class EvaluatedFile(Result):
 
     Parameters
     ----------
-    evaluation : Evaluation or ClasswiseEvaluation
+    evaluation : Evaluation, ClasswiseEvaluation or GroupedEvaluation
         The evaluation.
     parameters : dict
         Values of the options that give the same result again.
@@ -42,7 +48,7 @@ class EvaluatedFile(Result):
         Notes on the rows.
     """
 
-    evaluation: Evaluation | ClasswiseEvaluation
+    evaluation: FileEvaluation
     parameters: dict[str, Any]
     notes: Sequence[str] = ()
 
@@ -51,18 +57,23 @@ class EvaluatedFile(Result):
         return {
             "json": lambda: document(self.evaluation, self.parameters),
             "html": lambda: page(self.evaluation, parameters=self.parameters, notes=self.notes),
-            "plot": lambda: picture({"": self.evaluation}),
+            "plot": self._picture,
             "netcdf": self.evaluation.to_datatree,
         }
+
+    def _picture(self) -> "Figure":
+        if isinstance(self.evaluation, GroupedEvaluation):
+            return groups_picture(self.evaluation)
+        return picture({"": self.evaluation})
 
     def show(self, screen: "Console") -> None:
         """Print the evaluation."""
         show_evaluation(screen, self.evaluation)
 
 
-def show_evaluation(screen: "Console", evaluation: Evaluation | ClasswiseEvaluation) -> None:
-    """Print the sentence, the table, remarks and the specification."""
-    sheet = evaluation.sheet()
+def show_evaluation(screen: "Console", evaluation: FileEvaluation) -> None:
+    """Print the sentence, the table (of groups with all rows), remarks and the specification."""
+    sheet = evaluation.sheet(whole=isinstance(evaluation, GroupedEvaluation))
     screen.print()
     screen.print(sheet.sentence)
     screen.print(_render.table(sheet, screen.width), crop=False)
@@ -83,7 +94,7 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
     options : ColumnOptions
         Columns of the file.
     *records : Options
-        Target, bins, model, draws and seed.
+        Groups, target, bins, model, draws and seed.
 
     Returns
     -------
@@ -100,7 +111,8 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
     columns = columns_of(options)
     keywords = keywords_of(evaluate, *records) | {"logits": options.logits}
     keywords["target"] = keywords["target"] or columns.target
-    stream = columns.open(file)
+    _check_groups(keywords["by"], columns, keywords["target"])
+    stream = columns.open(file, keywords["by"])
     with warnings_as_notes(stream, stream.called) as notes:
         evaluation = _evaluate(stream, keywords)
     parameters = {"file": file.name, **_parameters(columns, stream, evaluation, keywords)}
@@ -108,7 +120,7 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
 
 
 def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:
-    of_rows = {name: value for name, value in given_in(*records).items() if name in ("target", "binning")}
+    of_rows = {name: value for name, value in given_in(*records).items() if name in ("by", "target", "binning")}
     refuse(options.given() | of_rows, "with a file of counts, only with rows")
     keywords = keywords_of(evaluate_counts, *records)
     counts = read_counts(file, keywords.pop("bins", None))
@@ -117,11 +129,28 @@ def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> 
     return EvaluatedFile(evaluation, parameters)
 
 
-def _evaluate(stream: RowStream, keywords: Mapping[str, Any]) -> Evaluation | ClasswiseEvaluation:
+def _check_groups(by: str | None, columns: ColumnNames, target: str | None) -> None:
+    """Refuse options that contradict a column of groups."""
+    if by is None:
+        return
+    if target == "classwise":
+        refuse({"by": by}, "with --target classwise, which has one problem per class")
+    used = {columns.label: "the labels", columns.prob: "the probabilities", columns.options.weights: "the weights"}
+    if by in used:
+        raise ValueError(f"`by` must name a column of groups; {_checks.quoted(by)} holds {used[by]}.")
+
+
+def _evaluate(stream: RowStream, keywords: Mapping[str, Any]) -> FileEvaluation:
     """Evaluate all rows, as `bayescal.evaluate` does."""
     model = model_keywords(keywords)
     _checks.one_of("binning", keywords["binning"], BINNINGS)
     how = Counting(*(keywords[name] for name in ("target", "bins", "binning", "logits")))
+    if keywords["by"] is not None:
+        most = most_groups(keywords["draws"], len(make_bins(keywords["bins"])))
+        with bars(stream.source.path.name) as progress:
+            counts_by, overall = count_groups_of_stream(stream, how, most, progress)
+        labels, of_groups = list(counts_by), list(counts_by.values())
+        return evaluate_groups(labels, of_groups, overall, name=keywords["by"], **model)
     if keywords["target"] != "classwise":
         with bars(stream.source.path.name) as progress:
             counts = count_stream(stream, how, progress)
@@ -136,14 +165,16 @@ def _evaluate(stream: RowStream, keywords: Mapping[str, Any]) -> Evaluation | Cl
 
 
 def _parameters(
-    columns: ColumnNames, rows: RowStream, evaluation: Evaluation | ClasswiseEvaluation, keywords: Mapping[str, Any]
+    columns: ColumnNames, rows: RowStream, evaluation: FileEvaluation, keywords: Mapping[str, Any]
 ) -> dict[str, Any]:
-    counts = evaluation.counts if isinstance(evaluation, Evaluation) else evaluation.counts[0]
+    whole = evaluation.overall if isinstance(evaluation, GroupedEvaluation) else evaluation
+    counts = whole.counts[0] if isinstance(whole, ClasswiseEvaluation) else whole.counts
     return {
         "rows": counts.n_rows,
         "label": columns.label,
         "prob": list(rows.columns),
         "weights": columns.options.weights,
+        **({"by": keywords["by"]} if keywords["by"] is not None else {}),
         "classes": rows.classes,
         "logits": keywords["logits"],
         **settings(counts, keywords, keywords["bins"]),

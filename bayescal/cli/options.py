@@ -152,6 +152,19 @@ class ColumnOptionsPerClassifier(Options):
     logits: Logits = False
 
 
+@dataclass(frozen=True)
+class GroupOptions(Options):
+    """The groups of rows that are evaluated separately."""
+
+    by: Annotated[
+        str | None,
+        _column(
+            "Column of groups: one evaluation per value, and one of all rows. At most 1666 groups with the default "
+            "draws and bins."
+        ),
+    ] = None
+
+
 # question
 
 _EVENT = "Kind of calibration. [bold]event[/]: label 1 is as frequent as predicted (default with --prob)."

@@ -1,14 +1,11 @@
 """Files that commands write: checked before anything is computed, and written whole or not at all."""
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from bayescal._files import replacing
+from bayescal._files import json_text, replacing
 from bayescal._render import PAGE_SUFFIXES
 from bayescal.stats.stored import save_counts
 
@@ -88,7 +85,7 @@ def save(to_save: Mapping[str, Path], contents: Mapping[str, Callable[[], Any]])
 
 def _write(kind: str, path: Path, content: Any) -> None:
     if kind == "json":
-        save_json(path, content)
+        path.write_text(json_text(content), encoding="utf-8", newline="\n")
     elif kind == "output":
         save_counts(content, path)
     elif kind == "html":
@@ -99,25 +96,7 @@ def _write(kind: str, path: Path, content: Any) -> None:
         content.to_netcdf(path)
 
 
-def save_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write JSON that any parser reads: NaN and infinities become null."""
-    text = json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
-    # a file name that is not UTF-8 contains lone surrogates, which UTF-8 cannot encode: write them as \\udcff
-    path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
-
-
 def save_figure(path: Path, figure: "Figure") -> None:
     """Write a picture in the format of its suffix, without the date."""
     suffix = path.suffix.lower()
     figure.savefig(path, format=suffix[1:], dpi=DPI, metadata=NO_DATE[suffix])
-
-
-def _plain(value: Any) -> Any:
-    """Convert values to types of JSON; numbers that are not finite become null."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -27,6 +27,7 @@ OPTIONS = (
     "sub_models",
     "draws",
     "logits",
+    "by",
     "prob",
     "prob_prefix",
     *OPTION_OF,

@@ -1,6 +1,6 @@
 """Groups of rows from columns of labels, and the order of the groups."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -87,6 +87,12 @@ class Groups:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def rows(self) -> list[Ints]:
+        """Return the row numbers of each group, in the order of `labels`."""
+        order = np.argsort(self.of_row, kind="stable")
+        ends = np.cumsum(np.bincount(self.of_row, minlength=len(self)))
+        return np.split(order, ends[:-1])
+
     def split(self, predictions: Predictions) -> Iterator[Predictions]:
         """Split rows by group, in the order of `labels`.
 
@@ -105,9 +111,7 @@ class Groups:
         ValueError
             If all weights of a group are zero.
         """
-        order = np.argsort(self.of_row, kind="stable")
-        ends = np.cumsum(np.bincount(self.of_row, minlength=len(self)))
-        for label, rows in zip(self.labels, np.split(order, ends[:-1]), strict=True):
+        for label, rows in zip(self.labels, self.rows(), strict=True):
             weight = None if predictions.weight is None else predictions.weight[rows]
             if weight is not None and not weight.any():
                 group, first = f" in group {quoted(label)}", (int(rows[0]),)
@@ -167,14 +171,19 @@ def is_missing(label: Any) -> bool:
 def _factorised(labels: Array) -> tuple[list[Any], Ints]:
     """Return the distinct labels of a column and the position of each row's label; refuse measurements."""
     distinct, of_row = _distinct(labels)
-    fractions = [label for label in distinct if _is_fraction(label)]
-    if len(fractions) > MOST_FRACTIONS:
+    if fractions := fractions_of_measurement(distinct):
         raise ValueError(
             f"`by` must hold group labels; it holds {len(distinct)} distinct numbers, {len(fractions)} of them "
             f"not integers, such as {fractions[0]:.8g}. Cut them into ranges, for example with `pandas.cut(by, 10)` or "
             "`numpy.digitize(by, edges)`. If every value is a group, pass strings, as in `by.astype(str)`."
         )
     return distinct, of_row
+
+
+def fractions_of_measurement(distinct: Sequence[Any]) -> list[Any]:
+    """Return the non-integer numbers among distinct labels if they are so many that the column is a measurement."""
+    fractions = [label for label in distinct if _is_fraction(label)]
+    return fractions if len(fractions) > MOST_FRACTIONS else []
 
 
 def _is_fraction(label: Any) -> bool:

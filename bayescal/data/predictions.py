@@ -64,6 +64,12 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.outcome)
 
+    def __repr__(self) -> str:
+        weighted = "" if self.weight is None else ", weighted"
+        return (
+            f"Predictions({len(self)} rows, {np.count_nonzero(self.outcome)} with outcome 1, {self.target}{weighted})"
+        )
+
     def scale_free(self) -> "Predictions":
         """Divide weights by a power of two (which is exact) if their squares could not be summed.
 

@@ -62,7 +62,10 @@ RESERVED = frozenset(
         "summary",
         "table",
         "to_datatree",
+        "to_frame",
         "to_html",
+        "to_json",
+        "to_latex",
         "window",
     }
 )

@@ -65,6 +65,9 @@ class DirichletPosterior:
     formula: str
     relative_sd: Floats
 
+    def __repr__(self) -> str:
+        return f"DirichletPosterior({self.counts!r}, {self.prior})"
+
     @property
     def mass_parameters(self) -> Floats:
         """Dirichlet parameters of the bin masses, shape (n_bins,)."""

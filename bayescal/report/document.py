@@ -1,77 +1,152 @@
 """Results as data for JSON documents."""
 
 from collections.abc import Mapping
+from functools import singledispatch
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from bayescal import _render
 from bayescal._version import __version__
+from bayescal.analyses.planning.plan import Plan
 from bayescal.draws import Draws
-from bayescal.estimands.registry import as_estimand
+from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.evaluations import Evaluations
+from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.wording import SMALL_ECE
 
 #: Changes when a reader of the file would have to change.
 SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/2"
+GROUPS_SCHEMA, CHANGE_SCHEMA, PLAN_SCHEMA = "bayescal.groups/1", "bayescal.change/1", "bayescal.plan/1"
+#: Results that need nothing more than their table.
+RESULT_SCHEMA = "bayescal.result/1"
+#: Arguments with which a call can be repeated, by name.
+type Parameters = Mapping[str, Any]
+NO_PARAMETERS: Parameters = MappingProxyType({})
 #: Probability of all intervals in documents and on the command line.
 PROB = 0.95
 #: Half-widths at which the probability of practical equivalence is saved, in addition to the rope of the comparison.
 ROPES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
-def document(evaluation: Evaluation | ClasswiseEvaluation, parameters: Mapping[str, Any]) -> dict[str, Any]:
+@singledispatch
+def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any) -> dict[str, Any]:
     """Return a result as data for JSON, without dates or names of machines.
 
     Parameters
     ----------
-    evaluation : Evaluation or ClasswiseEvaluation
+    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, CalibrationMonitor or Plan
         The result.
-    parameters : mapping
-        Arguments with which the call can be repeated.
+    parameters : mapping, optional
+        Arguments with which the call can be repeated, as those of the command line.
+    **options
+        ``estimand=`` of a `Comparison`.
 
     Returns
     -------
     dict
-        Keys schema, bayescal (version), spec, sentence, question, parameters, interval, table, probability_below and
-        ``bins``, a list of bins. With ``target="classwise"``, ``classes``, each with its ``bins``, replaces ``bins``.
+        Always schema, bayescal (version), spec, sentence and parameters. An `Evaluation` and a `ClasswiseEvaluation`
+        have question, interval, table, probability_below, ``seeds`` and ``bins``, a list of bins; with
+        ``target="classwise"``, ``classes``, each with its ``bins``, replaces ``bins``. The functions for the other
+        results describe theirs.
+
+    Raises
+    ------
+    TypeError
+        If `result` is not a result of this package.
     """
-    result: dict[str, Any] = {
-        "schema": SCHEMA,
-        "bayescal": __version__,
-        "spec": evaluation.spec,
-        "sentence": evaluation.sentence(PROB),
-        "question": evaluation.question,
-        "parameters": dict(parameters),
-        "interval": {"probability": PROB, "kind": "equal-tailed"},
-        "table": evaluation.table(PROB),
-        "probability_below": {"ece": SMALL_ECE, "probability": evaluation.ece.pr(lambda e: e < SMALL_ECE)},
+    if not isinstance(result, _render.Presented):
+        raise TypeError(f"`result` must be a result of this package, as an Evaluation, not {type(result).__name__}.")
+    sheet = result.sheet(whole=True)
+    return {
+        **_head(RESULT_SCHEMA, sheet, parameters),
+        "kind": type(result).__name__,
+        "table": result._records(PROB, **options),
+        "remarks": list(sheet.remarks),
     }
-    if isinstance(evaluation, Evaluation):
-        return {**result, "bins": bin_table(evaluation)}
-    return {**result, "classes": [{"label": label, "bins": bin_table(evaluation[label])} for label in evaluation]}
 
 
-def comparison_document(comparison: Comparison, estimand: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a comparison as data for JSON, without dates or names of machines.
+@document.register
+def _(result: Evaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    return {**_with_intervals(SCHEMA, result, parameters), **_of_ece(result), **_bins_and_seeds(result)}
 
-    Parameters
-    ----------
-    comparison : Comparison
-        The result.
-    estimand : str
-        Name of the estimand.
-    parameters : mapping
-        Arguments with which the call can be repeated.
 
-    Returns
-    -------
-    dict
-        Keys schema, bayescal (version), spec, sentence, parameters, interval; ``estimand``, with its name, its title
-        and ``better``, which states which values are better ("smaller", "larger" or "nearest zero"); ``differences``,
-        one record per pair of classifiers, with the probability of practical equivalence at several half-widths;
-        ``classifiers``, one record each, with the table and the bins of its own evaluation.
+@document.register
+def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    classes = [{"label": label, **_bins_and_seeds(result[label])} for label in result]
+    return {
+        **_with_intervals(SCHEMA, result, parameters),
+        **_of_ece(result),
+        "classes": classes,
+        "seeds": {"order": str(result.order_seed)},
+    }
+
+
+@document.register
+def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``by``, the name of the column; ``overall`` and ``groups``, each with its table and its bins.
+
+    Each group has its label, the name under which it is printed, the probability that its error is the largest, and
+    the seed that reproduces its evaluation.
+    """
+    largest = result.p_largest()
+    named = zip(result.names, result.groups.items(), strict=True)
+    groups = [
+        {"label": label, "name": name, "p_largest": largest[label], "seed": str(result.seeds[label])} | _whole(each)
+        for name, (label, each) in named
+    ]
+    return {
+        **_with_intervals(GROUPS_SCHEMA, result, parameters),
+        "by": result.name,
+        "overall": _whole(result.overall),
+        "groups": groups,
+        "seeds": {"order": str(result.order_seed)},
+    }
+
+
+@document.register
+def _(result: Change, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``rope``, ``change`` (one record), and ``periods``, each with its span, its table and its bins."""
+    periods = [
+        {"period": name, "span": result.spans[name], **_whole(each)} for name, each in result.evaluations.items()
+    ]
+    return {
+        **_with_intervals(CHANGE_SCHEMA, result, parameters),
+        "rope": result.rope,
+        "change": result.table(PROB)[0],
+        "periods": periods,
+        "seeds": {"order": str(result.order_seed)},
+    }
+
+
+@document.register
+def _(result: Plan, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``goal``, ``assurance``, ``rows`` with its ``interval``, and the simulated ``table``."""
+    return {
+        **_head(PLAN_SCHEMA, result.sheet(), parameters),
+        "goal": result.goal,
+        "assurance": result.assurance,
+        "rows": result.rows,
+        "interval": {"probability": PROB, "low": result.interval[0], "high": result.interval[1]},
+        "table": result.curve(),
+    }
+
+
+@document.register
+def _(
+    comparison: Comparison, parameters: Parameters = NO_PARAMETERS, *, estimand: EstimandLike = "ece"
+) -> dict[str, Any]:
+    """Return also ``estimand``, ``differences`` and ``classifiers``.
+
+    ``estimand`` has its name, its title and ``better``, which states which values are better ("smaller", "larger" or
+    "nearest zero"). ``differences`` has one record per pair of classifiers, with the probability of practical
+    equivalence at several half-widths; ``classifiers`` one record each, with the table and the bins of its own
+    evaluation.
     """
     record, differences = as_estimand(estimand), comparison.table(PROB, estimand=estimand)
     ropes = sorted({*ROPES, comparison.rope})
@@ -81,18 +156,41 @@ def comparison_document(comparison: Comparison, estimand: str, parameters: Mappi
     classifiers = comparison.each(PROB, estimand=estimand)
     for row in classifiers:
         evaluation = comparison[row[comparison.axis]]
-        row |= {"question": evaluation.question, "table": evaluation.table(PROB), "bins": bin_table(evaluation)}
+        row |= {"question": evaluation.question, **_whole(evaluation)}
     return {
-        "schema": COMPARISON_SCHEMA,
-        "bayescal": __version__,
-        "spec": comparison.spec,
+        **_with_intervals(COMPARISON_SCHEMA, comparison, parameters),
         "sentence": comparison.sentence(PROB, estimand=estimand),
-        "parameters": dict(parameters),
-        "interval": {"probability": PROB, "kind": "equal-tailed"},
         "estimand": {"name": record.name, "title": record.title, "better": record.better},
         "differences": differences,
         "classifiers": classifiers,
+        "seeds": {"order": str(comparison.order_seed)},
     }
+
+
+def _head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str, Any]:
+    made = {"schema": schema, "bayescal": __version__, "spec": sheet.spec, "sentence": sheet.sentence}
+    return {**made, "parameters": dict(parameters)}
+
+
+def _with_intervals(schema: str, result: Evaluation | Evaluations, parameters: Parameters) -> dict[str, Any]:
+    interval = {"probability": PROB, "kind": "equal-tailed"}
+    return {**_head(schema, result.sheet(), parameters), "interval": interval}
+
+
+def _of_ece(evaluation: Evaluation | ClasswiseEvaluation) -> dict[str, Any]:
+    small = {"ece": SMALL_ECE, "probability": evaluation.ece.pr(lambda e: e < SMALL_ECE)}
+    return {"question": evaluation.question, "table": evaluation.table(PROB), "probability_below": small}
+
+
+def _whole(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the table, the bins and the seeds of one of several evaluations."""
+    return {"n_rows": evaluation.counts.n_rows, "table": evaluation.table(PROB), **_bins_and_seeds(evaluation)}
+
+
+def _bins_and_seeds(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the bins, and the seeds as text, because many parsers of JSON round integers beyond 2^53."""
+    seeds = {"bin_draws": evaluation.bin_draws_seed, "dirichlet": evaluation.dirichlet_seed}
+    return {"bins": bin_table(evaluation), "seeds": {name: str(seed) for name, seed in seeds.items()}}
 
 
 def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:

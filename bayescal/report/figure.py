@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayescal.report.comparison import plot_comparison
-from bayescal.report.forest import rows_height
+from bayescal.report.forest import plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.grouped import GroupedEvaluation
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -48,6 +49,15 @@ def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Fig
     low, high = np.transpose([ax.get_xlim() for ax in posteriors])
     for ax in posteriors:
         ax.set_xlim(low.min(), high.max())  # all posteriors share one scale
+    return figure
+
+
+def groups_picture(grouped: GroupedEvaluation) -> "Figure":
+    """Draw `bayescal.plot_forest` of the groups in a figure that pyplot does not manage."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.6, min(1.6 + rows_height(row_names(grouped)), 40.0)), layout="tight")
+    plot_forest(grouped, figure.subplots())
     return figure
 
 

@@ -9,8 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescal import _checks, _files, _render
+from bayescal import _files, _render
 from bayescal._version import __version__
+from bayescal.analyses.monitor import CalibrationMonitor
+from bayescal.analyses.planning.plan import Plan
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
 from bayescal.report.comparison import plot_comparison
@@ -45,6 +47,7 @@ WORDS = {
     "label": "column of labels",
     "prob": "columns of probabilities",
     "weights": "column of weights",
+    "by": "column of groups",
     "sub_models": "sub-models",
     "draws": "posterior draws",
 }
@@ -171,14 +174,8 @@ def save_page(result: _render.Presented, path: str | Path, **options: Any) -> Pa
     Path
         The file that was written.
     """
-    if not isinstance(path, str | Path):
-        raise TypeError(f"`path` must be the name of a file, not {type(path).__name__}, as in 'report.html'.")
-    if Path(path).suffix.lower() not in _render.PAGE_SUFFIXES:
-        raise ValueError(
-            f"`path` must end in .html or .htm, not {_checks.quoted(Path(path).name)}: the page is HTML, which a "
-            "browser shows and can print as PDF."
-        )
-    return _files.write_atomically(path, page(result, **options))
+    reason = "the page is HTML, which a browser shows and can print as PDF."
+    return _files.write_atomically(_files.named_file(path, _render.PAGE_SUFFIXES, reason), page(result, **options))
 
 
 # what each result shows
@@ -231,6 +228,24 @@ def _(result: Change) -> Content:
     rows = {f"rows, {name}": each.counts.n_rows for name, each in result.evaluations.items()}
     picture = _compared("Both periods and the change", result, "ece")
     return Content("Change of calibration", sheet, [_table("Periods", sheet)], rows, [picture])
+
+
+@_content.register
+def _(result: CalibrationMonitor) -> Content:
+    sheet = result.sheet(whole=True)
+    rows = {"rows": result.n_rows, "windows with rows": len(result)} if result.window is not None else {}
+    return Content("Calibration over time", sheet, [_table("Windows", sheet)], rows or {"rows": result.n_rows})
+
+
+@_content.register
+def _(result: Plan) -> Content:
+    sheet = result.sheet(whole=True)
+    note = (
+        "share: part of the simulated futures with so many rows that meet the goal; se: its standard error. The answer "
+        "is the number of rows at which the share is the assurance."
+    )
+    shown = [Table("Simulated numbers of rows", sheet.header, sheet.rows, note)] if sheet.header else []
+    return Content("How many labels are needed", sheet, shown, {})
 
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:

@@ -68,6 +68,7 @@ class Compared(Evaluations):
 
     #: The decision table.
     table = Evaluations.pairs_table
+    _index = ("first", "second")
 
     @_moved.method("Comparison.models()", "Comparison.each()")
     def models(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:

@@ -180,3 +180,25 @@ class Comparison(Compared):
             As for `Evaluation.to_html`, or if the estimand cannot be compared.
         """
         return _render.save_page(self, path, estimand=estimand)
+
+    def to_json(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
+        """Return the comparison as JSON, or write it to a file, as ``bayescal compare --json`` does.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file, whose name ends in ``.json``. An existing file is replaced in one step.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str or Path
+            The text; with `path`, the file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            As for `Evaluation.to_json`, or if the estimand cannot be compared.
+        """
+        return _render.json_of(self, path, estimand=estimand)

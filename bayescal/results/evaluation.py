@@ -250,6 +250,9 @@ class Evaluation(_render.Presented):
         """
         return [self.row(estimand, prob) for estimand in self._reported]
 
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
     def row(self, estimand: EstimandLike, prob: float = 0.95) -> dict[str, Any]:
         """One row of a table, for any estimand.
 

@@ -48,6 +48,13 @@ class Evaluations(_render.Presented, ABC):
     def _joint_values(self, estimand: EstimandLike) -> Floats:
         """Draw an estimand of all evaluations jointly, shape (n_draws, n)."""
 
+    @abstractmethod
+    def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Return the rows of the printed table, as data."""
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
     def _rope(self) -> float:
         return ROPE
 

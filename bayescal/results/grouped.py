@@ -58,6 +58,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     order_seed: int
 
     axis = "group"
+    _index = ("group",)
 
     @property
     def labels(self) -> tuple[Any, ...]:

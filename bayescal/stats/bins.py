@@ -93,6 +93,9 @@ class Bins:
         """Notation of a bin, which says on which side it contains its edge."""
         return "[a, b)" if self.closed == "left" else "(a, b]"
 
+    def __repr__(self) -> str:
+        return f"Bins({self})"
+
     def __str__(self) -> str:
         kind = "" if self.kind == "custom" else f"{self.kind} "
         return f"{len(self)} {kind}bin{'s' * (len(self) > 1)} {self.interval}" + (" (custom edges)" if not kind else "")

@@ -1,7 +1,9 @@
 """Counting the rows of a file in blocks: memory does not grow with the number of rows."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._invalid import AllZero, InvalidRows
+from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal._rules import LARGEST_WEIGHT, too_small
 from bayescal.data.files.findings import BlockFindings, in_file
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
+from bayescal.data.groups import Groups, fractions_of_measurement
 from bayescal.data.matrix import ClassRows
-from bayescal.data.predictions import Columns, TopLabels, read_rows
+from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import BINNINGS, Bins, make_bins
 from bayescal.stats.dependence import ErrorMoments
@@ -43,6 +46,9 @@ class Progress:
     rows: int
     about: int | None
 
+
+#: Numbers as text: decimal ones, and integers in the form that `str` writes.
+_DECIMAL, _INTEGER = re.compile(r"[+-]?(\d+\.\d*|\.?\d+)([eE][+-]?\d+)?"), re.compile(r"0|-?[1-9]\d{0,17}")
 
 type OnProgress = Callable[[Progress], None] | None
 
@@ -203,6 +209,90 @@ def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) 
     return total
 
 
+def count_groups_of_stream(
+    stream: RowStream, how: Counting, most: int, progress: OnProgress = None
+) -> tuple[dict[Any, BinnedCounts], BinnedCounts]:
+    """Count the rows of every group, and all rows, in one pass over the file.
+
+    Parameters
+    ----------
+    stream : RowStream
+        The file, opened with a column of groups.
+    how, progress
+        As for `count_stream`; all groups have the same bins.
+    most : int
+        Maximum number of groups.
+
+    Returns
+    -------
+    (groups, total) : tuple
+        Counts by label, sorted, and the counts of `count_stream`. Labels are integers if all of them are written as
+        integers, otherwise text.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `count_stream`; also if there are more than `most` groups, if the column is a measurement, or if all weights
+        of a group are zero.
+    """
+    bins = make_bins(how.bins) if how.binning == "equal-width" else _equal_mass(stream, how, progress)
+    found = BlockFindings(stream)
+    total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
+    groups: dict[str, BinnedCounts] = {}
+    for rows in _blocks(stream, COUNTING, progress):
+        with found.block(len(rows.y_true)):
+            columns = how.columns(rows)
+            total = total + _count(columns, bins)
+            for label, counts in _count_groups(columns, rows.group, bins):
+                groups[label] = groups[label] + counts if label in groups else counts
+        require_group_labels(groups, most)
+    found.report()
+    _require_weight(total, stream)
+    for label, counts in groups.items():
+        if not counts.occupied.any():
+            raise ValueError(
+                f"`weights` must not all be zero in a group; they are in all {counts.n_rows} rows of group "
+                f"{quoted(label)}. Take these rows out."
+            )
+    return _by_label(groups), total
+
+
+def _count_groups(columns: Columns, group: Any, bins: Bins) -> Iterator[tuple[str, BinnedCounts]]:
+    """Count the groups of a block."""
+    weight, _ = _weighable(columns.weight)
+    rows = replace(columns, weight=weight).checked()  # as a whole, so that messages number the rows of the block
+    groups = Groups.from_column(group, len(rows))
+    for label, chosen in zip(groups.labels, groups.rows(), strict=True):
+        of_group = None if columns.weight is None else columns.weight[chosen]
+        part = replace(rows, confidence=rows.confidence[chosen], outcome=rows.outcome[chosen], weight=of_group)
+        yield label, _count(part, bins)
+
+
+def require_group_labels(labels: Collection[str], most: int) -> None:
+    """Raise ValueError if there are more groups than `most`, or if the labels are numbers of a measurement."""
+    numbers = fractions_of_measurement([float(label) for label in labels if _DECIMAL.fullmatch(label)])
+    if numbers:
+        raise ValueError(
+            f"`by` must name a column of group labels; it holds {len(labels)} or more distinct values, of which "
+            f"{len(numbers)} are numbers that are not integers, such as {numbers[0]:.8g}. Add a column of ranges to "
+            "the file."
+        )
+    if len(labels) > most:
+        first = ", ".join(quoted(label) for label in islice(labels, 3))
+        raise ValueError(
+            f"`by` must name a column with at most {most} groups, since the draws of more do not fit into memory; "
+            f"there are {len(labels)} or more, such as {first}. Use fewer `draws` or `bins`, or a column with fewer "
+            "values."
+        )
+
+
+def _by_label(groups: Mapping[str, BinnedCounts]) -> dict[Any, BinnedCounts]:
+    """Sort groups by their labels, which become integers if all of them are written as integers."""
+    if all(_INTEGER.fullmatch(label) for label in groups):
+        return {label: groups[str(label)] for label in sorted(map(int, groups))}
+    return {label: groups[label] for label in sorted(groups)}
+
+
 def count_classes_of_stream(
     stream: RowStream, how: Counting, progress: OnProgress = None
 ) -> tuple[tuple[BinnedCounts, ...], tuple[Floats, Floats]]:
@@ -243,7 +333,7 @@ def _blocks(stream: RowStream, step: str, progress: OnProgress) -> Iterator[Rows
             progress(Progress(step, done, about))
 
 
-def _count(columns: Columns, bins: Bins) -> BinnedCounts:
+def _count(columns: Columns | Predictions, bins: Bins) -> BinnedCounts:
     weight, factor = _weighable(columns.weight)
     return _times(BinnedCounts.from_predictions(replace(columns, weight=weight), bins=bins), factor)
 

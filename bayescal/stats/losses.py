@@ -40,6 +40,9 @@ class LossSums:
             values.setflags(write=False)
             object.__setattr__(self, name, values)
 
+    def __repr__(self) -> str:
+        return f"LossSums({self.total.sum():.6g} in {self.total.size} cells)"
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.__post_init__()  # arrays from copies and pickles are writable

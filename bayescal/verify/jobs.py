@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from bayescal import _checks
+from bayescal._progress import bar
 
 
 def run_jobs[Job, Result](
@@ -70,10 +71,7 @@ def _require_sendable(job: Any) -> None:
 
 
 def _shown(results: Iterable[Any], total: int, progress: bool, description: str) -> Iterator[Any]:
-    if not progress:
-        yield from results
-        return
-    from rich.console import Console
-    from rich.progress import track
-
-    yield from track(results, description=description, total=total, console=Console(stderr=True))
+    with bar(total, description, progress) as advance:
+        for result in results:
+            yield result
+            advance()

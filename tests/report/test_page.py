@@ -3,9 +3,12 @@
 import dataclasses
 import io
 import re
+import subprocess
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -14,9 +17,11 @@ import pytest
 from markupsafe import Markup
 from matplotlib import pyplot as plt
 from rich.console import Console
+from typer.testing import CliRunner
 
 import bayescal as bc
 from bayescal import _render
+from bayescal.cli import app
 from bayescal.cli.comparison import show_differences
 from bayescal.estimands.registry import registered
 from bayescal.report.page import page
@@ -186,16 +191,15 @@ def test_identifiers_are_unique_and_references_lead_somewhere(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_result_gives_the_same_bytes(kind, tmp_path):
-    made = result(kind)
+    """Whatever the settings of matplotlib are; drawing changes neither them nor the figures of pyplot."""
+    text = text_of(kind)
     before, figures = dict(mpl.rcParams), plt.get_fignums()
-    text = page(made)
     with mpl.rc_context({"font.size": 20, "axes.facecolor": "red", "text.color": "white", "svg.fonttype": "path"}):
-        assert page(made) == text
-    assert dict(mpl.rcParams) == before
-    assert plt.get_fignums() == figures
-    path = made.to_html(tmp_path / "x.html")
+        path = result(kind).to_html(tmp_path / "x.html")
     assert path == tmp_path / "x.html"
     assert path.read_bytes() == text.encode()
+    assert dict(mpl.rcParams) == before
+    assert plt.get_fignums() == figures
 
 
 def test_colours_are_those_of_the_page():
@@ -336,11 +340,12 @@ def test_names_of_classifiers_and_classes(names):
     matrix = np.random.default_rng(1).dirichlet(np.ones(len(names)), len(y))
     labels = [names[i % len(names)] for i in range(len(y))]
     classes = bc.evaluate(labels, matrix, classes=names, target="classwise", draws=50, rng=1)
-    for shown in (made, classes):
-        parts = Reader(page(shown))
+    texts = [page(shown) for shown in (made, classes)]
+    for text in texts:
+        words = Reader(text).words
         for name in names:
-            assert _render.name(name) in parts.words
-    drawn = Reader("".join(re.findall(r"<svg.*?</svg>", page(made), re.DOTALL))).words
+            assert _render.name(name) in words
+    drawn = Reader("".join(re.findall(r"<svg.*?</svg>", texts[0], re.DOTALL))).words
     for name in names:  # long ones are wrapped and shortened
         assert _render.visible(name).replace(" ", "")[:5] in re.sub(r"\s", "", drawn)
 
@@ -497,6 +502,51 @@ def test_hostile_names_do_not_run(opened, kind, policy):
     words = shown.run("document.body.textContent")
     for name in NAMES if kind != "classifiers" else NAMES[:9]:
         assert _render.visible(name) in words
+
+
+def test_hostile_groups_of_a_file_do_not_run(opened, tmp_path):
+    """A file whose column of groups, labels of groups and other columns are hostile, reported with --by."""
+    y, p = rows()
+    names = [name for name in NAMES if name != HOSTILE["surrogate"]]  # files are UTF-8
+    column, prob = HOSTILE["closed"], HOSTILE["ansi"]
+    by = [names[i % len(names)] for i in range(len(y))]
+    file, out = tmp_path / "rows.parquet", tmp_path / "page.html"
+    pd.DataFrame({HOSTILE["single"]: y, prob: p, column: by}).to_parquet(file)
+    arguments = ["report", file, "--label", HOSTILE["single"], "--prob", prob, "--by", column, "--draws", "50"]
+    done = CliRunner().invoke(app, [*map(str, arguments), "--html", str(out)], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    assert not re.search(r"[\x1b\x9b\u202e]", done.output)
+    text = out.read_text(encoding="utf-8")
+    for shown in (opened(text), opened(without_policy(text))):
+        shown.run("document.querySelectorAll('*').forEach((e) => e.dispatchEvent(new Event('mouseover')))")
+        assert shown.complaints() == []
+        assert shown.run("document.title").startswith("Calibration report: groups")
+        assert shown.run("document.querySelectorAll('script, img, iframe, a').length") == 1
+        words = shown.run("document.body.textContent")
+        for name in [*names, column, prob, HOSTILE["single"]]:
+            assert _render.name(name) in words, ascii(name)
+
+
+def test_pages_of_a_monitor_and_of_a_plan_have_their_own_headings():
+    for kind, title, table in (
+        ("monitor", "Calibration over time", "Windows"),
+        ("plan", "How many labels are needed", "Simulated numbers of rows"),
+    ):
+        assert f"<h1>{title}</h1>" in text_of(kind)
+        assert f"<h2>{table}</h2>" in text_of(kind)
+    assert dict(read("monitor").tables[-1])["windows with rows"] == "6"
+
+
+def test_the_distribution_contains_the_files_of_the_page():
+    """The wheel contains the folder of the package, where these files are; .gitignore would exclude files."""
+    root = Path(bc.__file__).parents[1]
+    if not (root / ".git").exists():
+        pytest.skip("not a clone of the repository")
+    build = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]
+    assert build["wheel"] == {"packages": ["bayescal"]}
+    needed = ["report/page.html", "report/page.css", "report/page.js", "py.typed", "__init__.pyi"]
+    tracked = subprocess.run(["git", "ls-files", "bayescal"], cwd=root, capture_output=True, text=True, check=True)
+    assert {f"bayescal/{name}" for name in needed} <= set(tracked.stdout.split())
 
 
 def test_the_browser_would_notice(opened):

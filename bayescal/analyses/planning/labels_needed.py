@@ -2,8 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import cycle
 from numbers import Real
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _moved, _render
+from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.analyses.planning.goal_curve import NEAR, Simulated, curve_near_answer
 from bayescal.analyses.planning.plan import Plan
@@ -160,7 +160,7 @@ def labels_needed(
     verdict = planned.pilot_verdict if keep_pilot else None
     simulated: Simulated = {}
     if verdict is None:
-        with _bar(progress, simulations) as advance:
+        with bar(simulations, "Simulating futures", progress) as advance:
             simulated = _search(planned.future, planned.guess, assurance, largest, simulations, rng, advance)
     return Plan(
         goal=planned.goal,
@@ -423,18 +423,3 @@ def _numbers(factors: tuple[float, ...], largest: int) -> list[int]:
 
 def _nearest(sizes: list[int], log_rows: float) -> int:
     return int(np.abs(np.log(sizes) - log_rows).argmin())
-
-
-@contextmanager
-def _bar(shown: bool, total: int) -> Iterator[Callable[[], None]]:
-    """Yield a function to call after each simulation, which moves a progress bar if asked."""
-    if not shown:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    # on stderr, since stdout may be redirected to a file
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("simulating futures", total=total)
-        yield lambda: bar.advance(task)

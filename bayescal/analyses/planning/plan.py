@@ -105,6 +105,15 @@ class Plan(_render.Presented):
             result.append({"rows": n, "simulations": total, "share": met / total, "se": se, **shares})
         return result
 
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.curve(**options)
+
+    _index = ("rows",)
+
+    @property
+    def _columns(self) -> tuple[str, ...]:  # type: ignore[override]  # depends on the goal
+        return ("simulations", "share", "se", *self.verdicts)
+
     def sentence(self) -> str:
         """The answer in words."""
         if self.pilot_verdict is not None:

@@ -1,7 +1,14 @@
 """``bayescal report``: evaluates the predictions in a file."""
 
 from bayescal.cli.command import Job
-from bayescal.cli.options import ColumnOptions, ModelOptions, OutputOptions, QuestionOptions, ReportFile
+from bayescal.cli.options import (
+    ColumnOptions,
+    GroupOptions,
+    ModelOptions,
+    OutputOptions,
+    QuestionOptions,
+    ReportFile,
+)
 
 EXAMPLES = """\b
 [bold]Examples[/]
@@ -19,6 +26,8 @@ EXAMPLES = """\b
       --classes paid,default
 [dim]answers of a language model: whether each was right, and its confidence[/]
   bayescal report answers.jsonl --correct correct --confidence confidence
+[dim]one evaluation per hospital, in one pass over the file[/]
+  bayescal report patients.parquet --label died --prob risk --by hospital
 [dim]counts that bayescal count has saved[/]
   bayescal report counts.json
 """
@@ -27,6 +36,7 @@ EXAMPLES = """\b
 def report(
     file: ReportFile,
     columns: ColumnOptions,
+    groups: GroupOptions,
     question: QuestionOptions,
     model: ModelOptions,
     outputs: OutputOptions,
@@ -41,4 +51,4 @@ def report(
     """
     from bayescal.cli.evaluation import evaluate_file
 
-    return Job(lambda: evaluate_file(file, columns, question, model), outputs.given(), [file])
+    return Job(lambda: evaluate_file(file, columns, groups, question, model), outputs.given(), [file])

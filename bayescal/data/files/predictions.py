@@ -1,7 +1,7 @@
 """Read files of predictions: the labels, probabilities and weights that `evaluate` and `compare` take."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,8 @@ class Rows:
         The file, which gives the line of a row.
     order : ndarray of int, shape (n_rows,), or None
         Position of each row in its file, from 0, if rows of several files were matched; None for the file's order.
+    group : ndarray of object, shape (n_rows,), or None
+        Text of the column of groups.
     """
 
     y_true: Array
@@ -47,6 +49,7 @@ class Rows:
     columns: tuple[str, ...]
     source: Source
     order: Array | None = None
+    group: Array | None = None
 
     def place(self, row: int) -> str:
         """Return the position of row number `row` (from 0) in words, with the name of the file if there are several."""
@@ -151,11 +154,12 @@ class Places:
     probs: tuple[tuple[str, Kind], ...]
     weights: tuple[tuple[str, Kind], ...]
     classes: tuple[Any, ...] | None
+    group: tuple[tuple[str, Kind], ...] = ()
 
     @property
     def wanted(self) -> list[tuple[str, Kind]]:
         """All of them."""
-        return [self.label, *self.probs, *self.weights]
+        return [self.label, *self.probs, *self.weights, *self.group]
 
 
 def places_of(model: ModelColumns, row_columns: tuple[str | None, str | None], classes: Sequence[str] | None) -> Places:
@@ -188,6 +192,7 @@ def rows_of(model: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], 
         place.classes,
         tuple(column for column, _ in place.probs),
         model.source,
+        group=read[place.group[0]] if place.group else None,
     )
 
 
@@ -261,8 +266,16 @@ def open_predictions(
     prob_prefix: str | None = None,
     weights: str | None = None,
     classes: Sequence[str] | None = None,
+    by: str | None = None,
 ) -> RowStream:
-    """Open a file of labels and probabilities to be read in blocks; parameters as for `read_predictions`.
+    """Open a file of labels and probabilities to be read in blocks.
+
+    Parameters
+    ----------
+    path, label, prob, prob_prefix, weights, classes
+        As for `read_predictions`.
+    by : str, optional
+        Column of groups, whose values are read as text.
 
     Returns
     -------
@@ -277,5 +290,6 @@ def open_predictions(
     [(178, 3)]
     """
     model = ModelColumns(open_source(path), label, prob, prob_prefix)
-    places = places_of(model, (weights, None), classes)
+    places = places_of(model, (weights, by), classes)
+    places = places if by is None else replace(places, group=((by, "text"),))
     return RowStream(model.source, tuple(c for c, _ in places.probs), places.classes, model, places)

@@ -48,3 +48,7 @@ class ShrinkageDraws:
     noise: Floats
     noise_rate: Floats
     off: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        n_draws, n_bins = self.off.shape
+        return f"ShrinkageDraws({n_draws} draws of {n_bins} bins and of the parameters behind them)"

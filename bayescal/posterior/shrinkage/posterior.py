@@ -67,6 +67,9 @@ class ShrinkagePosterior:
     counts: Counts
     prior_options: ShrinkagePrior
 
+    def __repr__(self) -> str:
+        return f"ShrinkagePosterior({', '.join(filter(None, (repr(self.counts), self.prior)))})"
+
     @property
     def prior(self) -> str:
         """The prior as text, for printing; empty if all options have their defaults."""

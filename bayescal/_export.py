@@ -1,0 +1,180 @@
+"""Tables as a pandas DataFrame and as LaTeX."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bayescal._invalid import quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Characters with a meaning in LaTeX, or that the encoding of its default font replaces by others.
+ESCAPED = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", '"': r"{\char34}", "`": r"\textasciigrave{}",
+}  # fmt: skip
+_SPECIAL = re.compile("[" + re.escape("".join(ESCAPED)) + "]")
+#: Repeated characters, which LaTeX joins to one: dashes, quotes, spaces.
+_RUNS = re.compile(r"(?<=-)-|(?<=')'|(?<=,),|(?<= ) ")
+_NUMBER = re.compile(r"-\d+(\.\d+)?(e[-+]?\d+)?")
+_LABEL = re.compile(r"[A-Za-z0-9:._/-]+")
+
+
+def frame(
+    rows: Sequence[Mapping[str, Any]], index: Sequence[str], columns: Sequence[str], prob: float
+) -> "pd.DataFrame":
+    """Return rows of a table as a DataFrame.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        The rows.
+    index : sequence of str
+        Keys that become the index.
+    columns : sequence of str
+        Other keys, for a table without rows.
+    prob : float
+        Probability of the interval. Its columns, low and high, are named as by `arviz.summary`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Numbers are not rounded; missing ones are NaN.
+
+    Examples
+    --------
+    >>> frame([{"quantity": "ece", "low": 0.1, "high": 0.3}], ["quantity"], [], 0.95)
+              eti95_lb  eti95_ub
+    quantity
+    ece            0.1       0.3
+    """
+    import pandas as pd
+
+    names = [name for name in (rows[0] if rows else [*index, *columns]) if name not in index]
+    keys = [_labels([row[key] for row in rows], key) for key in index]
+    labels = keys[0] if len(keys) == 1 else pd.MultiIndex.from_arrays(keys)
+    interval = {"low": f"eti{100 * prob:g}_lb", "high": f"eti{100 * prob:g}_ub"}
+    made = pd.DataFrame({name: [row[name] for row in rows] for name in names}, index=labels)
+    return made.rename(columns=interval)
+
+
+def _labels(labels: list[Any], name: str) -> "pd.Index[Any]":
+    """Return an index of labels, of which a tuple is one; pandas' type of text cannot hold lone surrogates."""
+    import pandas as pd
+
+    text = any(isinstance(label, str) for label in labels)
+    return pd.Index(labels, dtype=object if text else None, name=name, tupleize_cols=False)
+
+
+def latex_text(text: str) -> str:
+    r"""Escape text for LaTeX, so that it is printed as it is.
+
+    Parameters
+    ----------
+    text : str
+        Text without line breaks.
+
+    Returns
+    -------
+    str
+        LaTeX.
+
+    Examples
+    --------
+    >>> print(latex_text("50 % of a_b"))
+    50 \% of a\_b
+    """
+    return _RUNS.sub(_apart, _SPECIAL.sub(lambda found: ESCAPED[found[0]], text))
+
+
+def _apart(found: re.Match[str]) -> str:
+    return r"\ " if found[0] == " " else f"{{}}{found[0]}"
+
+
+def latex_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    caption: str,
+    label: str | None = None,
+    remarks: Sequence[str] = (),
+) -> str:
+    r"""Return a table of text as LaTeX with the rules of booktabs.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Titles of the columns; the first column is aligned left, the others right.
+    rows : sequence of sequence of str
+        Cells.
+    caption : str
+        Text of the caption, not LaTeX.
+    label : str, optional
+        Name for ``\ref``.
+    remarks : sequence of str, optional
+        Lines that are written as comments.
+
+    Returns
+    -------
+    str
+        A table environment.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there are no columns, `caption` is not text, or `label` has characters with a meaning in LaTeX.
+
+    Examples
+    --------
+    >>> print(latex_table(["", "n"], [["a_b", "-1"]], caption="Groups."), end="")
+    \begin{table}
+      \centering
+      \caption{Groups.}
+      \begin{tabular}{lr}
+        \toprule
+         & n \\
+        \midrule
+        a\_b & $-1$ \\
+        \bottomrule
+      \end{tabular}
+    \end{table}
+    """
+    if not header:
+        raise ValueError("this result has no table, only a sentence; see `print(result)`.")
+    if not isinstance(caption, str):
+        raise TypeError(f"`caption` must be text, not {type(caption).__name__}.")
+    if label is not None and not (isinstance(label, str) and _LABEL.fullmatch(label)):
+        raise ValueError(f"`label` must hold only ASCII letters, digits and : . _ / -, not {quoted(label)}.")
+    return "\n".join(
+        [
+            *(f"% {remark}" for remark in remarks),
+            r"\begin{table}",
+            r"  \centering",
+            rf"  \caption{{{latex_text(caption)}}}",
+            *([rf"  \label{{{label}}}"] if label else []),
+            rf"  \begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
+            r"    \toprule",
+            _line(header),
+            r"    \midrule",
+            *map(_line, rows),
+            r"    \bottomrule",
+            r"  \end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def _line(cells: Sequence[str]) -> str:
+    first, *others = map(_cell, cells)
+    # LaTeX would take [ and * for an argument of the line break or rule before them
+    first = f"{{}}{first}" if first.startswith(("[", "*")) else first
+    return f"    {' & '.join([first, *others])} \\\\"
+
+
+def _cell(text: str) -> str:
+    if text == "-":  # a missing number
+        return "--"
+    return f"${text}$" if _NUMBER.fullmatch(text) else latex_text(text)

@@ -1,0 +1,87 @@
+"""A progress bar on standard error, for work that consists of many equal parts."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+#: Seconds of work after which a bar appears by itself.
+PATIENCE = 2.0
+
+
+@contextmanager
+def bar(total: int, description: str, progress: bool | None = None) -> Iterator[Callable[[], None]]:
+    """Show how many parts of some work are done.
+
+    Parameters
+    ----------
+    total : int
+        Number of parts.
+    description : str
+        The work in words.
+    progress : bool, optional
+        True shows a bar at once; if standard error is not a terminal, it writes a line per tenth of the work. False
+        shows nothing. By default a bar appears after two seconds of work, and only if standard error is a terminal.
+
+    Yields
+    ------
+    callable
+        To be called after each part.
+
+    Raises
+    ------
+    TypeError
+        If `progress` is neither a boolean nor None.
+
+    Examples
+    --------
+    >>> with bar(3, "Evaluating groups", progress=False) as advance:
+    ...     for _ in range(3):
+    ...         advance()
+    """
+    if not (progress is None or isinstance(progress, bool)):
+        raise TypeError(f"`progress` must be True, False or None, not {progress!r}.")
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    if progress is False or sys.stderr is None or not (terminal or progress):
+        yield lambda: None
+    elif terminal:
+        yield from _drawn(total, description, 0.0 if progress else PATIENCE)
+    else:
+        yield _lines(total, description)
+
+
+def _drawn(total: int, description: str, patience: float) -> Iterator[Callable[[], None]]:
+    """Yield a function that moves a bar, which appears when the work has taken so many seconds."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    # in a notebook, rich would display the bar among the results
+    shown = Progress(console=Console(stderr=True, force_jupyter=False), transient=True)
+    task, begin = shown.add_task(description, total=total), monotonic()
+    started = False
+
+    def advance() -> None:
+        nonlocal started
+        shown.advance(task)
+        if not started and monotonic() - begin >= patience:
+            started = True
+            shown.start()
+
+    try:
+        yield advance
+    finally:
+        if started:
+            shown.stop()
+
+
+def _lines(total: int, description: str) -> Callable[[], None]:
+    """Return a function that writes a line whenever another tenth of the work is done."""
+    done = 0
+
+    def advance() -> None:
+        nonlocal done
+        done += 1
+        if 10 * done // total > 10 * (done - 1) // total:
+            print(f"{description}: {done} of {total}", file=sys.stderr, flush=True)
+
+    return advance
