@@ -132,6 +132,13 @@ def test_an_old_output_is_replaced_and_the_description_of_a_picture_kept(tmp_pat
     assert list(ran.pictures) == [tmp_path / "_static" / "line.png"]
 
 
+def test_a_new_picture_has_a_file_of_its_own(tmp_path):
+    block = "```python\nimport matplotlib.pyplot as plt\nplt.figure();\n```\n"
+    ran, _ = run(written(tmp_path, f"{block}\n{block}\n{block}\n![A line](_static/page-1.png)\n"))
+    first, second, third = ran.pictures
+    assert (first.name, second.name, third) == ("page-2.png", "page-3.png", tmp_path / "_static" / "page-1.png")
+
+
 def test_a_failing_block_names_its_page(tmp_path):
     with pytest.raises(ZeroDivisionError) as caught:
         run(written(tmp_path, "```python\n1 / 0\n```\n"))

@@ -163,8 +163,9 @@ class CalibrationDisplay:
         reference_color, above_color, below_color : matplotlib color, optional
             Colours of the diagonal and of its sides.
         **kwargs
-            Properties of the line, as for matplotlib's ``plot``: ``color``, ``marker``, ``linestyle`` and so on. The
-            color is also that of the bars and the histogram. ``label`` replaces the whole entry of the legend.
+            Properties of the line, as for matplotlib's ``plot``: ``color``, ``marker``, ``linestyle`` and so on. By
+            default the dots are not connected; ``linestyle="-"`` connects them. The color is also that of the bars and
+            the histogram. ``label`` replaces the whole entry of the legend.
 
         Returns
         -------

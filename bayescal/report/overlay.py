@@ -256,8 +256,7 @@ def _line(
     default: dict[str, Any] = {
         "color": cycle[place % len(cycle)],
         "marker": MARKERS[place % len(MARKERS)],
-        "linestyle": "-",
-        "linewidth": 0.6,
+        "linestyle": "",
         "markersize": 3.5 if small else 5.5,
         "zorder": 4,
     }

@@ -11,6 +11,7 @@ import argparse
 import ast
 import contextlib
 import io
+import itertools
 import os
 import re
 import tempfile
@@ -91,8 +92,7 @@ class Page:
         """Take all open figures; yield one link for each, with the file and the description of the previous one."""
         for number in plt.get_fignums():
             link = next(links, None)
-            name = f"{self.path.stem}-{len(self.pictures) + 1}.png".lower()
-            to = (self.path.parent / link["path"]).resolve() if link else PICTURES / name
+            to = (self.path.parent / link["path"]).resolve() if link else self._new_picture()
             picture = io.BytesIO()
             # without date and version, so that equal pictures are equal files
             plt.figure(number).savefig(picture, dpi=100, metadata={"Software": None})
@@ -100,6 +100,12 @@ class Page:
             self.pictures[to] = picture.getvalue()
             to_page = os.path.relpath(to, self.path.parent)
             yield f"![{link['alt'] if link else ''}]({to_page})\n"
+
+    def _new_picture(self) -> Path:
+        """Return the first numbered file that neither the page nor a figure of this run uses."""
+        names = (f"{self.path.stem}-{number}.png".lower() for number in itertools.count(1))
+        text, made = self.path.read_text(encoding="utf-8"), {path.name for path in self.pictures}
+        return PICTURES / next(name for name in names if name not in text and name not in made)
 
 
 if __name__ == "__main__":
