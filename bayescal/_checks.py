@@ -129,7 +129,8 @@ def did_you_mean(word: str, known: Iterable[Any]) -> str:
     if len(word) > SHOWN:
         return ""
     comparable = [str(k) for k in islice(known, NAMES_COMPARED) if len(str(k)) <= 2 * SHOWN]
-    near = get_close_matches(word, comparable, n=3, cutoff=0.5)
+    near = [name for name in comparable if name.casefold() == word.casefold()]
+    near = near or get_close_matches(word, comparable, n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(quoted(n) for n in near)}?" if near else ""
 
 

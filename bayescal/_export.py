@@ -16,7 +16,7 @@ ESCAPED = {
     "|": r"\textbar{}", '"': r"{\char34}", "`": r"\textasciigrave{}",
 }  # fmt: skip
 _SPECIAL = re.compile("[" + re.escape("".join(ESCAPED)) + "]")
-#: Repeated characters, which LaTeX joins to one: dashes, quotes, spaces.
+#: Repeated characters, which LaTeX joins into one: dashes, quotes, spaces.
 _RUNS = re.compile(r"(?<=-)-|(?<=')'|(?<=,),|(?<= ) ")
 _NUMBER = re.compile(r"-\d+(\.\d+)?(e[-+]?\d+)?")
 _LABEL = re.compile(r"[A-Za-z0-9:._/-]+")
@@ -168,7 +168,7 @@ def latex_table(
 
 
 def _line(cells: Sequence[str]) -> str:
-    first, *others = map(_cell, cells)
+    first, *others = latex_text(cells[0]), *map(_cell, cells[1:])  # the first cell is a name, also if it is "-"
     # LaTeX would take [ and * for an argument of the line break or rule before them
     first = f"{{}}{first}" if first.startswith(("[", "*")) else first
     return f"    {' & '.join([first, *others])} \\\\"

@@ -134,6 +134,10 @@ class Draws(NDArrayOperatorsMixin):
             )
         return float(self.mean())
 
+    def __round__(self, digits: int | None = None) -> float:
+        """Round the posterior mean."""
+        return round(float(self), digits)
+
     def __bool__(self) -> bool:
         raise TypeError("draws are neither true nor false: use a probability, as in `(ece < 0.05) > 0.95`.")
 

@@ -98,7 +98,7 @@ def evaluate(
         Whether `y_prob` holds logits instead of probabilities.
     progress : bool, optional
         Whether to show a progress bar for groups and classes, on standard error. By default it appears on a terminal
-        after two seconds. True shows it at once; if standard error is not a terminal, it writes a line per tenth of
+        after two seconds. True shows it at once; if standard error is not a terminal, it writes one line per tenth of
         the work.
     **options
         Options of the model, such as ``intercept_sd=1.0`` (see `shrinkage_posterior`) or ``alpha="jeffreys"`` (see

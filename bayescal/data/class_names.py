@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal._invalid import quoted
+from bayescal.data.frames import SKIPS_INTEGERS
 
 Array = NDArray[Any]
 
 
 def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[Any] | None) -> Sequence[Any] | None:
-    """Decide which class each column stands for; labels are never compared with positions on a guess.
+    """Decide which class each column stands for; a class is never guessed from the position of its column.
 
     Parameters
     ----------
@@ -56,13 +57,14 @@ def class_names(y_true: Array, names: Sequence[Any] | None, classes: Sequence[An
         raise TypeError(
             f"`y_true` holds numbers (dtype {y_true.dtype}), but the columns of `y_prob` are named "
             f"{quoted(names[:10])}, so the column of each label is unknown. If label k belongs to column k, pass "
-            f"`classes=range({len(names)})`; else `classes` with the label of each column, in their order."
+            f"`classes=range({len(names)})`; otherwise pass `classes`: the label of each column, in the order of the "
+            "columns."
         )
     return None if numbers is None or _is_range(numbers) else numbers
 
 
 def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | None) -> None:
-    """Refuse `classes` that contain names of columns, but not as the columns do.
+    """Refuse `classes` that share names with the columns but assign them differently.
 
     Columns without a class among their names, such as ``prob_a`` beside the class ``a``, do not contradict `classes`,
     nor does the default numbering 0, 1, ..., K - 1 of columns, unless `classes` has the same numbers in another order.
@@ -81,13 +83,14 @@ def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | N
     """
     if names is None or classes is None:
         return
-    columns, wanted = [str(c) for c in names], [str(c) for c in classes]
+    columns, wanted = [_in_one_form(c) for c in names], [_in_one_form(c) for c in classes]
     if columns == wanted:
         return
     if sorted(columns) == sorted(wanted):
         raise ValueError(
-            f"`y_prob` has the columns {columns}, `classes` says {wanted}: the same names in another order. "
-            "Columns are taken by position: use `y_prob[classes]`, or `classes` in the order of the columns."
+            f"`y_prob` has the columns {columns} and `classes` is {wanted}: the same names in another order. With "
+            "`classes`, columns are taken by position: pass `y_prob[classes]`, or give `classes` in the order of the "
+            "columns."
         )
     shared = [name for name in columns if name in set(wanted)]
     if len(columns) != len(wanted) or not shared or columns == [str(k) for k in range(len(columns))]:
@@ -97,6 +100,15 @@ def refuse_contradiction(names: Sequence[Any] | None, classes: Sequence[Any] | N
         f"{len(shared)} of {len(columns)} columns have the name of a class, first {shared[0]!r}. Rename the columns, "
         "or pass `y_prob.to_numpy()` if `classes` is right."
     )
+
+
+def _in_one_form(name: Any) -> str:
+    """Return a name as text that is equal for equal numbers: 1, 1.0, True, "1" and "1.0"."""
+    try:
+        number = float(name)
+    except (TypeError, ValueError, OverflowError):
+        return str(name)
+    return str(int(number)) if number.is_integer() and abs(number) < SKIPS_INTEGERS else str(name)
 
 
 def as_integers(names: Sequence[str]) -> tuple[int, ...] | None:
@@ -115,6 +127,8 @@ def _as_numbers(names: Sequence[Any]) -> tuple[Any, ...] | None:
 def _are_numbered(names: Sequence[str]) -> bool:
     """Return whether names consist of one beginning and their own position, as in ``prob_0, prob_1, prob_2``."""
     beginning = names[0].removesuffix("0")
+    if beginning[-1:].isdecimal():  # p10, p11, p12: these numbers are no positions
+        return False
     return list(names) == [f"{beginning}{k}" for k in range(len(names))]
 
 

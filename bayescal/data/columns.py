@@ -54,7 +54,15 @@ def binary(name: str, labels: Array, classes: Sequence[Any] | None) -> Array:
     if labels.dtype.kind == "b":
         return labels
     if labels.dtype.kind not in "iuf":
-        raise TypeError(strings_need_classes(name, labels, "`classes=('no', 'yes')`"))
+        occurring = np.unique(labels).tolist()
+        if len(occurring) > 2:
+            raise TypeError(
+                f"`{name}` must hold two labels beside one column of probabilities; it holds {len(occurring)}, such as "
+                f"{quoted(occurring[:3])}. Pass a matrix with one probability per class, or `{name} == label` for one "
+                "class against the others."
+            )
+        shown = tuple(occurring) if len(occurring) == 2 else ("no", "yes")
+        raise TypeError(strings_need_classes(name, labels, f"`classes={shown!r}`, first the label that counts as 0"))
     _checks.finite(name, labels)
     if labels.min() >= 0 and labels.max() <= 1 and (labels.dtype.kind != "f" or ((labels == 0) | (labels == 1)).all()):
         return labels

@@ -252,6 +252,10 @@ def _from_other(name: str, values: Any) -> Array:
         raise TypeError(
             f"`{name}` must be an array, a list or a column, not {quoted(values)} ({type(values).__name__})."
         )
+    if array.dtype.kind == "U" and array.ndim == 1 and isinstance(values, list | tuple):
+        # numpy turns ["a", nan] into strings
+        missing = np.fromiter((isinstance(v, float) and v != v for v in values), bool, len(values))
+        _checks.no_missing(name, missing)
     return _unrounded(name, values, array)
 
 

@@ -50,6 +50,6 @@ def debiased_squared_l2_error(counts: Counts) -> float:
     """
     observed = observed_bins(counts)
     accuracy, n = observed.accuracy[0], counts.effective_n[counts.occupied]
-    several = n > 1
+    several = n > 1 + 1e-9  # the effective number of a single weighted row is 1 up to rounding
     variance = accuracy * (1 - accuracy) / np.where(several, n - 1, np.inf)
     return float(np.sum(observed.mass[0] * np.where(several, observed.gap[0] ** 2 - variance, 0.0)))

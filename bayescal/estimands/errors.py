@@ -16,6 +16,7 @@ def _of_bins[**P](function: Callable[P, Draws]) -> Callable[P, Draws]:
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> Draws:
         given = args[0] if args else kwargs.get("bin_draws", EXAMPLE)  # without any, Python names what is missing
+        given = kwargs.get("y_true", given)
         if not isinstance(given, BinDraws):
             name = function.__name__
             raise TypeError(

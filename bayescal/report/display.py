@@ -9,12 +9,14 @@ from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal.analyses.one import DEFAULT_MODEL
 from bayescal.data.alignment import same_rows
+from bayescal.data.class_names import refuse_contradiction
 from bayescal.data.columns import class_numbers, column
-from bayescal.data.frames import to_array
+from bayescal.data.frames import column_names, to_array
 from bayescal.evaluate import evaluate
 from bayescal.report.drawing import axes_or_new
 from bayescal.report.overlay import add_evaluation
 from bayescal.results.evaluation import Evaluation
+from bayescal.stats.bins import Bins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +57,7 @@ class CalibrationDisplay:
     prob_true, prob_pred : ndarray, shape (n_occupied,)
         Share of positives and mean probability of each bin with rows.
     line_ : matplotlib Line2D
-        The line through these points, after `plot`.
+        The dots, and the line through them if they are connected, after `plot`.
     ax_ : matplotlib Axes
         The axes, after `plot`; the histogram is ``ax_.child_axes[0]``.
     figure_ : matplotlib Figure
@@ -67,14 +69,15 @@ class CalibrationDisplay:
 
     Notes
     -----
-    There are four differences from scikit-learn:
+    There are five differences from scikit-learn:
 
     - The default number of bins is 15, as everywhere in bayescal; in scikit-learn it is 5.
     - Bins are [a, b), the last one is closed; in scikit-learn they are (a, b]. With ``strategy="uniform"``, `prob_true`
       and `prob_pred` agree unless a probability equals an inner edge, such as 0.2 with five bins.
-    - ``strategy="quantile"`` puts equal numbers of rows into each bin, which differ by at most one. scikit-learn
-      interpolates between rows. Both choose the same bins if the number of rows is a multiple of the number of bins
-      and no probabilities are equal.
+    - ``strategy="quantile"`` gives bins whose numbers of rows differ by at most one if no probabilities are equal;
+      equal probabilities share a bin. scikit-learn interpolates between rows. Both choose the same bins if the number
+      of rows is a multiple of the number of bins and no probabilities are equal.
+    - The dots are not connected; ``linestyle="-"`` connects them.
     - Classifiers with more than two classes are accepted.
 
     Examples
@@ -175,8 +178,8 @@ class CalibrationDisplay:
         Raises
         ------
         ValueError
-            If a color is unknown to matplotlib, or `ax` holds another plot that has divided it, or a diagram of another
-            target.
+            If a color is unknown to matplotlib, or `ax` holds another plot of bayescal that is divided into parts, or a
+            diagram of another target.
         TypeError
             If `ax` is not an Axes.
         """
@@ -232,7 +235,7 @@ class CalibrationDisplay:
             Features, as for ``estimator.predict_proba``.
         y : array-like, shape (n_rows,)
             Labels; every one must be a class of the estimator.
-        n_bins : int or array-like, default 15
+        n_bins : int, array-like or Bins, default 15
             Number of bins, or edges. scikit-learn's default is 5.
         strategy : {"uniform", "quantile"}, default "uniform"
             Bins of equal width, or with equal numbers of rows.
@@ -320,7 +323,7 @@ class CalibrationDisplay:
         n_bins, strategy, name, ax, ref_line, prob, model, draws, rng, weights, **kwargs
             As for `from_estimator`; the default name is "Classifier".
         pos_label : int, float, bool or str, optional
-            The positive class. By default 1, if the labels are 0 and 1 or -1 and 1; other labels need it.
+            The positive class. By default 1, if the labels are 0 and 1 or -1 and 1; required for other labels.
 
         Returns
         -------
@@ -330,7 +333,8 @@ class CalibrationDisplay:
         Raises
         ------
         ValueError, TypeError
-            If there are more than two labels, `pos_label` is needed or is none of them, and as for `evaluate`.
+            If one column of probabilities has more than two labels, `pos_label` is missing or is not a label; and as
+            for `evaluate`.
 
         Examples
         --------
@@ -348,8 +352,8 @@ class CalibrationDisplay:
         if probabilities.ndim == 2 and probabilities.shape[1] > 1:
             if pos_label is not None:
                 raise ValueError(
-                    "`pos_label` needs the probabilities of that class alone: pass one column of `y_prob`, and "
-                    "`y_true == pos_label` if there are more than two labels."
+                    "`pos_label` needs the probabilities of that class alone: pass one column of `y_prob`. If there "
+                    "are more than two labels, pass `y_true == pos_label` instead of `pos_label`."
                 )
             evaluation = _evaluated(y_true, y_prob, **options)
         else:
@@ -364,7 +368,8 @@ class CalibrationDisplay:
 def _evaluated(y_true: Any, y_prob: Any, *, n_bins: Any, strategy: str, **options: Any) -> Evaluation:
     """Evaluate the default target, with scikit-learn's names of the bins."""
     _checks.one_of("strategy", strategy, STRATEGIES)
-    bins = _checks.whole_number("n_bins", n_bins) if np.ndim(n_bins) == 0 else n_bins
+    given = isinstance(n_bins, Bins) or np.ndim(n_bins) > 0
+    bins = n_bins if given else _checks.whole_number("n_bins", n_bins)
     evaluation = evaluate(y_true, y_prob, bins=bins, binning=STRATEGIES[strategy], **options)
     assert isinstance(evaluation, Evaluation)  # neither groups nor classwise
     return evaluation
@@ -379,7 +384,7 @@ def _predicted(estimator: Any, features: Any) -> tuple[Array, list[Any]]:
         if isinstance(problem, ValueError):  # scikit-learn's NotFittedError is both
             raise
         raise TypeError(
-            f"`estimator` must have `predict_proba`, which {kind} has not. For a classifier with a decision function, "
+            f"`estimator` has no `predict_proba` ({kind}). For a classifier with a decision function, "
             "scikit-learn's `CalibratedClassifierCV(estimator)` computes probabilities; if you have probabilities "
             "already, use `from_predictions`."
         ) from problem
@@ -387,16 +392,17 @@ def _predicted(estimator: Any, features: Any) -> tuple[Array, list[Any]]:
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         raise TypeError(
-            f"`estimator` must have `classes_`, the label of each column of its probabilities, which {kind} has not; "
+            f"`estimator` has no `classes_`, the label of each column of its probabilities ({kind}); "
             "pass its probabilities to `from_predictions`."
         )
     matrix = to_array("estimator.predict_proba(X)", predicted)
     labels = np.asarray(classes).tolist() if all(np.ndim(label) == 0 for label in classes) else []
     if matrix.ndim != 2 or matrix.shape[1] != len(labels) or len(labels) < 2:
         raise ValueError(
-            f"`estimator` must predict one label per row, of two classes or more: {kind} has the classes "
-            f"{quoted(classes)}. Several outputs? Pass those of one output to `from_predictions`."
+            f"`estimator` must predict one label per row, with at least two classes: {kind} has the classes "
+            f"{quoted(classes)}. If it has several outputs, pass the probabilities of one output to `from_predictions`."
         )
+    refuse_contradiction(column_names(predicted), labels)
     return matrix, labels
 
 
@@ -416,11 +422,16 @@ def _outcomes(y_true: Any, pos_label: Any) -> tuple[Array, Any]:
     if labels.dtype.kind == "f":
         _checks.finite("y_true", labels)
     occurring = np.unique(labels).tolist()
+    if len(occurring) > 2 and labels.dtype.kind == "f" and ((labels > 0) & (labels < 1)).any():
+        raise ValueError(
+            "`y_true` must hold labels; it holds fractions, which look like probabilities: are `y_true` and `y_prob` "
+            "swapped?"
+        )
     if len(occurring) > 2:
         raise ValueError(
-            f"`y_true` must have two labels beside one column of probabilities; it has {len(occurring)}, such as "
-            f"{quoted(occurring[:3])}. For one class against all others pass `y_true == label`, for all classes a "
-            "matrix of probabilities."
+            f"`y_true` must have at most two labels if `y_prob` is one column; it has {len(occurring)}, such as "
+            f"{quoted(occurring[:3])}. For one class against all others, pass `y_true == label`; for all classes, pass "
+            "the matrix of probabilities."
         )
     pair = next((p for p in PAIRS if set(occurring) <= set(p) and (pos_label is None or pos_label in p)), None)
     if pos_label is None and pair is None:
@@ -432,6 +443,6 @@ def _outcomes(y_true: Any, pos_label: Any) -> tuple[Array, Any]:
     if pair is None and not any(isinstance(v, str) == isinstance(positive, str) and v == positive for v in occurring):
         raise ValueError(
             f"`pos_label` must be a label of `y_true`, one of {quoted(occurring)}, not {positive!r}. If no row is "
-            "positive, pass outcomes 0 as `y_true`."
+            "positive, pass zeros as `y_true`."
         )
     return (labels == positive).astype(np.int64), positive

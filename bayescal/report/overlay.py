@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
+from bayescal._invalid import quoted
 from bayescal.report.diagram import (
     ROOM,
     THIN,
@@ -132,7 +133,10 @@ def several(evaluation: Any) -> dict[str, Evaluation] | None:
                 "`bayescal.evaluate(y_true, y_prob)`."
             )
     _same_target(members)
-    return {str(name): each for name, each in members.items()}
+    named = {str(name): each for name, each in members.items()}
+    if len(named) < len(members):
+        raise ValueError(f"`evaluation` has names with equal text: {quoted(list(members))}. Give each another name.")
+    return named
 
 
 def _same_target(members: Mapping[Any, Evaluation]) -> None:

@@ -420,6 +420,11 @@ class BinnedCounts:
         >>> fine.coarsen([0, 0.5, 1]).n
         array([2, 1])
         """
+        if isinstance(edges, Bins) and edges.closed != self.bins.closed:
+            raise ValueError(
+                f"`edges` must be closed on the {self.bins.closed}, as the bins of the counts are, not on the "
+                f"{edges.closed}. Count the rows again for the other side."
+            )
         merged = replace(make_bins(edges), closed=self.bins.closed)
         start = np.searchsorted(self.bins.edges, merged.edges)
         missing = self.bins.edges[np.minimum(start, len(self.bins))] != merged.edges

@@ -1,4 +1,4 @@
-"""Edges of the bins: equal width, equal mass, custom. Bins are closed on the left, or on the right if asked for."""
+"""Edges of the bins: equal width, equal mass, custom. Bins are closed on the left, or on the right on request."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -44,6 +44,7 @@ class Bins:
     closed: str = "left"
 
     def __post_init__(self) -> None:
+        _checks.one_of("closed", self.closed, SIDES)
         edges = np.array(self.edges, dtype=np.float64)
         edges.setflags(write=False)  # counts are valid only for these edges
         object.__setattr__(self, "edges", edges)
@@ -128,7 +129,7 @@ def equal_width_edges(n_bins: int, dtype: Any = np.float64) -> NDArray[Any]:
     return (np.arange(n_bins + 1) / np.float64(n_bins)).astype(dtype)
 
 
-def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15) -> Floats:
+def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15, *, closed: str = "left") -> Floats:
     """Compute edges that put nearly the same number of rows into each bin; equal confidences share a bin.
 
     Parameters
@@ -137,6 +138,9 @@ def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15) -> Floats:
         Confidences in [0, 1].
     n_bins : int, default 15
         Requested number of bins; ties may leave fewer.
+    closed : {"left", "right"}, default "left"
+        The side on which the bins will contain their edge. It matters only where two neighbouring confidences differ by
+        the last digit of their type, so that an edge equals one of them.
 
     Returns
     -------
@@ -167,6 +171,7 @@ def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15) -> Floats:
     array([0. , 0.5, 1. ])
     """
     n_bins = _checks.whole_number("n_bins", n_bins)
+    _checks.one_of("closed", closed, SIDES)
     values = to_array("confidence", confidence)
     _checks.not_empty("confidence", len(values))
     values = np.sort(_checks.probabilities("confidence", values))
@@ -175,8 +180,8 @@ def equal_mass_edges(confidence: ArrayLike, n_bins: int = 15) -> Floats:
     cuts = _off_ties(values, cuts[(cuts > 0) & (cuts < len(values))])
     low, high = values[cuts - 1], values[cuts]
     edges = low + (high - low) / 2
-    # there is no number between neighbouring floats: take the upper one, because bins are closed on the left
-    edges = np.where(edges <= low, high, edges)
+    # there is no number between neighbouring floats: take the one that belongs to its own bin
+    edges = np.where(edges <= low, high, edges) if closed == "left" else np.where(edges >= high, low, edges)
     inner = np.unique(edges[(edges > 0) & (edges < 1)]).astype(np.float64)
     return np.concatenate([[0.0], inner, [1.0]])
 
@@ -204,7 +209,7 @@ def make_bins(
     confidence : array-like, optional
         The confidences, for "equal-mass".
     closed : {"left", "right"}, optional
-        The side on which a bin contains its edge. The default is that of `bins` if these are `Bins`, and otherwise
+        The side on which a bin contains its edge. The default is that of `bins` if `bins` is a `Bins`, and otherwise
         "left": [a, b), as in `numpy.histogram`. "right" gives (a, b], as in `pandas.cut` and in several programs that
         compute an ECE; a confidence of 0 is then in the first bin.
 
@@ -233,6 +238,8 @@ def make_bins(
     """
     if closed is not None:
         _checks.one_of("closed", closed, SIDES)
+        if binning == "equal-mass" and confidence is not None and np.ndim(bins) == 0 and not isinstance(bins, Bins):
+            return Bins(equal_mass_edges(confidence, bins, closed=closed), binning, closed)
         return replace(make_bins(bins, binning=binning, confidence=confidence), closed=closed)
     _checks.one_of("binning", binning, BINNINGS)
     given = isinstance(bins, Bins) or np.ndim(bins) > 0
@@ -268,6 +275,7 @@ def _custom_edges(bins: Any) -> Floats:
         _checks.refuse("edges", "must be strictly increasing", falls, edges)
     if edges[0] != 0 or edges[-1] != 1:
         raise ValueError(
-            f"`edges` must begin at 0 and end at 1, to lose no row; they run from {edges[0]:g} to {edges[-1]:g}."
+            f"`edges` must begin at 0 and end at 1, so that no row is lost; they run from {edges[0]:g} to "
+            f"{edges[-1]:g}."
         )
     return edges

@@ -28,15 +28,19 @@ RUN_CHECKS = """\
 from inspect import signature as _signature
 from runpy import run_path as _run_path
 
-for _name, _check in _run_path({path!r}).items():
-    if _name.startswith("check_"):
-        _check(**{{_parameter: globals()[_parameter] for _parameter in _signature(_check).parameters}})
+_checks = [_check for _name, _check in _run_path({path!r}).items() if _name.startswith("check_")]
+assert _checks, "no function check_* in the file of checks"
+for _check in _checks:
+    _check(**{{_parameter: globals()[_parameter] for _parameter in _signature(_check).parameters}})
 """
 
 
 async def executed(notebook: NotebookNode, checks: Path) -> NotebookNode:
     """Return the notebook with the outputs of a fresh kernel; raise if a cell or a check fails, naming neither."""
     fresh = nbformat.from_dict({**notebook, "cells": [*notebook.cells, _checking(checks)]})
+    for cell in fresh.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []  # those of a cell without code would stay
     with _workplace() as where:
         client = NotebookClient(
             fresh, km=_kernel(), timeout=TIMEOUT, record_timing=False, coalesce_streams=True, extra_arguments=QUIET

@@ -63,6 +63,7 @@ class Page:
     def _with_output(self, block: re.Match[str]) -> str:
         if block["hidden"] is not None:
             self._execute(block["hidden"])
+            plt.close("all")  # a figure that readers do not see belongs to no block
             return block[0]
         if block["commands"] is not None:
             self.commands(block["commands"])

@@ -60,6 +60,13 @@ def test_bins_with_one_row_contribute_nothing():
     assert bc.debiased_squared_l2_error(one_more) == pytest.approx(0.8 * value, rel=1e-14)
 
 
+def test_bins_with_one_weighted_row_contribute_nothing():
+    """Kish's number of one row is 1 up to rounding, for any weight."""
+    for weight in np.random.default_rng(1).random(200):
+        counts = bc.BinnedCounts.from_arrays([1], [0.3], bins=1, weights=[weight])
+        assert bc.debiased_squared_l2_error(counts) == 0
+
+
 def test_equal_weights_change_nothing_and_a_weight_of_two_does():
     p = [0.2, 0.3, 0.3, 0.4]
     plain = bc.plug_in_error(Y, p, order=2, debiased=True)

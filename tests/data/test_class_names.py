@@ -123,6 +123,9 @@ def test_labels_that_are_no_column():
         (["p_eel", "cat", "p_dog"], ["cat", "dog", "eel"], "1 of 3 columns have the name of a class, first 'cat'"),
         ([0, 1, 2], [1, 2, 0], "the same names in another order"),
         ([10, 20, 30], [20, 30, 40], "contradicts the columns"),
+        ([2, 1, 0], [0.0, 1.0, 2.0], "the same names in another order"),
+        (["2", "1", "0"], np.array([0.0, 1.0, 2.0]), "the same names in another order"),
+        (["1.0", "3.0", "2.0"], [1, 2, 3], "the same names in another order"),
     ],
 )
 def test_classes_must_not_contradict_the_columns(names, classes, said):
@@ -152,6 +155,17 @@ def test_values_of_labels_do_not_decide():
         assert class_names(y, ["2", "0", "1"], None) == (2, 0, 1)
     for y in (np.array(["0"]), np.array(["cat"])):
         assert class_names(y, ["0", "cat"], None) == ("0", "cat")
+
+
+def test_boolean_columns_are_numbers():
+    frame = pd.DataFrame({True: P[:, 0], False: 1 - P[:, 0]})
+    with pytest.raises(ValueError, match="the same names in another order"):
+        bc.evaluate([0, 1, 1, 0], frame, classes=[0, 1])
+
+
+def test_numbers_that_do_not_begin_at_0_are_no_positions():
+    with pytest.raises(TypeError, match="the column of each label is unknown"):
+        class_names(np.array([0, 1, 2]), ["p10", "p11", "p12"], None)
 
 
 def test_repeated_names_are_refused():

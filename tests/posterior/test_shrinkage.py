@@ -266,7 +266,7 @@ def test_whether_all_bins_are_saturated_is_a_value():
     assert shrinkage_posterior(BinnedCounts.from_arrays([0, 1], [0.0, 1.0], bins=3)).all_saturated is True
 
 
-@pytest.mark.parametrize("rho", [1e-4, 1e-6, 1e-12])
+@pytest.mark.parametrize("rho", [1e-4, 1e-12])
 def test_a_tiny_rho_does_not_underflow(rho):
     """All 200 bins are certainly off, so that the evidence is proportional to rho^200."""
     confidence = np.repeat((np.arange(200) + 0.5) / 200, 2000)

@@ -254,13 +254,17 @@ class Several(NoClasses):
 @pytest.mark.parametrize(
     ("estimator", "error", "said"),
     [
-        (LinearSVC().fit(X[:50], Y[:50]), TypeError, "LinearSVC has not.*CalibratedClassifierCV.*`from_predictions`"),
-        (LinearRegression().fit(X, Y), TypeError, "must have `predict_proba`"),
-        (make_pipeline(StandardScaler(), LinearSVC()).fit(X, Y), TypeError, "Pipeline has not"),
-        (None, TypeError, "NoneType has not"),
-        (NoClasses(), TypeError, "must have `classes_`.*`from_predictions`"),
+        (
+            LinearSVC().fit(X[:50], Y[:50]),
+            TypeError,
+            r"no `predict_proba` \(LinearSVC\).*CalibratedClassifierCV.*`from_predictions`",
+        ),
+        (LinearRegression().fit(X, Y), TypeError, "has no `predict_proba`"),
+        (make_pipeline(StandardScaler(), LinearSVC()).fit(X, Y), TypeError, r"no `predict_proba` \(Pipeline\)"),
+        (None, TypeError, r"no `predict_proba` \(NoneType\)"),
+        (NoClasses(), TypeError, "has no `classes_`.*`from_predictions`"),
         (Wrong(), ValueError, r"`estimator` must predict one label per row.*\[0, 1, 2\]"),
-        (Several(), ValueError, "`estimator` must predict one label per row.*Several outputs"),
+        (Several(), ValueError, "`estimator` must predict one label per row.*several outputs"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -308,7 +312,7 @@ def test_the_positive_label_is_that_of_scikit_learn(y, pos_label, expected, posi
         ([1, 2, 1], {}, r"`pos_label` is needed.*\[1, 2\]"),
         (["no", "yes", "no"], {"pos_label": "Yes"}, "`pos_label` must be a label of `y_true`.*not 'Yes'"),
         ([0, 1, 0], {"pos_label": "1"}, "`pos_label` must be a label of `y_true`.*not '1'"),
-        ([0, 1, 2], {}, "`y_true` must have two labels.*it has 3"),
+        ([0, 1, 2], {}, "`y_true` must have at most two labels.*it has 3"),
         ([0, np.nan, 1], {}, "`y_true` must be finite|`y_true` must be complete"),
         ([0, 1, 1], {"strategy": "quantiles"}, "`strategy`.*Did you mean 'quantile'"),
         ([0, 1, 1], {"n_bins": 0}, "`n_bins` must be an integer >= 1"),
@@ -351,3 +355,35 @@ print([m for m in sys.modules if m.startswith("sklearn")])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_bins_closed_on_the_right_give_the_numbers_of_scikit_learn():
+    """0.2, 0.4 and 0.6 are edges of five bins, which scikit-learn closes on the right."""
+    from sklearn.calibration import calibration_curve
+
+    y, p = [0, 1, 0, 1, 1, 0], [0.2, 0.2, 0.4, 0.5, 0.6, 0.9]
+    bins = bc.make_bins(5, closed="right")
+    display = bc.CalibrationDisplay.from_predictions(y, p, n_bins=bins, rng=1, ax=Figure().subplots())
+    expected = calibration_curve(y, p, n_bins=5)
+    np.testing.assert_allclose([display.prob_true, display.prob_pred], expected, rtol=1e-12)
+
+
+def test_probabilities_whose_columns_contradict_the_classes_are_refused():
+    class Swapped:
+        classes_ = ("no", "yes")
+
+        def predict_proba(self, features):
+            return pd.DataFrame({"yes": [0.1, 0.2, 0.9], "no": [0.9, 0.8, 0.1]})
+
+    with pytest.raises(ValueError, match="the same names in another order"):
+        bc.CalibrationDisplay.from_estimator(Swapped(), [[0]] * 3, ["no", "no", "yes"], pos_label="yes")
+
+
+def test_swapped_arguments_are_named():
+    with pytest.raises(ValueError, match="are `y_true` and `y_prob` swapped"):
+        bc.CalibrationDisplay.from_predictions([0.1, 0.7, 0.4], [0, 1, 0])
+
+
+def test_a_missing_label_is_not_a_negative_one():
+    with pytest.raises(ValueError, match="missing"):
+        bc.CalibrationDisplay.from_predictions(["yes", float("nan"), "yes"], [0.1, 0.9, 0.8], pos_label="yes")

@@ -56,6 +56,11 @@ def test_each_evaluation_has_its_points_bars_and_shares():
         np.testing.assert_array_equal(shares.edges, each.counts.bins.edges)
 
 
+def test_no_evaluation_is_lost_to_an_equal_name():
+    with pytest.raises(ValueError, match="`evaluation` has names with equal text"):
+        bc.plot_reliability({1: evaluation(), "1": evaluation(2.0)})
+
+
 def test_evaluations_differ_in_colour_and_in_marker_and_do_not_hide_each_other():
     ax = bc.plot_reliability([FIRST] * 8, axes())
     lines = of(ax, "observed")

@@ -159,7 +159,11 @@ def test_equal_mass_always_gives_edges(values, n_bins, dtype):
         ([0, 0.5, 0.5, 1], ValueError, "first at index 2: 0.5"),
         ([0, np.nan, 1], ValueError, "`edges` must be complete; 1 of 3 values is missing"),
         ([0, np.inf], ValueError, "`edges` must be finite; 1 of 2 values does not, first at index 1: inf"),
-        ([0.1, 0.5, 1.0], ValueError, "`edges` must begin at 0 and end at 1, to lose no row; they run from 0.1 to 1"),
+        (
+            [0.1, 0.5, 1.0],
+            ValueError,
+            "`edges` must begin at 0 and end at 1, so that no row is lost; they run from 0.1 to 1",
+        ),
         ([0, 0.5, 0.9], ValueError, "they run from 0 to 0.9"),
         ([0, 50, 100], ValueError, "they run from 0 to 100"),
         ([0.5], TypeError, "at least two edges"),
@@ -274,7 +278,24 @@ def test_both_sides_agree_where_no_confidence_is_an_edge():
     assert str(merged.bins) == "5 equal-width bins (a, b]"
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("closed", SIDES)
+def test_equal_mass_edges_between_neighbouring_floats(dtype, closed):
+    """No number lies between the two values: the edge is the value that then belongs to its own bin."""
+    rows = np.repeat([dtype(0.5), np.nextafter(dtype(0.5), dtype(1))], 5)
+    bins = make_bins(2, binning="equal-mass", confidence=rows, closed=closed)
+    assert BinnedCounts.from_arrays(np.ones(10), rows, bins=bins).n.tolist() == [5, 5]
+
+
+def test_counts_cannot_be_coarsened_to_the_other_side():
+    counts = BinnedCounts.from_arrays([1], [0.5], bins=10)
+    with pytest.raises(ValueError, match="`edges` must be closed on the left"):
+        counts.coarsen(make_bins(5, closed="right"))
+
+
 def test_the_closed_side_is_checked():
+    with pytest.raises(ValueError, match="`closed` must be one of"):
+        Bins(np.array([0, 0.5, 1]), "custom", "Right")
     with pytest.raises(ValueError, match="`closed` must be one of"):
         make_bins(10, closed="both")
     assert make_bins(make_bins(10, closed="right")).closed == "right"

@@ -63,7 +63,7 @@ def test_the_same_bits(bins, dtype, both):
         (one, heaviest), (other, also) = both(lambda w=w: accumulate(confidence, outcome, w, made))
         assert same_bits(one, other)
         assert heaviest == also == (1 if w is None else weight.max())
-    edges = made.edges_as(dtype)
+    edges = made.starts_as(dtype)
     plain = np.minimum(np.searchsorted(edges, confidence, side="right") - 1, len(made) - 1)
     np.testing.assert_array_equal(one.cells.sum(axis=0), np.bincount(plain, minlength=len(made)))
 
@@ -489,7 +489,7 @@ def test_the_middle_of_a_bin_is_where_distances_are_zero(dtype, both):
     for bins in (3, 15, 1000, 4096, 4097):
         made = make_bins(bins)
         c = np.random.default_rng(bins).random(20_000).astype(dtype)
-        index = np.minimum(np.searchsorted(made.edges_as(dtype), c, side="right") - 1, bins - 1)
+        index = np.minimum(np.searchsorted(made.starts_as(dtype), c, side="right") - 1, bins - 1)
         d = c.astype(np.longdouble) - (2 * index + 1) / (2 * np.longdouble(bins))
         for sums, _ in both(lambda c=c, made=made: accumulate(c, np.ones(len(c), bool), None, made)):
             exact = np.array([math.fsum(d[index == b].astype(float)) for b in np.unique(index)])

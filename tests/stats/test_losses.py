@@ -34,7 +34,7 @@ def test_they_are_sums_over_the_rows(bins, weighted, dtype):
     outcome, confidence, weight = rows()
     confidence = confidence.astype(dtype)
     counts = BinnedCounts.from_arrays(outcome, confidence, weights=weight if weighted else None, bins=bins)
-    edges = counts.bins.edges_as(dtype)
+    edges = counts.bins.starts_as(dtype)
     exact = confidence.astype(float)
     total, squares = by_rows(outcome, exact, weight if weighted else np.ones(1000), edges.astype(float))
     np.testing.assert_allclose(counts.losses.total, total, rtol=1e-11)

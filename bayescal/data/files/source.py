@@ -262,7 +262,10 @@ class Source(ABC):
         also = f" ({empty} of them empty)" if empty else ""
         if kind == "label" and count == n:
             labels = ", ".join(quoted(word) for (word,) in words)
-            repair = f"String labels ({labels}) need `classes=` to say what they mean."
+            repair = (
+                f"String labels ({labels}) need `classes=` to say what they mean; more than two labels need one column "
+                "of probabilities per label, such as p_cat and p_dog, and `prob_prefix='p_'`."
+            )
         elif kind == "number" and commas:
             repair = "Decimal commas? Write a point."
         verb = f"does not{also}", f"do not{also}"
