@@ -26,7 +26,7 @@ LONGEST_CELL = 2 * LONGEST_NAME + 3
 #: Minimum number of terminal columns for the names in a table.
 LEAST_ROOM = 16
 #: Suffixes of the names of pages and of documents.
-PAGE_SUFFIXES, DOCUMENT_SUFFIXES = (".html", ".htm"), (".json",)
+PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)
 #: The only non-ASCII character in a printed table.
 RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
 
@@ -408,11 +408,15 @@ class Presented:
         prob = _checks.fraction("prob", prob)
         return _export.frame(self._records(prob, **options), self._index, self._columns, prob)
 
-    def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
-        r"""Return the printed table as LaTeX, with all rows; it needs the package booktabs.
+    def to_latex(
+        self, path: str | Path | None = None, *, caption: str | None = None, label: str | None = None
+    ) -> str | Path:
+        r"""Return the printed table as LaTeX, with all rows, or write it to a file; it needs the package booktabs.
 
         Parameters
         ----------
+        path : str or Path, optional
+            The file, whose name ends in ``.tex``. An existing file is replaced in one step.
         caption : str, optional
             Text of the caption; the specification by default. It is text, not LaTeX: special characters are escaped.
         label : str, optional
@@ -420,13 +424,17 @@ class Presented:
 
         Returns
         -------
-        str
-            A ``table`` environment. Names are printed as they are. The remarks below the printed table are comments.
+        str or Path
+            A ``table`` environment; with `path`, the file that was written. Names are printed as they are. The remarks
+            below the printed table are comments.
 
         Raises
         ------
         ValueError, TypeError
-            If the result has no table, `caption` is not text, or `label` contains special characters.
+            If the result has no table, `caption` is not text, `label` contains special characters, or `path` is not the
+            name of a LaTeX file.
+        OSError
+            If the folder does not exist or is not writable.
 
         Notes
         -----
@@ -441,11 +449,14 @@ class Presented:
         >>> [line.strip() for line in lines if "2.5" in line]
         ['& mean & sd & 2.5 \\% & 97.5 \\% & plug-in & if calibrated \\\\']
         """
-        from bayescal import _export
+        from bayescal import _export, _files
 
         sheet = self.sheet(whole=True)
         caption = sheet.spec if caption is None else caption
-        return _export.latex_table(sheet.header, sheet.rows, caption=caption, label=label, remarks=sheet.remarks)
+        text = _export.latex_table(sheet.header, sheet.rows, caption=caption, label=label, remarks=sheet.remarks)
+        if path is None:
+            return text
+        return _files.write_atomically(_files.named_file(path, LATEX_SUFFIXES, "the table is LaTeX."), text)
 
     def to_json(self, path: str | Path | None = None) -> str | Path:
         """Return the result as JSON, or write it to a file; the command line writes the same documents.

@@ -402,3 +402,34 @@ def test_a_bar_that_is_asked_for_without_a_terminal_is_lines(capsys):
 def test_what_progress_can_be():
     with pytest.raises(TypeError, match="`progress` must be True, False or None, not 'yes'"):
         bc.evaluate(Y, P, by=np.arange(600) % 2, progress="yes", **FAST)
+
+
+def test_latex_is_written_to_a_file(tmp_path):
+    path = EV.to_latex(tmp_path / "table.tex", caption="ECE")
+    assert path == tmp_path / "table.tex"
+    assert path.read_text(encoding="utf-8") == EV.to_latex(caption="ECE")
+    with pytest.raises(ValueError, match="`path` must end"):
+        EV.to_latex(tmp_path / "table.txt")
+
+
+def test_a_group_named_by_the_sign_of_a_missing_number():
+    result = bc.evaluate([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.4], by=["-", "-", "b", "b"], bins=2, rng=1)
+    rows = [line.strip() for line in result.to_latex().splitlines()]
+    assert [row.partition(" &")[0] for row in rows if row.endswith("\\\\")][-2:] == ["-", "b"]
+
+
+def test_rounding_gives_the_rounded_mean():
+    assert round(EV.ece, 3) == round(float(EV.ece), 3)
+    assert round(EV.ece) == 0
+    assert isinstance(round(EV.ece, 3), float)
+
+
+@pytest.mark.parametrize("names", [("y_true", "y_prob"), ("y_true",)])
+def test_rows_as_keywords_of_an_estimand(names):
+    with pytest.raises(TypeError, match=r"call `bayescal\.evaluate"):
+        bc.ece(**{name: [0, 1] for name in names})
+
+
+def test_names_that_differ_in_case_are_suggested():
+    with pytest.raises(ValueError, match="Did you mean 'ece'"):
+        EV.draws("ECE")

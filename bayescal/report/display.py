@@ -378,6 +378,8 @@ def _evaluated(y_true: Any, y_prob: Any, *, n_bins: Any, strategy: str, **option
 def _predicted(estimator: Any, features: Any) -> tuple[Array, list[Any]]:
     """Return the probabilities of a fitted classifier, and its classes."""
     kind = type(estimator).__name__
+    if isinstance(estimator, type):
+        raise TypeError(f"`estimator` must be a fitted estimator, not the class {estimator.__name__}: fit an instance.")
     try:
         predict = estimator.predict_proba
     except AttributeError as problem:

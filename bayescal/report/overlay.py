@@ -80,12 +80,15 @@ class Diagram:
         Whether the axes were small when they were divided.
     shown : list of Shown
         The evaluations.
+    about : str
+        What the axis labels add, such as the positive class; empty if nothing.
     """
 
     below: "Axes"
     above: "Axes"
     small: bool
     shown: list[Shown] = field(default_factory=list)
+    about: str = ""
 
     @property
     def figure(self) -> Any:
@@ -199,18 +202,28 @@ def add_evaluation(
         require_undivided(ax)
     else:
         _same_target({"the diagram on `ax`": diagram.shown[0].evaluation, name or "the new one": evaluation})
+        if about and diagram.about and about != diagram.about:
+            raise ValueError(
+                f"`ax` has a diagram whose axes mean{diagram.about}, not{about}. Give each positive class axes of its "
+                "own."
+            )
     sides = SideColors.chosen(ax, reference_color, above_color, below_color)
     line = _line(ax, evaluation, points, name, place, prob, dict(style or {}))
     diagram = _prepared(ax) if diagram is None else diagram
     target = evaluation.counts.target
     if ref_line and not any(each.get_gid() == "diagonal" for each in ax.get_lines()):
         draw_sides(ax, wording.direction_words(target), sides)
+    diagram.about = diagram.about or about
     diagram.shown.append(Shown(evaluation, points, line, prob))
     _draw(ax, diagram, diagram.shown[-1])
     stated, happened = axis_words(target)
-    diagram.below.set_xlabel(f"{stated}{about}")
+    diagram.below.set_xlabel(f"{stated}{diagram.about}")
     limits = [window(each.points) for each in diagram.shown if len(each.points.n)] or [window(points)]
-    ax.set(xlim=_union([x for x, _ in limits]), ylim=_union([y for _, y in limits]), ylabel=f"{happened}{about}")
+    ax.set(
+        xlim=_union([x for x, _ in limits]),
+        ylim=_union([y for _, y in limits]),
+        ylabel=happened if diagram.small else f"{happened}{diagram.about}",
+    )
     scale_histogram(diagram.below, max((float(s) for each in diagram.shown for s in each.points.share), default=1.0))
     _legend(ax, diagram)
     if diagram.small:

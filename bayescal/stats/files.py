@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -287,9 +288,11 @@ def require_group_labels(labels: Collection[str], most: int) -> None:
 
 
 def _by_label(groups: Mapping[str, BinnedCounts]) -> dict[Any, BinnedCounts]:
-    """Sort groups by their labels, which become integers if all of them are written as integers."""
+    """Sort groups by their labels: as numbers if all are numbers; integers without leading zeros become integers."""
     if all(_INTEGER.fullmatch(label) for label in groups):
         return {label: groups[str(label)] for label in sorted(map(int, groups))}
+    if all(_DECIMAL.fullmatch(label) for label in groups):
+        return {label: groups[label] for label in sorted(groups, key=lambda label: (Decimal(label), label))}
     return {label: groups[label] for label in sorted(groups)}
 
 

@@ -387,3 +387,27 @@ def test_swapped_arguments_are_named():
 def test_a_missing_label_is_not_a_negative_one():
     with pytest.raises(ValueError, match="missing"):
         bc.CalibrationDisplay.from_predictions(["yes", float("nan"), "yes"], [0.1, 0.9, 0.8], pos_label="yes")
+
+
+def test_a_diagram_has_one_positive_class():
+    ax = Figure().subplots()
+    first = {"y_true": [0, 1, 1, 0], "y_prob": [0.2, 0.7, 0.8, 0.4], "n_bins": 2, "rng": 1, "ax": ax}
+    bc.CalibrationDisplay.from_predictions(**first)
+    with pytest.raises(ValueError, match=r"axes mean \(positive class: 1\), not \(positive class: 0\)"):
+        bc.CalibrationDisplay.from_predictions(**first, pos_label=0)
+    assert len([line for line in ax.get_lines() if line.get_gid() == "observed"]) == 1
+
+
+def test_on_small_axes_the_vertical_label_is_short():
+    small, large = (
+        bc.CalibrationDisplay.from_predictions([0, 1, 1], [0.2, 0.7, 0.8], rng=1, ax=Figure(size).subplots()).ax_
+        for size in ((3, 3), (7, 7))
+    )
+    assert small.get_ylabel() == "event rate"
+    assert large.get_ylabel() == "event rate (positive class: 1)"
+    assert small.child_axes[0].get_xlabel() == "stated probability (positive class: 1)"
+
+
+def test_a_class_is_no_fitted_estimator():
+    with pytest.raises(TypeError, match="must be a fitted estimator, not the class LogisticRegression"):
+        bc.CalibrationDisplay.from_estimator(LogisticRegression, [[0.0], [1.0]], [0, 1])
