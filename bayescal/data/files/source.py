@@ -263,7 +263,7 @@ class Source(ABC):
         if kind == "label" and count == n:
             labels = ", ".join(quoted(word) for (word,) in words)
             repair = (
-                f"String labels ({labels}) need `classes=` to say what they mean; more than two labels need one column "
+                f"String labels ({labels}) need `classes=` to say what they mean. More than two labels need one column "
                 "of probabilities per label, such as p_cat and p_dog, and `prob_prefix='p_'`."
             )
         elif kind == "number" and commas:
