@@ -23,6 +23,7 @@ templates_path = ["_templates"]
 default_role = "py:obj"
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"  # "plot" and not "CalibrationDisplay.plot", which is cut
 autodoc_typehints = "none"  # the numpydoc sections say types in words, with shapes and ranges
 numpydoc_show_class_members = False  # the template of a class lists them
 
