@@ -110,7 +110,7 @@ def latex_table(
     rows : sequence of sequence of str
         Cells.
     caption : str
-        Text of the caption, not LaTeX.
+        Text of the caption, not LaTeX; its line breaks become spaces, since LaTeX allows no paragraph there.
     label : str, optional
         Name for ``\ref``.
     remarks : sequence of str, optional
@@ -147,6 +147,7 @@ def latex_table(
         raise TypeError(f"`caption` must be text, not {type(caption).__name__}.")
     if label is not None and not (isinstance(label, str) and _LABEL.fullmatch(label)):
         raise ValueError(f"`label` must hold only ASCII letters, digits and : . _ / -, not {quoted(label)}.")
+    caption = " ".join(filter(None, map(str.strip, caption.splitlines())))
     return "\n".join(
         [
             *(f"% {remark}" for remark in remarks),

@@ -404,6 +404,11 @@ def test_what_progress_can_be():
         bc.evaluate(Y, P, by=np.arange(600) % 2, progress="yes", **FAST)
 
 
+def test_line_breaks_of_a_caption_are_spaces():
+    """An empty line within the caption would end a paragraph, which LaTeX refuses there."""
+    assert r"  \caption{one two three}" in EV.to_latex(caption="one two\n\n three").splitlines()
+
+
 def test_latex_is_written_to_a_file(tmp_path):
     path = EV.to_latex(tmp_path / "table.tex", caption="ECE")
     assert path == tmp_path / "table.tex"

@@ -127,7 +127,7 @@ def calibration(p_calibrated: float, posterior: HasHypotheses) -> str:
     between = np.clip(p_calibrated, np.finfo(float).tiny, 1 - np.finfo(float).eps)  # exactly 0 or 1 only by rounding
     return (
         f"Exact calibration: probability {_render.probability(between).removeprefix('= ')} at prior odds "
-        f"{odds:g}:1 (Bayes factor {factor} {side} it). Intervals use a smaller prior weight of it."
+        f"{odds:g}:1 (Bayes factor {factor} {side} it). The intervals do not use these prior odds."
     )
 
 
