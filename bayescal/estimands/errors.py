@@ -43,6 +43,8 @@ EXAMPLE = BinDraws(
     title="Expected Calibration Error",
     of_calibration=True,
     citation="Naeini, Cooper and Hauskrecht (2015), AAAI; Guo et al. (2017), ICML, equation 3",
+    formula=r"\sum_b m_b |\theta_b - \mu_b|",
+    synonyms=("estimated calibration error", "l_1 calibration error"),
 )
 @_moved.keywords(bins="bin_draws")
 @_of_bins
@@ -134,7 +136,13 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     return Draws(largest * _weighted(bin_draws, scaled**order) ** (1 / order), f"l{p:g}_error")
 
 
-@estimand("l_2 error", of_calibration=True, citation="Kumar, Liang and Ma (2019), NeurIPS, section 2")
+@estimand(
+    "l_2 error",
+    of_calibration=True,
+    citation="Kumar, Liang and Ma (2019), NeurIPS, section 2",
+    formula=r"\left(\sum_b m_b (\theta_b - \mu_b)^2\right)^{1/2}",
+    synonyms=("root mean square calibration error", "RMSCE", "l_2 calibration error"),
+)
 @_moved.keywords(bins="bin_draws")
 @_of_bins
 def l2_error(bin_draws: BinDraws) -> Draws:
@@ -171,7 +179,13 @@ def l2_error(bin_draws: BinDraws) -> Draws:
     return Draws(lp_error(bin_draws, 2).values, "l2_error")
 
 
-@estimand("largest error", of_calibration=True, citation="Naeini, Cooper and Hauskrecht (2015), AAAI")
+@estimand(
+    "largest error",
+    of_calibration=True,
+    citation="Naeini, Cooper and Hauskrecht (2015), AAAI",
+    formula=r"\max_b |\theta_b - \mu_b|",
+    synonyms=("maximum calibration error", "MCE", "l_infinity calibration error"),
+)
 @_moved.keywords(bins="bin_draws")
 @_of_bins
 def max_error(bin_draws: BinDraws) -> Draws:
@@ -209,7 +223,14 @@ def max_error(bin_draws: BinDraws) -> Draws:
     return Draws(gap[:, bin_draws.occupied].max(axis=1), "max_error")
 
 
-@estimand("signed error", better="nearest zero", bounds=(-1.0, 1.0), citation="Van Calster et al. (2019), BMC Med.")
+@estimand(
+    "signed error",
+    better="nearest zero",
+    bounds=(-1.0, 1.0),
+    citation="Van Calster et al. (2019), BMC Med.",
+    formula=r"\sum_b m_b (\theta_b - \mu_b)",
+    synonyms=("calibration in the large (as a difference)", "mean bias", "miscalibration bias"),
+)
 @_moved.keywords(bins="bin_draws")
 @_of_bins
 def signed_error(bin_draws: BinDraws) -> Draws:
@@ -247,7 +268,7 @@ def signed_error(bin_draws: BinDraws) -> Draws:
     return Draws(_weighted(bin_draws, bin_draws.gap), "signed_error")
 
 
-@estimand("over-confidence", stated="stated too high")
+@estimand("over-confidence", stated="stated too high", formula=r"\sum_b m_b \max(\mu_b - \theta_b, 0)")
 @_moved.keywords(bins="bin_draws")
 @_of_bins
 def overconfidence(bin_draws: BinDraws) -> Draws:
@@ -277,7 +298,7 @@ def overconfidence(bin_draws: BinDraws) -> Draws:
     return Draws(_weighted(bin_draws, np.maximum(-bin_draws.gap, 0.0)), "overconfidence")
 
 
-@estimand("under-confidence", stated="stated too low")
+@estimand("under-confidence", stated="stated too low", formula=r"\sum_b m_b \max(\theta_b - \mu_b, 0)")
 @_moved.keywords(bins="bin_draws")
 @_of_bins
 def underconfidence(bin_draws: BinDraws) -> Draws:

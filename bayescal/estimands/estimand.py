@@ -57,6 +57,10 @@ class Estimand:
         too few.
     citation : str, default ""
         Paper and equation.
+    formula : str, default ""
+        Definition in LaTeX, with masses m, accuracies theta and mean confidences mu of the bins b.
+    synonyms : tuple of str, default ()
+        Other names of the same quantity in papers and programs.
 
     Raises
     ------
@@ -89,6 +93,8 @@ class Estimand:
     plug_in: Callable[[Counts], float] | None = None
     joint: Callable[..., Floats | None] | None = None
     citation: str = ""
+    formula: str = ""
+    synonyms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not callable(self.function):

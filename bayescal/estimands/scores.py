@@ -220,5 +220,7 @@ _add(
         plug_in=_observed,
         joint=joint_brier_scores,
         citation="Brier (1950), Monthly Weather Review 78, equation 2",
+        formula=r"\mathrm{E}\,(z - c)^2",
+        synonyms=("mean squared error of probabilities", "quadratic score", "half Brier score"),
     )
 )
