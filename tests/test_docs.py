@@ -17,6 +17,7 @@ from PIL import Image
 
 import bayescal
 from bayescal.analyses.one import DEFAULT_MODEL
+from bayescal.estimands.registry import registered
 
 ROOT = Path(__file__).resolve().parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
@@ -325,6 +326,21 @@ def test_the_brier_page_shows_the_numbers_of_its_json():
     said = page.read_text(encoding="utf-8")
     first = {name: stored[name][0][stored[columns].index("repeats")] for name, columns in names.items()}
     assert f"with {first['scores']} data sets each, 20 for differences with {first['differences']}" in said
+
+
+def test_the_index_of_quantities_lists_every_estimand(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "make")
+    quantities = script("quantities")
+    page = (DOCS / "reference" / "quantities.md").read_text(encoding="utf-8")
+    for name, made in quantities.page_parts().items():
+        assert f"<!-- {name}: made by `{quantities.COMMAND}` -->\n\n{made}\n" in page
+    estimands = markdown_tables(DOCS / "reference" / "quantities.md")[0][2:]
+    package = [each for each in registered().values() if each.function.__module__.startswith("bayescal.")]
+    assert [call for _, _, _, call, *_ in estimands] == [f"`ev.{each.name}`" for each in package]
+    assert all(formula.startswith("$") for _, _, formula, *_ in estimands)
+    for each in (*quantities.JOINT, *quantities.POINTS):
+        first = re.match(r"(?:ev\.)?(\w+)", each.call)[1]
+        assert hasattr(bayescal, first) or hasattr(bayescal.Evaluation, first), each.call
 
 
 def test_how_we_know_shows_the_numbers_of_its_json_and_nothing_failed():
