@@ -203,7 +203,7 @@ def _(result: ClasswiseEvaluation) -> Content:
     sheet = result.sheet(whole=True)
     pictures = [_posterior(result)]
     if len(result) <= CLASSES_DRAWN:
-        pictures.append(_forest("ECE of each class", {f"class {label}": result[label] for label in result}))
+        pictures.append(_forest("ECE of each class", result))
     return Content(
         "Calibration report: all classes", sheet, [_table("Classes", sheet)], _rows(result.counts[0]), pictures
     )
@@ -280,7 +280,7 @@ def _posterior(evaluation: Evaluation | ClasswiseEvaluation, of: str = "") -> Pi
     return Picture(_caption("Posterior of the ECE", of), draw)
 
 
-def _forest(caption: str, evaluations: Mapping[Any, Evaluation]) -> Picture:
+def _forest(caption: str, evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation) -> Picture:
     names = row_names(evaluations)
     height = 1.2 + rows_height(names)
     height = height if len(names) <= NAMED else min(height, 14.0)

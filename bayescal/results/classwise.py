@@ -124,6 +124,26 @@ class ClasswiseEvaluation(Evaluations):
         """Draws of the mean ECE over classes, weighted by their observed frequency."""
         return self._means(self.by_class)[1]
 
+    def mean_over_classes(self, estimand: EstimandLike = "ece") -> Draws:
+        """Draws of the unweighted mean over classes of any error of calibration.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The quantity.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,).
+
+        Raises
+        ------
+        ValueError
+            If the estimand has no joint draws over classes.
+        """
+        return self._means(self.draws(estimand))[0]
+
     def _means(self, by_class: Draws) -> tuple[Draws, Draws]:
         """Draws of the unweighted and of the weighted mean over classes; both are 0 in draws with all classes exact."""
         means = classwise_mean(by_class), marginal_mean(by_class, self._frequency)
