@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.draws import BinDraws, Draws
+from bayescal.estimands.errors import _of_bins
 from bayescal.estimands.registry import estimand
 from bayescal.posterior.joint import nearest_correlation
 from bayescal.stats.contract import Counts
@@ -192,6 +193,7 @@ def _observed(counts: Counts) -> float:
     formula=r"P(c_i > c_j \mid z_i = 1, z_j = 0) + P(c_i = c_j \mid z_i = 1, z_j = 0) / 2",
     synonyms=("ROC AUC", "AUROC", "concordance", "c statistic", "Mann-Whitney probability"),
 )
+@_of_bins
 def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     r"""Draw the area under the ROC curve: how well the confidences separate the outcomes, whatever their calibration.
 
@@ -257,11 +259,6 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     >>> evaluation.auc.interval(0.95)
     (0.8..., 0.8...)
     """
-    if not isinstance(bin_draws, BinDraws):
-        raise TypeError(
-            f"`bin_draws` must be BinDraws, not {type(bin_draws).__name__}; for labels and probabilities, use "
-            "`evaluate(y_true, y_prob).auc`."
-        )
     ranks = ranks_of(counts)
     generator = _checks.generator(rng)
     drawn = generator.beta(*beta_parameters(ranks), len(bin_draws))

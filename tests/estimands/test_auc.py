@@ -193,7 +193,7 @@ def test_one_outcome_alone_is_refused(outcome):
 
 
 def test_labels_instead_of_draws_are_refused():
-    with pytest.raises(TypeError, match=r"use `evaluate\(y_true, y_prob\).auc`"):
+    with pytest.raises(TypeError, match=r"call `bayescal.evaluate\(y_true, y_prob\)`; its attribute `auc`"):
         bc.auc([0, 1], [0.2, 0.7])
 
 
