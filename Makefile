@@ -84,6 +84,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/differences.py $(SHORT)
 	$(RUN) python docs/make/hostile.py $(SHORT)
 	$(RUN) python docs/make/brier.py $(SHORT)
+	$(RUN) python docs/make/auc.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
 
 verify: .venv/ready

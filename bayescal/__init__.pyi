@@ -12,6 +12,8 @@ from .analyses.plug_in import plug_in_error as plug_in_error
 from .data.predictions import Predictions as Predictions
 from .draws import BinDraws as BinDraws
 from .draws import Draws as Draws
+from .estimands.auc import auc as auc
+from .estimands.auc import auc_grid_error as auc_grid_error
 from .estimands.debiased import debiased_squared_l2_error as debiased_squared_l2_error
 from .estimands.errors import ece as ece
 from .estimands.errors import l2_error as l2_error

@@ -173,7 +173,8 @@ def evaluate(
     if by is not None:
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
         return evaluate_row_groups(columns.checked(), Groups.from_column(by, len(columns)), **shown)
-    return evaluate_counts(count_rows(columns, bins, binning), model=model, draws=draws, rng=rng, **options)
+    counts = count_rows(columns, bins, binning, ranked=True)
+    return evaluate_counts(counts, model=model, draws=draws, rng=rng, **options)
 
 
 @overload

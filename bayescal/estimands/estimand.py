@@ -14,8 +14,9 @@ from bayescal.stats.contract import Counts
 Floats = NDArray[np.float64]
 Better = Literal["smaller", "larger", "nearest zero"]
 
-#: What an estimand may need besides draws of the bins: "losses" are the sums of losses in the counts.
-NEEDS = ("losses",)
+#: What an estimand may need besides draws of the bins: "losses" are the sums of losses in the counts, "outcomes" are
+#: rows with both outcomes.
+NEEDS = ("losses", "outcomes")
 #: Targets whose confidence is the probability of an event, not the confidence in a prediction.
 EVENTS = ("event", "classwise")
 
@@ -46,7 +47,7 @@ class Estimand:
     coordinate : (str, tuple of float), optional
         For a curve: the name and the values of its coordinate.
     needs : frozenset of str
-        What the function needs besides the bins: ``"losses"`` or nothing.
+        What the function needs besides the bins: ``"losses"``, ``"outcomes"`` (rows with both outcomes) or nothing.
     reported : bool, default True
         Whether the table of every evaluation includes it.
     plug_in : callable, optional
@@ -55,6 +56,9 @@ class Estimand:
         Draws the values of several classifiers on the same rows jointly. It takes their counts, the paired counts, the
         number of draws and ``rng=``, and returns an array of shape (n_draws, n_classifiers), or None if the rows are
         too few.
+    correlation : callable, optional
+        Takes the counts of several classifiers on the same rows and their paired counts, and returns the correlation
+        matrix of the posteriors, in place of the one from the draws of the bins.
     citation : str, default ""
         Paper and equation.
     formula : str, default ""
@@ -92,6 +96,7 @@ class Estimand:
     reported: bool = True
     plug_in: Callable[[Counts], float] | None = None
     joint: Callable[..., Floats | None] | None = None
+    correlation: Callable[..., Floats] | None = None
     citation: str = ""
     formula: str = ""
     synonyms: tuple[str, ...] = ()
@@ -245,4 +250,6 @@ class Estimand:
 
     def available(self, counts: Counts) -> bool:
         """Return whether the counts have what the estimand needs."""
+        if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
+            return False
         return "losses" not in self.needs or counts.losses is not None

@@ -35,7 +35,7 @@ def common_estimands(
     return [
         name
         for name, each in registered().items()
-        if each.coordinate is None and all(map(each.available, counts)) and not (each.needs and unpaired)
+        if each.coordinate is None and all(map(each.available, counts)) and not ("losses" in each.needs and unpaired)
     ]
 
 
@@ -54,7 +54,10 @@ def joint_values(
             return joint
     values = [values_of(evaluation, estimand) for evaluation in evaluations]
     bin_draws = [evaluation.bin_draws for evaluation in evaluations]
-    correlations = correlation(values, bin_draws, pairs) if pairs else np.eye(len(values))
+    if pairs and record.correlation is not None:
+        correlations = record.correlation([evaluation.counts for evaluation in evaluations], pairs)
+    else:
+        correlations = correlation(values, bin_draws, pairs) if pairs else np.eye(len(values))
     return reorder(np.stack(values, axis=1), correlations, rng=seed)
 
 

@@ -14,6 +14,7 @@ from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.checked import sums_of_classes, sums_of_rows
 from bayescal.stats.losses import LossSums, add_losses
 from bayescal.stats.query.framed import bins_before_rows, framed, sums_of
+from bayescal.stats.ranks import Ranks, add_ranks
 from bayescal.stats.row_counts import added, row_counts, unit_weights
 
 Floats = NDArray[np.float64]
@@ -46,6 +47,10 @@ class BinnedCounts:
     losses : LossSums of shape (2, n_bins), or None
         Sums of weight * loss and of weight * loss^2, by outcome, for the Brier score; the loss is (outcome -
         confidence)^2. None if some of the counts were read from a file written by release 0.1.0.
+    ranks : Ranks or None
+        The rows on a grid of confidences that is finer than the bins, for the area under the ROC curve: from rows
+        counted by `evaluate`, or the bins before `coarsen`. None if there is no finer grid. Counts with equal sums by
+        bin are equal, whatever their ranks, and files do not contain ranks.
 
     Examples
     --------
@@ -64,6 +69,7 @@ class BinnedCounts:
     weight_sq: Floats
     target: str = "confidence"
     losses: LossSums | None = None
+    ranks: Ranks | None = None
 
     def __post_init__(self) -> None:
         _checks.one_of("target", self.target, TARGETS)
@@ -312,7 +318,10 @@ class BinnedCounts:
             weight, weight_sq = unit_weights(cells)
         deviation, deviation_sq = self.deviation + other.deviation, self.deviation_sq + other.deviation_sq
         losses = add_losses(self.losses, other.losses)
-        return BinnedCounts(self.bins, cells, weight, deviation, deviation_sq, weight_sq, self.target, losses)
+        counts = BinnedCounts(self.bins, cells, weight, deviation, deviation_sq, weight_sq, self.target, losses)
+        if not (self.n_rows and other.n_rows):
+            return replace(counts, ranks=self.ranks if self.n_rows else other.ranks)
+        return replace(counts, ranks=add_ranks(self.ranks, other.ranks))
 
     __radd__ = __add__
 
@@ -398,6 +407,8 @@ class BinnedCounts:
     def coarsen(self, edges: ArrayLike | Bins) -> "BinnedCounts":
         """Merge neighbouring bins, without another pass over the rows.
 
+        The present bins remain the grid of the area under the ROC curve (`ranks`).
+
         Parameters
         ----------
         edges : array-like, int or Bins
@@ -443,7 +454,8 @@ class BinnedCounts:
         weight, weight_sq = (add(self.weight), add(self.weight_sq)) if self.weighted else unit_weights(cells)
         deviation = add(self.deviation + shift * self.weight)
         losses = None if self.losses is None else self.losses.apply(add)
-        return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target, losses)
+        ranks = self.ranks or Ranks.of_bins(self.bins, self.weight, self.weight_sq)
+        return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target, losses, ranks)
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

@@ -14,6 +14,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums, add_losses
 from bayescal.stats.query.framed import bins_before_rows, framed, joint_of, loss_difference_of, sums_of
+from bayescal.stats.ranks import correlation_of_areas
 from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
 
 Floats = NDArray[np.float64]
@@ -49,6 +50,10 @@ class PairedCounts:
         Sums of the difference between the squared errors (outcome - confidence)^2 of the first and the second
         classifier, and of its square, for the difference of Brier scores. None if the counts include a file of
         release 0.1.0.
+    area_correlation : float or None
+        Correlation of the influences of rows on the two areas under the ROC curve, computed by `compare` from the rows.
+        None for sums of counts and for counts without ranks; the joint cells then give an approximation. Files do not
+        contain it.
 
     Examples
     --------
@@ -66,6 +71,7 @@ class PairedCounts:
     weight: Floats
     weight_sq: Floats
     loss_difference: LossSums | None = None
+    area_correlation: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", row_counts("n", self.n))
@@ -232,7 +238,7 @@ class PairedCounts:
             )
         keys, n, weight, weight_sq = _joint_sums(first, second, first_counts.bins, second_counts.bins)
         joint = _unpacked(keys, len(second_counts.bins)), n, weight, weight_sq, _loss_difference(first, second)
-        return cls(first_counts, second_counts, *joint)
+        return cls(first_counts, second_counts, *joint, _area_correlation(first, second, first_counts, second_counts))
 
     @property
     def n_rows(self) -> int:
@@ -250,6 +256,7 @@ class PairedCounts:
         if not isinstance(other, PairedCounts):
             return NotImplemented
         first, second = self.first + other.first, self.second + other.second  # raises if edges or targets differ
+        of_areas = None if self.n_rows and other.n_rows else (self if self.n_rows else other).area_correlation
         keys = np.concatenate([_packed(c.cells, len(second.bins)) for c in (self, other)])
         keys, at = np.unique(keys, return_inverse=True)
         n = row_counts("n", summed_by_key(at, np.concatenate([self.n, other.n]), len(keys)))
@@ -260,7 +267,8 @@ class PairedCounts:
                 for name in ("weight", "weight_sq")
             )
         difference = add_losses(self.loss_difference, other.loss_difference)
-        return PairedCounts(first, second, _unpacked(keys, len(second.bins)), n, weight, weight_sq, difference)
+        joint = _unpacked(keys, len(second.bins)), n, weight, weight_sq, difference
+        return PairedCounts(first, second, *joint, of_areas)
 
     __radd__ = __add__
 
@@ -287,7 +295,14 @@ class PairedCounts:
         difference = self.loss_difference
         if difference is not None:
             difference = LossSums(-difference.total, difference.squares)
-        joint = cells[order], self.n[order], self.weight[order], self.weight_sq[order], difference
+        joint = (
+            cells[order],
+            self.n[order],
+            self.weight[order],
+            self.weight_sq[order],
+            difference,
+            self.area_correlation,
+        )
         return PairedCounts(self.second, self.first, *joint)
 
 
@@ -337,6 +352,17 @@ def _loss_difference(first: Predictions, second: Predictions) -> LossSums:
         # einsum: one pass, and unlike in a dot product the order of additions does not depend on the number of threads
         total += LossSums(np.sum(moment), np.einsum("i,i->", moment, difference))
     return total
+
+
+def _area_correlation(
+    first: Predictions, second: Predictions, first_counts: BinnedCounts, second_counts: BinnedCounts
+) -> float | None:
+    """Correlation of the influences on the areas under the ROC curve; None without ranks or with one outcome only."""
+    one, other = first_counts.ranks, second_counts.ranks
+    if one is None or other is None or not (one.both_outcomes and other.both_outcomes):
+        return None
+    sides = [(r, p.outcome, r.cell_of(p.confidence)) for r, p in ((one, first), (other, second))]
+    return correlation_of_areas(sides, first.weight)
 
 
 def _two_models(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:
