@@ -80,8 +80,8 @@ def compare(
 
     The marginal posteriors are those of each classifier alone. Their dependence is a Gaussian copula [3]_, whose
     correlation comes from the joint Dirichlet posterior of the cells (bin and outcome of one classifier, bin and
-    outcome of the other) that occur; see `bayescal.posterior.joint.correlation`. Brier scores are drawn together, from
-    the losses of the rows; see `bayescal.estimands.scores.joint_brier_scores`.
+    outcome of the other) that occur; see `bayescal.posterior.joint.correlation`. Scores (Brier score, log
+    score) are drawn together, from the losses of the rows; see `bayescal.estimands.scores.joint_brier_scores`.
 
     References
     ----------

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal.draws import BinDraws, Draws
 from bayescal.stats.contract import Counts
+from bayescal.stats.losses import KINDS, is_finite
 
 Floats = NDArray[np.float64]
 Better = Literal["smaller", "larger", "nearest zero"]
 
-#: What an estimand may need besides draws of the bins: "losses" are the sums of losses in the counts.
-NEEDS = ("losses",)
+#: What an estimand may need besides draws of the bins: members of the counts with sums of losses.
+NEEDS = tuple(KINDS)
 #: Targets whose confidence is the probability of an event, not the confidence in a prediction.
 EVENTS = ("event", "classwise")
 
@@ -46,7 +47,7 @@ class Estimand:
     coordinate : (str, tuple of float), optional
         For a curve: the name and the values of its coordinate.
     needs : frozenset of str
-        What the function needs besides the bins: ``"losses"`` or nothing.
+        What the function needs besides the bins: ``"losses"`` (squared errors), ``"log_losses"``, or nothing.
     reported : bool, default True
         Whether the table of every evaluation includes it.
     plug_in : callable, optional
@@ -244,5 +245,9 @@ class Estimand:
         )
 
     def available(self, counts: Counts) -> bool:
-        """Return whether the counts have what the estimand needs."""
-        return "losses" not in self.needs or counts.losses is not None
+        """Return whether the counts have what the estimand needs, and no row with infinite loss.
+
+        Tables and files of all estimands omit an estimand that is not available. Its draws raise a `ValueError`, so
+        that one row of infinite loss does not prevent the other results.
+        """
+        return all(is_finite(getattr(counts, need)) for need in self.needs)

@@ -79,6 +79,10 @@ class Counts(Protocol):
     def losses(self) -> LossSums | None:
         """Sums of squared errors, which the Brier score needs; None if they were not counted."""
 
+    @property
+    def log_losses(self) -> LossSums | None:
+        """Sums of log losses, which the log score needs; None if they were not counted."""
+
     def __add__(self, other: Any, /) -> "Counts":
         """Return the counts of the rows of both."""
 
