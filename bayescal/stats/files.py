@@ -22,6 +22,7 @@ from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import BINNINGS, Bins, make_bins
 from bayescal.stats.dependence import ErrorMoments
+from bayescal.stats.losses import KINDS, applied_by_name
 
 Floats = NDArray[np.float64]
 
@@ -367,8 +368,8 @@ def _times(counts: BinnedCounts, factor: float) -> BinnedCounts:
     if factor == 1:
         return counts
     sums = {name: factor * getattr(counts, name) for name in ("weight", "deviation", "deviation_sq")}
-    losses = None if counts.losses is None else counts.losses.apply(lambda total: factor * total)
-    return replace(counts, **sums, weight_sq=factor * (factor * counts.weight_sq), losses=losses)
+    losses = applied_by_name(KINDS, counts, lambda total: total.times(factor))
+    return replace(counts, **sums, weight_sq=factor * (factor * counts.weight_sq), **losses)
 
 
 def _require_weight(total: BinnedCounts, stream: RowStream) -> None:

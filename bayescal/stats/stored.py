@@ -1,6 +1,6 @@
 """Counts as small JSON files: written atomically, and validated completely when read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ from bayescal._rules import NOT_NEGATIVE
 from bayescal.data.predictions import TARGETS
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import MOST_BINS, SIDES, Bins, equal_width_edges, make_bins
-from bayescal.stats.losses import LossSums, total_without_squares
+from bayescal.stats.losses import DIFFERENCES, KINDS, LARGEST_LOG_LOSS, LossSums, total_without_squares
 from bayescal.stats.paired import PairedCounts, require_paired
 from bayescal.stats.row_counts import MOST_ROWS, by_bin, row_counts, unit_weights
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -141,7 +142,7 @@ def counts_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
         },
         "cells": counts.cells.tolist(),
         "n": counts.n.tolist(),
-        "loss_difference": _losses_document(counts.loss_difference),
+        **_losses_document({name: getattr(counts, name) for name in DIFFERENCES}),
         **_weights_document(counts),
     }
 
@@ -170,7 +171,7 @@ def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
     losses = [] if document.pop("schema") == WITHOUT_LOSSES else LOSSES
     if kind == "paired":
         return _paired(document, losses)
-    _files.require_entries(document, ["target", "bins", *NEEDED, *losses], WEIGHTS)
+    _files.require_entries(document, ["target", "bins", *NEEDED, *losses], _may(losses))
     _checks.one_of("target", document["target"], TARGETS)
     sums = {name: value for name, value in document.items() if name not in ("target", "bins")}
     return sums_from_document(sums, bins_from_document(document["bins"]), document["target"], losses=losses)
@@ -208,6 +209,8 @@ def bins_from_document(document: Any) -> Bins:
 NEEDED = ("rows", "cells", "deviation", "deviation_sq")
 WEIGHTS = ("weight", "weight_sq")
 LOSSES = ("losses",)
+#: Sums of losses that a document may lack.
+OPTIONAL = ("log_losses", "log_loss_difference")
 
 
 def sums_document(counts: BinnedCounts) -> dict[str, Any]:
@@ -217,14 +220,22 @@ def sums_document(counts: BinnedCounts) -> dict[str, Any]:
         "cells": counts.cells.tolist(),
         "deviation": counts.deviation.tolist(),
         "deviation_sq": counts.deviation_sq.tolist(),
-        "losses": _losses_document(counts.losses),
+        **_losses_document({name: getattr(counts, name) for name in KINDS}),
         **_weights_document(counts),
     }
 
 
-def _losses_document(losses: LossSums | None) -> dict[str, Any] | None:
-    """Return sums of losses as plain data, or None if the counts include a file of release 0.1.0."""
-    return None if losses is None else {"total": losses.total.tolist(), "squares": losses.squares.tolist()}
+def _losses_document(losses: Mapping[str, LossSums | None]) -> dict[str, Any]:
+    """Return sums of losses of every kind as plain data; None if the counts include a file without them."""
+    return {
+        name: None if sums is None else {part: getattr(sums, part).tolist() for part in _parts(sums)}
+        for name, sums in losses.items()
+        if sums is not None or name not in OPTIONAL
+    }
+
+
+def _parts(sums: LossSums) -> list[str]:
+    return ["total", "squares", *(["infinite"] if sums.infinite.any() else [])]
 
 
 def _weights_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
@@ -240,7 +251,7 @@ def sums_from_document(
 
     `where` is the prefix of names in messages; `losses` is empty for a document of release 0.1.0.
     """
-    _files.require_entries(document, [*NEEDED, *losses], WEIGHTS, where.rstrip("."))
+    _files.require_entries(document, [*NEEDED, *losses], _may(losses), where.rstrip("."))
     size = len(bins)
     cells = row_counts(f"{where}cells", _integers(f"{where}cells", document["cells"], (2, size)))
     _total(f"{where}rows", document["rows"], cells)
@@ -257,15 +268,29 @@ def sums_from_document(
     _within(f"{where}deviation_sq", "fit `deviation`", least - room, deviation_sq, deviation_sq)
     _within(f"{where}deviation_sq", "lie within its bin", deviation_sq, weight.sum(axis=0) * reach**2, deviation_sq)
     counts = BinnedCounts(bins, cells, weight, deviation, deviation_sq, weight_sq, target)
-    return replace(counts, losses=_losses(document.get("losses"), counts, where))
+    checks = {"losses": _require_squared, "log_losses": _require_log}
+    losses_of: dict[str, Any] = {name: _losses(document, name, counts, where, checks[name]) for name in KINDS}
+    return replace(counts, **losses_of)
 
 
-def _losses(document: Any, counts: BinnedCounts, where: str) -> LossSums | None:
+def _may(losses: Sequence[str], name: str = OPTIONAL[0]) -> list[str]:
+    """Return the entries that a document may lack; one of release 0.1.0 has no sums of losses."""
+    return [*WEIGHTS, *([name] if losses else [])]
+
+
+def _losses(
+    document: Mapping[str, Any], key: str, counts: BinnedCounts, where: str, check: Callable[..., None]
+) -> LossSums | None:
     """Return the sums of losses after checking them against the other sums; without rows they are 0."""
-    name = f"{where}losses"
-    if document is None:
+    if document.get(key) is None:
         return None if counts.n_rows else LossSums.empty(*counts.cells.shape)
-    losses = _loss_sums(name, document, counts.cells.shape)
+    losses = _loss_sums(f"{where}{key}", document[key], counts.cells.shape)
+    check(f"{where}{key}", losses, counts)
+    return losses
+
+
+def _require_squared(name: str, losses: LossSums, counts: BinnedCounts) -> None:
+    """Require sums of squared errors that are possible given the other sums."""
     weight, middle = counts.weight, counts.bins.midpoints
     reach = counts.bins.widths / 2 + HALF_DIGIT
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -281,16 +306,47 @@ def _losses(document: Any, counts: BinnedCounts, where: str) -> LossSums | None:
     largest = (np.abs(np.stack([-middle, 1 - middle])) + reach) ** 2
     _within(f"{name}.squares", "fit `total`", losses.total * mean - room, losses.squares, losses.squares)
     _within(f"{name}.squares", "fit `total`", losses.squares - room, losses.total * largest, losses.squares)
-    return losses
+
+
+def _require_log(name: str, losses: LossSums, counts: BinnedCounts) -> None:
+    """Require sums of log losses that are possible given the other sums."""
+    possible = np.zeros(counts.cells.shape, bool)
+    possible[0, -1] = possible[1, 0] = True  # the cells of confidence 1 with outcome 0, and of 0 with outcome 1
+    most_rows = np.where(possible & (counts.weight > 0), counts.cells, 0)
+    _within(f"{name}.infinite", "be rows that may have infinite loss", losses.infinite, most_rows, losses.infinite)
+    weight, edges = counts.weight, counts.bins.edges
+    ends = np.stack([edges[:-1] - HALF_DIGIT, edges[1:] + HALF_DIGIT])
+    high, low = np.clip(np.stack([1 - ends[::-1], ends]), 0, 1).swapaxes(0, 1)[::-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least, most = -np.log(high), np.minimum(-np.log(low), LARGEST_LOG_LOSS)
+        mean = np.where(weight > 0, counts.bins.midpoints + counts.deviation / weight, 0.5)
+        # the mean loss is at least that of the mean confidence (Jensen)
+        jensen = -np.log(np.clip(np.stack([1 - mean[0], mean[1]]) + HALF_DIGIT, 0, 1))
+        squared_mean = np.where(weight > 0, losses.total * (losses.total / weight), 0)
+    room = ROUNDING * weight
+    finite = losses.infinite == 0  # the weight of the other rows is unknown
+    _within(
+        f"{name}.total", "lie within its bin", np.where(finite, weight * least, 0) - room, losses.total, losses.total
+    )
+    _within(f"{name}.total", "lie within its bin", losses.total - room, weight * most, losses.total)
+    _within(f"{name}.total", "fit `deviation`", np.where(finite, weight * jensen, 0) - room, losses.total, losses.total)
+    _within(f"{name}.squares", "fit `total`", squared_mean - room, losses.squares, losses.squares)
+    _within(f"{name}.squares", "fit `total`", losses.squares - room, losses.total * most, losses.squares)
 
 
 def _loss_sums(name: str, document: Any, shape: tuple[int, ...]) -> LossSums:
-    """Read two sums >= 0 of one shape; the total of a difference (shape ()) may be negative."""
-    _files.require_entries(document, ["total", "squares"], where=f"'{name}'")
+    """Read two sums >= 0 of one shape, and numbers of rows with infinite loss.
+
+    The total of a difference (shape ()) may be negative.
+    """
+    allowed = ["infinite"] if name.rpartition(".")[2] in OPTIONAL else []
+    _files.require_entries(document, ["total", "squares"], allowed, where=f"'{name}'")
     total, squares = (_floats(f"{name}.{key}", document[key], shape) for key in ("total", "squares"))
     for key, values in (("total", total if shape else np.abs(total)), ("squares", squares)):
         NOT_NEGATIVE.require(f"{name}.{key}", np.atleast_1d(values))
-    return LossSums(total, squares)
+    if "infinite" not in document:
+        return LossSums(total, squares)
+    return LossSums(total, squares, _integers(f"{name}.infinite", document["infinite"], shape))
 
 
 def _weights(document: Mapping[str, Any], rows: Ints, where: str) -> tuple[Floats, Floats]:
@@ -322,7 +378,7 @@ def _possible_weights(where: str, rows: Ints, weight: Floats, weight_sq: Floats)
     _within(f"{where}weight_sq", "fit `weight`", weight_sq, most * (1 + ROUNDING) + tiny, weight_sq)
 
 
-def _within(name: str, rule: str, values: Floats, most: Floats, shown: Floats) -> None:
+def _within(name: str, rule: str, values: Array, most: Array, shown: Array) -> None:
     bad = values > most * (1 + ROUNDING)
     if bad.any():
         _checks.refuse(name, f"must {rule}", bad, shown, hint="These are not sums over rows.")
@@ -330,7 +386,8 @@ def _within(name: str, rule: str, values: Floats, most: Floats, shown: Floats) -
 
 def _paired(document: dict[str, Any], losses: Sequence[str]) -> PairedCounts:
     difference = ["loss_difference"] if losses else []
-    _files.require_entries(document, ["target", "first", "second", "cells", "n", *difference], WEIGHTS)
+    may = _may(losses, OPTIONAL[1])
+    _files.require_entries(document, ["target", "first", "second", "cells", "n", *difference], may)
     target = document["target"]
     _checks.one_of("target", target, TARGETS)
     first, second = (_margin(document[name], name, target, losses) for name in ("first", "second"))
@@ -360,20 +417,27 @@ def _paired(document: dict[str, Any], losses: Sequence[str]) -> PairedCounts:
         if differs.any():
             _checks.refuse(f"{name}.weight", "must be what `cells` and `weight` add up to", differs, margin.weight)
     pair = PairedCounts(first, second, cells, n, weight, weight_sq)
-    return replace(pair, loss_difference=_loss_difference(document.get("loss_difference"), pair))
+    differences: dict[str, Any] = {kind.difference: _loss_difference(document, k, pair) for k, kind in KINDS.items()}
+    return replace(pair, **differences)
 
 
-def _loss_difference(document: Any, pair: PairedCounts) -> LossSums | None:
+def _loss_difference(document: Mapping[str, Any], member: str, pair: PairedCounts) -> LossSums | None:
     """Return the sums of the difference of losses after checking them against the losses of both margins."""
-    name, first, second = "loss_difference", pair.first.losses, pair.second.losses
-    if document is None:
+    name, first, second = KINDS[member].difference, getattr(pair.first, member), getattr(pair.second, member)
+    if document.get(name) is None:
         return None if pair.n_rows else LossSums.empty()
     if first is None or second is None:
-        raise ValueError(f"`{name}` stands alone: it needs `first.losses` and `second.losses`.")
-    losses = _loss_sums(name, document, ())
+        raise ValueError(f"`{name}` stands alone: it needs `first.{member}` and `second.{member}`.")
+    losses = _loss_sums(name, document[name], ())
     total, squares, weight = (np.atleast_1d(v) for v in (losses.total, losses.squares, pair.weight.sum()))
-    differs = np.abs(total - (first.total.sum() - second.total.sum()))
-    _within(f"{name}.total", "be what the losses of both differ by", differs, ROUNDING * weight, total)
+    infinite = first.infinite.sum(), second.infinite.sum()
+    rule, rows = "be the rows where either loss is infinite", np.atleast_1d(losses.infinite)
+    _within(f"{name}.infinite", rule, np.atleast_1d(max(infinite)), rows, rows)
+    _within(f"{name}.infinite", rule, rows, np.atleast_1d(sum(infinite)), rows)
+    if not rows.any():  # the sums of both include rows where only the other loss is infinite
+        room = ROUNDING * (weight + first.total.sum() + second.total.sum())
+        differs = np.abs(total - (first.total.sum() - second.total.sum()))
+        _within(f"{name}.total", "be what the losses of both differ by", differs, room, total)
     _within(f"{name}.squares", "fit `total`", total * (total / np.maximum(weight, TINY)), squares, squares)
     # (a - b)^2 <= a^2 + b^2 for losses >= 0
     most = np.atleast_1d(first.squares.sum() + second.squares.sum())
@@ -382,7 +446,7 @@ def _loss_difference(document: Any, pair: PairedCounts) -> LossSums | None:
 
 
 def _margin(document: Any, name: str, target: str, losses: Sequence[str]) -> BinnedCounts:
-    _files.require_entries(document, ["bins", *NEEDED, *losses], WEIGHTS, f"'{name}'")
+    _files.require_entries(document, ["bins", *NEEDED, *losses], _may(losses), f"'{name}'")
     sums = {key: value for key, value in document.items() if key != "bins"}
     return sums_from_document(sums, bins_from_document(document["bins"]), target, f"{name}.", losses)
 
