@@ -71,7 +71,10 @@ def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
     """
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.where(values > ROUNDING, values, 0.0))
-    normals = _checks.generator(rng).standard_normal((len(draws), len(values))) @ root.T
-    # perfectly correlated Normals differ by rounding errors only: round them, so that their ranks agree
-    ranks = np.round(normals, 9).argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
-    return np.take_along_axis(np.sort(draws, axis=0), ranks, axis=0)
+    normals: Floats = _checks.generator(rng).standard_normal((len(draws), len(values))) @ root.T
+    # one quantity at a time, in the array of the Normals: thousands of classes need no further arrays of this size
+    for normal, drawn in zip(normals.T, draws.T, strict=True):
+        # perfectly correlated Normals differ by rounding errors only: round them, so that their ranks agree
+        order = np.round(normal, 9).argsort(kind="stable")
+        normal[order] = np.sort(drawn)
+    return normals
