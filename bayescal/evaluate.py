@@ -207,8 +207,9 @@ def evaluate_counts(
     Parameters
     ----------
     counts : BinnedCounts, ClasswiseCounts, or mapping of label to BinnedCounts
-        Counts; empty counts give the prior. `ClasswiseCounts` hold those of all classes of one classifier. A mapping holds the counts of groups on the same bins, as returned by
-        ``BinnedCounts.from_frame(..., by=...)``. No row may belong to two groups.
+        Counts; empty counts give the prior. `ClasswiseCounts` hold those of all classes of one classifier. A mapping
+        holds the counts of groups on the same bins, as returned by ``BinnedCounts.from_frame(..., by=...)``. No row may
+        belong to two groups.
     model, draws, rng, progress, **options
         As for `evaluate`.
 

@@ -361,7 +361,9 @@ def _classwise(document: dict[str, Any]) -> ClasswiseCounts:
         raise ValueError(f"`by_class` must be an array of the sums of all {len(classes)} classes.")
     edges = edges if isinstance(edges, list) else [edges] * len(classes)
     if len(edges) != len(classes):
-        raise ValueError(f"`bins` must be the edges of all classes, or an array of {len(classes)}; it has {len(edges)}.")
+        raise ValueError(
+            f"`bins` must be the edges of all classes, or an array of {len(classes)}; it has {len(edges)}."
+        )
     bins = [bins_from_document(each) for each in edges]
     counts = [
         sums_from_document(sums, each, "classwise", where=f"by_class[{k}].")
@@ -376,7 +378,9 @@ def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
         return None
     cells = sum(len(each.bins) for each in counts)
     if cells > MOST_CELLS or not isinstance(document, list) or len(document) != cells:
-        raise ValueError(f"`joint` must be null or an array of {cells} rows (one per bin and class, at most {MOST_CELLS}).")
+        raise ValueError(
+            f"`joint` must be null or an array of {cells} rows (one per bin and class, at most {MOST_CELLS})."
+        )
     joint = np.zeros((cells, cells))
     for i, row in enumerate(document):
         joint[i, : i + 1] = joint[: i + 1, i] = _floats(f"joint[{i}]", row, (i + 1,))

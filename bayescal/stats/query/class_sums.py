@@ -1,4 +1,4 @@
-"""Sums of every class of a classifier, computed by the engine that holds labels and one probability column per class."""
+"""Sums of every class, computed by the engine that holds labels and one column of probabilities per class."""
 
 from collections.abc import Mapping
 from itertools import combinations
@@ -200,7 +200,9 @@ def _refuse_labels(table: dict[str, list[Any]], query: _ClassQuery, source: Any)
         rule = _rules.COMPLETE
         raise InvalidRows(_found(query, n[1], size, rule.words, rule.hint, verb=rule.verb))
     if n[2]:
-        found = [v for v in _table(source, query.unnamed, [query.label, *query.columns.values()])[LABEL] if v is not None]
+        found = [
+            v for v in _table(source, query.unnamed, [query.label, *query.columns.values()])[LABEL] if v is not None
+        ]
         hint = "Name every class with its column in `probabilities`."
         shown = f" {found[0]!r} is none of them." if found else ""
         rule_words = f"must be labels from `probabilities`, {quoted(list(query.columns)[:10])}"
