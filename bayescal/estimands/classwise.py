@@ -95,7 +95,7 @@ def root_mean_square(by_class: Draws) -> Draws:
     References
     ----------
     .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
-       Processing Systems 32, definition 2.4.
+       Processing Systems 32, section 2.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class ClasswiseEvaluation(Evaluations):
     .. [2] R. L. Iman and W. J. Conover (1982), "A distribution-free approach to inducing rank correlation among input
        variables", Communications in Statistics - Simulation and Computation 11, 311-334.
     .. [3] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
-       Processing Systems 32, definition 2.4.
+       Processing Systems 32, section 2.
     """
 
     classes: tuple[Any, ...]
