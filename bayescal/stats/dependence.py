@@ -18,6 +18,8 @@ CHUNK = 16_384
 #: Maximum number of cells (classes times bins) whose joint sums are kept: 1.8 MB. With more classes, the correlation of
 #: their errors changes the width of the interval of the mean by less than 1 %; see docs/explanation/classwise.md.
 MOST_CELLS = 480
+#: Mean squares of residuals below this are rounding errors of residuals of 0.
+ROUNDING = 1e-12
 #: Steps of a bisection; each halves the interval.
 STEPS = 80
 
@@ -94,7 +96,9 @@ def error_correlation(counts: Sequence[BinnedCounts], joint: Floats | None) -> t
     for the sign, so all correlations are 1 in size.
     """
     if joint is None:
-        of_residuals = _correlation(_exclusive(np.array([_squares(each).sum() for each in counts])))
+        variance = np.array([_squares(each).sum() for each in counts])
+        variance[variance <= ROUNDING * counts[0].weight.sum()] = 0.0
+        of_residuals = _correlation(_exclusive(variance))
         size = len(counts)
         return np.ones((2, 2)) if size == 2 else np.eye(size), of_residuals
     first = first_cells([each.bins for each in counts])

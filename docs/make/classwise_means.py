@@ -17,7 +17,12 @@ from bayescal.verify.studies.study import stacked
 
 SEED, PROB, BINS = 15, 0.95, 15
 #: Populations: how much the stated logits are stretched, and the share of labels that are replaced at random.
-POPULATIONS = {"calibrated": (1.0, 0.0), "logits x 1.1": (1.1, 0.0), "logits x 1.5": (1.5, 0.0), "10 % noise": (1.0, 0.1)}
+POPULATIONS = {
+    "calibrated": (1.0, 0.0),
+    "logits x 1.1": (1.1, 0.0),
+    "logits x 1.5": (1.5, 0.0),
+    "10 % noise": (1.0, 0.1),
+}
 CELLS = tuple((k, n, name) for k in (3, 10, 50) for n in (300, 2000, 10_000) for name in POPULATIONS)
 #: Standard deviation of the true logits, and range of their means: classes differ in frequency.
 SPREAD, RANGE = 2.0, 2.0
@@ -50,7 +55,11 @@ def true_errors(n_classes: int, population: str) -> dict[str, float]:
     mass, outcome, gap = total / rows
     ece = np.abs(gap).sum(axis=1)
     squares = np.divide(gap**2, mass, out=np.zeros_like(gap), where=mass > 0).sum()
-    return {"mean": float(ece.mean()), "marginal": float(ece @ outcome.sum(axis=1)), "rms": float(np.sqrt(squares / n_classes))}
+    return {
+        "mean": float(ece.mean()),
+        "marginal": float(ece @ outcome.sum(axis=1)),
+        "rms": float(np.sqrt(squares / n_classes)),
+    }
 
 
 def intervals(y: NDArray[np.int64], stated: Floats, draws: int, seed: int) -> dict[str, tuple[float, float]]:

@@ -61,9 +61,8 @@ def class_sums(
     for argument, name in arguments.items():
         row_states.refuse_types(f"`{argument}` (column {quoted(name)})", "confidence", dtypes[argument])
     query = _ClassQuery(label, dtypes[LABEL], columns, weights, bins, [dtypes[name] for name in arguments])
-    used = [label, *columns.values(), *([] if weights is None else [weights])]
-    _refuse_labels(_table(source, query.labels, used), query, source)
-    table = _table(source, query.classes, used)
+    _refuse_labels(_table(source, query.labels, query.used), query, source)
+    table = _table(source, query.classes, query.used)
     sums = []
     for k, (argument, name) in enumerate(arguments.items()):
         own = np.flatnonzero(np.array(table["of_class"]) == k)
@@ -72,10 +71,10 @@ def class_sums(
         rows = rows_read(part, query.of_class(k), names | {WEIGHTS: f"`weights` (column {quoted(weights or '')})"})
         require_weight(rows, "")
         sums.append(sums_of(rows, 0, bins))
-    _refuse_totals(_table(source, query.totals, used), query)
+    _refuse_totals(_table(source, query.totals, query.used), query)
     if len(columns) > MOST_IN_PAIRS:
         return sums, None
-    return sums, query.joint(_table(source, query.pairs, used))
+    return sums, query.joint(_table(source, query.pairs, query.used))
 
 
 def _table(source: Any, query: Any, columns: list[str]) -> dict[str, list[Any]]:
@@ -91,6 +90,7 @@ class _ClassQuery:
         self, label: str, dtype: Any, columns: Mapping[Any, str], weights: str | None, bins: Edges, dtypes: list[Any]
     ) -> None:
         self.label, self.columns, self.weights, self.bins, self.dtypes = label, columns, weights, bins, dtypes
+        self.used = [label, *columns.values(), *([] if weights is None else [weights])]
         self.called = f"`label` (column {quoted(label)})"
         self.text = isinstance(dtype, nw.String | nw.Categorical | nw.Enum | nw.Object)
         named = list(columns)
@@ -200,9 +200,7 @@ def _refuse_labels(table: dict[str, list[Any]], query: _ClassQuery, source: Any)
         rule = _rules.COMPLETE
         raise InvalidRows(_found(query, n[1], size, rule.words, rule.hint, verb=rule.verb))
     if n[2]:
-        found = [
-            v for v in _table(source, query.unnamed, [query.label, *query.columns.values()])[LABEL] if v is not None
-        ]
+        found = [v for v in _table(source, query.unnamed, query.used)[LABEL] if v is not None]
         hint = "Name every class with its column in `probabilities`."
         shown = f" {found[0]!r} is none of them." if found else ""
         rule_words = f"must be labels from `probabilities`, {quoted(list(query.columns)[:10])}"
