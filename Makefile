@@ -86,6 +86,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/brier.py $(SHORT)
 	$(RUN) python docs/make/auc.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
+	$(RUN) python docs/make/classwise_means.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)

@@ -41,6 +41,7 @@ from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_mass_edges as equal_mass_edges
 from .stats.bins import make_bins as make_bins
+from .stats.classwise import ClasswiseCounts as ClasswiseCounts
 from .stats.files import count_file as count_file
 from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts

@@ -13,6 +13,8 @@ from bayescal._rules import NOT_NEGATIVE
 from bayescal.data.predictions import TARGETS
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import MOST_BINS, SIDES, Bins, equal_width_edges, make_bins
+from bayescal.stats.classwise import ClasswiseCounts
+from bayescal.stats.dependence import MOST_CELLS
 from bayescal.stats.losses import DIFFERENCES, KINDS, LARGEST_LOG_LOSS, LossSums, total_without_squares
 from bayescal.stats.paired import PairedCounts, require_paired
 from bayescal.stats.row_counts import MOST_ROWS, by_bin, row_counts, unit_weights
@@ -20,6 +22,8 @@ from bayescal.stats.row_counts import MOST_ROWS, by_bin, row_counts, unit_weight
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+type SavedCounts = BinnedCounts | PairedCounts | ClasswiseCounts
 
 #: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.counts/2"
@@ -33,12 +37,12 @@ TINY = float(np.finfo(np.float64).tiny)
 LARGEST = float(np.finfo(np.float64).max)
 
 
-def save_counts(counts: BinnedCounts | PairedCounts, path: str | Path) -> Path:
+def save_counts(counts: SavedCounts, path: str | Path) -> Path:
     """Write counts to a small JSON file, to merge or evaluate them elsewhere.
 
     Parameters
     ----------
-    counts : BinnedCounts or PairedCounts
+    counts : BinnedCounts, PairedCounts or ClasswiseCounts
         The counts.
     path : str or Path
         The file. An existing file is replaced in one step, so that readers never see an incomplete file.
@@ -51,7 +55,7 @@ def save_counts(counts: BinnedCounts | PairedCounts, path: str | Path) -> Path:
     Raises
     ------
     TypeError
-        If `counts` are neither `BinnedCounts` nor `PairedCounts`.
+        If `counts` are of another type, or the label of a class is neither text nor a number.
     OSError
         If the folder does not exist or is not writable.
 
@@ -71,7 +75,7 @@ def save_counts(counts: BinnedCounts | PairedCounts, path: str | Path) -> Path:
     return _files.write_atomically(path, _files.document_text(counts_document(counts)))
 
 
-def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
+def load_counts(path: str | Path) -> SavedCounts:
     """Read counts from a file that `save_counts` wrote; all sums are equal bit for bit.
 
     Parameters
@@ -81,7 +85,7 @@ def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
 
     Returns
     -------
-    BinnedCounts or PairedCounts
+    BinnedCounts, PairedCounts or ClasswiseCounts
         The saved counts. To merge the files of several workers, use ``sum(map(load_counts, paths))``. Files of release
         0.1.0 have no sums of losses: counts that include one give every result except the Brier score.
 
@@ -115,22 +119,24 @@ def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
         raise ValueError(f"'{path}': {problem}") from problem
 
 
-def counts_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
+def counts_document(counts: SavedCounts) -> dict[str, Any]:
     """Convert counts to plain data for JSON.
 
     Parameters
     ----------
-    counts : BinnedCounts or PairedCounts
+    counts : BinnedCounts, PairedCounts or ClasswiseCounts
         The counts.
 
     Returns
     -------
     dict
-        Keys "schema", "kind" ("binned" or "paired") and the sums of that kind.
+        Keys "schema", "kind" ("binned", "paired" or "classwise") and the sums of that kind.
     """
     if isinstance(counts, BinnedCounts):
         about = {"target": counts.target, "bins": bins_document(counts.bins)}
         return {"schema": SCHEMA, "kind": "binned", **about, **sums_document(counts)}
+    if isinstance(counts, ClasswiseCounts):
+        return {"schema": SCHEMA, "kind": "classwise", **_classwise_document(counts)}
     require_paired(counts)
     return {
         "schema": SCHEMA,
@@ -147,7 +153,7 @@ def counts_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
     }
 
 
-def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
+def counts_from_document(document: Any) -> SavedCounts:
     """Convert plain data to counts, with validation.
 
     Parameters
@@ -157,7 +163,7 @@ def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
 
     Returns
     -------
-    BinnedCounts or PairedCounts
+    BinnedCounts, PairedCounts or ClasswiseCounts
         The counts.
 
     Raises
@@ -167,10 +173,12 @@ def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
     """
     document = _files.require_schema(document, SCHEMA, [WITHOUT_LOSSES])
     kind = document.pop("kind", None)
-    _checks.one_of("kind", kind, ["binned", "paired"])
+    _checks.one_of("kind", kind, ["binned", "paired", "classwise"])
     losses = [] if document.pop("schema") == WITHOUT_LOSSES else LOSSES
     if kind == "paired":
         return _paired(document, losses)
+    if kind == "classwise":
+        return _classwise(document)
     _files.require_entries(document, ["target", "bins", *NEEDED, *losses], _may(losses))
     _checks.one_of("target", document["target"], TARGETS)
     sums = {name: value for name, value in document.items() if name not in ("target", "bins")}
@@ -382,6 +390,65 @@ def _within(name: str, rule: str, values: Array, most: Array, shown: Array) -> N
     bad = values > most * (1 + ROUNDING)
     if bad.any():
         _checks.refuse(name, f"must {rule}", bad, shown, hint="These are not sums over rows.")
+
+
+def _classwise_document(counts: ClasswiseCounts) -> dict[str, Any]:
+    """Return classes, their edges (once if they are equal), their sums, and the lower triangle of the joint sums."""
+    labels = [label.item() if isinstance(label, np.generic) else label for label in counts.classes]
+    for label in labels:
+        if not isinstance(label, str | int | float):
+            raise TypeError(f"`classes` must be text or numbers to be stored; {label!r} is {type(label).__name__}.")
+    edges = [bins_document(each.bins) for each in counts.by_class]
+    joint = counts.joint
+    return {
+        "classes": labels,
+        "bins": edges[0] if all(each == edges[0] for each in edges) else edges,
+        "by_class": [sums_document(each) for each in counts.by_class],
+        "joint": None if joint is None else [row[: i + 1].tolist() for i, row in enumerate(joint)],
+    }
+
+
+def _classwise(document: dict[str, Any]) -> ClasswiseCounts:
+    _files.require_entries(document, ["classes", "bins", "by_class", "joint"])
+    classes, by_class, edges = (document[name] for name in ("classes", "by_class", "bins"))
+    if not isinstance(classes, list) or not all(isinstance(label, str | int | float) for label in classes):
+        raise ValueError("`classes` must be an array of labels: text or numbers.")
+    if not isinstance(by_class, list) or len(by_class) != len(classes):
+        raise ValueError(f"`by_class` must be an array of the sums of all {len(classes)} classes.")
+    edges = edges if isinstance(edges, list) else [edges] * len(classes)
+    if len(edges) != len(classes):
+        raise ValueError(
+            f"`bins` must be the edges of all classes, or an array of {len(classes)}; it has {len(edges)}."
+        )
+    bins = [bins_from_document(each) for each in edges]
+    counts = [
+        sums_from_document(sums, each, "classwise", where=f"by_class[{k}].")
+        for k, (sums, each) in enumerate(zip(by_class, bins, strict=True))
+    ]
+    return ClasswiseCounts(tuple(classes), tuple(counts), _joint(document["joint"], counts))
+
+
+def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
+    """Read the joint sums of residuals; their diagonal must fit the counts."""
+    if document is None:
+        return None
+    cells = sum(len(each.bins) for each in counts)
+    if cells > MOST_CELLS or not isinstance(document, list) or len(document) != cells:
+        raise ValueError(
+            f"`joint` must be null or an array of {cells} rows (one per bin and class, at most {MOST_CELLS})."
+        )
+    joint = np.zeros((cells, cells))
+    for i, row in enumerate(document):
+        joint[i, : i + 1] = joint[: i + 1, i] = _floats(f"joint[{i}]", row, (i + 1,))
+    squares = np.diag(joint).copy()
+    NOT_NEGATIVE.require("joint", squares)
+    sd = np.sqrt(squares)
+    _within("joint", "be covariances", np.abs(joint), np.outer(sd, sd) + TINY, joint)
+    if not any(each.weighted for each in counts):
+        losses = np.concatenate([each.losses.total.sum(axis=0) for each in counts if each.losses is not None])
+        n = np.concatenate([each.n for each in counts])
+        _within("joint", "fit `losses`", np.abs(squares - losses) - ROUNDING * n, 0 * losses, squares)
+    return joint
 
 
 def _paired(document: dict[str, Any], losses: Sequence[str]) -> PairedCounts:

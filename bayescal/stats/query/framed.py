@@ -37,11 +37,12 @@ def framed(
     """Yield the label and the sums of each group of rows; the label is None if there are no groups."""
     _checks.one_of("target", target, TARGETS)
     for label, rows in row_sums(frame, models, weights, names_of_columns("by", by), bins).split():
-        _require_weight(rows, "" if label is None else f" in group {label!r}")
+        require_weight(rows, "" if label is None else f" in group {label!r}")
         yield label, rows
 
 
-def _require_weight(rows: RowSums, where: str) -> None:
+def require_weight(rows: RowSums, where: str) -> None:
+    """Refuse weights that are all zero or too small; `where` names the group."""
     if rows.largest_weight is None:
         return
     most, n = rows.largest_weight.max(), rows.n.sum()

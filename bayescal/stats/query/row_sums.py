@@ -134,11 +134,11 @@ def row_sums(frame: Any, models: Sequence[dict[str, str]], weights: str | None, 
     names = {argument: f"`{argument}` (column {quoted(name)})" for argument, name in columns.items()}
     for argument, name in names.items():
         row_states.refuse_types(name, argument.rpartition("_")[2].partition("[")[0], dtypes[argument])
-    query = _Query(models, weights, by, bins, [dtypes[list(model)[1]] for model in models])
+    query = Query(models, weights, by, bins, [dtypes[list(model)[1]] for model in models])
     answers = answers_of(source, query.of, [*columns.values(), *by])
     table = {name: [v for answer in answers for v in answer[name]] for name in (answers[0] if answers else {})}
     _checks.not_empty("frame", sum(table.get("n", [])))
-    return _read(table, query, names, _categories(dtypes.get("by")))
+    return rows_read(table, query, names, _categories(dtypes.get("by")))
 
 
 def _categories(dtype: Any) -> list[Any] | None:
@@ -146,8 +146,16 @@ def _categories(dtype: Any) -> list[Any] | None:
     return list(dtype.categories) if isinstance(dtype, nw.Enum) else None
 
 
-class _Query:
-    """Query that computes bins, deviations and one key per row, and sums by key."""
+class Query:
+    """Query that computes bins, deviations and one key per row, and sums by key.
+
+    Parameters
+    ----------
+    models, weights, by, bins
+        As for `row_sums`.
+    dtypes : list of narwhals dtype
+        Type of the confidences of each model.
+    """
 
     def __init__(
         self,
@@ -166,7 +174,7 @@ class _Query:
         eager = isinstance(frame, nw.DataFrame)
         frame = self._states(self._columns(frame))
         for i in self.numbers:
-            frame = self._lossy(self._binned(frame, i, eager), i)
+            frame = self._lossy(self.binned(frame, i, eager), i)
         return self._summed(self._key(frame))
 
     def _columns(self, frame: Any) -> Any:
@@ -195,10 +203,10 @@ class _Query:
             safe.append(nw.when(usable).then(w).otherwise(nw.lit(0.0)).alias("v"))
         return frame.with_columns(row_states.together(states).alias("state"), *safe)
 
-    def _binned(self, frame: Any, i: int, eager: bool) -> Any:
+    def binned(self, frame: Any, i: int, eager: bool) -> Any:
         """Add the bin and the deviation of each row for one model: columns b and d."""
         c, b, d = nw.col(f"s{i}"), f"b{i}", f"d{i}"
-        edges = self.bins.starts_as(_numpy_dtype(self.dtypes[i]))
+        edges = self.bins.starts_as(numpy_dtype(self.dtypes[i]))
         if not self.bins.by_product or edges.dtype == np.float16:
             at, mid = edges.astype(np.float64)[1:-1], self.bins.midpoints
             index = np.arange(len(mid), dtype=np.float64)
@@ -277,7 +285,7 @@ class _Query:
         return values if self.weights is None else nw.col("v") * values
 
 
-def _numpy_dtype(dtype: Any) -> Any:
+def numpy_dtype(dtype: Any) -> Any:
     """Return the type in which confidences are compared: their own, or float64 for integers and decimals."""
     return {nw.Float16: np.float16, nw.Float32: np.float32}.get(type(dtype), np.float64)
 
@@ -307,8 +315,10 @@ def _tree(c: nw.Expr, at: list[float], values: list[float]) -> nw.Expr:
     return nw.when(c < at[half - 1]).then(lower).otherwise(upper)
 
 
-def _read(table: dict[str, list[Any]], query: _Query, names: dict[str, str], categories: list[Any] | None) -> RowSums:
-    """Convert the result to arrays; refuse invalid rows."""
+def rows_read(
+    table: dict[str, list[Any]], query: Query, names: dict[str, str], categories: list[Any] | None = None
+) -> RowSums:
+    """Convert the result of a query to arrays; refuse invalid rows, naming arguments by `names`."""
     n, key = (np.array(table[name], dtype=np.int64) for name in ("n", "key"))
     floats = {k: _numbers(v) for k, v in table.items() if k not in ("n", "key", *query.labels)}
     if (key < 0).any():
@@ -359,7 +369,7 @@ def _numbers(values: list[Any]) -> Floats:
     return np.array([np.nan if is_missing(v) else v for v in values], dtype=np.float64)
 
 
-def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: _Query, names: dict[str, str]) -> None:
+def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: Query, names: dict[str, str]) -> None:
     invalid = row_states.InvalidStates(states, n, names)
     arguments = [list(model) for model in query.models]
     for i, (outcome, confidence) in enumerate(arguments):
