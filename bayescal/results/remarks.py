@@ -118,9 +118,9 @@ def _rare_error(counts: Counts) -> str | None:
     at = int(np.argmax(np.where(clear, gap, 0.0)))
     low, high = (counts.bins.edges[np.flatnonzero(counts.occupied)[at] + side] for side in (0, 1))
     return (
-        f"The bin from {low:.3g} to {high:.3g} has {100 * observed.mass[0, at]:.2g} % of the rows and an observed gap of "
-        f"{observed.gap[0, at]:.2g}, more than {CLEAR} standard errors. `max_error` leaves such a bin out: it counts "
-        f"errors that at least {100 * COMMON:g} % of the population have."
+        f"The bin from {low:.3g} to {high:.3g} has {100 * observed.mass[0, at]:.2g} % of the rows and an observed gap "
+        f"of {observed.gap[0, at]:.2g}, more than {CLEAR} standard errors. `max_error` leaves such a bin out: it "
+        f"counts errors that at least {100 * COMMON:g} % of the population have."
     )
 
 

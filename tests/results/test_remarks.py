@@ -110,7 +110,7 @@ def test_a_rare_bin_that_is_clearly_off_is_named(counts, told):
 
 def test_the_rare_bin_is_named_with_its_share_and_its_gap():
     (remark,) = remarks_of(one_bin_off(0.05), "shrinkage")
-    assert remark.startswith("The bin from 0.9 to 1 has 5 % of the rows and an observed gap of -0.3, more than 5 standard")
+    assert remark.startswith("The bin from 0.9 to 1 has 5 % of the rows and an observed gap of -0.3, more than 5")
     assert remark.endswith("it counts errors that at least 10 % of the population have.")
 
 
