@@ -28,7 +28,7 @@ def by_rows(z, c, n_bins, alpha, lowest):
     ("population", "curve", "strength", "n", "case"),
     [
         ("flat", "temperature", 2.0, 3000, "both"),
-        ("top", "temperature", 1.5, 600, "half"),
+        ("top", "temperature", 1.5, 1500, "half"),
         ("flat", "calibrated", None, 500, "zero"),
         ("top", "calibrated", None, 800, "zero"),
     ],
@@ -48,9 +48,10 @@ def test_the_interval_is_that_of_the_formulas_by_rows(population, curve, strengt
 
 def test_an_interval_between_the_regimes_is_cut_off_but_excludes_zero():
     """T is above the limit of calibration, and less than h_1: the lower end would be 0, which the test rejects."""
-    c = np.full(40, 0.999)
-    z = np.r_[np.ones(38), np.zeros(2)]
-    low, high, estimate = squared_l2_interval(BinnedCounts.from_arrays(z, c), 0.95)
+    rows = simulate(300, population="top", curve="temperature", strength=1.5, rng=0)
+    statistic, error, limit = by_rows(rows.outcome, rows.confidence, 15, 0.05, 0.5)
+    assert limit < statistic < stats.norm.ppf(0.95) * error
+    low, high, estimate = squared_l2_interval(BinnedCounts.from_arrays(rows.outcome, rows.confidence), 0.95)
     assert 0 < low < 1e-8 < estimate < high
 
 
