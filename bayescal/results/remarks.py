@@ -11,8 +11,8 @@ from bayescal.stats.contract import Counts
 #: Thresholds of remarks: share of rows in bins of mean confidence near 0 or 1, and the distance that counts as near;
 #: effective rows per bin; effective rows.
 SATURATED, NEAR, ROWS_PER_BIN, ROWS = 0.9, 0.002, 10, 30
-#: A bin whose observed gap is this many standard errors of a calibrated bin is clearly off, if the variance of its
-#: number of positive rows is at least this.
+#: Observed gaps differ clearly by this many standard errors of a calibrated bin, if the variance of its number of
+#: positive rows is at least this.
 CLEAR, VARIANCE = 5, 5
 #: Tolerance for rounding of shares.
 ROUNDING = 1e-9
@@ -108,19 +108,20 @@ def _few_rows(counts: Counts) -> str | None:
 
 
 def _rare_error(counts: Counts) -> str | None:
-    """Name the bin with the largest clear gap, if it is too rare for `max_error` to count its error."""
+    """Name the bin with the largest gap that clearly exceeds `max_error`, which leaves rare bins out."""
     observed, n = observed_bins(counts), counts.effective_n[counts.occupied]
     gap, confidence = np.abs(observed.gap[0]), observed.confidence[0]
     variance = n * confidence * (1 - confidence)
-    clear = (variance >= VARIANCE) & (gap * n >= CLEAR * np.sqrt(variance)) & (gap > max_error(observed).values[0])
+    excess = gap - max_error(observed).values[0]
+    clear = (variance >= VARIANCE) & (excess * n >= CLEAR * np.sqrt(variance))
     if not clear.any():
         return None
     at = int(np.argmax(np.where(clear, gap, 0.0)))
     low, high = (counts.bins.edges[np.flatnonzero(counts.occupied)[at] + side] for side in (0, 1))
     return (
         f"The bin from {low:.3g} to {high:.3g} has {100 * observed.mass[0, at]:.2g} % of the rows and an observed gap "
-        f"of {observed.gap[0, at]:.2g}, more than {CLEAR} standard errors. `max_error` leaves such a bin out: it "
-        f"counts errors that at least {100 * COMMON:g} % of the population have."
+        f"of {observed.gap[0, at]:.2g}. `max_error` leaves such a bin out: it counts errors that at least "
+        f"{100 * COMMON:g} % of the population have."
     )
 
 

@@ -108,9 +108,19 @@ def test_a_rare_bin_that_is_clearly_off_is_named(counts, told):
     assert remarks_of(counts, "dirichlet") == ()
 
 
+def test_a_rare_bin_that_is_about_as_wrong_as_others_is_not_named():
+    """Half of the rows are off by 0.28, a rare bin by 0.3: about one standard error of its 150 rows more."""
+    rest = BinnedCounts.from_arrays(np.arange(2000) < 440, np.full(2000, 0.5), bins=10)
+    both = rest + BinnedCounts.from_arrays(np.arange(150) < 90, np.full(150, 0.9), bins=10)
+    assert not [remark for remark in remarks_of(both, "shrinkage") if "max_error" in remark]
+    fine = BinnedCounts.from_arrays(np.arange(2000) < 1000, np.full(2000, 0.5), bins=10)
+    both = fine + BinnedCounts.from_arrays(np.arange(150) < 90, np.full(150, 0.9), bins=10)
+    assert [remark for remark in remarks_of(both, "shrinkage") if "max_error" in remark]
+
+
 def test_the_rare_bin_is_named_with_its_share_and_its_gap():
     (remark,) = remarks_of(one_bin_off(0.05), "shrinkage")
-    assert remark.startswith("The bin from 0.9 to 1 has 5 % of the rows and an observed gap of -0.3, more than 5")
+    assert remark.startswith("The bin from 0.9 to 1 has 5 % of the rows and an observed gap of -0.3. `max")
     assert remark.endswith("it counts errors that at least 10 % of the population have.")
 
 
