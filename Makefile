@@ -81,6 +81,7 @@ explore: .venv/ready
 
 coverage: .venv/ready
 	$(RUN) python docs/make/intervals.py $(SHORT)
+	$(RUN) python docs/make/errors.py $(SHORT)
 	$(RUN) python docs/make/differences.py $(SHORT)
 	$(RUN) python docs/make/hostile.py $(SHORT)
 	$(RUN) python docs/make/brier.py $(SHORT)

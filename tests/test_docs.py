@@ -305,6 +305,40 @@ def test_the_coverage_page_shows_the_numbers_of_its_json():
     assert f"one share near 0.95 is {(0.95 * 0.05 / stored['repeats']) ** 0.5:.3f}" in said
 
 
+def test_the_page_of_other_errors_shows_the_numbers_of_its_json():
+    """Worst and mean coverage and the mean width are computed here from the cells; weak cells are listed, no others."""
+    stored = json.loads((DOCS / "_static" / "errors.json").read_text(encoding="utf-8"))
+    rows = [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
+    page = DOCS / "explanation" / "coverage_other_errors.md"
+    overall, weak, _ = markdown_tables(page)
+    shown = {}
+    for words, method, *numbers in overall[2:]:
+        estimand = words or estimand  # noqa: F821 (only the first line of an estimand names it)
+        shown[estimand, method] = numbers
+    names = dict(zip(dict.fromkeys(r["estimand"] for r in rows), dict.fromkeys(e for e, _ in shown), strict=True))
+    assert len(names) == 8
+    assert {(names[r["estimand"]], r["method"]) for r in rows} == set(shown)
+    for (estimand, method), (worst, mean, width, rmse, where) in shown.items():
+        of = [r for r in rows if (names[r["estimand"]], r["method"]) == (estimand, method)]
+        assert len({(r["n_rows"], r["population"], r["curve"]) for r in of}) == len(of) == 54
+        low = min(r["coverage"] for r in of)
+        means = [sum(r[name] for r in of) / 54 for name in ("coverage", "width", "rmse")]
+        assert [float(worst), float(mean)] == pytest.approx([low, means[0]], abs=0.0051)
+        assert [float(width), float(rmse)] == pytest.approx(means[1:], abs=0.000051)
+        worst_cells = [r for r in of if r["coverage"] == low]
+        assert where in {f"{r['population']}, {r['curve']}, n = {r['n_rows']}" for r in worst_cells}
+    expected = {
+        (names[r["estimand"]], str(r["n_rows"]), r["population"], r["curve"])
+        for r in rows
+        if r["method"] == "shrinkage" and r["coverage"] < 0.9
+    }
+    assert {tuple(line[:4]) for line in weak[2:]} == expected
+    # the default model: what the page promises for all estimands but the two that it calls unreliable
+    for name in names.values():
+        worst, mean = (float(number) for number in shown[name, "shrinkage"][:2])
+        assert (worst >= 0.85 and mean >= 0.93) == (name not in ("l_4 error", "largest error of any bin (MCE)"))
+
+
 def test_the_brier_page_shows_the_numbers_of_its_json():
     """Worst and mean coverage and the mean width of each method are computed here from the cells."""
     stored = json.loads((DOCS / "_static" / "brier.json").read_text(encoding="utf-8"))

@@ -160,5 +160,6 @@ def _error(counts: BinnedCounts, order: float, debiased: bool) -> float:
     if debiased:
         return float(np.sqrt(max(debiased_squared_l2_error(counts), 0.0)))
     observed = observed_bins(counts)
-    draws = ece(observed) if order == 1 else max_error(observed) if order == np.inf else lp_error(observed, order)
-    return float(draws.values[0])
+    if order == np.inf:
+        return float(max_error(observed, share=0).values[0])
+    return float((ece(observed) if order == 1 else lp_error(observed, order)).values[0])

@@ -317,6 +317,15 @@ class AgreementOptions(Options):
 class StudyOptions(Options):
     """Options of the coverage study."""
 
+    estimand: Annotated[
+        str | None,
+        _option(
+            STUDY,
+            "NAME",
+            "Quantity whose intervals are measured, such as l2_error, max_error or signed_error. "
+            "[dim]\\[default: ece][/]",
+        ),
+    ] = None
     sizes: Annotated[str | None, _option(STUDY, "N,...", "Numbers of rows. [dim]\\[default: 300,2000,20000][/]")] = None
     populations: Annotated[
         str | None,
@@ -340,7 +349,8 @@ class StudyOptions(Options):
         _option(
             STUDY,
             "NAME,...",
-            "Interval methods: shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap. [dim]\\[default: all][/]",
+            "Interval methods: shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap; for l2_error also sun. "
+            "[dim]\\[default: all][/]",
         ),
     ] = None
     repeats: Annotated[
@@ -371,6 +381,6 @@ Coverage = Annotated[
     typer.Option(
         "--coverage",
         rich_help_panel=STUDY,
-        help="Simulate data sets with a known true ECE, and count the intervals that contain it.",
+        help="Simulate data sets with a known true ECE, or another error, and count the intervals that contain it.",
     ),
 ]
