@@ -40,7 +40,7 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
 
     Parameters
     ----------
-    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, CalibrationMonitor or Plan
+    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, BinSensitivity, Plan or other result
         The result.
     parameters : mapping, optional
         Arguments with which the call can be repeated, as those of the command line.
