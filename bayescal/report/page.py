@@ -112,7 +112,7 @@ def page(
 
     Parameters
     ----------
-    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, BinSensitivity, Plan or other result
+    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, BinSensitivity, Plan or other
         The result.
     estimand : str, Estimand or callable, default "ece"
         What is compared; only a `Comparison` has a choice.

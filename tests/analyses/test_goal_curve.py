@@ -23,14 +23,14 @@ def points():
     return posterior(FUTURES, 0.8, 5000)
 
 
-def posterior(futures, assurance, largest, step=0.02):
-    z, points = Z_OF(assurance), []
+def posterior(futures, assurance, largest, step=0.02, reachable=1.0):
+    z, points = Z_OF(assurance / reachable), []
     for i in range(round((math.log(largest) + 3.5) / step)):
         x = -0.5 + (i + 0.5) * step
         for s in WIDTHS:
             weight = 1.0
             for n, (met, missed) in futures.items():
-                share = PHI(z + (math.log(n) - x) / s)
+                share = reachable * PHI(z + (math.log(n) - x) / s)
                 weight *= share**met * (1 - share) ** missed
             points.append((x, s, weight))
     total = sum(weight for *_, weight in points)
@@ -49,8 +49,8 @@ def quantile(values_and_weights, q):
 FUTURES = {100: (2, 8), 300: (5, 5), 1000: (9, 1)}
 
 
-def fitted(futures, assurance=0.8, largest=5000):
-    return GoalCurve({n: verdicts(*counts) for n, counts in futures.items()}, assurance, largest)
+def fitted(futures, assurance=0.8, largest=5000, reachable=1.0):
+    return GoalCurve({n: verdicts(*counts) for n, counts in futures.items()}, assurance, largest, reachable)
 
 
 @pytest.mark.parametrize("q", [0.05, 0.5, 0.9])
@@ -104,3 +104,18 @@ def test_a_size_exactly_ten_times_away_is_near():
     """The goal is never met, so the answer is the largest number, 100 rows; 10 rows are a tenth of it."""
     near = curve_near_answer({n: verdicts(0, 500) for n in (5, 10)}, 0.8, 100)
     assert near.sizes == [10]
+
+
+@pytest.mark.parametrize("q", [0.05, 0.5, 0.9])
+def test_quantiles_where_unlimited_rows_give_less_than_all(q):
+    """The curve ends at 0.9, with the formula of the docstring."""
+    points = posterior(FUTURES, 0.8, 5000, reachable=0.9)
+    exact = quantile([(x, w) for x, _, w in points], q)
+    assert fitted(FUTURES, reachable=0.9).quantile(q) == pytest.approx(exact, abs=0.03)
+
+
+def test_another_assurance_where_unlimited_rows_give_less_than_all():
+    points = posterior(FUTURES, 0.8, 5000, reachable=0.9)
+    moved = [(x + s * (Z_OF(0.6 / 0.9) - Z_OF(0.8 / 0.9)), w) for x, s, w in points]
+    assert fitted(FUTURES, reachable=0.9).quantile(0.5, 0.6) == pytest.approx(quantile(moved, 0.5), abs=0.03)
+    assert fitted(FUTURES, reachable=0.9).quantile(0.5, 0.9) == math.inf
