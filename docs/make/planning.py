@@ -16,6 +16,8 @@ SEED, PROB, ASSURANCE, STUDIES = 12, 0.95, 0.8, (200, 3)
 #: The goals; rows of a pilot; largest plan; simulated futures of a plan, and draws of each.
 GOALS = ({"below": 0.03}, {"width": 0.03})
 PILOT, LARGEST, SIMULATIONS, DRAWS = 300, 50_000, 40, 300
+#: The share of all studies that each goal has.
+TIMES = (1, 0.4)
 #: Curves with the range from which a study draws the strength.
 CURVES = {"calibrated": None, "temperature": (1.0, 1.4), "shift": (0.0, 0.3), "wave": (0.0, 0.05)}
 COLUMNS = ("goal", "population", "curve", "truth", "outcome", "rows", "reachable", "met")
@@ -66,7 +68,9 @@ def outcome(plan: bc.Plan) -> str:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """All studies of all goals."""
-    chosen = [(goal,) for goal in GOALS for _ in range(options.repeats)]
+    chosen = [
+        (goal,) for goal, times in zip(GOALS, TIMES, strict=True) for _ in range(max(int(times * options.repeats), 1))
+    ]
     jobs = jobs_of(chosen, options.draws, rng=np.random.default_rng(SEED))
     rows = rows_of_jobs(study, jobs, workers=options.workers)
     settings = {"prob": PROB, "assurance": ASSURANCE, "repeats": options.repeats, "draws": options.draws}
@@ -83,7 +87,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     form = "{goal}|{studies}|{enough}|{unreachable}|{beyond}|{too_many}|{planned}|{rows}|{met}|{error}"
     overall = table(head + "Median rows: | Goal met: | Standard error:", cells(lines, form))
     about = (
-        f"bayescal {numbers['bayescal']}: {numbers['repeats']} studies per goal, pilots of {PILOT} rows, assurance "
+        f"bayescal {numbers['bayescal']}: pilots of {PILOT} rows, assurance "
         f"{numbers['assurance']:g},\nat most {LARGEST} rows, {SIMULATIONS} simulated futures per plan with {DRAWS} "
         f"draws each, seed {numbers['seed']}.\n"
     )

@@ -119,9 +119,10 @@ def labels_needed(
     goal tends to the probability c, given the pilot, that the truth is within the limit. If this is at most the
     assurance, nothing is simulated, and the plan states c (`Plan.reachable`). More rows of the pilot change c.
 
-    Near the answer, the share is modelled as :math:`c\,\Phi(z_{p/c} + (\log n - x) / s)`, where x is the log of the
-    rows needed and p the assurance; c is 1 for the other goals. Its posterior has flat priors of x and log s. The next
-    n to simulate is chosen from the current posterior of x, as in a psychometric experiment.
+    Near the answer, the share is modelled as :math:`\Phi(z_p + (\log n - x) / s)`, where x is the log of the rows
+    needed and p the assurance; its posterior has flat priors of x and log s. If unlimited rows give a share c below 1,
+    it is :math:`\Phi(z_c - (z_c - z_p) (e^x / n)^g)` with g between 1/4 and 1. The next n to simulate is chosen from the
+    current posterior of x, as in a psychometric experiment.
 
     New rows have the effective number of rows per row of the pilot (Kish).
 
