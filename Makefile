@@ -84,6 +84,8 @@ coverage: .venv/ready
 	$(RUN) python docs/make/hostile.py $(SHORT)
 	$(RUN) python docs/make/brier.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
+	$(RUN) python docs/make/bin_sensitivity.py $(SHORT)
+	$(RUN) python docs/make/planning.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)

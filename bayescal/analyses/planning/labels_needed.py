@@ -117,12 +117,13 @@ def labels_needed(
 
     With unlimited rows the posterior knows the truth. So for `below` and `above`, the share of futures that meet the
     goal tends to the probability c, given the pilot, that the truth is within the limit. If this is at most the
-    assurance, nothing is simulated, and the plan states c (`Plan.reachable`). More rows of the pilot change c.
+    assurance, nothing is simulated, and the plan states c (`Plan.reachable`). A finite number of rows with the pilot
+    gives at most c / `prob`, because the expected posterior probability of the limit is c.
 
     Near the answer, the share is modelled as :math:`\Phi(z_p + (\log n - x) / s)`, where x is the log of the rows
     needed and p the assurance; its posterior has flat priors of x and log s. If unlimited rows give a share c below 1,
-    it is :math:`\Phi(z_c - (z_c - z_p) (e^x / n)^g)` with g between 1/4 and 1. The next n to simulate is chosen from the
-    current posterior of x, as in a psychometric experiment.
+    it is :math:`\Phi(z_c - (z_c - z_p) (e^x / n)^g)` with g between 1/4 and 1. The next n to simulate is chosen from
+    the current posterior of x, as in a psychometric experiment.
 
     New rows have the effective number of rows per row of the pilot (Kish).
 
