@@ -88,6 +88,8 @@ coverage: .venv/ready
 	$(RUN) python docs/make/auc.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
 	$(RUN) python docs/make/classwise_means.py $(SHORT)
+	$(RUN) python docs/make/bin_sensitivity.py $(SHORT)
+	$(RUN) python docs/make/planning.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)

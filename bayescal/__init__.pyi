@@ -1,6 +1,7 @@
 from . import datasets as datasets
 from ._invalid import InvalidRows as InvalidRows
 from ._version import __version__ as __version__
+from .analyses.bin_sensitivity import bin_sensitivity as bin_sensitivity
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
@@ -28,11 +29,13 @@ from .evaluate import evaluate as evaluate
 from .evaluate import evaluate_counts as evaluate_counts
 from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
 from .posterior.shrinkage.model import shrinkage_posterior as shrinkage_posterior
+from .report.bin_sensitivity import plot_bin_sensitivity as plot_bin_sensitivity
 from .report.comparison import plot_comparison as plot_comparison
 from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.forest import plot_forest as plot_forest
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
+from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
 from .results.evaluation import Evaluation as Evaluation
