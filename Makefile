@@ -85,6 +85,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/hostile.py $(SHORT)
 	$(RUN) python docs/make/brier.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
+	$(RUN) python docs/make/decompositions.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)
