@@ -339,6 +339,27 @@ def test_the_page_of_other_errors_shows_the_numbers_of_its_json():
         assert (worst >= 0.85 and mean >= 0.93) == (name not in ("l_4 error", "largest error of any bin (MCE)"))
 
 
+def test_the_page_on_decompositions_shows_the_numbers_of_its_json():
+    """Worst and mean coverage of each interval; those that are offered are wide enough."""
+    stored = json.loads((DOCS / "_static" / "decompositions.json").read_text(encoding="utf-8"))
+    (head, _, *shown) = markdown_tables(DOCS / "explanation" / "decompositions.md")[-1]
+    assert head[:2] == ["Quantity", "Interval"]
+    rows = [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
+    assert {f"{quantity}: {interval}" for quantity, interval, *_ in shown} == {row["method"] for row in rows}
+    for quantity, interval, populations, worst, mean, where in shown:
+        of = {
+            f"{row['population']}; n = {row['n_rows']}": row["coverage"]
+            for row in rows
+            if row["method"] == f"{quantity}: {interval}"
+        }
+        assert len(of) == int(populations) == (36 if quantity.startswith("multi") else 26)
+        assert (float(worst), float(mean)) == pytest.approx((min(of.values()), np.mean(list(of.values()))), abs=0.0051)
+        assert of[where] == min(of.values())
+        if interval == "as offered":
+            assert float(worst) >= 0.85
+            assert float(mean) >= 0.93
+
+
 def test_the_brier_page_shows_the_numbers_of_its_json():
     """Worst and mean coverage and the mean width of each method are computed here from the cells."""
     stored = json.loads((DOCS / "_static" / "brier.json").read_text(encoding="utf-8"))

@@ -79,6 +79,22 @@ JOINT = (
         "rows, or paired counts",
         "",
     ),
+    Quantity(
+        "multi-class Brier score",
+        ("Brier score of all classes", "quadratic score"),
+        r"\mathrm{E} \sum_k (c_k - 1\{\text{class } k\})^2",
+        "multiclass_brier_score(y, P)",
+        "rows",
+        "Brier (1950), Monthly Weather Review 78, equation 2; `convention` divides it by K or by 2",
+    ),
+    Quantity(
+        "multi-class log score",
+        ("log loss", "cross-entropy", "negative log-likelihood"),
+        r"-\mathrm{E} \log c_{\text{class}}",
+        "multiclass_log_score(y, P)",
+        "rows",
+        "Good (1952), J. R. Stat. Soc. B 14",
+    ),
 )
 #: Point estimates, which have no interval.
 POINTS = (
@@ -105,6 +121,23 @@ POINTS = (
         "debiased_squared_l2_error(counts)",
         "counts",
         f"{KUMAR}, section 5",
+    ),
+    Quantity(
+        "reliability, resolution, uncertainty",
+        ("Murphy decomposition of the Brier score", "calibration-refinement decomposition"),
+        r"\sum_b \frac{n_b}{N} (\bar c_b - \bar z_b)^2,\ \sum_b \frac{n_b}{N} (\bar z_b - \bar z)^2,\ "
+        r"\bar z (1 - \bar z)",
+        'brier_decomposition(y, p, method="murphy")',
+        "rows, or counts",
+        "Murphy (1973), J. Appl. Meteorol. 12; Stephenson, Coelho and Jolliffe (2008), Weather Forecast. 23",
+    ),
+    Quantity(
+        "miscalibration, discrimination, uncertainty",
+        ("CORP decomposition", "MCB, DSC, UNC"),
+        r"S(c) - S(\hat c),\ S(\bar z) - S(\hat c),\ S(\bar z)",
+        "brier_decomposition(y, p), log_score_decomposition(y, p)",
+        "rows",
+        "Dimitriadis, Gneiting and Jordan (2021), PNAS 118, equation 4",
     ),
 )
 HEAD = "Quantity | Other names | Formula | Call | Needs | Source"
