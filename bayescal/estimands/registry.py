@@ -177,7 +177,7 @@ def registered() -> dict[str, Estimand]:
 
 def _place(estimand: Estimand) -> tuple[int, str]:
     """Sort `errors` first, then other files of this package by name, whichever was imported first; then the rest."""
-    module = estimand.function.__module__
+    module = getattr(estimand.function, "__module__", None) or ""
     if module == "bayescal.estimands.errors":
         return 0, ""
     return (1, module) if module.startswith("bayescal.") else (2, "")
