@@ -82,7 +82,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/intervals.py $(SHORT)
 	$(RUN) python docs/make/differences.py $(SHORT)
 	$(RUN) python docs/make/hostile.py $(SHORT)
-	$(RUN) python docs/make/brier.py $(SHORT)
+	$(RUN) python docs/make/scores.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
 
 verify: .venv/ready
