@@ -85,7 +85,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/errors.py $(SHORT)
 	$(RUN) python docs/make/differences.py $(SHORT)
 	$(RUN) python docs/make/hostile.py $(SHORT)
-	$(RUN) python docs/make/brier.py $(SHORT)
+	$(RUN) python docs/make/scores.py $(SHORT)
 	$(RUN) python docs/make/auc.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
 	$(RUN) python docs/make/classwise_means.py $(SHORT)

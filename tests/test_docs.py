@@ -360,13 +360,14 @@ def test_the_page_on_decompositions_shows_the_numbers_of_its_json():
             assert float(mean) >= 0.93
 
 
-def test_the_brier_page_shows_the_numbers_of_its_json():
+def test_the_page_of_scores_shows_the_numbers_of_its_json():
     """Worst and mean coverage and the mean width of each method are computed here from the cells."""
-    stored = json.loads((DOCS / "_static" / "brier.json").read_text(encoding="utf-8"))
-    page = DOCS / "explanation" / "brier_score.md"
+    stored = json.loads((DOCS / "_static" / "scores.json").read_text(encoding="utf-8"))
+    page = DOCS / "explanation" / "scores.md"
     tables = markdown_tables(page)
-    assert len(tables) == 2
-    names = {"scores": "columns", "differences": "difference_columns"}
+    assert len(tables) == 4
+    columns = {"scores": "columns", "differences": "difference_columns"}
+    names = {f"{kind}{name}": value for kind in ("", "log_") for name, value in columns.items()}
     for table, (name, columns) in zip(tables, names.items(), strict=True):
         rows = [dict(zip(stored[columns], row, strict=True)) for row in stored[name]]
         shown = {(bins, method): numbers for bins, method, *numbers in table[2:]}
@@ -380,7 +381,9 @@ def test_the_brier_page_shows_the_numbers_of_its_json():
             assert float(numbers[2]) == pytest.approx(expected[2], abs=0.000051)
     said = page.read_text(encoding="utf-8")
     first = {name: stored[name][0][stored[columns].index("repeats")] for name, columns in names.items()}
-    assert f"with {first['scores']} data sets each, 20 for differences with {first['differences']}" in said
+    for kind in ("", "log_"):
+        repeats = first[f"{kind}scores"], first[f"{kind}differences"]
+        assert "with {} data sets each, 20 for differences with {}".format(*repeats) in said
 
 
 def test_the_index_of_quantities_lists_every_estimand(monkeypatch):

@@ -325,7 +325,7 @@ def _require_log(name: str, losses: LossSums, counts: BinnedCounts) -> None:
     weight, edges = counts.weight, counts.bins.edges
     ends = np.stack([edges[:-1] - HALF_DIGIT, edges[1:] + HALF_DIGIT])
     high, low = np.clip(np.stack([1 - ends[::-1], ends]), 0, 1).swapaxes(0, 1)[::-1]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         least, most = -np.log(high), np.minimum(-np.log(low), LARGEST_LOG_LOSS)
         mean = np.where(weight > 0, counts.bins.midpoints + counts.deviation / weight, 0.5)
         # the mean loss is at least that of the mean confidence (Jensen)

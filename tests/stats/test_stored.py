@@ -114,8 +114,7 @@ BY_HAND = {
 }
 #: The same rows with weights 1, 2, 3, and another model's 0.5, 0.25, 0.25 in three bins. Losses 1/64, 2/4 and 0; and
 #: 1/4, 5 * 9/16. Differences of losses: -15/64, -5/16 and -9/16.
-PAIR_L2, L4, L7 = math.log(2), math.log(4), -math.log(0.875)
-BY_HAND = {
+PAIR_BY_HAND = {
     "schema": "bayescal.counts/2",
     "kind": "paired",
     "target": "event",
