@@ -222,8 +222,8 @@ def max_error(bin_draws: BinDraws, share: float = COMMON) -> Draws:
 
     Warnings
     --------
-    An error of a single bin with less than the share s does not count. `Evaluation.remarks` names such a bin if its
-    error is clear.
+    An error of a single bin with less than the share s does not count. `Evaluation.remarks` names a bin with less than
+    10 % of the rows whose observed gap is larger than `max_error` by more than five standard errors.
 
     Notes
     -----
