@@ -15,6 +15,7 @@ from bayescal.cli.options import ColumnOptions, CountQuestionOptions, GoalOption
 from bayescal.report.document import document
 from bayescal.report.page import page
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.classwise import ClasswiseCounts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -97,4 +98,10 @@ def _pilot(file: Path, options: ColumnOptions, question: CountQuestionOptions) -
         return counted
     target = {"target": question.target} if question.target else {}
     refuse(options.given() | target, "with a file of counts, only with rows")
-    return read_counts(file, PARSERS["bins"](question.bins) if question.bins else None)
+    counts = read_counts(file, PARSERS["bins"](question.bins) if question.bins else None)
+    if isinstance(counts, ClasswiseCounts):
+        raise ValueError(
+            f"'{file.name}' holds counts of all classes, and a plan needs those of one problem: count the rows with "
+            "`target='top-label'`, or plan for one class in Python, with `labels_needed(counts[label], ...)`."
+        )
+    return counts
