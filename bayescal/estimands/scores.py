@@ -25,7 +25,7 @@ LEAST_VARIATION = 1e-12
 
 @dataclass(frozen=True)
 class _Score:
-    """What the functions of this file need to know of one score: its words, its sums, and its largest value."""
+    """The words, the sums and the largest value of one score."""
 
     words: str
     member: str
@@ -123,7 +123,7 @@ def _mean_over_cells(bin_draws: BinDraws, of_cells: Callable[[int], Floats]) -> 
 
 
 def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
-    r"""Draw the log score, the mean of -log(probability of the outcome that occurred) over the population, in nats.
+    r"""Draw the log score, the mean of -log(probability of the outcome) over the population, in nats [2]_.
 
     Parameters
     ----------

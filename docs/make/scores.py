@@ -274,10 +274,9 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     for kind in ("", "log_"):
         scores = rows_again({"columns": numbers["columns"], "rows": numbers[f"{kind}scores"]})
         differences = rows_again({"columns": numbers["difference_columns"], "rows": numbers[f"{kind}differences"]})
-        prefix = kind.replace("_", "-")
-        texts[f"{prefix}conditions"] = conditions(numbers, scores, differences)
-        texts[f"{prefix}scores"] = overall(scores, "curve")
-        texts[f"{prefix}differences"] = overall(differences, "pair")
+        texts[f"{kind}conditions"] = conditions(numbers, scores, differences)
+        texts[f"{kind}scores"] = overall(scores, "curve")
+        texts[f"{kind}differences"] = overall(differences, "pair")
     return texts
 
 
@@ -289,5 +288,5 @@ if __name__ == "__main__":
         numbers="scores.json",
         page="scores.md",
         save=save_parts,
-        shown=("scores", "differences", "log-scores", "log-differences"),
+        shown=("scores", "differences", "log_scores", "log_differences"),
     )
