@@ -80,9 +80,9 @@ def compare(
 
     The marginal posteriors are those of each classifier alone. Their dependence is a Gaussian copula [3]_, whose
     correlation comes from the joint Dirichlet posterior of the cells (bin and outcome of one classifier, bin and
-    outcome of the other) that occur; see `bayescal.posterior.joint.correlation`. Brier scores are drawn together, from
-    the losses of the rows; see `bayescal.estimands.scores.joint_brier_scores`. The correlation of areas under the ROC
-    curve comes from the ranks of the rows; see `bayescal.auc`.
+    outcome of the other) that occur; see `bayescal.posterior.joint.correlation`. Scores (Brier score, log score) are
+    drawn together, from the losses of the rows; see `bayescal.estimands.scores.joint_brier_scores`. The correlation of
+    areas under the ROC curve comes from the ranks of the rows; see `bayescal.auc`.
 
     References
     ----------

@@ -10,6 +10,7 @@ from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, re
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
 from bayescal.results.evaluation import Evaluation
+from bayescal.stats.losses import KINDS, is_finite
 from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
@@ -31,11 +32,15 @@ def common_estimands(
 ) -> list[str]:
     """Return the names of the estimands that all of these evaluations have; curves are not among them."""
     counts = [evaluation.counts for evaluation in evaluations]
-    unpaired = any(pair.loss_difference is None for pair in (pairs or {}).values())
+    missing = {
+        need
+        for need, kind in KINDS.items()
+        if not all(is_finite(getattr(pair, kind.difference)) for pair in (pairs or {}).values())
+    }
     return [
         name
         for name, each in registered().items()
-        if each.coordinate is None and all(map(each.available, counts)) and not ("losses" in each.needs and unpaired)
+        if each.coordinate is None and all(map(each.available, counts)) and not each.needs & missing
     ]
 
 

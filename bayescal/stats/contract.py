@@ -81,6 +81,10 @@ class Counts(Protocol):
         """Sums of squared errors, which the Brier score needs; None if they were not counted."""
 
     @property
+    def log_losses(self) -> LossSums | None:
+        """Sums of log losses, which the log score needs; None if they were not counted."""
+
+    @property
     def ranks(self) -> Ranks | None:
         """Rows on a grid finer than the bins, for the area under the ROC curve; None if there is no finer grid."""
 
