@@ -406,7 +406,7 @@ def test_the_auc_page_shows_the_numbers_of_its_json():
     stored = json.loads((DOCS / "_static" / "auc.json").read_text(encoding="utf-8"))
     of_areas, of_differences = markdown_tables(DOCS / "explanation" / "auc.md")
     shown = {"areas": of_areas[2:], "differences": of_differences[2:]}
-    limits = {"50 to 2000": (50, 2000), "20000": (20_000, 20_000), "200 or 2000": (200, 2000)}
+    limits = {"50 or 200": (50, 200), "2000 or 20000": (2000, 20_000), "200 or 2000": (200, 2000)}
     for name, lines in shown.items():
         rows = [dict(zip(stored["columns"], row, strict=True)) for row in stored[name]]
         assert len({tuple(row[c] for c in stored["columns"][:5]) for row in rows}) == len(rows)

@@ -22,9 +22,9 @@ from bayescal.verify.studies.study import stacked
 
 SEED, PROB = 1, 0.95
 Z = float(ndtri((1 + PROB) / 2))
-#: Rows and prevalence. The bootstrap is measured up to the last number of rows that the first table has.
-SIZES = ((50, 0.5), (50, 0.1), (200, 0.5), (200, 0.05), (2000, 0.5), (2000, 0.05), (2000, 0.01))
-LARGE = ((20_000, 0.5), (20_000, 0.01))
+#: Rows and prevalence. The bootstrap, which takes longest, is measured with few rows.
+FEW = ((50, 0.5), (50, 0.1), (200, 0.5), (200, 0.05))
+MANY = ((2000, 0.5), (2000, 0.05), (2000, 0.01), (20_000, 0.01))
 AREAS = (0.55, 0.75, 0.9, 0.99)
 POPULATIONS = ("Normal", "mixture", "ties", "weights")
 #: Share of the pairs that a mixture misranks: the positive rows that look like negative ones, relative to 1 - AUC.
@@ -120,7 +120,9 @@ def bootstrap(rows: Predictions, rng: np.random.Generator) -> tuple[float, float
     weight = np.bincount(chosen.ravel(), minlength=chosen.size).reshape(shape)
     weight = weight if rows.weight is None else weight * rows.weight[order]
     of_one = weight * rows.outcome[order]
-    zero, one = (np.add.reduceat(values, starts, axis=1) for values in (weight - of_one, of_one))
+    zero, one = weight - of_one, of_one
+    if len(starts) < len(rows):  # ties
+        zero, one = (np.add.reduceat(values, starts, axis=1) for values in (zero, one))
     pairs = zero.sum(axis=1) * one.sum(axis=1)
     right = (one * (zero.cumsum(axis=1) - zero / 2)).sum(axis=1)
     return quantiles(right[pairs > 0] / pairs[pairs > 0])
@@ -141,7 +143,7 @@ def area_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
         undefined = min(ranks.rows) <= 1  # the variance of DeLong et al. needs two rows of each outcome
         yield "DeLong", (0.0, 1.0) if undefined else delong(ranks)
         yield "DeLong, logit", (0.0, 1.0) if undefined else logit_delong(ranks)
-        if (n_rows, prevalence) in SIZES:
+        if (n_rows, prevalence) in FEW:
             yield "percentile bootstrap", bootstrap(rows, rng)
 
     cell = {"n_rows": n_rows, "prevalence": prevalence, "population": population, "area": area}
@@ -188,7 +190,7 @@ def _paired_delong(ranks: list[Ranks], rows: list[Predictions]) -> tuple[float, 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Run both studies."""
     for_areas, for_differences = np.random.default_rng(SEED).spawn(2)
-    sizes = SIZES[:1] if options.quick else (*SIZES, *LARGE)
+    sizes = FEW[:1] if options.quick else (*FEW, *MANY)
     of_areas = [cell for cell in product(sizes, POPULATIONS, AREAS) if cell[1] != "mixture" or cell[2] >= 0.7]
     of_pairs = list(product(PAIR_SIZES[:1] if options.quick else PAIR_SIZES, PAIRS))
     area_jobs = jobs_of(of_areas, options.repeats, options.draws, rng=for_areas)
@@ -221,12 +223,9 @@ FORM = "{rows}|{method}|{worst:.2f}|{coverage:.3f}|{width:.4f}|{where}"
 
 
 def lines_of(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the lines of small and of large data sets."""
-    small, large = SIZES[-1][0], LARGE[0][0]
-    for words, chosen in (
-        (f"50 to {small}", [row for row in rows if row["n_rows"] <= small]),
-        (f"{large}", [row for row in rows if row["n_rows"] == large]),
-    ):
+    """Yield the lines of few and of many rows."""
+    for words, sizes in (("50 or 200", FEW), ("2000 or 20000", MANY)):
+        chosen = [row for row in rows if (row["n_rows"], row["prevalence"]) in sizes]
         yield from ({**line, "rows": words} for line in overall(chosen))
 
 
