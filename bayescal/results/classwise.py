@@ -72,8 +72,6 @@ class ClasswiseEvaluation(Evaluations):
        CVPR Workshops.
     .. [2] R. L. Iman and W. J. Conover (1982), "A distribution-free approach to inducing rank correlation among input
        variables", Communications in Statistics - Simulation and Computation 11, 311-334.
-    .. [3] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
-       Processing Systems 32, section 2.
     """
 
     classes: tuple[Any, ...]
@@ -150,10 +148,15 @@ class ClasswiseEvaluation(Evaluations):
 
     @cached_property
     def rms_error(self) -> Draws:
-        """Draws of the root mean square of the l_2 errors of all classes: the marginal calibration error of [3]_.
+        """Draws of the root mean square of the l_2 errors of all classes: the marginal calibration error of [1]_.
 
         All classes have equal weights. The first use evaluates every class once more. The plug-in value is
         ``plug_in_error(..., target="classwise", order=2)``.
+
+        References
+        ----------
+        .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
+           Processing Systems 32, section 2.
         """
         values = root_mean_square(self.draws("l2_error")).values
         return Draws(np.where(self.exact, 0.0, values), "rms_error")
