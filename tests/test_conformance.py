@@ -260,19 +260,48 @@ def agreeing(call, target, rule, error):
 def test_the_page_shows_the_results_of_its_json(results):
     calls = {(each["program"], each["call"]): each for each in results["calls"]}
     lines = page_table("best")[2:]
-    assert {(line[0], line[1].strip("`")) for line in lines} == set(calls)
-    for program, text, convention, agree, raised, nan in lines:
+    assert {(line[0], line[3].strip("`")) for line in lines} == set(calls)
+    for program, convention, agree, text in lines:
         call, words = calls[program, text.strip("`")], convention.replace("`", "").split(", ")
         target = words.pop(0) if words[0] in FILE["targets"] else "event"
         error, shown = words.pop(), int(agree.split()[0])
         assert [agreeing(call, target, rule, error) for rule in words] == [shown] * len(words), text
         assert max(agreeing(call, t, r, error) for t in FILE["targets"] for r in FILE["rules"]) == shown
         answers = list(call["results"].values())
-        assert int(agree.split()[2]) == len(answers)
-        assert int(nan or 0) == answers.count("nan")
-        assert int(raised or 0) == sum(isinstance(a, str) and a != "nan" for a in answers)
+        nan = answers.count("nan")
+        raised = sum(isinstance(answer, str) for answer in answers) - nan
+        expected = [
+            f"{shown} of {len(answers)}",
+            *[f"raises in {raised}"] * (raised > 0),
+            *[f"NaN in {nan}"] * (nan > 0),
+        ]
+        assert agree.split("; ") == expected
     text = (DOCS / "conformance.md").read_text(encoding="utf-8")
     assert all(f"{name} {version}" in text for name, version in results["programs"].items())
+
+
+@pytest.mark.parametrize("name", ["width_counts", "mass_counts"])
+def test_the_page_counts_the_agreeing_cases_of_each_rule(results, name):
+    binning = {"width_counts": "equal-width", "mass_counts": "equal-mass"}[name]
+    shown, programs = {}, ()
+    for first, *cells in page_table(name):
+        if first == "Rule":
+            programs = cells
+        elif first.startswith("`"):
+            shown |= {(program, first.strip("`")): cell for program, cell in zip(programs, cells, strict=True)}
+    rules = [rule for rule, about in FILE["rules"].items() if about["binning"] == binning]
+    assert {rule for _, rule in shown} == set(rules)
+    calls = {}
+    for each in results["calls"]:
+        cases = [CASES[case] for case in each["results"]]
+        if cases[0]["binning"] == binning and "confidence" in cases[0]:
+            calls.setdefault(each["program"], each)
+    assert {program for program, _ in shown} == set(calls)
+    for program, call in calls.items():
+        errors = ["mean-occupied", "mean-all"] if program == "scikit-learn" else ["l1"]
+        counts = [max(agreeing(call, "event", rule, error) for error in errors) for rule in rules]
+        assert [int(shown[program, rule].strip("*")) for rule in rules] == counts
+        assert [shown[program, rule].startswith("**") for rule in rules] == [n == max(counts) for n in counts]
 
 
 def test_at_least_eight_other_programs_were_run_on_all_cases_that_they_take(results, scripts):
@@ -289,7 +318,7 @@ def test_at_least_eight_other_programs_were_run_on_all_cases_that_they_take(resu
 def test_the_package_agrees_with_its_convention_in_every_case(results):
     lines = [line for line in page_table("best")[2:] if line[0] == "bayescal"]
     assert len(lines) == 7
-    assert all(len(set(line[3].split(" of "))) == 1 for line in lines)
+    assert all(len(set(line[2].split(" of "))) == 1 for line in lines)
 
 
 #: Program -> rules of its first calls for equal-width bins and for equal-mass bins, which the text describes.
@@ -313,7 +342,7 @@ RULES_OF = {
 
 def test_the_text_of_the_page_describes_the_measured_rules():
     found = {}
-    for program, _, convention, *_ in page_table("best")[2:]:
+    for program, convention, _, _ in page_table("best")[2:]:
         words = convention.replace("`", "").split(", ")
         if words[0] not in FILE["targets"]:
             binning = "mass" if words[0].startswith("mass") else "width"

@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import batched
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ SCHEMA = "calibration-error-conformance/1"
 #: How near a number must be: some programs add in float32, and values of different conventions differ by far more.
 TOLERANCE = 1e-6
 Case, Results = dict[str, Any], dict[str, float | str]
+#: Programs side by side in a table.
+COLUMNS = 7
 #: Target, rule and error.
 Convention = tuple[str, str, str]
 
@@ -216,16 +219,22 @@ def convention_words(comparison: Comparison) -> str:
     return f"`{target}`, {words}" if comparison.call.matrix else words
 
 
+def agreement_words(comparison: Comparison) -> str:
+    """Say in how many cases the best convention agrees, and count exceptions and NaN."""
+    answers = list(comparison.results.values())
+    nan = answers.count("nan")
+    raised = sum(isinstance(answer, str) for answer in answers) - nan
+    words = [f"{len(comparison.agreeing[comparison.best])} of {len(answers)}"]
+    return "; ".join([*words, *([f"raises in {raised}"] if raised else []), *([f"NaN in {nan}"] if nan else [])])
+
+
 def best_table(comparisons: Iterable[Comparison]) -> str:
     """One line per call: the convention that agrees in most cases."""
-    lines = []
-    for each in comparisons:
-        answers = list(each.results.values())
-        raised = sum(isinstance(answer, str) and answer != "nan" for answer in answers)
-        agree = f"{len(each.agreeing[each.best])} of {len(answers)}"
-        numbers = [agree, raised or "", answers.count("nan") or ""]
-        lines.append([each.call.program, f"`{each.call.text}`", convention_words(each), *numbers])
-    return table("Program | Call | Convention | Agrees in: | Raises: | NaN:", lines)
+    lines = [
+        [each.call.program, convention_words(each), agreement_words(each), f"`{each.call.text}`"]
+        for each in comparisons
+    ]
+    return table("Program | Convention | Agrees in | Call", lines)
 
 
 def first_calls(comparisons: Iterable[Comparison], binning: str) -> dict[str, Comparison]:
@@ -237,16 +246,21 @@ def first_calls(comparisons: Iterable[Comparison], binning: str) -> dict[str, Co
     return first
 
 
-def rule_table(comparisons: Iterable[Comparison], binning: str) -> str:
-    """One line per rule, one column per program: number of agreeing cases."""
+def rule_tables(comparisons: Iterable[Comparison], binning: str) -> str:
+    """One line per rule, one column per program: number of agreeing cases; several tables, so that each is narrow."""
     first = first_calls(comparisons, binning)
-    lines = []
-    for rule in rules_for(binning):
-        counts = [each.count(rule=rule) for each in first.values()]
-        best = [each.count() for each in first.values()]
-        lines.append([f"`{rule}`", *(f"**{n}**" if n == most else n for n, most in zip(counts, best, strict=True))])
+    return "\n".join(_rule_table(dict(part), binning) for part in batched(first.items(), COLUMNS, strict=False))
+
+
+def _rule_table(first: Mapping[str, Comparison], binning: str) -> str:
+    best = [each.count() for each in first.values()]
+    lines = [[f"`{rule}`", *_bold([c.count(rule=rule) for c in first.values()], best)] for rule in rules_for(binning)]
     lines.append(["*cases*", *(len(each.results) for each in first.values())])
     return table("Rule | " + " | ".join(f"{program}:" for program in first), lines)
+
+
+def _bold(counts: Iterable[int], best: Iterable[int]) -> list[Any]:
+    return [f"**{count}**" if count == most else count for count, most in zip(counts, best, strict=True)]
 
 
 def target_table(comparisons: Iterable[Comparison]) -> str:
@@ -254,10 +268,8 @@ def target_table(comparisons: Iterable[Comparison]) -> str:
     lines = []
     for each in (each for each in comparisons if each.call.matrix):
         counts = [each.count(target=target) for target in TARGETS]
-        most = max(counts)
-        cells = [f"**{n}**" if n == most else n for n in counts]
-        lines.append([each.call.program, f"`{each.call.text}`", *cells, len(each.results)])
-    return table("Program | Call | " + " | ".join(f"`{target}`:" for target in TARGETS) + " | Cases:", lines)
+        lines.append([f"{each.call.program} `{each.call.text}`", *_bold(counts, [max(counts)] * len(counts))])
+    return table("Program and call | " + " | ".join(f"{target}:" for target in TARGETS), lines)
 
 
 def difference_table(comparisons: Iterable[Comparison]) -> str:
@@ -291,8 +303,8 @@ def tables(measured: Mapping[str, Any], cases: Sequence[Case]) -> dict[str, str]
         "errors": definitions({name: error.words for name, error in ERRORS.items()}),
         "programs": f"{programs}.\n",
         "best": best_table(comparisons),
-        "width_counts": rule_table(comparisons, WIDTH),
-        "mass_counts": rule_table(comparisons, MASS),
+        "width_counts": rule_tables(comparisons, WIDTH),
+        "mass_counts": rule_tables(comparisons, MASS),
         "target_counts": target_table(comparisons),
         "differences": difference_table(comparisons),
     }
