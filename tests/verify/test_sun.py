@@ -8,7 +8,7 @@ from bayescal.datasets.simulate import simulate
 from bayescal.estimands.debiased import debiased_squared_l2_error
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.studies.coverage import coverage_study
-from bayescal.verify.studies.sun import l2_interval, squared_l2_interval
+from bayescal.verify.studies.sun import _calibrated_variance, _Sums, l2_interval, squared_l2_interval
 
 
 def by_rows(z, c, n_bins, alpha, lowest):
@@ -29,6 +29,7 @@ def by_rows(z, c, n_bins, alpha, lowest):
     [
         ("flat", "temperature", 2.0, 3000, "both"),
         ("top", "temperature", 1.5, 1500, "half"),
+        ("top", "temperature", 1.5, 1000, "one"),
         ("flat", "calibrated", None, 500, "zero"),
         ("top", "calibrated", None, 800, "zero"),
     ],
@@ -38,8 +39,9 @@ def test_the_interval_is_that_of_the_formulas_by_rows(population, curve, strengt
     statistic, error, limit = by_rows(rows.outcome, rows.confidence, 15, 0.05, 0.5 if population == "top" else 0.0)
     plus = max(statistic, 0.0)
     one, two = stats.norm.ppf(0.95) * error, stats.norm.ppf(0.975) * error
-    expected = {"both": plus - two, "half": plus / 2, "zero": 0.0}[case]
-    assert {"both": plus >= 2 * two, "half": 2 * one <= plus < 2 * two, "zero": plus < limit}[case]
+    expected = {"both": plus - two, "half": plus / 2, "one": plus - one, "zero": 0.0}[case]
+    holds = {"both": plus >= 2 * two, "half": 2 * one <= plus < 2 * two, "one": one < plus < 2 * one}
+    assert {**holds, "zero": plus < limit}[case]
     low, high, estimate = squared_l2_interval(BinnedCounts.from_arrays(rows.outcome, rows.confidence), 0.95)
     assert (low, high, estimate) == pytest.approx((expected, plus + two, plus), rel=1e-9, abs=1e-12)
     counts = BinnedCounts.from_arrays(rows.outcome, rows.confidence)
@@ -89,3 +91,11 @@ def test_counts_that_the_interval_is_not_for():
         squared_l2_interval(BinnedCounts.from_arrays(z, c, bins=[0, 0.5, 0.6, 1]), 0.95)
     with pytest.raises(ValueError, match="without weights"):
         squared_l2_interval(BinnedCounts.from_arrays(z, c, weights=[1, 2, 1, 1]), 0.95)
+
+
+@pytest.mark.parametrize(("population", "lowest"), [("flat", 0.0), ("rare", 0.0), ("top", 0.5)])
+def test_the_variance_at_calibration_is_an_integral_over_the_range_of_confidences(population, lowest):
+    rows = simulate(500, population=population, rng=1)
+    assert _Sums.of(BinnedCounts.from_arrays(rows.outcome, rows.confidence)).lowest == lowest
+    integral = integrate.quad(lambda v: 2 * (v * (1 - v)) ** 2, lowest, 1)[0]
+    assert _calibrated_variance(lowest) == pytest.approx(integral, rel=1e-12)
