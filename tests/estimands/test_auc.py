@@ -301,6 +301,40 @@ def test_different_outcomes_of_two_classifiers():
     assert compared.pairs[0, 1].area_correlation == pytest.approx(np.corrcoef(influence)[0, 1], rel=1e-9)
 
 
+def influences(outcome, confidence):
+    """Placement less the area, divided by the share of the outcome, by all pairs."""
+    other = outcome[:, None] != outcome
+    above = np.sign(confidence[:, None] - confidence) * np.where(outcome, 1, -1)[:, None]
+    placed = ((1 + above) / 2 * other).sum(axis=1) / other.sum(axis=1)
+    return (placed - placed[outcome == 1].mean()) / np.where(outcome, outcome.mean(), 1 - outcome.mean())
+
+
+def test_the_same_cells_are_not_the_same_classifier():
+    """Both classifiers have the same two bins in every row, and their order within the bins differs.
+
+    The bins alone have correlation 1. From counts, each posterior has a part of variance E^2 / 3 for the grid error E;
+    from ranks, a part for the variation within bins. These parts are not shared.
+    """
+    outcome, p = normal_scores(1000, 0.8)
+    q = (np.floor(2 * p) + np.random.default_rng(1).random(1000)) / 2
+    pair = bc.PairedCounts.from_arrays(outcome, p, outcome, q, bins=2)
+    place, rows = np.floor(2 * p), np.array([np.sum(outcome == z) for z in (0, 1)])
+    area = roc_auc_score(outcome, place)
+    spread = [np.var(influences(outcome, place)[outcome == z] * np.mean(outcome == z)) for z in (0, 1)]
+    variance = ((rows * spread + 1 / 3 - area + area**2) / rows**2).sum()
+    of_error = bc.auc_grid_error(pair.first) ** 2 / 3
+    found = correlation_of_aucs([pair.first, pair.second], {(0, 1): pair})[0, 1]
+    assert found == pytest.approx(variance / (variance + of_error), rel=1e-9)
+    low, high = bc.compare_counts({("a", "b"): pair}, rng=1).difference("a", "b", "auc").interval(0.95)
+    assert low < roc_auc_score(outcome, p) - roc_auc_score(outcome, q) < high
+
+    (ranked,) = bc.compare(outcome, {"a": p, "b": q}, bins=2, rng=1).pairs.values()
+    both = ranked + ranked
+    shares = [np.var(influences(outcome, place)) / np.var(influences(outcome, each)) for each in (p, q)]
+    found = correlation_of_aucs([both.first, both.second], {(0, 1): both})[0, 1]
+    assert found == pytest.approx(np.sqrt(np.prod(shares)), rel=1e-9)
+
+
 def test_sums_of_pairs_have_the_correlation_of_the_bins():
     outcome, by_name = three()
     (pair,) = bc.compare(outcome, {n: by_name[n] for n in ("good", "noisy")}, rng=1).pairs.values()
