@@ -1,6 +1,7 @@
 from . import datasets as datasets
 from ._invalid import InvalidRows as InvalidRows
 from ._version import __version__ as __version__
+from .analyses.bin_sensitivity import bin_sensitivity as bin_sensitivity
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
@@ -19,6 +20,8 @@ from .analyses.recalibration import LogisticRecalibration as LogisticRecalibrati
 from .data.predictions import Predictions as Predictions
 from .draws import BinDraws as BinDraws
 from .draws import Draws as Draws
+from .estimands.auc import auc as auc
+from .estimands.auc import auc_grid_error as auc_grid_error
 from .estimands.debiased import debiased_squared_l2_error as debiased_squared_l2_error
 from .estimands.decompositions import squared_l2_error as squared_l2_error
 from .estimands.errors import ece as ece
@@ -34,11 +37,13 @@ from .evaluate import evaluate as evaluate
 from .evaluate import evaluate_counts as evaluate_counts
 from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
 from .posterior.shrinkage.model import shrinkage_posterior as shrinkage_posterior
+from .report.bin_sensitivity import plot_bin_sensitivity as plot_bin_sensitivity
 from .report.comparison import plot_comparison as plot_comparison
 from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.forest import plot_forest as plot_forest
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
+from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
 from .results.decomposition import CorpDecomposition as CorpDecomposition
@@ -50,6 +55,7 @@ from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_mass_edges as equal_mass_edges
 from .stats.bins import make_bins as make_bins
+from .stats.classwise import ClasswiseCounts as ClasswiseCounts
 from .stats.files import count_file as count_file
 from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts

@@ -198,9 +198,9 @@ class LogisticRecalibration(_Recalibration):
     The map is increasing, so the ranking of rows, and with it the area under the ROC curve, stays the same.
     Probabilities are clipped to [1e-9, 1 - 1e-9], and to [1e-4, 1 - 1e-4] in the term with the slope, as in the
     sub-model; results are never 0 or 1. More extreme probabilities are therefore corrected in part only; if their size
-    means nothing, clip them before `fit` and `transform`. The fit does not use random numbers. Two numbers describe the map, so that it
-    can be used without this package. The posterior mean of the recalibrated probability, which averages over
-    intercepts and slopes, would not be such a map.
+    means nothing, clip them before `fit` and `transform`. The fit does not use random numbers. Two numbers describe the
+    map, so that it can be used without this package. The posterior mean of the recalibrated probability, which averages
+    over intercepts and slopes, would not be such a map.
 
     References
     ----------
