@@ -216,7 +216,7 @@ class LogisticRecalibration(_Recalibration):
     >>> round(recalibration.intercept_, 2), round(recalibration.slope_, 2)
     (0.02, 0.51)
     >>> recalibration.transform([0.1, 0.5, 0.9]).round(2)
-    array([0.25, 0.5 , 0.74])
+    array([0.25, 0.5 , 0.76])
     """
 
     intercept_: float
