@@ -308,8 +308,8 @@ class ClasswiseCounts:
         Examples
         --------
         >>> counts = ClasswiseCounts.from_arrays([1, 0], [[0.2, 0.8], [0.6, 0.4]], bins=4)
-        >>> counts.coarsen(2).bins
-        2 equal-width bins [a, b)
+        >>> counts.coarsen(2)
+        ClasswiseCounts(2 classes, 2 equal-width bins [a, b), 2 rows)
         """
         counts = tuple(each.coarsen(edges) for each in self.by_class)
         if self.joint is None:
