@@ -25,7 +25,7 @@ help:
 	@echo "make test       lint, types, tests and notebooks"
 	@echo "make spark      all data-frame engines, Spark among them, on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
-	@echo "make pictures   run the Python of the README and the docs; write its output and its pictures"
+	@echo "make pictures   run the Python of the README and the docs; write its output, its pictures and the index of quantities"
 	@echo "make lessons    run the notebooks, check their statements, write their outputs; a minute or two"
 	@echo "make explore    simulate the test sets of the page docs/explore; a quarter of an hour"
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
@@ -75,16 +75,23 @@ docs: .venv/ready
 pictures: .venv/ready
 	$(RUN) python docs/make/outputs.py $(SHORT)
 	$(RUN) python docs/make/forty_test_sets.py $(SHORT)
+	$(RUN) python docs/make/quantities.py $(SHORT)
 
 explore: .venv/ready
 	$(RUN) python docs/make/explore.py $(SHORT)
 
 coverage: .venv/ready
 	$(RUN) python docs/make/intervals.py $(SHORT)
+	$(RUN) python docs/make/errors.py $(SHORT)
 	$(RUN) python docs/make/differences.py $(SHORT)
 	$(RUN) python docs/make/hostile.py $(SHORT)
-	$(RUN) python docs/make/brier.py $(SHORT)
+	$(RUN) python docs/make/scores.py $(SHORT)
+	$(RUN) python docs/make/auc.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
+	$(RUN) python docs/make/classwise_means.py $(SHORT)
+	$(RUN) python docs/make/bin_sensitivity.py $(SHORT)
+	$(RUN) python docs/make/planning.py $(SHORT)
+	$(RUN) python docs/make/decompositions.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)

@@ -48,6 +48,35 @@ def test_the_tables_show_the_numbers_of_the_study(study):
     assert "standard error of a share near 0.95 is 0.077" in done.stdout
 
 
+def test_the_estimand_is_that_of_the_option(tmp_path):
+    file = tmp_path / "study.json"
+    small = [word if word != "dirichlet,percentile-bootstrap" else "dirichlet,sun" for word in SMALL]
+    done = run("--coverage", *small, "--estimand", "l2-error", "--json", file)
+    assert done.exit_code == 0, done.output
+    assert "contain the true l_2 error, 8 data sets per cell" in done.stdout
+    saved = json.loads(file.read_text())
+    assert saved["estimand"] == "l2_error"
+    study = coverage_study(
+        estimand="l2_error", sizes=[200], populations=["flat"], methods=["dirichlet", "sun"], bins=5, repeats=8,
+        curves=["calibrated", ("one bad bin", 0.25)], draws=100, rng=3,
+    )  # fmt: skip
+    assert [row["coverage"] for row in saved["cells"]] == [row["coverage"] for row in study.rows]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--estimand", "l2_eror"], "Did you mean 'l2_error'"),
+        (["--estimand", "brier_score"], "--estimand"),
+        (["--methods", "sun"], "--methods"),
+    ],
+)
+def test_estimands_and_methods_that_do_not_go_together_are_refused(given, said):
+    done = run("--coverage", *given)
+    assert done.exit_code == 2
+    assert said in done.output
+
+
 def test_only_shares_three_standard_errors_below_are_marked():
     """With 100 repeats 0.95 - 3 sqrt(0.95 * 0.05 / 100) = 0.8846."""
     cell = {"n_rows": 300, "population": "top", "curve": "calibrated", "truth": 0.0, "method": "m", "coverage": 0.0}

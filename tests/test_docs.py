@@ -17,6 +17,7 @@ from PIL import Image
 
 import bayescal
 from bayescal.analyses.one import DEFAULT_MODEL
+from bayescal.estimands.registry import registered
 
 ROOT = Path(__file__).resolve().parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
@@ -304,13 +305,69 @@ def test_the_coverage_page_shows_the_numbers_of_its_json():
     assert f"one share near 0.95 is {(0.95 * 0.05 / stored['repeats']) ** 0.5:.3f}" in said
 
 
-def test_the_brier_page_shows_the_numbers_of_its_json():
+def test_the_page_of_other_errors_shows_the_numbers_of_its_json():
+    """Worst and mean coverage and the mean width are computed here from the cells; weak cells are listed, no others."""
+    stored = json.loads((DOCS / "_static" / "errors.json").read_text(encoding="utf-8"))
+    rows = [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
+    page = DOCS / "explanation" / "coverage_other_errors.md"
+    overall, weak, _ = markdown_tables(page)
+    shown = {}
+    for words, method, *numbers in overall[2:]:
+        estimand = words or estimand  # noqa: F821 (only the first line of an estimand names it)
+        shown[estimand, method] = numbers
+    names = dict(zip(dict.fromkeys(r["estimand"] for r in rows), dict.fromkeys(e for e, _ in shown), strict=True))
+    assert len(names) == 8
+    assert {(names[r["estimand"]], r["method"]) for r in rows} == set(shown)
+    for (estimand, method), (worst, mean, width, rmse, where) in shown.items():
+        of = [r for r in rows if (names[r["estimand"]], r["method"]) == (estimand, method)]
+        assert len({(r["n_rows"], r["population"], r["curve"]) for r in of}) == len(of) == 54
+        low = min(r["coverage"] for r in of)
+        means = [sum(r[name] for r in of) / 54 for name in ("coverage", "width", "rmse")]
+        assert [float(worst), float(mean)] == pytest.approx([low, means[0]], abs=0.0051)
+        assert [float(width), float(rmse)] == pytest.approx(means[1:], abs=0.000051)
+        worst_cells = [r for r in of if r["coverage"] == low]
+        assert where in {f"{r['population']}, {r['curve']}, n = {r['n_rows']}" for r in worst_cells}
+    expected = {
+        (names[r["estimand"]], str(r["n_rows"]), r["population"], r["curve"])
+        for r in rows
+        if r["method"] == "shrinkage" and r["coverage"] < 0.9
+    }
+    assert {tuple(line[:4]) for line in weak[2:]} == expected
+    # the default model: what the page promises for all estimands but the two that it calls unreliable
+    for name in names.values():
+        worst, mean = (float(number) for number in shown[name, "shrinkage"][:2])
+        assert (worst >= 0.85 and mean >= 0.93) == (name not in ("l_4 error", "largest error of any bin (MCE)"))
+
+
+def test_the_page_on_decompositions_shows_the_numbers_of_its_json():
+    """Worst and mean coverage of each interval; those that are offered are wide enough."""
+    stored = json.loads((DOCS / "_static" / "decompositions.json").read_text(encoding="utf-8"))
+    (head, _, *shown) = markdown_tables(DOCS / "explanation" / "decompositions.md")[-1]
+    assert head[:2] == ["Quantity", "Interval"]
+    rows = [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
+    assert {f"{quantity}: {interval}" for quantity, interval, *_ in shown} == {row["method"] for row in rows}
+    for quantity, interval, populations, worst, mean, where in shown:
+        of = {
+            f"{row['population']}; n = {row['n_rows']}": row["coverage"]
+            for row in rows
+            if row["method"] == f"{quantity}: {interval}"
+        }
+        assert len(of) == int(populations) == (36 if quantity.startswith("multi") else 26)
+        assert (float(worst), float(mean)) == pytest.approx((min(of.values()), np.mean(list(of.values()))), abs=0.0051)
+        assert of[where] == min(of.values())
+        if interval == "as offered":
+            assert float(worst) >= 0.85
+            assert float(mean) >= 0.93
+
+
+def test_the_page_of_scores_shows_the_numbers_of_its_json():
     """Worst and mean coverage and the mean width of each method are computed here from the cells."""
-    stored = json.loads((DOCS / "_static" / "brier.json").read_text(encoding="utf-8"))
-    page = DOCS / "explanation" / "brier_score.md"
+    stored = json.loads((DOCS / "_static" / "scores.json").read_text(encoding="utf-8"))
+    page = DOCS / "explanation" / "scores.md"
     tables = markdown_tables(page)
-    assert len(tables) == 2
-    names = {"scores": "columns", "differences": "difference_columns"}
+    assert len(tables) == 4
+    columns = {"scores": "columns", "differences": "difference_columns"}
+    names = {f"{kind}{name}": value for kind in ("", "log_") for name, value in columns.items()}
     for table, (name, columns) in zip(tables, names.items(), strict=True):
         rows = [dict(zip(stored[columns], row, strict=True)) for row in stored[name]]
         shown = {(bins, method): numbers for bins, method, *numbers in table[2:]}
@@ -324,7 +381,48 @@ def test_the_brier_page_shows_the_numbers_of_its_json():
             assert float(numbers[2]) == pytest.approx(expected[2], abs=0.000051)
     said = page.read_text(encoding="utf-8")
     first = {name: stored[name][0][stored[columns].index("repeats")] for name, columns in names.items()}
-    assert f"with {first['scores']} data sets each, 20 for differences with {first['differences']}" in said
+    for kind in ("", "log_"):
+        repeats = first[f"{kind}scores"], first[f"{kind}differences"]
+        assert "with {} data sets each, 20 for differences with {}".format(*repeats) in said
+
+
+def test_the_index_of_quantities_lists_every_estimand(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "make")
+    quantities = script("quantities")
+    page = (DOCS / "reference" / "quantities.md").read_text(encoding="utf-8")
+    for name, made in quantities.page_parts().items():
+        assert f"<!-- {name}: made by `{quantities.COMMAND}` -->\n\n{made}\n" in page
+    estimands = markdown_tables(DOCS / "reference" / "quantities.md")[0][2:]
+    package = [each for each in registered().values() if each.function.__module__.startswith("bayescal.")]
+    assert [call for _, _, _, call, *_ in estimands] == [f"`ev.{each.name}`" for each in package]
+    assert all(formula.startswith("$") for _, _, formula, *_ in estimands)
+    for each in (*quantities.JOINT, *quantities.POINTS):
+        first = re.match(r"(?:ev\.)?(\w+)", each.call)[1]
+        assert hasattr(bayescal, first) or hasattr(bayescal.Evaluation, first), each.call
+
+
+def test_the_auc_page_shows_the_numbers_of_its_json():
+    """Worst and mean coverage and the mean width of each method are computed here from the cells."""
+    stored = json.loads((DOCS / "_static" / "auc.json").read_text(encoding="utf-8"))
+    of_areas, of_differences = markdown_tables(DOCS / "explanation" / "auc.md")
+    shown = {"areas": of_areas[2:], "differences": of_differences[2:]}
+    limits = {"50 or 200": (50, 200), "2000 or 20000": (2000, 20_000), "200 or 2000": (200, 2000)}
+    for name, lines in shown.items():
+        rows = [dict(zip(stored["columns"], row, strict=True)) for row in stored[name]]
+        assert len({tuple(row[c] for c in stored["columns"][:5]) for row in rows}) == len(rows)
+        checked = 0
+        for words, method, *numbers in lines:
+            low, high = limits[words]
+            of = [row for row in rows if row["method"] == method and low <= row["n_rows"] <= high]
+            shares = [row["coverage"] for row in of]
+            expected = [min(shares), sum(shares) / len(of), sum(row["width"] for row in of) / len(of)]
+            assert [float(n) for n in numbers[:3]] == pytest.approx(expected, abs=0.0051)
+            assert float(numbers[2]) == pytest.approx(expected[2], abs=0.000051)
+            if method == "bayescal":  # the requirement of this page
+                assert expected[0] >= 0.85
+                assert expected[1] >= 0.93
+            checked += len(of)
+        assert checked == len(rows)
 
 
 def test_how_we_know_shows_the_numbers_of_its_json_and_nothing_failed():

@@ -17,8 +17,8 @@ PINS = ROOT / ".ci" / "requirements"
 GROUPS = {name: [name] for name in ("dev", "build", "docs", "bench", "conformance", "related", "mutation", "spark")}
 #: Modules whose distribution has another name.
 DISTRIBUTIONS = {"lazy_loader": "lazy-loader", "sklearn": "scikit-learn", "mpl_toolkits": "matplotlib"}
-#: pyarrow is imported only for pyarrow frames, xarray only for annotations.
-OPTIONAL = {"pyarrow", "xarray"}
+#: pyarrow is imported only for pyarrow frames, xarray only for annotations, scikit-learn only when it calls.
+OPTIONAL = {"pyarrow", "sklearn", "xarray"}
 
 pytestmark = pytest.mark.skipif(not PINS.exists(), reason="the requirement files are not part of a source distribution")
 

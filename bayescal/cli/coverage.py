@@ -10,7 +10,9 @@ from bayescal.cli.command import Result
 from bayescal.cli.keywords import keywords_of
 from bayescal.cli.options import StudyOptions, VerifyOptions
 from bayescal.datasets.simulate import CURVES, POPULATIONS
-from bayescal.verify.studies.coverage import METHODS, CoverageStudy, coverage_study
+from bayescal.estimands.registry import registered
+from bayescal.verify.studies.coverage import CoverageStudy, coverage_study
+from bayescal.verify.studies.methods import methods_of
 from bayescal.verify.studies.study import standard_error
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ class CoverageResult(Result):
             "schema": SCHEMA,
             "bayescal": __version__,
             "parameters": self.parameters,
+            "estimand": self.study.estimand,
             "prob": self.study.prob,
             "cells": self.study.rows,
             "overall": self.study.overall(),
@@ -57,7 +60,10 @@ class CoverageResult(Result):
         """Print a table of cells, a table of methods, and the meaning of their columns."""
         prob, repeats = self.study.prob, self.parameters["repeats"]
         screen.print()
-        screen.print(f"Share of {100 * prob:g} % intervals that contain the true ECE, {repeats} data sets per cell:")
+        screen.print(
+            f"Share of {100 * prob:g} % intervals that contain the true {_symbol(self.study)}, {repeats} data sets per "
+            "cell:"
+        )
         screen.print(cell_table(self.study, repeats))
         screen.print(overall_table(self.study))
         screen.print(
@@ -107,7 +113,8 @@ def cell_table(study: CoverageStudy, repeats: int) -> "Table":
         cell = (str(row["n_rows"]), row["population"], row["curve"], f"{row['truth']:.4f}")
         mark = "*" if row["coverage"] < low else " "
         cells.setdefault(cell, {})[row["method"]] = f"{row['coverage']:.2f}{mark}"
-    table = _table(("rows", "confi-\ndences", "curve", "true\nECE", *methods), left=("confi-\ndences", "curve"))
+    truth = f"true\n{_symbol(study).replace(' ', chr(10))}"
+    table = _table(("rows", "confi-\ndences", "curve", truth, *methods), left=("confi-\ndences", "curve"))
     for place, shares in cells.items():
         table.add_row(*place, *(shares[method] for method in methods))
     return table
@@ -128,6 +135,11 @@ def overall_table(study: CoverageStudy) -> "Table":
     return table
 
 
+def _symbol(study: CoverageStudy) -> str:
+    """Return the words for the estimand of a study."""
+    return registered()[study.estimand].symbol
+
+
 def _table(header: Iterable[str], left: Iterable[str]) -> "Table":
     from rich import box
     from rich.table import Table
@@ -142,10 +154,23 @@ def _table(header: Iterable[str], left: Iterable[str]) -> "Table":
 def _keywords(study: StudyOptions, options: VerifyOptions) -> dict[str, Any]:
     """Return the keywords of `coverage_study`; every name is looked up before the first cell is computed."""
     keywords = keywords_of(coverage_study, study, options)
+    keywords["estimand"] = _estimand(keywords["estimand"])
+    entries: dict[str, Callable[[str], Any]] = {
+        **LISTS,
+        "methods": partial(_name, "methods", methods_of(keywords["estimand"])),
+    }
     for name, text in study.given().items():
-        if name in LISTS:
-            keywords[name] = [LISTS[name](word) for word in _words(name, text)]
+        if name in entries:
+            keywords[name] = [entries[name](word) for word in _words(name, text)]
     return keywords
+
+
+def _estimand(word: str) -> str:
+    """Return the name of an estimand that is a function of the bins, whose true value is known."""
+    known = [name for name, each in registered().items() if not each.needs and each.coordinate is None]
+    name = word.replace("-", "_")
+    _checks.one_of("estimand", name, known)
+    return name
 
 
 def _words(option: str, text: str) -> list[str]:
@@ -183,10 +208,10 @@ def _curve(word: str) -> tuple[str, float | None]:
         raise ValueError(f"`curves` takes NAME or NAME:STRENGTH with a number, not {word!r}.") from None
 
 
-#: Options that hold lists separated by commas, and the function that parses one entry.
+#: Options that hold lists separated by commas, and the function that parses one entry; methods depend on the estimand.
 LISTS: dict[str, Callable[[str], Any]] = {
     "sizes": _size,
     "populations": partial(_name, "populations", POPULATIONS),
     "curves": _curve,
-    "methods": partial(_name, "methods", METHODS),
+    "methods": str,
 }

@@ -9,6 +9,7 @@ import typer
 
 #: Panels of the help pages.
 COLUMNS, QUESTION, MODEL, OUTPUT = "Columns of FILE", "Question", "Model", "Output"
+GOAL = "Goal"
 STUDY = "With --coverage: all combinations of size, population and curve"
 EITHER = "With FILE or --coverage"
 
@@ -225,6 +226,28 @@ class CountQuestionOptions(Options):
     ] = None
 
 
+# the goal of a plan
+
+
+@dataclass(frozen=True)
+class GoalOptions(Options):
+    """The goal of a plan; exactly one of width, below and above."""
+
+    width: Annotated[float | None, _option(GOAL, "WIDTH", "A 95 % interval no wider than this.")] = None
+    below: Annotated[
+        float | None, _option(GOAL, "LIMIT", "A posterior that is 95 % sure that the quantity is below this limit.")
+    ] = None
+    above: Annotated[
+        float | None, _option(GOAL, "LIMIT", "The same above a limit, for quantities whose larger values are better.")
+    ] = None
+    estimand: Annotated[str | None, _option(GOAL, "NAME", "The quantity.")] = None
+    assurance: Annotated[
+        float | None, _option(GOAL, "SHARE", "Share of simulated futures that are to reach the goal.")
+    ] = None
+    largest: Annotated[int | None, _option(GOAL, "NUMBER", "Largest number of rows to consider.")] = None
+    simulations: Annotated[int | None, _option(GOAL, "NUMBER", "Number of simulated futures, at least 20.")] = None
+
+
 # model
 
 SubModels = Annotated[
@@ -317,6 +340,15 @@ class AgreementOptions(Options):
 class StudyOptions(Options):
     """Options of the coverage study."""
 
+    estimand: Annotated[
+        str | None,
+        _option(
+            STUDY,
+            "NAME",
+            "Quantity whose intervals are measured, such as l2_error, max_error or signed_error. "
+            "[dim]\\[default: ece][/]",
+        ),
+    ] = None
     sizes: Annotated[str | None, _option(STUDY, "N,...", "Numbers of rows. [dim]\\[default: 300,2000,20000][/]")] = None
     populations: Annotated[
         str | None,
@@ -340,7 +372,8 @@ class StudyOptions(Options):
         _option(
             STUDY,
             "NAME,...",
-            "Interval methods: shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap. [dim]\\[default: all][/]",
+            "Interval methods: shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap; for l2_error also sun. "
+            "[dim]\\[default: all][/]",
         ),
     ] = None
     repeats: Annotated[
@@ -371,6 +404,6 @@ Coverage = Annotated[
     typer.Option(
         "--coverage",
         rich_help_panel=STUDY,
-        help="Simulate data sets with a known true ECE, and count the intervals that contain it.",
+        help="Simulate data sets with a known true ECE, or another error, and count the intervals that contain it.",
     ),
 ]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal.draws import BinDraws
 
 Floats = NDArray[np.float64]
 
@@ -353,17 +354,65 @@ def true_ece(
     >>> true_ece("flat", lambda p: p**2, bins=[0, 1])  # 1/2 - 1/3
     0.1667
     """
+    true = true_bins(population, curve, bins=bins, strength=strength, rows=rows, rng=rng)
+    return float(np.abs(true.mass * true.gap).sum())
+
+
+def true_bins(
+    population: Any, curve: Any, *, bins: Any = 15, strength: float | None = None, rows: int = 3_000_000, rng: Any = 0
+) -> BinDraws:
+    r"""Compute the bins of a population: masses, accuracies and mean confidences.
+
+    Every function of the bins can be applied to them, which gives its true value.
+
+    Parameters
+    ----------
+    population, curve, strength, bins, rows, rng
+        As for `true_ece`.
+
+    Returns
+    -------
+    BinDraws
+        One draw. Bins without mass are not occupied; their accuracy and mean confidence are the middle of the bin.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `true_ece`.
+
+    Examples
+    --------
+    Accuracies of the curve c^2 on a uniform population: the means of c^2 over both halves are 1/12 and 7/12.
+
+    >>> true = true_bins("flat", lambda p: p**2, bins=2)
+    >>> true.mass, true.accuracy, true.confidence
+    (array([[0.5, 0.5]]), array([[0.0833, 0.5833]]), array([[0.25, 0.75]]))
+    >>> from bayescal import l2_error
+    >>> l2_error(true)  # ((1/6)^2 / 2 + (1/6)^2 / 2)^(1/2)
+    Draws(l2_error: mean 0.1667, 95 % interval [0.1667, 0.1667], 1 draws)
+    """
     population, curve = _population(population), true_curve(curve, strength)
     edges = _edges(bins)
     if isinstance(population, BetaPopulation):
-        return _ece_by_quadrature(population, curve, edges)
-    c = _sample(population, _checks.whole_number("rows", rows), _checks.generator(rng))
-    last = len(edges) - 2
-    index = np.minimum(np.searchsorted(edges, c, side="right") - 1, last)
-    return float(np.abs(np.bincount(index, curve(c) - c, last + 1)).sum() / len(c))
+        mass, outcome, confidence = _bins_by_quadrature(population, curve, edges)
+    else:
+        c = _sample(population, _checks.whole_number("rows", rows), _checks.generator(rng))
+        last = len(edges) - 2
+        index = np.minimum(np.searchsorted(edges, c, side="right") - 1, last)
+        mass, outcome, confidence = (
+            np.bincount(index, values, last + 1) / len(c) for values in (np.ones(len(c)), curve(c), c)
+        )
+    occupied, middle = mass > 0, (edges[:-1] + edges[1:]) / 2
+    accuracy, mean = (
+        np.divide(values, mass, out=middle.copy(), where=occupied)[None] for values in (outcome, confidence)
+    )
+    return BinDraws(mass[None], accuracy, mean, occupied, mass[None])
 
 
-def _ece_by_quadrature(population: BetaPopulation, curve: Curve, edges: Floats, panels: int = 32) -> float:
+def _bins_by_quadrature(
+    population: BetaPopulation, curve: Curve, edges: Floats, panels: int = 32
+) -> tuple[Floats, Floats, Floats]:
+    """Integrate 1, the curve and the confidence over the population in each bin."""
     from scipy.special import roots_legendre
 
     stops = np.unique(np.concatenate([edges, [b for b in curve.breaks if 0 < b < 1]]))
@@ -373,9 +422,9 @@ def _ece_by_quadrature(population: BetaPopulation, curve: Curve, edges: Floats, 
     x, w = roots_legendre(16)
     at = start[..., None] + width[:, None, None] * (x + 1) / 2
     c = population.quantile(at)
-    gap = ((curve(c) - c) * w / 2).sum(axis=(1, 2)) * width
     of_bin = np.searchsorted(edges, stops[:-1], side="right") - 1
-    return float(np.abs(np.bincount(of_bin, gap)).sum())
+    of_curve, of_confidence = (np.bincount(of_bin, (y * w / 2).sum(axis=(1, 2)) * width) for y in (curve(c), c))
+    return np.bincount(of_bin, np.diff(share)), of_curve, of_confidence
 
 
 def _population(population: Any) -> Any:

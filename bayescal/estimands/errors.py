@@ -28,6 +28,8 @@ def _of_bins[**P](function: Callable[P, Draws]) -> Callable[P, Draws]:
     return checked
 
 
+#: Tolerance for rounding of sums of masses.
+ROUNDING = 1e-9
 #: Bins of the examples below: two draws of three bins, the last of which has no rows.
 EXAMPLE = BinDraws(
     mass=np.array([[0.5, 0.3, 0.2], [0.25, 0.5, 0.25]]),
@@ -100,7 +102,8 @@ def lp_error(bin_draws: BinDraws, p: float = 2.0) -> Draws:
     bin_draws : BinDraws
         Draws of the bins.
     p : float, default 2
-        The order, finite and at least 1; 1 gives the ECE. For the limit of large p, use `max_error`.
+        The order, finite and at least 1; 1 gives the ECE. For the limit of large p, use
+        ``max_error(bin_draws, share=0)``.
 
     Returns
     -------
@@ -179,48 +182,86 @@ def l2_error(bin_draws: BinDraws) -> Draws:
     return Draws(lp_error(bin_draws, 2).values, "l2_error")
 
 
+#: Share of the population that must have an error for `max_error` to count it.
+COMMON = 0.1
+
+
 @estimand(
     "largest error",
     of_calibration=True,
-    citation="Naeini, Cooper and Hauskrecht (2015), AAAI",
-    formula=r"\max_b |\theta_b - \mu_b|",
-    synonyms=("maximum calibration error", "MCE", "l_infinity calibration error"),
+    citation="Harrell (2015), Regression Modeling Strategies (E90); Naeini, Cooper and Hauskrecht (2015), AAAI (MCE)",
+    formula=r"\max\{t : \sum_b m_b 1(|\theta_b - \mu_b| \ge t) \ge 0.1\}",
+    synonyms=("E90", "90th percentile of the absolute error", "maximum calibration error without rare bins"),
 )
 @_moved.keywords(bins="bin_draws")
 @_of_bins
-def max_error(bin_draws: BinDraws) -> Draws:
-    r"""Draw the maximum calibration error, :math:`\max_b |\theta_b - \mu_b|` over bins with rows.
+def max_error(bin_draws: BinDraws, share: float = COMMON) -> Draws:
+    r"""Draw the largest error that at least a share s of the population has.
 
-    All bins with rows count equally [1]_, so the error is often determined by bins with few rows.
+    It is :math:`\max\{t : \sum_b m_b 1(|\theta_b - \mu_b| \ge t) \ge s\}`: bins with errors of this size or larger
+    hold at least the share s. With the default of 10 %, it is the 90th percentile of the absolute error over the
+    population, E90 [1]_. With s = 0 it is the maximum calibration error (MCE) [2]_, the largest error of any bin with
+    rows.
 
     Parameters
     ----------
     bin_draws : BinDraws
         Draws of the bins.
+    share : float, default 0.1
+        The share s, in [0, 1). The mass of a bin is uncertain, so bins near the limit count in some draws only.
 
     Returns
     -------
     Draws
-        In [0, 1], at least every l_p error over the same bins.
+        In [0, 1]; it does not increase with `share`. With ``share=0`` it is at least every l_p error of the same bins.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `share` is not a number in [0, 1).
+
+    Warnings
+    --------
+    An error of a single bin with less than the share s does not count. `Evaluation.remarks` names a bin with less than
+    10 % of the rows whose observed gap is larger than `max_error` by more than five standard errors.
+
+    Notes
+    -----
+    No interval of the MCE is reliable. The MCE is often that of a bin with few rows, about which the rows say little.
+    If many bins have errors of nearly equal size, the largest of their draws exceeds the largest of their errors. In
+    the standard cells of `coverage_study`, 95 % intervals with ``share=0`` contain the truth in 30 % of the data sets
+    of the worst cell (2000 rows with rare confidences and one bad bin), those with the default in 88 %.
 
     References
     ----------
-    .. [1] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
+    .. [1] F. E. Harrell (2015), Regression Modeling Strategies, 2nd edition, Springer (E50, E90 and Emax).
+    .. [2] M. P. Naeini, G. F. Cooper and M. Hauskrecht (2015), "Obtaining well calibrated probabilities using Bayesian
        binning", Proceedings of the AAAI Conference on Artificial Intelligence 29.
 
     Examples
     --------
-    The third of the bins of `ece` has the largest gap, but no rows: its gaps of 0.4 and 0.5 do not count. The largest
-    of the others are 0.2 in the first draw and 0.3 in the second.
+    The third of the bins of `ece` has the largest gap, but no rows: its gaps of 0.4 and 0.5 do not count. Of the
+    others, the largest gaps are 0.2 in the first draw and 0.3 in the second, in bins with masses 0.5 and 0.25. At least
+    40 % of the population have an error of 0.2 in the first draw, and of 0 in the second.
 
     >>> from bayescal.estimands.errors import EXAMPLE
     >>> EXAMPLE.occupied
     array([ True,  True, False])
     >>> max_error(EXAMPLE).values
     array([0.2, 0.3])
+    >>> max_error(EXAMPLE, share=0.4).values
+    array([0.2, 0. ])
     """
-    gap = np.abs(bin_draws.gap)
-    return Draws(gap[:, bin_draws.occupied].max(axis=1), "max_error")
+    gap = np.abs(bin_draws.gap)[:, bin_draws.occupied]
+    if share == 0:
+        return Draws(gap.max(axis=1), "max_error")
+    mass = np.broadcast_to(bin_draws.mass[:, bin_draws.occupied], gap.shape)
+    largest_first = np.argsort(-gap, axis=1)
+    held = np.take_along_axis(mass, largest_first, axis=1).cumsum(axis=1)
+    enough = held >= _checks.fraction("share", share) - ROUNDING
+    enough[:, -1] = True  # bins without rows may have mass, so that the others hold less than the share
+    each = np.arange(len(gap))
+    return Draws(gap[each, largest_first[each, enough.argmax(axis=1)]], "max_error")
 
 
 @estimand(

@@ -1,7 +1,7 @@
 """Forest plots: one row per classifier or group, with mean and intervals; computed as a record, then drawn."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -97,7 +97,7 @@ def forest(names: Sequence[str], values: Floats, prob: float = 0.95) -> Forest:
 
 
 def plot_forest(
-    evaluations: Mapping[Any, Evaluation],
+    evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation,
     ax: "Axes | None" = None,
     *,
     estimand: EstimandLike = "ece",
@@ -105,13 +105,14 @@ def plot_forest(
     color: Any = None,
     reference_color: Any = None,
 ) -> "Axes":
-    """Draw one row per group: posterior mean (dot), interval (thin bar) and interval of probability 1/2 (thick bar).
+    """Draw one row per group or class: mean (dot), interval (thin bar) and interval of probability 1/2 (thick bar).
 
     Parameters
     ----------
-    evaluations : GroupedEvaluation or mapping of label to Evaluation
-        From ``evaluate(..., by=...)``, which adds all rows as the last row and a dashed line; or evaluations by name.
-        A solid line marks 0 for estimands with a sign, such as the signed error.
+    evaluations : GroupedEvaluation, ClasswiseEvaluation or mapping of label to Evaluation
+        From ``evaluate(..., by=...)``, whose last row and dashed line show all rows; from ``evaluate(...,
+        target="classwise")``, whose last row and dashed line show the mean over classes; or evaluations by name. A
+        solid line marks 0 for estimands with a sign, such as the signed error.
     ax : matplotlib Axes, optional
         Where to draw. By default on a new pyplot figure, whose height fits the rows.
     estimand : str or callable, default "ece"
@@ -148,30 +149,24 @@ def plot_forest(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['f (n = 2)', 'm (n = 2)', 'all rows (n = 4)']
     """
-    shown = _rows_of(evaluations)
-    rows = forest(
-        row_names(evaluations),
-        np.stack([values_of(e, estimand) for _, e in shown], axis=1),
-        prob,
-    )
+    shown = _shown(evaluations)
+    rows = forest(shown.names, shown.values(estimand), prob)
     ax = axes_or_new(ax, figsize=(6.0, min(1.1 + rows_height(rows.names), 14.0)))
     small = is_small(ax, *ROOM)
-    grouped = isinstance(evaluations, GroupedEvaluation)
     line = _checks.color("reference_color", reference_color, palette(ax).grey)
     labels = list(evaluations)
     colours = colors_by_name(color, labels, [palette(ax).blue] * len(labels))
-    if grouped:
+    if shown.total:
         colours.append(line)
         ax.axvline(rows.mean[-1], color=line, linewidth=1, linestyle="--", zorder=1)
         ax.axhline(len(rows) - 1.5, color=line, linewidth=0.6, alpha=0.5)
     draw_forest(ax, rows, colours, small=small)
     if has_sign(estimand, rows):
         mark_zero(ax, line)
-    target = shown[0][1].counts.target
-    words = direction(estimand, target)
+    words = direction(estimand, shown.target)
     # the label is centred below the axes, which names at the left make narrower
     letters = max(characters(ax, SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS)
-    label = [line for each in (axis_label(estimand, target), *words, key(prob)) for line in wrap(each, letters)]
+    label = [line for each in (axis_label(estimand, shown.target), *words, key(prob)) for line in wrap(each, letters)]
     ax.set_xlabel("\n".join(label), fontsize=SMALL + 0.5, parse_math=False)
     if small:
         small_words(ax)
@@ -179,20 +174,56 @@ def plot_forest(
     return ax
 
 
-def row_names(evaluations: Mapping[Any, Evaluation]) -> list[str]:
-    """Return the names of the rows of `plot_forest`, with the number of rows of each evaluation."""
-    return [f"{_render.name(name)} (n = {e.counts.n_rows})" for name, e in _rows_of(evaluations)]
+@dataclass(frozen=True)
+class _Shown:
+    """Content of a forest plot: names of rows, draws of an estimand, target, and whether the last row is a total."""
+
+    names: list[str]
+    values: Callable[[EstimandLike], Floats]
+    target: str
+    total: bool
+
+
+def _shown(evaluations: Any) -> _Shown:
+    return _classes(evaluations) if isinstance(evaluations, ClasswiseEvaluation) else _each(evaluations)
+
+
+def _classes(result: ClasswiseEvaluation) -> _Shown:
+    """Show one row per class, and the mean over classes."""
+    rows = [int(counts.k.sum()) for counts in result.counts]
+    names = [f"class {_render.name(label)} (n = {n})" for label, n in zip(result.classes, rows, strict=True)]
+
+    def values(estimand: EstimandLike) -> Floats:
+        by_class = result.draws(estimand)
+        return np.column_stack([by_class.values, result.mean_over_classes(estimand).values])
+
+    return _Shown([*names, "mean of classes"], values, result.counts[0].target, True)
+
+
+def _each(evaluations: Any) -> _Shown:
+    """Show one row per evaluation, and all rows of groups."""
+    rows = _rows_of(evaluations)
+
+    def values(estimand: EstimandLike) -> Floats:
+        return np.stack([values_of(evaluation, estimand) for _, evaluation in rows], axis=1)
+
+    total = isinstance(evaluations, GroupedEvaluation)
+    names = [f"{_render.name(name)} (n = {evaluation.counts.n_rows})" for name, evaluation in rows]
+    return _Shown(names, values, rows[0][1].counts.target, total)
+
+
+def row_names(evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation) -> list[str]:
+    """Return the names of the rows of `plot_forest`, with the number of rows of each group or class."""
+    return _shown(evaluations).names
 
 
 def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
     if isinstance(evaluations, GroupedEvaluation):
         return [*zip(evaluations.names, evaluations.values(), strict=True), ("all rows", evaluations.overall)]
-    if isinstance(evaluations, ClasswiseEvaluation):
-        raise TypeError("`evaluations` must be a mapping; for classes pass `{name: result[name] for name in result}`.")
     if not isinstance(evaluations, Mapping):
         raise TypeError(
-            "`evaluations` must be a GroupedEvaluation, from `evaluate(..., by=...)`, or a mapping of names to "
-            f"evaluations, not {type(evaluations).__name__}."
+            "`evaluations` must be a GroupedEvaluation, from `evaluate(..., by=...)`, a ClasswiseEvaluation, or a "
+            f"mapping of names to evaluations, not {type(evaluations).__name__}."
         )
     if not evaluations:
         raise ValueError("`evaluations` is empty; at least one evaluation is needed.")

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from bayescal.estimands.errors import COMMON, max_error
+from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.contract import Counts
 
 #: Thresholds of remarks: share of rows in bins of mean confidence near 0 or 1, and the distance that counts as near;
 #: effective rows per bin; effective rows.
 SATURATED, NEAR, ROWS_PER_BIN, ROWS = 0.9, 0.002, 10, 30
+#: Observed gaps differ clearly by this many standard errors of a calibrated bin, if the variance of its number of
+#: positive rows is at least this.
+CLEAR, VARIANCE = 5, 5
 #: Tolerance for rounding of shares.
 ROUNDING = 1e-9
 #: Maximum number of results named at the beginning of a remark that they share.
@@ -102,5 +107,23 @@ def _few_rows(counts: Counts) -> str | None:
     return f"With fewer than {ROWS} effective rows the interval depends mostly on the prior."
 
 
+def _rare_error(counts: Counts) -> str | None:
+    """Name the bin with the largest gap that clearly exceeds `max_error`, which leaves rare bins out."""
+    observed, n = observed_bins(counts), counts.effective_n[counts.occupied]
+    gap, confidence = np.abs(observed.gap[0]), observed.confidence[0]
+    variance = n * confidence * (1 - confidence)
+    excess = gap - max_error(observed).values[0]
+    clear = (variance >= VARIANCE) & (excess * n >= CLEAR * np.sqrt(variance))
+    if not clear.any():
+        return None
+    at = int(np.argmax(np.where(clear, gap, 0.0)))
+    low, high = (counts.bins.edges[np.flatnonzero(counts.occupied)[at] + side] for side in (0, 1))
+    return (
+        f"The bin from {low:.3g} to {high:.3g} has {100 * observed.mass[0, at]:.2g} % of the rows and an observed gap "
+        f"of {observed.gap[0, at]:.2g}. `max_error` leaves such a bin out: it counts errors that at least "
+        f"{100 * COMMON:g} % of the population have."
+    )
+
+
 #: All remarks on the shrinkage model: functions of counts that return a text or None.
-_REMARKS = (_saturated, _many_bins, _few_rows)
+_REMARKS = (_saturated, _many_bins, _few_rows, _rare_error)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.draws import BinDraws
-from bayescal.estimands.errors import ece
+from bayescal.estimands.errors import ece, max_error
 from bayescal.estimands.registry import registered
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
@@ -22,6 +22,9 @@ Floats = NDArray[np.float64]
 
 #: The posterior probability of exact calibration at its prior odds, which differs from its share of the draws.
 CALIBRATED = "p_calibrated"
+#: Estimands that `registered` adds, but whose rows come from other functions: the closed form has exact moments of the
+#: ECE; the largest gap of all bins also compares bins that are too rare for `max_error`.
+COMPARED_OTHERWISE = ("ece", "max_error")
 #: Sub-models with drift, sub-models in which a bin may or may not be off, and parameters of each sub-model.
 DRIFTING = tuple(name for name, (drift, _) in SUB_MODELS.items() if drift)
 ON_OR_OFF = (
@@ -197,8 +200,9 @@ def _common(bins: BinDraws, errors: Floats, thresholds: tuple[float, ...]) -> di
         **{
             key: np.asarray(each.function(bins))
             for key, each in registered().items()
-            if key != "ece" and each.reported and not each.needs and each.coordinate is None
+            if key not in COMPARED_OTHERWISE and each.reported and not each.needs and each.coordinate is None
         },
+        "largest_gap": max_error(bins, share=0).values,
         **{name: getattr(bins, name) for name in of_bins},
     }
 

@@ -36,6 +36,7 @@ def random_bins():
             [(0.5 * 0.008 + 0.3 * 0.001 + 0.2 * 0.064) ** (1 / 3), (0.25 * 0.027 + 0.25 * 0.125) ** (1 / 3)],
         ),
         (bc.max_error, [0.2, 0.3]),  # without the empty bin
+        (lambda b: bc.max_error(b, share=0.55), [0.1, 0.0]),  # 0.5 < 0.55, so both occupied bins are needed
         (bc.signed_error, [0.5 * 0.2 - 0.3 * 0.1 + 0.2 * 0.4, -0.25 * 0.3 + 0.25 * 0.5]),
         (bc.overconfidence, [0.3 * 0.1, 0.25 * 0.3]),
         (bc.underconfidence, [0.5 * 0.2 + 0.2 * 0.4, 0.25 * 0.5]),
@@ -70,11 +71,71 @@ def test_the_parts_add_up(random_bins):
 def test_orders_increase_up_to_the_maximum(random_bins):
     """Norms of a probability measure: l_1 <= l_1.5 <= l_2 <= l_10 <= max."""
     orders = [bc.lp_error(random_bins, p).values for p in (1, 1.5, 2, 10, 100)]
-    orders.append(bc.max_error(random_bins).values)
+    orders.append(bc.max_error(random_bins, share=0).values)
     for lower, higher in pairwise(orders):
         assert np.all(lower <= higher * (1 + 1e-12))
     np.testing.assert_allclose(orders[0], bc.ece(random_bins).values, rtol=1e-12)
     np.testing.assert_allclose(bc.l2_error(random_bins).values, orders[2], rtol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.1, 0.35, 0.9])
+def test_the_largest_error_of_a_share_by_its_definition(random_bins, share):
+    """The largest t such that bins with errors of at least t hold the share; with 0, the largest error of all."""
+    gap, mass = np.abs(random_bins.gap), random_bins.mass
+    expected = [
+        max(t for t in errors if masses[errors >= t].sum() >= share) for errors, masses in zip(gap, mass, strict=True)
+    ]
+    np.testing.assert_array_equal(bc.max_error(random_bins, share).values, expected)
+
+
+def test_bins_that_hold_exactly_the_share_count():
+    """Ten bins with a tenth of the population each: sums of 0.1 may be smaller than 0.1 by rounding."""
+    mass, gap = np.full((1, 10), 0.1), np.arange(10)[None] / 20
+    bins = BinDraws(mass, 0.5 + gap, np.full((1, 10), 0.5), np.ones(10, bool), mass)
+    for k in range(1, 10):
+        assert bc.max_error(bins, share=k / 10).values[0] == pytest.approx((10 - k) / 20)
+
+
+def test_a_larger_share_has_a_smaller_error_and_a_split_bin_the_same(random_bins):
+    """The error depends on the population, not on the number of bins that hold it."""
+    errors = [bc.max_error(random_bins, share).values for share in (0, 0.1, 0.3, 0.6)]
+    for larger, smaller in pairwise(errors):
+        assert np.all(smaller <= larger)
+    assert np.any(errors[1] < errors[0])
+    twice = {name: np.repeat(getattr(random_bins, name), 2, axis=1) for name in ("accuracy", "confidence")}
+    half = np.repeat(random_bins.mass / 2, 2, axis=1)
+    split = BinDraws(half, twice["accuracy"], twice["confidence"], np.ones(16, bool), half)
+    np.testing.assert_array_equal(bc.max_error(split).values, errors[1])
+
+
+def test_the_mass_of_a_bin_is_that_of_the_draw():
+    """A bin near the limit counts in the draws in which its mass reaches it."""
+    mass = np.array([[0.09, 0.91], [0.11, 0.89]])
+    bins = BinDraws(mass, np.full((2, 2), 0.5), np.array([[0.9, 0.4]]), np.ones(2, bool), mass)
+    np.testing.assert_allclose(bc.max_error(bins).values, [0.1, 0.4])
+
+
+def test_bins_without_rows_do_not_fill_the_share():
+    """The occupied bins hold less than the share: the smallest of their errors counts."""
+    mass = np.array([[0.1, 0.2, 0.7]])
+    bins = BinDraws(mass, np.full((1, 3), 0.5), np.array([[0.9, 0.3, 0.5]]), np.array([True, True, False]), mass)
+    assert bc.max_error(bins, share=0.5).values[0] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("share", "error", "message"),
+    [
+        (1, ValueError, "`share` must lie strictly between 0 and 1"),
+        (-0.1, ValueError, "`share` must lie strictly between 0 and 1"),
+        (10, ValueError, "Percent? Divide by 100."),
+        (np.nan, ValueError, "`share`"),
+        ("all", TypeError, "`share` must be a number"),
+    ],
+)
+def test_shares_that_are_none(random_bins, share, error, message):
+    with pytest.raises(error) as caught:
+        bc.max_error(random_bins, share)
+    assert message in str(caught.value)
 
 
 def test_perfect_and_worst(random_bins):

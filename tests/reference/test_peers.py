@@ -94,13 +94,18 @@ def number_of_bins(call):
 # --- what they ask of the bins
 
 
+def maximum(bins):
+    """The maximum calibration error of the literature: the largest error of any bin with rows."""
+    return bc.max_error(bins, share=0)
+
+
 def peer_estimand(call):
     """Function of observed bins, and the power in which an average over classes is taken."""
     if "norm" in call:
         norm = re.search(r'norm="(\w+)"', call)[1]
-        return {"l1": bc.ece, "l2": bc.l2_error, "max": bc.max_error}[norm], 1
+        return {"l1": bc.ece, "l2": bc.l2_error, "max": maximum}[norm], 1
     if "MCE(" in call:
-        return bc.max_error, 1
+        return maximum, 1
     if "ACE(" in call:  # unweighted mean over occupied bins
         return lambda bins: bc.ece(dataclasses.replace(bins, weight=np.full_like(bins.weight, 1 / bins.mass.size))), 1
     if "power=2" in call:
@@ -257,7 +262,7 @@ def test_breast_cancer(naive_bayes, n_bins, ece, mce):
     label, matrix = naive_bayes["breast cancer"]
     assert bc.plug_in_ece(label, matrix[:, 1], bins=n_bins) == pytest.approx(ece, rel=1e-9)
     counts = bc.BinnedCounts.from_arrays(label, matrix[:, 1], bins=n_bins)
-    assert bc.max_error(observed_bins(counts)).values[0] == pytest.approx(mce, rel=1e-9)
+    assert maximum(observed_bins(counts)).values[0] == pytest.approx(mce, rel=1e-9)
 
 
 @pytest.mark.parametrize(("power", "value"), [(1, 0.058739688607286566), (2, 0.0077193991762894735)])

@@ -498,9 +498,25 @@ def test_pictures_of_one_evaluation_say_how_to_get_it_from_groups():
             plot(grouped)
 
 
-def test_a_forest_of_classes_needs_a_mapping_and_says_which():
+def test_a_forest_of_classes_ends_with_their_mean():
+    y_prob = [[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]]
+    result = bc.evaluate(["a", "b", "b"], y_prob, target="classwise", classes=["a", "b"], rng=1, draws=10)
+    for estimand, mean in {"ece": result.ece, "signed_error": None}.items():
+        ax = bc.plot_forest(result, Figure().subplots(), estimand=estimand)
+        assert [each.get_text() for each in ax.get_yticklabels()] == [
+            "class a (n = 1)",
+            "class b (n = 2)",
+            "mean of classes",
+        ]
+        drawn = np.asarray(next(each for each in ax.collections if each.get_gid() == "mean").get_offsets())[:, 0]
+        of_classes = [result[label].draws(estimand).mean() for label in result]
+        assert drawn[:2] == pytest.approx(of_classes)
+        # in some draws all classes are exactly calibrated, so that the mean of the means is only an upper bound
+        assert drawn[2] == pytest.approx(result.mean_over_classes(estimand).mean())
+        assert mean is None or drawn[2] == pytest.approx(mean.mean())
+
+
+def test_a_forest_of_classes_can_be_drawn_from_single_evaluations():
     result = bc.evaluate([0, 1, 1], [[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]], target="classwise", rng=1, draws=10)
-    with pytest.raises(TypeError, match=r"pass `\{name: result\[name\] for name in result\}`"):
-        bc.plot_forest(result)
     ax = bc.plot_forest({name: result[name] for name in result}, Figure().subplots())
     assert [label.get_text() for label in ax.get_yticklabels()] == ["0 (n = 3)", "1 (n = 3)"]

@@ -80,6 +80,50 @@ def test_few_rows(counts, said):
     assert remarks_of(counts, "dirichlet") == ()
 
 
+def one_bin_off(share, n=20_000, confidence=0.9, gap=-0.3):
+    """Make counts of calibrated rows near 0.5, and of a bin that holds a share of the rows and is off."""
+    rare = int(share * n)
+    p = np.r_[np.full(n - rare, 0.5), np.full(rare, confidence)]
+    z = np.r_[np.arange(n - rare) % 2, np.arange(rare) < round((confidence + gap) * rare)]
+    return BinnedCounts.from_arrays(z, p, bins=10)
+
+
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [
+        (one_bin_off(0.05), True),
+        (one_bin_off(0.11), False),  # `max_error` counts it
+        (one_bin_off(0.05, gap=0.0), False),
+        # with 56 rows the variance is 56 x 0.9 x 0.1 = 5.04; with 55 rows it is below 5
+        (one_bin_off(0.0028), True),
+        (one_bin_off(0.00275), False),
+        # 1000 rows at 0.9: the standard error is 0.3 / sqrt(1000) = 0.00949, and five of them are 0.0474
+        (one_bin_off(0.05, gap=-0.048), True),
+        (one_bin_off(0.05, gap=-0.047), False),
+    ],
+)
+def test_a_rare_bin_that_is_clearly_off_is_named(counts, told):
+    said = [remark for remark in remarks_of(counts, "shrinkage") if "max_error" in remark]
+    assert bool(said) is told
+    assert remarks_of(counts, "dirichlet") == ()
+
+
+def test_a_rare_bin_that_is_about_as_wrong_as_others_is_not_named():
+    """Half of the rows are off by 0.28, a rare bin by 0.3: about one standard error of its 150 rows more."""
+    rest = BinnedCounts.from_arrays(np.arange(2000) < 440, np.full(2000, 0.5), bins=10)
+    both = rest + BinnedCounts.from_arrays(np.arange(150) < 90, np.full(150, 0.9), bins=10)
+    assert not [remark for remark in remarks_of(both, "shrinkage") if "max_error" in remark]
+    fine = BinnedCounts.from_arrays(np.arange(2000) < 1000, np.full(2000, 0.5), bins=10)
+    both = fine + BinnedCounts.from_arrays(np.arange(150) < 90, np.full(150, 0.9), bins=10)
+    assert [remark for remark in remarks_of(both, "shrinkage") if "max_error" in remark]
+
+
+def test_the_rare_bin_is_named_with_its_share_and_its_gap():
+    (remark,) = remarks_of(one_bin_off(0.05), "shrinkage")
+    assert remark.startswith("The bin from 0.9 to 1 has 5 % of the rows and an observed gap of -0.3. `max")
+    assert remark.endswith("it counts errors that at least 10 % of the population have.")
+
+
 def test_every_result_prints_the_remark_once():
     rng = np.random.default_rng(1)
     label = rng.integers(0, 2, 400)

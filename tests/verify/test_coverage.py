@@ -8,11 +8,13 @@ import itertools
 import numpy as np
 import pytest
 
-from bayescal.datasets.simulate import simulate
+import bayescal as bc
+from bayescal.datasets.simulate import BetaPopulation, simulate, true_bins
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.studies.coverage import COLUMNS, METHODS, bootstrap_ece, coverage_study
+from bayescal.verify.studies.methods import bootstrap_bins, methods_of
 
 CELL = {"sizes": [200], "populations": ["flat"], "curves": ["calibrated"]}
 
@@ -193,3 +195,124 @@ def test_what_cannot_be_asked_is_refused(wrong, said):
 def test_an_empty_list_is_refused(argument):
     with pytest.raises(ValueError, match=f"`{argument}` must name at least one"):
         coverage_study(**{argument: []})
+
+
+# --- other estimands
+
+
+def truth_of(estimand, population="flat", curve=("wave", 0.05), bins=8, **known):
+    cell = {"sizes": [20], "populations": [population], "curves": [curve], "repeats": 1, "draws": 10, "rng": 1}
+    study = coverage_study(estimand=estimand, methods={"all": everything}, bins=bins, **cell, **known)
+    assert study.estimand == getattr(estimand, "__name__", estimand)
+    return study.rows[0]["truth"]
+
+
+@pytest.mark.parametrize(
+    ("estimand", "expected"),
+    [
+        # each eighth holds half a period of 0.05 sin(8 pi c), whose mean is +-0.1 / pi
+        ("ece", 0.1 / np.pi),
+        ("l2_error", 0.1 / np.pi),
+        ("max_error", 0.1 / np.pi),
+        ("signed_error", 0.0),
+        ("overconfidence", 0.05 / np.pi),
+        ("underconfidence", 0.05 / np.pi),
+    ],
+)
+def test_true_values_of_a_wave_in_closed_form(estimand, expected):
+    assert truth_of(estimand) == pytest.approx(expected, abs=1e-12)
+
+
+def test_true_values_of_one_bad_bin_in_closed_form():
+    """20 bins, of which [0.8, 0.85) is off by 0.3 and [0.85, 0.9) by 0.3 in 0.02 of 0.05: by 0.12."""
+    bad = {"curve": ("one bad bin", 0.3), "bins": 20}
+    assert truth_of("ece", **bad) == pytest.approx(0.05 * 0.3 + 0.05 * 0.12)
+    assert truth_of("l2_error", **bad) == pytest.approx((0.05 * 0.3**2 + 0.05 * 0.12**2) ** 0.5)
+    assert truth_of(bc.lp_error, **bad) == truth_of("l2_error", **bad)
+    assert truth_of("max_error", **bad) == pytest.approx(0.12)  # a tenth of the population has at least this error
+    assert truth_of("signed_error", **bad) == -truth_of("overconfidence", **bad) == pytest.approx(-0.021)
+
+    def largest(bins):
+        return bc.max_error(bins, share=0)
+
+    assert truth_of(largest, **bad) == pytest.approx(0.3)
+
+
+def test_true_bins_of_other_populations():
+    """Beta(2, 1) has the density 2 c: masses 1/4 and 3/4, means 1/3 and 7/9, and E c^2 = 1/8 and 5/8 in the halves."""
+    made = true_bins(BetaPopulation(2, 1), lambda c: c**2, bins=2)
+    np.testing.assert_allclose(made.mass, [[1 / 4, 3 / 4]], rtol=1e-9)
+    np.testing.assert_allclose(made.confidence, [[1 / 3, 7 / 9]], rtol=1e-6)
+    np.testing.assert_allclose(made.accuracy, [[1 / 8, 5 / 8]], rtol=1e-6)
+    top = true_bins("top", "calibrated", bins=4)
+    assert top.occupied.tolist() == [False, False, True, True]
+    np.testing.assert_array_equal(top.gap, 0)
+    np.testing.assert_allclose(top.confidence[0, :2], [0.125, 0.375])
+
+    def uniform(rng, n_rows):
+        return rng.random(n_rows)
+
+    sampled = true_bins(uniform, "calibrated", bins=4, rows=40_000)
+    np.testing.assert_allclose(sampled.mass, 0.25, atol=5 * np.sqrt(0.25 * 0.75 / 40_000))
+    np.testing.assert_array_equal(sampled.gap, 0)
+
+
+@pytest.mark.parametrize("estimand", ["l2_error", "max_error", "signed_error"])
+def test_methods_are_those_of_the_estimand(estimand, close_to, mcse):
+    """The bootstrap again row by row, and the model from its draws."""
+    data, n_draws = simulate(400, population="flat", curve="shift", rng=4), 2000
+    counts = BinnedCounts.from_arrays(data.outcome, data.confidence, bins=5)
+    function, methods = getattr(bc, estimand), methods_of(estimand)
+    drawn = function(bc.dirichlet_posterior(counts).sample(200, rng=np.random.default_rng(1))).values
+    low, high, estimate = methods["dirichlet"](counts, 0.9, 200, np.random.default_rng(1))
+    assert (low, high, estimate) == pytest.approx((*np.quantile(drawn, [0.05, 0.95]), drawn.mean()))
+    rng, fast = np.random.default_rng(7), function(bootstrap_bins(counts, n_draws, rng=8)).values
+    rows = [
+        function(observed_bins(BinnedCounts.from_arrays(data.outcome[i], data.confidence[i], bins=5))).values[0]
+        for i in (rng.integers(400, size=400) for _ in range(n_draws))
+    ]
+    rows = np.array(rows)
+    close_to(fast.mean(), rows.mean(), np.hypot(mcse.mean(fast), mcse.mean(rows)), "mean")
+    close_to(fast.std(), rows.std(), np.hypot(mcse.sd(fast), mcse.sd(rows)), "sd")
+
+
+def test_the_basic_interval_of_a_signed_error_may_be_negative():
+    data = simulate(3000, population="flat", curve="shift", strength=-0.5, rng=1)
+    counts = BinnedCounts.from_arrays(data.outcome, data.confidence)
+    low, high, estimate = methods_of("signed_error")["basic bootstrap"](counts, 0.95, 500, np.random.default_rng(1))
+    assert low < estimate < high < 0
+
+
+def test_a_bin_without_rows_in_a_resample_has_no_gap():
+    counts = BinnedCounts.from_arrays([0, 1, 1], [0.1, 0.6, 0.9], bins=3)
+    drawn = bootstrap_bins(counts, 200, rng=1)
+    assert (drawn.mass == 0).any()
+    np.testing.assert_array_equal(drawn.gap[drawn.mass == 0], 0)
+    np.testing.assert_allclose(drawn.mass.sum(axis=1), 1)
+
+
+def test_an_estimand_of_more_than_the_bins_needs_a_truth():
+    with pytest.raises(ValueError, match=r"`truth` must be given for `estimand='brier_score'`"):
+        coverage_study(**CELL, estimand="brier_score", repeats=1, draws=10)
+    seen = []
+
+    def brier(population, curve, bins):
+        seen.append((population, str(curve), len(bins)))
+        return 1 / 6  # calibrated and uniform: E c (1 - c) = 1/6
+
+    study = coverage_study(**CELL, estimand="brier_score", truth=brier, repeats=20, draws=200, rng=1)
+    assert seen == [("flat", "calibrated", 15)]
+    assert {row["method"] for row in study.rows} == {"shrinkage", "dirichlet"}
+    assert study.rows[0]["coverage"] >= 0.7  # 14 of 20: below that with a probability of 1e-4 if it is 0.95
+
+
+@pytest.mark.parametrize(
+    ("estimand", "error", "said"),
+    [
+        ("max_eror", ValueError, "Did you mean 'max_error'"),
+        (3, TypeError, "`estimand` must be a name, an Estimand or a function"),
+    ],
+)
+def test_estimands_that_are_none(estimand, error, said):
+    with pytest.raises(error, match=said):
+        coverage_study(**CELL, estimand=estimand, repeats=1, draws=10)

@@ -1,4 +1,4 @@
-"""Frequentist coverage of ECE intervals: how often does an interval contain the true ECE?"""
+"""Frequentist coverage of intervals of an estimand: how often does an interval contain the true value?"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,32 +7,19 @@ from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bayescal import _checks
-from bayescal.analyses.one import MODELS
-from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_curve, true_ece
-from bayescal.draws import Draws
-from bayescal.estimands.errors import ece
-from bayescal.estimands.plug_in import observed_bins
+from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_bins, true_curve
+from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
-from bayescal.verify.studies.study import (
-    Averages,
-    CoverageResults,
-    Interval,
-    Scenario,
-    basic_interval,
-    checked_setup,
-    name_of,
-    percentile_interval,
-    run_cells,
-)
+from bayescal.verify.studies.methods import Method, methods_of
+from bayescal.verify.studies.methods import bootstrap_ece as bootstrap_ece
+from bayescal.verify.studies.study import Averages, CoverageResults, Scenario, checked_setup, name_of, run_cells
 from bayescal.verify.studies.study import score as score
 
-Floats = NDArray[np.float64]
-#: An interval and a point estimate from counts: (counts, prob, draws, rng) -> (low, high, estimate).
-Method = Callable[[BinnedCounts, float, int, np.random.Generator], Interval]
+#: True value of an estimand: (population, curve, bins) -> float.
+Truth = Callable[[Any, Curve, Bins], float]
 
 #: Default curves: calibrated, two over-confident ones, shifted, wavy, one bin far off.
 STUDY_CURVES = (
@@ -57,7 +44,11 @@ class CoverageStudy(CoverageResults):
         error are those of the point estimate (posterior mean, or plug-in); width is the mean width of the interval.
     prob : float
         Nominal probability of the intervals.
+    estimand : str, default "ece"
+        Name of the estimand.
     """
+
+    estimand: str = "ece"
 
     columns = COLUMNS
     cell_name = "{population}, {curve}, n = {n_rows}"
@@ -76,8 +67,10 @@ def coverage_study(
     draws: int = 2000,
     rng: Any = None,
     progress: bool = False,
+    estimand: EstimandLike = "ece",
+    truth: Truth | None = None,
 ) -> CoverageStudy:
-    """Measure how often the intervals of several methods contain the true ECE.
+    """Measure how often the intervals of several methods contain the true value of an estimand.
 
     Parameters
     ----------
@@ -88,10 +81,10 @@ def coverage_study(
     curves : sequence
         True calibration curves: names, functions of confidence, or pairs (name, strength).
     methods : sequence of str or mapping of str to callable, optional
-        Names out of `METHODS` (default: all), or your own functions
+        Names out of `methods_of` the estimand (default: all), or your own functions
         ``(counts, prob, draws, rng) -> (low, high, estimate)`` by name.
     bins : int or array-like, default 15
-        Number of equal-width bins, or edges. The true ECE is that of the same bins.
+        Number of equal-width bins, or edges. The true value is that of the same bins.
     repeats : int, default 100
         Number of data sets per cell. The standard error of a coverage c is ``sqrt(c (1 - c) / repeats)``, which is
         0.022 for c = 0.95 and 100 repeats.
@@ -104,6 +97,11 @@ def coverage_study(
         methods are run.
     progress : bool, default False
         Whether to show a progress bar.
+    estimand : str, Estimand or callable, default "ece"
+        A registered estimand, or a function of draws of the bins, with one value per draw.
+    truth : callable, optional
+        ``(population, curve, bins) -> float``, the true value of the estimand; by default, the estimand of the
+        population's `true_bins`. It is required for estimands that need more than the bins, such as the Brier score.
 
     Returns
     -------
@@ -113,7 +111,8 @@ def coverage_study(
     Raises
     ------
     ValueError, TypeError
-        For an unknown method, an empty list, or sizes and repeats that are not positive integers.
+        For an unknown method or estimand, an empty list, sizes and repeats that are not positive integers, a curve as
+        estimand, or an estimand that needs more than the bins without `truth`.
 
     Examples
     --------
@@ -121,107 +120,58 @@ def coverage_study(
     ...                        repeats=20, draws=200, rng=1)
     >>> study.rows[0]["coverage"]
     0.0
+
+    The intervals of the default model for the l_2 error of the same data sets:
+
+    >>> study = coverage_study(estimand="l2_error", sizes=[300], populations=["flat"], curves=["calibrated"],
+    ...                        methods=["shrinkage"], repeats=20, draws=200, rng=1)
+    >>> study.rows[0]["coverage"]
+    1.0
     """
+    record = as_scalar(estimand)
     setup = checked_setup(
-        METHODS, methods, sizes, repeats=repeats, prob=prob, draws=draws, populations=populations, curves=curves
+        methods_of(record),
+        methods,
+        sizes,
+        repeats=repeats,
+        prob=prob,
+        draws=draws,
+        populations=populations,
+        curves=curves,
     )
     for population in populations:
         simulate(1, population=population)  # refuses an unknown population before anything is computed
     edges, true_curves = make_bins(bins), [_curve(curve) for curve in curves]
-    scenarios = [_scenario(population, curve, edges) for population in populations for curve in true_curves]
+    value = _true_value(record) if truth is None else truth
+    scenarios = [_scenario(population, curve, edges, value) for population in populations for curve in true_curves]
     cells = run_cells(setup, scenarios, rng=rng, progress=progress, description="coverage, cell by cell")
-    return CoverageStudy(list(chain.from_iterable(cells)), setup.prob)
+    return CoverageStudy(list(chain.from_iterable(cells)), setup.prob, record.name)
 
 
 def _curve(curve: Any) -> Curve:
     return true_curve(*curve) if isinstance(curve, tuple) else true_curve(curve)
 
 
-def _scenario(population: Any, curve: Curve, bins: Bins) -> Scenario[BinnedCounts]:
+def _true_value(estimand: Estimand) -> Truth:
+    """Return the function that applies an estimand to the true bins of a population."""
+    if estimand.needs:
+        raise ValueError(
+            f"`truth` must be given for `estimand={estimand.name!r}`, which is not a function of the bins alone: a "
+            "function of (population, curve, bins) that returns its true value."
+        )
+    return lambda population, curve, bins: float(
+        np.asarray(estimand.function(true_bins(population, curve, bins=bins)))[0]
+    )
+
+
+def _scenario(population: Any, curve: Curve, bins: Bins, truth: Truth) -> Scenario[BinnedCounts]:
     def draw(n_rows: int, rng: np.random.Generator) -> BinnedCounts:
         data = simulate(n_rows, population=population, curve=curve, rng=rng)
         return BinnedCounts.from_arrays(data.outcome, data.confidence, bins=bins)
 
     names = {"population": name_of(population), "curve": str(curve)}
-    return Scenario(names, true_ece(population, curve, bins=bins), draw)
+    return Scenario(names, float(truth(population, curve, bins)), draw)
 
 
-def _model_interval(model: str) -> Method:
-    """Return the method that takes the equal-tailed interval and the mean of a model's posterior."""
-
-    def interval(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
-        drawn = ece(MODELS[model](counts).sample(draws, rng=rng))
-        return (*drawn.interval(prob), drawn.mean())
-
-    return interval
-
-
-def bootstrap_ece(counts: BinnedCounts, n_draws: int = 2000, *, rng: Any = None) -> Draws:
-    """Bootstrap the plug-in ECE.
-
-    Parameters
-    ----------
-    counts : BinnedCounts
-        Unweighted counts with at least one row.
-    n_draws : int, default 2000
-        Number of resamples.
-    rng : None, int, SeedSequence or Generator
-        Randomness.
-
-    Returns
-    -------
-    Draws
-        Plug-in ECE of each resample.
-
-    Notes
-    -----
-    Rows are resampled with replacement [1]_, through sums over rows: cell counts (outcome, bin) are multinomial,
-    exactly as in resampled rows; the sum of confidences in a bin is Normal, with the mean of each cell and one variance
-    within the cells of a bin. The cost does not depend on the number of rows.
-
-    References
-    ----------
-    .. [1] Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 6.
-
-    Examples
-    --------
-    With one bin the plug-in ECE is the absolute mean of outcome minus confidence. Here it is 0.1 with standard error
-    sqrt(0.24 / 100) = 0.049, apart from resamples in which the sign changes.
-
-    >>> counts = BinnedCounts.from_arrays([1] * 60 + [0] * 40, [0.5] * 100, bins=1)
-    >>> resampled = bootstrap_ece(counts, 10_000, rng=1)
-    >>> resampled.mean(), float(resampled.values.std())
-    (0.10, 0.048)
-    """
-    rng = _checks.generator(rng)
-    drawn = rng.multinomial(counts.n_rows, counts.cells.ravel() / counts.n_rows, size=n_draws)
-    cells = drawn.reshape(n_draws, *counts.cells.shape)
-    n, k = cells.sum(axis=1), cells[:, 1]
-    # in wide bins confidence and outcome are correlated, so each cell has a mean of its own
-    offset = counts.deviation / np.maximum(counts.cells, 1)
-    variance = (counts.deviation_sq - (offset * counts.deviation).sum(axis=0)) / np.maximum(counts.n, 1)
-    summed = n * counts.bins.midpoints + (cells * offset).sum(axis=1)
-    summed += np.sqrt(n * np.maximum(variance, 0.0)) * rng.standard_normal(n.shape)
-    return Draws(np.abs(k - summed).sum(axis=1) / counts.n_rows, "bootstrapped plug-in ece")
-
-
-def _percentile(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
-    return percentile_interval(_plug_in(counts), bootstrap_ece(counts, draws, rng=rng), prob)
-
-
-def _basic(counts: BinnedCounts, prob: float, draws: int, rng: np.random.Generator) -> Interval:
-    """Clip the basic interval and its estimate at 0."""
-    low, high, estimate = basic_interval(_plug_in(counts), bootstrap_ece(counts, draws, rng=rng), prob)
-    return max(low, 0.0), max(high, 0.0), max(estimate, 0.0)
-
-
-def _plug_in(counts: BinnedCounts) -> float:
-    return float(ece(observed_bins(counts)).values[0])
-
-
-#: Every model of the package, and bootstraps as commonly used alternatives.
-METHODS: dict[str, Method] = {
-    **{name: _model_interval(name) for name in MODELS},
-    "percentile bootstrap": _percentile,
-    "basic bootstrap": _basic,
-}
+#: The methods of `methods_of` for the ECE.
+METHODS: dict[str, Method] = methods_of("ece")

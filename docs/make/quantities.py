@@ -1,0 +1,193 @@
+"""Write the index of quantities, docs/reference/quantities.md: part of `make pictures`. With --quick, nothing is
+written.
+
+Registered estimands describe themselves. The other quantities, which are no function of the bins of one evaluation,
+are listed here.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pages import fill, table
+
+from bayescal import Estimand
+from bayescal.estimands.registry import registered
+
+PAGE = Path(__file__).parents[1] / "reference" / "quantities.md"
+COMMAND = "make pictures"
+KUMAR = "Kumar, Liang and Ma (2019), NeurIPS"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity: its name, other names, formula in LaTeX, how to get it, what it needs, and its source."""
+
+    name: str
+    synonyms: tuple[str, ...]
+    formula: str
+    call: str
+    needs: str
+    source: str
+
+    @classmethod
+    def of(cls, estimand: Estimand) -> "Quantity":
+        """Describe a registered estimand."""
+        name = estimand.title if estimand.title == estimand.symbol else f"{estimand.title} ({estimand.symbol})"
+        return cls(
+            name, estimand.synonyms, estimand.formula, f"ev.{estimand.name}", _needs(estimand), estimand.citation
+        )
+
+    @property
+    def cells(self) -> list[str]:
+        """Cells of a row; bars in formulas would end a cell."""
+        formula = f"${self.formula.replace('|', r'\vert ')}$" if self.formula else ""
+        return [self.name, ", ".join(self.synonyms), formula, f"`{self.call}`", self.needs, self.source]
+
+
+def _needs(estimand: Estimand) -> str:
+    """Counts contain everything but the order of the rows within a bin."""
+    return "rows, or counts with the error of their grid" if "outcomes" in estimand.needs else "counts"
+
+
+#: Quantities with an interval that belong to several classes or to a difference.
+JOINT = (
+    Quantity(
+        "classwise ECE",
+        ("static calibration error (SCE)", "mean of one-vs-rest ECEs"),
+        r"\frac{1}{K} \sum_k \mathrm{ECE}_k",
+        'evaluate(y, P, target="classwise").ece',
+        "counts of all classes",
+        "Nixon et al. (2019), CVPR Workshops",
+    ),
+    Quantity(
+        "marginal error",
+        ("classwise ECE weighted by class frequency",),
+        r"\sum_k \pi_k \mathrm{ECE}_k",
+        'evaluate(y, P, target="classwise").marginal_error',
+        "counts of all classes",
+        f"{KUMAR}, section 2; there with order 2",
+    ),
+    Quantity(
+        "root mean square over classes",
+        ("marginal calibration error",),
+        r"\left(\frac{1}{K} \sum_k l_{2,k}^2\right)^{1/2}",
+        'evaluate(y, P, target="classwise").rms_error',
+        "counts of all classes",
+        f"{KUMAR}, section 2",
+    ),
+    Quantity(
+        "l_p error",
+        ("l_p calibration error",),
+        r"\left(\sum_b m_b |\theta_b - \mu_b|^p\right)^{1/p}",
+        "ev.lp_error(p)",
+        "counts",
+        f"{KUMAR}, section 2",
+    ),
+    Quantity(
+        "difference of two classifiers",
+        ("paired difference",),
+        r"\mathrm{ECE}_1 - \mathrm{ECE}_2",
+        "compare(y, {...}).difference",
+        "rows, or paired counts",
+        "",
+    ),
+    Quantity(
+        "multi-class Brier score",
+        ("Brier score of all classes", "quadratic score"),
+        r"\mathrm{E} \sum_k (c_k - 1\{\text{class } k\})^2",
+        "multiclass_brier_score(y, P)",
+        "rows",
+        "Brier (1950), Monthly Weather Review 78, equation 2; `convention` divides it by K or by 2",
+    ),
+    Quantity(
+        "multi-class log score",
+        ("log loss", "cross-entropy", "negative log-likelihood"),
+        r"-\mathrm{E} \log c_{\text{class}}",
+        "multiclass_log_score(y, P)",
+        "rows",
+        "Good (1952), J. R. Stat. Soc. B 14",
+    ),
+)
+#: Point estimates, which have no interval.
+POINTS = (
+    Quantity(
+        "plug-in ECE",
+        ("empirical ECE",),
+        r"\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|",
+        "plug_in_ece(y, p)",
+        "rows",
+        "Naeini et al. (2015), AAAI; Guo et al. (2017), ICML, equation 3",
+    ),
+    Quantity(
+        "plug-in l_p and maximum error",
+        ("empirical RMSCE (p = 2)", "empirical MCE (p = infinity)"),
+        r"\left(\sum_b \frac{n_b}{N} |\bar z_b - \bar c_b|^p\right)^{1/p}",
+        "plug_in_error(y, p, order=p)",
+        "rows",
+        f"{KUMAR}, section 2",
+    ),
+    Quantity(
+        "debiased squared l_2 error",
+        ("debiased calibration error",),
+        r"\sum_b \frac{n_b}{N} \left[(\bar z_b - \bar c_b)^2 - \frac{\bar z_b (1 - \bar z_b)}{n_b - 1}\right]",
+        "debiased_squared_l2_error(counts)",
+        "counts",
+        f"{KUMAR}, section 5",
+    ),
+    Quantity(
+        "reliability, resolution, uncertainty",
+        ("Murphy decomposition of the Brier score", "calibration-refinement decomposition"),
+        r"\sum_b \frac{n_b}{N} (\bar c_b - \bar z_b)^2,\ \sum_b \frac{n_b}{N} (\bar z_b - \bar z)^2,\ "
+        r"\bar z (1 - \bar z)",
+        'brier_decomposition(y, p, method="murphy")',
+        "rows, or counts",
+        "Murphy (1973), J. Appl. Meteorol. 12; Stephenson, Coelho and Jolliffe (2008), Weather Forecast. 23",
+    ),
+    Quantity(
+        "miscalibration, discrimination, uncertainty",
+        ("CORP decomposition", "MCB, DSC, UNC"),
+        r"S(c) - S(\hat c),\ S(\bar z) - S(\hat c),\ S(\bar z)",
+        "brier_decomposition(y, p), log_score_decomposition(y, p)",
+        "rows",
+        "Dimitriadis, Gneiting and Jordan (2021), PNAS 118, equation 4",
+    ),
+)
+HEAD = "Quantity | Other names | Formula | Call | Needs | Source"
+
+
+def page_parts() -> dict[str, str]:
+    """Return the tables of the page by name of their markers."""
+    return {
+        "estimands": _table(map(Quantity.of, _of_the_package())),
+        "joint": _table(JOINT),
+        "points": _table(POINTS),
+    }
+
+
+def _of_the_package() -> Iterator[Estimand]:
+    return (each for each in registered().values() if each.function.__module__.startswith("bayescal."))
+
+
+def _table(quantities: Iterable[Quantity]) -> str:
+    return table(HEAD, _rows(quantities))
+
+
+def _rows(quantities: Iterable[Quantity]) -> Iterator[list[str]]:
+    for each in quantities:
+        yield each.cells
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="make the tables, and write nothing")
+    quick = parser.parse_args().quick
+    parts = page_parts()
+    if not quick:
+        fill(PAGE, COMMAND, parts)
+
+
+if __name__ == "__main__":
+    main()
