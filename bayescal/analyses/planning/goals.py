@@ -23,7 +23,7 @@ KINDS = {"width": BinnedCounts, "below": BinnedCounts, "above": BinnedCounts, "d
 
 @dataclass(frozen=True)
 class Goal:
-    """What the evaluation of a test set is to reach.
+    """A statement that the evaluation of a test set is to reach.
 
     Parameters
     ----------

@@ -1,0 +1,54 @@
+"""The pages on the choice of bins and on plans show the numbers of their files, which meet their requirements."""
+
+import importlib
+import json
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """Import a script of docs/make by its name."""
+    monkeypatch.syspath_prepend(str(DOCS / "make"))
+    return importlib.import_module
+
+
+def numbers_of(name):
+    return json.loads((DOCS / "_static" / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "page"),
+    [
+        ("bin_sensitivity", "bin_sensitivity.json", "choice_of_bins.md"),
+        ("planning", "planning.json", "plans.md"),
+    ],
+)
+def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
+    text = (DOCS / "explanation" / page).read_text(encoding="utf-8")
+    for shown in script(name).tables(numbers_of(file)).values():
+        assert shown.strip() in text
+
+
+def test_the_average_over_bins_contains_the_truth():
+    numbers = numbers_of("bin_sensitivity.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    coverage = [row["coverage"] for row in rows if row["method"] == "mixture"]
+    assert len(coverage) == 24
+    assert min(coverage) >= 0.85
+    assert sum(coverage) / len(coverage) >= 0.93
+
+
+def test_the_true_error_is_that_of_the_quadrature(script):
+    """Sums over quantiles of the population against Gauss-Legendre quadrature over the bins."""
+    from bayescal.datasets.simulate import true_ece
+    from bayescal.stats.bins import equal_width_edges
+
+    for named in (("temperature", 1.2), ("wave", 0.05), ("one bad bin", 0.3)):
+        of_edges = script("bin_sensitivity").true_error("top", named)
+        for number in (5, 50):
+            exact = true_ece("top", named[0], strength=named[1], bins=number)
+            assert of_edges(equal_width_edges(number)) == pytest.approx(exact, abs=1e-5)
