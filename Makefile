@@ -1,7 +1,7 @@
 # `make demo` and `make test` set up everything they need; the other targets are for developers.
 # QUICK=1 runs a short form of the targets that measure: at most two minutes each, and no file is written.
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types pytest notebooks lessons spark docs pictures explore coverage verify related bench mutation references datasets
+.PHONY: help demo test lint types pytest notebooks lessons spark docs pictures explore coverage verify related conformance bench mutation references datasets
 .PHONY: lock latest lowest clean
 
 REQUIREMENTS := .ci/requirements
@@ -31,6 +31,7 @@ help:
 	@echo "make coverage   measure how often intervals contain the truth, for the docs; some minutes"
 	@echo "make verify     closed forms against PyMC, SBC, wrong samplers; for the docs; a quarter of an hour"
 	@echo "make related    coverage of the intervals that other packages print; for the docs; ten minutes"
+	@echo "make conformance  which program follows which convention of the plug-in ECE; for the docs; a minute"
 	@echo "make bench      speed beside other programs, as ratios within one run; for the docs; a quarter of an hour"
 	@echo "make mutation   change the core in one place at a time and check that a test fails; for the docs; half an hour"
 	@echo "make references sample the stored reference posteriors anew, with PyMC"
@@ -38,7 +39,7 @@ help:
 	@echo "make lock       update the exact versions in $(REQUIREMENTS), which all targets above use"
 	@echo "make latest     tests with the newest versions of all packages"
 	@echo "make lowest     tests with the oldest versions that pyproject.toml allows, on Python 3.12"
-	@echo "With QUICK=1, pictures, lessons, explore, coverage, verify, related, bench, mutation, references and datasets run in part and write nothing."
+	@echo "With QUICK=1, pictures, lessons, explore, coverage, verify, related, conformance, bench, mutation, references and datasets run in part and write nothing."
 
 demo: .venv/ready
 	$(RUN) bayescal demo
@@ -84,8 +85,13 @@ coverage: .venv/ready
 	$(RUN) python docs/make/errors.py $(SHORT)
 	$(RUN) python docs/make/differences.py $(SHORT)
 	$(RUN) python docs/make/hostile.py $(SHORT)
-	$(RUN) python docs/make/brier.py $(SHORT)
+	$(RUN) python docs/make/scores.py $(SHORT)
+	$(RUN) python docs/make/auc.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
+	$(RUN) python docs/make/classwise_means.py $(SHORT)
+	$(RUN) python docs/make/bin_sensitivity.py $(SHORT)
+	$(RUN) python docs/make/planning.py $(SHORT)
+	$(RUN) python docs/make/decompositions.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)
@@ -97,6 +103,11 @@ related: .venv/ready
 	$(RUN) python docs/make/related.py $(SHORT)
 
 # another group of packages, since netcal and torchmetrics bring PyTorch
+conformance: .venv/ready
+	$(PINNED) -r $(REQUIREMENTS)/conformance.txt
+	$(RUN) python -W ignore docs/make/conformance.py $(SHORT)
+
+# and so does this group
 bench: .venv/ready
 	$(PINNED) -r $(REQUIREMENTS)/bench.txt
 	$(if $(QUICK),BAYESCAL_QUICK=1 )$(RUN) pytest -q tests/benchmarks --override-ini addopts= $(if $(QUICK),--benchmark-disable,--benchmark-group-by=group --benchmark-columns=min$(comma)median$(comma)rounds)

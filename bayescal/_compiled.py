@@ -11,8 +11,9 @@ from bayescal._jit import compiled
 BLOCK = 2048
 #: Rows of a matrix that are transposed at a time.
 TILE = 256
-#: Number of sums per bin and outcome: rows, w d, w d^2, w l^2, w, w^2 (weight w, deviation d, squared error l).
-FIELDS = 6
+#: Number of sums per bin and outcome: rows, w d, w d^2, w l^2, w g, w g^2, w, w^2 (weight w, deviation d, squared error
+#: l, log g of the probability of the outcome).
+FIELDS = 8
 
 
 @compiled()
@@ -101,7 +102,7 @@ def _place(confidence, index, deviation, edges, middle, scale, sure, table):
 
 
 @compiled()
-def _add(cell, deviation, confidence, outcome, sums):
+def _add(cell, deviation, confidence, outcome, logs, sums):
     """Add a block of unweighted rows to `sums`."""
     for j in range(len(deviation)):
         k = np.uint64(cell[j])  # unsigned, so that no check for negative indexes is compiled
@@ -112,10 +113,13 @@ def _add(cell, deviation, confidence, outcome, sums):
         sums[k + np.uint64(1)] += d
         sums[k + np.uint64(2)] += d * d
         sums[k + np.uint64(3)] += loss * loss
+        g = logs[j]
+        sums[k + np.uint64(4)] += g
+        sums[k + np.uint64(5)] += g * g
 
 
 @compiled()
-def _add_weighted(cell, deviation, confidence, outcome, weight, sums):
+def _add_weighted(cell, deviation, confidence, outcome, weight, logs, sums):
     """Add a block of weighted rows to `sums`; return the largest weight, or NaN if a weight is invalid."""
     heaviest = 0.0
     for j in range(len(deviation)):
@@ -132,8 +136,11 @@ def _add_weighted(cell, deviation, confidence, outcome, weight, sums):
         sums[k + np.uint64(1)] += moment
         sums[k + np.uint64(2)] += moment * d
         sums[k + np.uint64(3)] += w * (loss * loss)
-        sums[k + np.uint64(4)] += w
-        sums[k + np.uint64(5)] += w * w
+        g = logs[j]
+        sums[k + np.uint64(4)] += w * g
+        sums[k + np.uint64(5)] += w * (g * g)
+        sums[k + np.uint64(6)] += w
+        sums[k + np.uint64(7)] += w * w
     return heaviest
 
 
@@ -159,8 +166,17 @@ def _collect(sums, total, lanes, fields):
 
 
 @compiled()
-def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lanes, chunk):
-    """Sum rows, shape (2 M, 6): rows, w d, w d^2, w l^2, w, w^2 by outcome and bin; and the largest weight.
+def probability_of_outcome(confidence, outcome):
+    """Return c for outcome 1 and 1 - c for outcome 0, by the arithmetic of numpy."""
+    probability = np.empty(len(outcome))
+    for j in range(len(outcome)):
+        probability[j] = abs(1.0 - np.float64(outcome[j]) - np.float64(confidence[j]))
+    return probability
+
+
+@compiled()
+def add_rows(confidence, outcome, weight, logs, edges, middle, scale, sure, table, lanes, chunk):
+    """Sum rows, shape (2 M, 8): the sums of FIELDS by outcome and bin; and the largest weight.
 
     Neighbouring rows are interleaved over independent accumulators (lanes) to hide addition latency. If any value is
     invalid, the largest weight is NaN and the sums must not be used. Without weights, the last two sums are 0.
@@ -168,7 +184,7 @@ def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lan
     size = len(middle)
     total = np.zeros((2 * size, FIELDS))
     index, deviation = np.empty(BLOCK, np.int32), np.empty(BLOCK)
-    fields = 4 if weight is None else FIELDS
+    fields = 6 if weight is None else FIELDS
     lane = (np.arange(BLOCK) % lanes * (2 * size * fields)).astype(np.int32)
     sums = np.empty(2 * size * lanes * fields)
     heaviest = 1.0 if weight is None else 0.0
@@ -177,16 +193,16 @@ def add_rows(confidence, outcome, weight, edges, middle, scale, sure, table, lan
         sums[:] = 0.0
         for begin in range(start, end, BLOCK):
             rows = slice(begin, min(begin + BLOCK, end))
-            c, z = confidence[rows], outcome[rows]
+            c, z, g = confidence[rows], outcome[rows], logs[rows]
             cell, d = index[: len(c)], deviation[: len(c)]
             if not _place(c, cell, d, edges, middle, scale, sure, table):
                 return total, np.nan
             if not _cells(z, cell, lane, np.int32(size), np.int32(fields)):
                 return total, np.nan
             if weight is None:
-                _add(cell, d, c, z, sums)
+                _add(cell, d, c, z, g, sums)
             else:
-                largest = _add_weighted(cell, d, c, z, weight[rows], sums)
+                largest = _add_weighted(cell, d, c, z, weight[rows], g, sums)
                 if not largest >= 0:
                     return total, np.nan
                 heaviest = max(heaviest, largest)
@@ -276,7 +292,7 @@ def _sum(values):
 
 @compiled()
 def _add_to_classes(confidence, label, weight, index, deviation, sums):
-    """Add a block of rows to `sums`, shape (K, 2, M, 6); return the largest weight, or NaN if a value is invalid."""
+    """Add a block of rows to `sums`, shape (K, 2, M, 8); return the largest weight, or NaN if a value is invalid."""
     classes, _, size, _ = sums.shape
     flat = sums.reshape(sums.size)
     heaviest = 0.0
@@ -298,14 +314,14 @@ def _add_to_classes(confidence, label, weight, index, deviation, sums):
             flat[at + np.uint64(2)] += moment * d
             flat[at + np.uint64(3)] += w * (loss * loss)
             if weight is not None:
-                flat[at + np.uint64(4)] += w
-                flat[at + np.uint64(5)] += w * w
+                flat[at + np.uint64(6)] += w
+                flat[at + np.uint64(7)] += w * w
     return heaviest
 
 
 @compiled()
 def add_classes(matrix, label, weight, edges, middle, scale, sure, table, chunk, tolerance):
-    """Return sums over rows for every column of a matrix in C order, shape (K, 2 M, 6); and the largest weight."""
+    """Return sums over rows for every column of a matrix in C order, shape (K, 2 M, 8); and the largest weight."""
     rows, classes = matrix.shape
     size = len(middle)
     flat = matrix.reshape(matrix.size)

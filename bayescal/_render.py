@@ -383,6 +383,7 @@ class Presented:
             - `GroupedEvaluation`: ``group``, without the row of all rows, which is in ``overall.to_frame()``;
             - `Comparison` and `Change`: ``first`` and ``second``, one row per pair;
             - `CalibrationMonitor`: ``window``;
+            - `BinSensitivity`: ``binning`` and ``n_bins``;
             - `Plan`: ``rows``.
 
             The ends of the interval are called ``eti95_lb`` and ``eti95_ub``, as by `arviz.summary`; 95 is the

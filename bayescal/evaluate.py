@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-from bayescal.analyses.classwise import evaluate_classes
+from bayescal.analyses.classwise import evaluate_class_counts, evaluate_classes
 from bayescal.analyses.groups import evaluate_count_groups, evaluate_row_groups
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.alignment import same_rows
@@ -14,6 +14,7 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.classwise import ClasswiseCounts
 
 
 @overload
@@ -173,7 +174,8 @@ def evaluate(
     if by is not None:
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
         return evaluate_row_groups(columns.checked(), Groups.from_column(by, len(columns)), **shown)
-    return evaluate_counts(count_rows(columns, bins, binning), model=model, draws=draws, rng=rng, **options)
+    counts = count_rows(columns, bins, binning, ranked=True)
+    return evaluate_counts(counts, model=model, draws=draws, rng=rng, **options)
 
 
 @overload
@@ -187,32 +189,36 @@ def evaluate_counts(
     **options: Any,
 ) -> Evaluation: ...
 @overload
+def evaluate_counts(counts: ClasswiseCounts, **options: Any) -> ClasswiseEvaluation: ...
+@overload
 def evaluate_counts(counts: Mapping[Any, BinnedCounts], **options: Any) -> GroupedEvaluation: ...
 def evaluate_counts(
-    counts: BinnedCounts | Mapping[Any, BinnedCounts],
+    counts: BinnedCounts | ClasswiseCounts | Mapping[Any, BinnedCounts],
     *,
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
     progress: bool | None = None,
     **options: Any,
-) -> Evaluation | GroupedEvaluation:
+) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
     """Compute the posterior of the Expected Calibration Error (ECE) from counts.
 
     The estimand is that of `evaluate` [1]_. The running time does not depend on the number of rows that were counted.
 
     Parameters
     ----------
-    counts : BinnedCounts, or mapping of label to BinnedCounts
-        Counts; empty counts give the prior. A mapping holds the counts of groups on the same bins, as returned by
-        ``BinnedCounts.from_frame(..., by=...)``. No row may belong to two groups.
+    counts : BinnedCounts, ClasswiseCounts, or mapping of label to BinnedCounts
+        Counts; empty counts give the prior. `ClasswiseCounts` hold those of all classes of one classifier. A mapping
+        holds the counts of groups on the same bins, as returned by ``BinnedCounts.from_frame(..., by=...)``. No row may
+        belong to two groups.
     model, draws, rng, progress, **options
         As for `evaluate`.
 
     Returns
     -------
-    Evaluation or GroupedEvaluation
-        A `GroupedEvaluation` if `counts` is a mapping: one evaluation per group, and one of all rows.
+    Evaluation, ClasswiseEvaluation or GroupedEvaluation
+        A `ClasswiseEvaluation` of `ClasswiseCounts`. A `GroupedEvaluation` if `counts` is a mapping: one evaluation per
+        group, and one of all rows.
 
     Raises
     ------
@@ -236,4 +242,6 @@ def evaluate_counts(
     """
     if isinstance(counts, Mapping):
         return evaluate_count_groups(counts, model=model, draws=draws, rng=rng, progress=progress, **options)
+    if isinstance(counts, ClasswiseCounts):
+        return evaluate_class_counts(counts, model=model, draws=draws, rng=rng, progress=progress, **options)
     return evaluate_one(counts, model=model, draws=draws, rng=rng, **options)

@@ -38,7 +38,7 @@ html_static_path = ["_static"]
 html_css_files = ["bayescal.css"]
 html_show_sourcelink = False
 html_copy_source = False
-html_sidebars = {"architecture": []}
+html_sidebars = {"architecture": [], "conformance": []}
 html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "header_links_before_dropdown": 4,  # more of them need a second line at a width of 1280 pixels

@@ -327,8 +327,8 @@ def test_counts_are_counts_however_their_json_is_laid_out(counted, layout):
 
 def test_what_cannot_be_counted_or_added(counted, rows, tmp_path):
     path = tmp_path / "rows.parquet"
-    classwise = ["--label", "label", "--prob-prefix", "q", "--target", "classwise"]
-    assert "one class at a time" in refused("count", path, *classwise, "-o", tmp_path / "x.json")
+    classwise = ["--target", "classwise", *ROW]
+    assert "one column of probabilities per class" in refused("count", path, *classwise, "-o", tmp_path / "x.json")
     assert "given twice" in refused("count", path, path, *ROW, "-o", tmp_path / "x.json")
     assert "given twice" in refused("merge", counted, counted, "-o", tmp_path / "x.json")
     assert "Did you mean 'c.json'" in refused("report", tmp_path / "cc.json")

@@ -342,13 +342,35 @@ def test_the_page_of_other_errors_shows_the_numbers_of_its_json():
     assert f"{sun[1]} on average against {ours[1]}" in page.read_text(encoding="utf-8")
 
 
-def test_the_brier_page_shows_the_numbers_of_its_json():
+def test_the_page_on_decompositions_shows_the_numbers_of_its_json():
+    """Worst and mean coverage of each interval; those that are offered are wide enough."""
+    stored = json.loads((DOCS / "_static" / "decompositions.json").read_text(encoding="utf-8"))
+    (head, _, *shown) = markdown_tables(DOCS / "explanation" / "decompositions.md")[-1]
+    assert head[:2] == ["Quantity", "Interval"]
+    rows = [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
+    assert {f"{quantity}: {interval}" for quantity, interval, *_ in shown} == {row["method"] for row in rows}
+    for quantity, interval, populations, worst, mean, where in shown:
+        of = {
+            f"{row['population']}; n = {row['n_rows']}": row["coverage"]
+            for row in rows
+            if row["method"] == f"{quantity}: {interval}"
+        }
+        assert len(of) == int(populations) == (36 if quantity.startswith("multi") else 26)
+        assert (float(worst), float(mean)) == pytest.approx((min(of.values()), np.mean(list(of.values()))), abs=0.0051)
+        assert of[where] == min(of.values())
+        if interval == "as offered":
+            assert float(worst) >= 0.85
+            assert float(mean) >= 0.93
+
+
+def test_the_page_of_scores_shows_the_numbers_of_its_json():
     """Worst and mean coverage and the mean width of each method are computed here from the cells."""
-    stored = json.loads((DOCS / "_static" / "brier.json").read_text(encoding="utf-8"))
-    page = DOCS / "explanation" / "brier_score.md"
+    stored = json.loads((DOCS / "_static" / "scores.json").read_text(encoding="utf-8"))
+    page = DOCS / "explanation" / "scores.md"
     tables = markdown_tables(page)
-    assert len(tables) == 2
-    names = {"scores": "columns", "differences": "difference_columns"}
+    assert len(tables) == 4
+    columns = {"scores": "columns", "differences": "difference_columns"}
+    names = {f"{kind}{name}": value for kind in ("", "log_") for name, value in columns.items()}
     for table, (name, columns) in zip(tables, names.items(), strict=True):
         rows = [dict(zip(stored[columns], row, strict=True)) for row in stored[name]]
         shown = {(bins, method): numbers for bins, method, *numbers in table[2:]}
@@ -362,7 +384,9 @@ def test_the_brier_page_shows_the_numbers_of_its_json():
             assert float(numbers[2]) == pytest.approx(expected[2], abs=0.000051)
     said = page.read_text(encoding="utf-8")
     first = {name: stored[name][0][stored[columns].index("repeats")] for name, columns in names.items()}
-    assert f"with {first['scores']} data sets each, 20 for differences with {first['differences']}" in said
+    for kind in ("", "log_"):
+        repeats = first[f"{kind}scores"], first[f"{kind}differences"]
+        assert "with {} data sets each, 20 for differences with {}".format(*repeats) in said
 
 
 def test_the_index_of_quantities_lists_every_estimand(monkeypatch):
@@ -378,6 +402,30 @@ def test_the_index_of_quantities_lists_every_estimand(monkeypatch):
     for each in (*quantities.JOINT, *quantities.POINTS):
         first = re.match(r"(?:ev\.)?(\w+)", each.call)[1]
         assert hasattr(bayescal, first) or hasattr(bayescal.Evaluation, first), each.call
+
+
+def test_the_auc_page_shows_the_numbers_of_its_json():
+    """Worst and mean coverage and the mean width of each method are computed here from the cells."""
+    stored = json.loads((DOCS / "_static" / "auc.json").read_text(encoding="utf-8"))
+    of_areas, of_differences = markdown_tables(DOCS / "explanation" / "auc.md")
+    shown = {"areas": of_areas[2:], "differences": of_differences[2:]}
+    limits = {"50 or 200": (50, 200), "2000 or 20000": (2000, 20_000), "200 or 2000": (200, 2000)}
+    for name, lines in shown.items():
+        rows = [dict(zip(stored["columns"], row, strict=True)) for row in stored[name]]
+        assert len({tuple(row[c] for c in stored["columns"][:5]) for row in rows}) == len(rows)
+        checked = 0
+        for words, method, *numbers in lines:
+            low, high = limits[words]
+            of = [row for row in rows if row["method"] == method and low <= row["n_rows"] <= high]
+            shares = [row["coverage"] for row in of]
+            expected = [min(shares), sum(shares) / len(of), sum(row["width"] for row in of) / len(of)]
+            assert [float(n) for n in numbers[:3]] == pytest.approx(expected, abs=0.0051)
+            assert float(numbers[2]) == pytest.approx(expected[2], abs=0.000051)
+            if method == "bayescal":  # the requirement of this page
+                assert expected[0] >= 0.85
+                assert expected[1] >= 0.93
+            checked += len(of)
+        assert checked == len(rows)
 
 
 def test_how_we_know_shows_the_numbers_of_its_json_and_nothing_failed():

@@ -7,6 +7,7 @@ states how numbers of rows may differ without being detected.
 
 import copy
 import json
+import math
 import os
 import re
 from datetime import UTC, datetime, timedelta
@@ -99,7 +100,8 @@ def check_weights(n, weight, weight_sq):
 
 
 def check_sums(sums, edges):
-    assert sums.keys() - {"weight", "weight_sq"} == {"rows", "cells", "deviation", "deviation_sq", "losses"}
+    optional = {"weight", "weight_sq", "log_losses"}
+    assert sums.keys() - optional == {"rows", "cells", "deviation", "deviation_sq", "losses"}
     cells, size = sums["cells"], len(edges) - 1
     assert [len(row) for row in cells] == [size, size]
     assert all(type(k) is int and 0 <= k < 2**63 for row in cells for k in row)
@@ -120,6 +122,8 @@ def check_sums(sums, edges):
         assert least - total * reach**2 / 100_000 <= square <= total * reach**2 * slack
         if sums["losses"] is not None:
             check_losses(sums, b, edges, of_bin, reach)
+        if sums.get("log_losses") is not None:
+            check_log_losses(sums, b, edges, of_bin)
 
 
 def check_losses(sums, b, edges, weight, reach):
@@ -134,6 +138,23 @@ def check_losses(sums, b, edges, weight, reach):
         assert 0 <= square <= loss * (abs(error) + reach) ** 2 + room
         rest += loss - error**2 * w + 2 * error * deviation
     assert abs(rest - Fraction(sums["deviation_sq"][b])) <= room
+
+
+def check_log_losses(sums, b, edges, weight):
+    """Log losses of one bin: bounded by those at its edges; infinite ones at the edges 0 and 1 only."""
+    losses, size, room = sums["log_losses"], len(edges) - 1, 1.00002
+    assert losses.keys() - {"infinite"} == {"total", "squares"}
+    for z, w in enumerate(map(float, weight)):
+        low, high = (float(e) for e in edges[b : b + 2]) if z else (1 - float(e) for e in (edges[b + 1], edges[b]))
+        least, most = -math.log(min(high + 1 / 4000, 1)), -math.log(low - 1 / 4000) if low > 1 / 4000 else 745
+        total, squares, infinite = (
+            losses.get(name, [[0] * size] * 2)[z][b] for name in ("total", "squares", "infinite")
+        )
+        assert type(infinite) is int
+        assert 0 <= infinite <= (sums["cells"][z][b] if b == (0 if z else size - 1) else 0)
+        assert (0 if infinite else w * least) - w / 50_000 <= total <= (w * most + w / 50_000) * room
+        assert total * (total / w if w else 1) <= squares * room + w / 50_000
+        assert 0 <= squares <= total * most * room + w / 50_000
 
 
 def check_pair(document):
@@ -164,6 +185,16 @@ def check_pair(document):
                 assert abs(w - Fraction(sums.get("weight", sums["cells"])[z][b])) <= w / 100_000
         assert not held
     difference = document["loss_difference"]
+    of_logs = document.get("log_loss_difference")
+    if of_logs is not None:
+        assert of_logs.keys() - {"infinite"} == {"total", "squares"}
+        losses = [document[name]["log_losses"] for name in ("first", "second")]
+        bad = [sum(chain(*of.get("infinite", []))) for of in losses]
+        assert max(bad) <= of_logs.get("infinite", 0) <= sum(bad)
+        own, other = (math.fsum(chain(*of["total"])) for of in losses)
+        room = (math.fsum(weight) + own + other) / 50_000
+        assert sum(bad) or abs(of_logs["total"] - own + other) <= room
+        assert 0 <= of_logs["squares"] <= math.fsum(v for of in losses for v in chain(*of["squares"])) * 1.00002
     if difference is not None:
         assert set(difference) == {"total", "squares"}
         losses = [document[name]["losses"] for name in ("first", "second")]
@@ -214,7 +245,7 @@ def check(document):
         assert set(document) == about
         check_monitor(document)
     elif document["kind"] == "paired":
-        assert document.keys() - {"weight", "weight_sq"} == {
+        assert document.keys() - {"weight", "weight_sq", "log_loss_difference"} == {
             "schema",
             "kind",
             "target",

@@ -323,12 +323,12 @@ def test_a_monitor_of_release_0_1_0_loads_without_losses(tmp_path, name):
     path = monitor.save(tmp_path / "state.json")
     document = json.loads(path.read_text())
     for entry in document["windows"]:
-        del entry["losses"]
+        del entry["losses"], entry["log_losses"]
     path.write_text(json.dumps(document | {"schema": "bayescal.monitor/1"}))
     old = CalibrationMonitor.load(path)
     assert list(old.windows) == list(monitor.windows)
     for start, counts in old.windows.items():
-        assert counts == replace(monitor.windows[start], losses=None)
+        assert counts == replace(monitor.windows[start], losses=None, log_losses=None)
     assert CalibrationMonitor.load(old.save(path)) == old
 
 
@@ -336,7 +336,7 @@ def test_a_window_of_new_rows_has_a_brier_score_beside_old_ones(tmp_path):
     monitor = filled()
     document = json.loads(monitor.save(tmp_path / "state.json").read_text())
     for entry in document["windows"]:
-        del entry["losses"]
+        del entry["losses"], entry["log_losses"]
     (tmp_path / "state.json").write_text(json.dumps(document | {"schema": "bayescal.monitor/1"}))
     old = CalibrationMonitor.load(tmp_path / "state.json")
     old.add([0, 1, 1], [0.2, 0.7, 0.9], time="2026-04-01")

@@ -14,11 +14,11 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PINS = ROOT / ".ci" / "requirements"
 #: Requirement files and the dependency groups that each must contain.
-GROUPS = {name: [name] for name in ("dev", "build", "docs", "bench", "related", "mutation", "spark")}
+GROUPS = {name: [name] for name in ("dev", "build", "docs", "bench", "conformance", "related", "mutation", "spark")}
 #: Modules whose distribution has another name.
 DISTRIBUTIONS = {"lazy_loader": "lazy-loader", "sklearn": "scikit-learn", "mpl_toolkits": "matplotlib"}
-#: pyarrow is imported only for pyarrow frames, xarray only for annotations.
-OPTIONAL = {"pyarrow", "xarray"}
+#: pyarrow is imported only for pyarrow frames, xarray only for annotations, scikit-learn only when it calls.
+OPTIONAL = {"pyarrow", "sklearn", "xarray"}
 
 pytestmark = pytest.mark.skipif(not PINS.exists(), reason="the requirement files are not part of a source distribution")
 

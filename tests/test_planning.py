@@ -6,8 +6,9 @@ from scipy import stats
 from scipy.optimize import brentq
 
 import bayescal as bc
-from bayescal.analyses.planning import labels_needed as planning
+from bayescal.analyses.planning import two_classifiers as planning
 from bayescal.analyses.planning.labels_needed import labels_needed
+from bayescal.analyses.planning.simulated_counts import Losses
 
 #: The Dirichlet model with one bin and a mean confidence that is as good as known: only the accuracy is uncertain.
 ONE_BIN = {"model": "dirichlet", "alpha": 1e-6, "bin_variance": 1e-10}
@@ -224,7 +225,7 @@ PAIR = pair_of([30, 70, 90, 210])
 @pytest.mark.parametrize(
     ("pilot", "given", "error", "said"),
     [
-        (curved_pilot(), {}, ValueError, "exactly one of `width` .* neither is"),
+        (curved_pilot(), {}, ValueError, "exactly one of `width` .* none is"),
         (curved_pilot(), {"width": 0.1, "difference": 0.1}, ValueError, "both are"),
         (PAIR, {"width": 0.1}, TypeError, "must be BinnedCounts for `width`, not PairedCounts. .*`pilot_counts.first`"),
         (curved_pilot(), {"difference": 0.1}, TypeError, "must be PairedCounts for `difference`.*`width`"),
@@ -269,3 +270,167 @@ def test_two_names_of_one_model_never_settle_which_is_smaller():
     assert plan.rows is None
     assert plan.sentence().startswith("Not reached: ")
     assert {row["share"] for row in plan.curve()} == {0.0}
+
+
+# a limit, and other estimands
+
+
+def limit_pilot(k=21):
+    """100 rows at confidence 0.2, of which k have outcome 1; with ONE_BIN the posterior of the accuracy is a Beta."""
+    return one_bin_pilot(100, k)
+
+
+def p_near(limit, k, n):
+    """P(|accuracy - 0.2| < limit) under Beta(k, n - k)."""
+    return stats.beta.cdf(0.2 + limit, k, n - k) - stats.beta.cdf(0.2 - limit, k, n - k)
+
+
+def exact_assurance(n, k, met, pilot=100):
+    """Sum of beta-binomial probabilities of the new outcomes with which the posterior is sure."""
+    new = np.arange(n + 1)
+    return stats.betabinom.pmf(new, n, k, pilot - k)[met(k + new, pilot + n) >= 0.95].sum()
+
+
+def test_rows_for_a_limit_are_those_of_the_exact_assurance():
+    """For k = 21 and a limit of 0.07, the exact share is 0.64 with 200 rows, 0.80 with 1000, 0.91 with all."""
+    plan = labels_needed(limit_pilot(), below=0.07, simulations=300, draws=1000, rng=1, **ONE_BIN)
+
+    def met(k, n):
+        return p_near(0.07, k, n)
+
+    assert plan.reachable == pytest.approx(p_near(0.07, 21, 100), abs=0.02)
+    assert exact_assurance(1000, 21, met) == pytest.approx(0.8, abs=0.001)
+    # a share of 0.8 from 300 simulations: 0.023, 3 sd
+    assert exact_assurance(plan.rows, 21, met) == pytest.approx(0.8, abs=0.07)
+    for row in plan.curve():
+        assert abs(row["share"] - exact_assurance(row["rows"], 21, met)) < 4 * row["se"]
+    assert "a posterior probability of at least 0.95 that the ECE is below 0.07 with assurance 0.8" in plan.sentence()
+    assert "With unlimited rows, the assurance is 0.9" in str(plan)
+    assert plan.rows_for(0.95) is None
+
+
+def test_a_limit_that_the_truth_may_exceed_is_not_promised():
+    """For k = 25 and a limit of 0.08, unlimited rows give 0.762, and no number of rows gives more."""
+    shares = [exact_assurance(n, 25, lambda k, n: p_near(0.08, k, n)) for n in (10, 100, 1000, 50_000)]
+    assert max(shares) < p_near(0.08, 25, 100) == pytest.approx(0.762, abs=0.001)
+    plan = labels_needed(limit_pilot(25), below=0.08, rng=1, **ONE_BIN)
+    assert (plan.rows, plan.interval, plan.rows_for(0.5), plan.curve()) == (None, (None, None), None, [])
+    assert plan.reachable == pytest.approx(0.762, abs=0.025)
+    assert plan.sentence().startswith("Not reachable: the share of futures")
+    assert "tends to 0.7" in plan.sentence()
+    assert '"reachable": 0.7' in plan.to_json()
+    # a smaller assurance can be planned
+    assert labels_needed(limit_pilot(25), below=0.08, assurance=0.5, simulations=40, rng=1, **ONE_BIN).rows > 100
+
+
+def test_a_pilot_that_is_sure_of_the_limit_is_enough():
+    assert p_near(0.1, 21, 100) > 0.97
+    plan = labels_needed(limit_pilot(), below=0.1, rng=1, **ONE_BIN)
+    assert plan.rows == 0
+    assert plan.sentence().startswith("No more rows are needed for a posterior probability of at least 0.95 that")
+
+
+def test_larger_values_have_a_lower_limit():
+    """Mean accuracy of one bin, Beta(85, 15): sure that it is above 0.8."""
+    share = bc.Estimand("share_right", lambda b: (b.mass * b.accuracy).sum(axis=1), "share", better="larger")
+    plan = labels_needed(limit_pilot(85), above=0.8, estimand=share, simulations=300, rng=1, **ONE_BIN)
+    exact = exact_assurance(plan.rows, 85, lambda k, n: stats.beta.sf(0.8, k, n - k))
+    assert exact == pytest.approx(0.8, abs=0.07)
+    assert plan.reachable == pytest.approx(stats.beta.sf(0.8, 85, 15), abs=0.02)
+    assert "that the share is above 0.8" in plan.sentence()
+
+
+def test_errors_that_are_equal_have_equal_plans():
+    """In one bin the l_2 error, the largest error and the absolute signed error equal the ECE."""
+    known = {"simulations": 40, "draws": 200, "rng": 1, **ONE_BIN}
+    for goal in ({"width": 0.05}, {"below": 0.07}):
+        ece = labels_needed(limit_pilot(), **goal, **known)
+        for name in ("l2_error", "max_error"):
+            assert labels_needed(limit_pilot(), estimand=name, **goal, **known).curve() == ece.curve()
+    signed = labels_needed(limit_pilot(), below=0.07, estimand="signed_error", **known)
+    assert [row["share"] for row in signed.curve()] == [row["share"] for row in ece.curve()]
+    assert "the absolute signed error is below 0.07" in signed.sentence()
+    for name in ("ece", "l2_error"):
+        curve = labels_needed(PAIR, difference=0.03, estimand=name, **known).curve()
+        assert curve == labels_needed(PAIR, difference=0.03, **known).curve()
+
+
+def test_rows_for_a_width_of_the_brier_score():
+    """With confidence 0.2, squared errors are 0.04 and 0.64: the score is 0.04 + 0.6 times the accuracy."""
+    plan = labels_needed(
+        one_bin_pilot(),
+        width=0.02,
+        estimand="brier_score",
+        assurance=0.5,
+        simulations=200,
+        draws=1000,
+        rng=1,
+        **ONE_BIN,
+    )
+    total = (2 * Z * 0.6 / 0.02) ** 2 * 0.8 * 0.2
+    assert plan.rows + 400 == pytest.approx(total, rel=0.1)
+
+
+def test_simulated_losses_have_the_moments_of_the_rows():
+    rng = np.random.default_rng(2)
+    confidence = rng.random(40_000)
+    pilot = bc.BinnedCounts.from_arrays(rng.random(40_000) < confidence, confidence, bins=3)
+    drawn = [Losses(pilot).simulate(pilot.cells, rng) for _ in range(200)]
+    for name in ("total", "squares"):
+        mean = np.mean([getattr(each, name) for each in drawn], axis=0)
+        # about 200 x 4000 rows of each outcome and bin, whose squared errors have coefficients of variation of 0.5 to 2
+        np.testing.assert_allclose(mean, getattr(pilot.losses, name), rtol=0.01)
+    # a sum varies by the sampling of n rows and by the truth, which the pilot's n rows leave uncertain
+    n = pilot.cells
+    variance = pilot.losses.squares / n - (pilot.losses.total / n) ** 2
+    np.testing.assert_allclose(np.std([each.total for each in drawn], axis=0), np.sqrt(2 * n * variance), rtol=0.25)
+
+
+def test_no_rows_have_no_losses():
+    pilot = curved_pilot()
+    none = Losses(pilot).simulate(np.zeros_like(pilot.cells), np.random.default_rng(1))
+    assert not none.total.any()
+    assert not none.squares.any()
+
+
+NEEDY = bc.Estimand("needy", lambda b, c, rng: b.accuracy[:, 0], "needy", needs=frozenset({"losses"}))
+
+
+@pytest.mark.parametrize(
+    ("pilot", "given", "error", "said"),
+    [
+        (curved_pilot(), {"below": 0.02, "width": 0.1}, ValueError, "both are"),
+        (curved_pilot(), {"below": 0.02, "above": 0.1, "width": 0.1}, ValueError, "3 are"),
+        (PAIR, {"below": 0.02}, TypeError, "must be BinnedCounts for `below`, not PairedCounts"),
+        (
+            curved_pilot(),
+            {"below": 2},
+            ValueError,
+            "`below` must lie strictly between 0 and 1 for 'ece', not 2. Percent",
+        ),
+        (curved_pilot(), {"below": 0}, ValueError, "`below` must lie strictly between 0 and 1"),
+        (curved_pilot(), {"below": "2 %"}, TypeError, "`below` must be a finite number"),
+        (curved_pilot(), {"above": 0.1}, ValueError, "`above` does not fit `estimand` 'ece'.*use `below`"),
+        (curved_pilot(), {"width": 0.1, "estimand": "eec"}, ValueError, "`estimand` must be one of"),
+        (curved_pilot(), {"width": 3, "estimand": "signed_error"}, ValueError, "strictly between 0 and 2"),
+        (PAIR, {"difference": 0.1, "estimand": "brier_score"}, ValueError, "'brier_score' needs losses, which simul"),
+    ],
+)
+def test_goals_that_do_not_fit_are_refused(pilot, given, error, said):
+    with pytest.raises(error, match=said):
+        labels_needed(pilot, **given)
+
+
+def test_what_cannot_be_simulated_is_refused(monkeypatch):
+    from bayescal.analyses.planning import goals
+
+    monkeypatch.setattr(goals, "SIMULATED", frozenset())
+    with pytest.raises(ValueError, match="`estimand` 'needy' needs losses, which simulated counts lack for `width`"):
+        labels_needed(curved_pilot(), width=0.1, estimand=NEEDY)
+
+
+@pytest.mark.parametrize(("better", "said"), [("larger", "use `above`"), (None, "use `width`")])
+def test_the_limit_has_the_side_of_better_values(better, said):
+    record = bc.Estimand("one", lambda b: b.accuracy[:, 0], "one", better=better)
+    with pytest.raises(ValueError, match=f"`below` does not fit `estimand` 'one'.*{said}"):
+        labels_needed(curved_pilot(), below=0.1, estimand=record)

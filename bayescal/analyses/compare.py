@@ -9,7 +9,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal._invalid import prefixed
-from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
+from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import by_column
 from bayescal.data.predictions import Predictions
@@ -80,8 +80,9 @@ def compare(
 
     The marginal posteriors are those of each classifier alone. Their dependence is a Gaussian copula [3]_, whose
     correlation comes from the joint Dirichlet posterior of the cells (bin and outcome of one classifier, bin and
-    outcome of the other) that occur; see `bayescal.posterior.joint.correlation`. Brier scores are drawn together, from
-    the losses of the rows; see `bayescal.estimands.scores.joint_brier_scores`.
+    outcome of the other) that occur; see `bayescal.posterior.joint.correlation`. Scores (Brier score, log score) are
+    drawn together, from the losses of the rows; see `bayescal.estimands.scores.joint_brier_scores`. The correlation of
+    areas under the ROC curve comes from the ranks of the rows; see `bayescal.auc`.
 
     References
     ----------
@@ -115,7 +116,7 @@ def compare(
     labels = {f"y_true[{n!r}]": y for n, y in y_true.items()} if isinstance(y_true, Mapping) else {"y_true": y_true}
     same_rows({**labels, **{f"y_prob[{n!r}]": p for n, p in y_prob.items()}, "weights": weights})
     rows = _predictions(names, y_true, y_prob, target, {"classes": classes, "logits": logits, "weights": weights})
-    counts = [BinnedCounts.from_predictions(p, bins=bins, binning=binning) for p in rows]
+    counts = [count_rows(p, bins, binning, ranked=True) for p in rows]
     pairs = {
         (i, j): PairedCounts.from_predictions(rows[i], rows[j], counts[i], counts[j])
         for i, j in combinations(range(len(rows)), 2)

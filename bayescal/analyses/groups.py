@@ -30,8 +30,8 @@ def evaluate_row_groups(
 ) -> GroupedEvaluation:
     """Evaluate groups of rows, all with the same edges."""
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
-    overall = count_rows(predictions, edges, "equal-width")
-    counts = (count_rows(rows, edges, "equal-width") for rows in by.split(predictions))
+    overall = count_rows(predictions, edges, "equal-width", ranked=True)
+    counts = (count_rows(rows, edges, "equal-width", ranked=True) for rows in by.split(predictions))
     return evaluate_groups(by.labels, counts, overall, name=by.name, **arguments)
 
 

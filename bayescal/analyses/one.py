@@ -1,6 +1,7 @@
 """One problem: rows -> counts -> posterior -> draws -> Evaluation."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.contract import Counts, require_counts
+from bayescal.stats.ranks import Ranks
 
 #: Functions that make the posterior, by name of the model; their keywords are the options of the model.
 MODELS: dict[str, Callable[..., Posterior]] = {
@@ -26,13 +28,16 @@ DEFAULT_MODEL = "shrinkage"
 MOST_DRAWN = 100_000_000
 
 
-def count_rows(rows: Columns | TopLabels | Predictions, bins: Any, binning: str) -> BinnedCounts:
-    """Count the rows of one problem; unvalidated columns are checked during counting."""
+def count_rows(
+    rows: Columns | TopLabels | Predictions, bins: Any, binning: str, *, ranked: bool = False
+) -> BinnedCounts:
+    """Count the rows of one problem; unvalidated columns are checked during counting. `ranked`: also their ranks."""
     if isinstance(rows, TopLabels):
         rows = rows.columns()
     if rows.weight is not None:  # rows without weights are checked while they are counted
         rows = (rows.checked() if isinstance(rows, Columns) else rows).scale_free()
-    return BinnedCounts.from_predictions(rows, bins=bins, binning=binning)
+    counts = BinnedCounts.from_predictions(rows, bins=bins, binning=binning)
+    return replace(counts, ranks=Ranks.of_rows(rows.confidence, rows.outcome, rows.weight)) if ranked else counts
 
 
 def evaluate_one(

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks
-from bayescal.analyses.classwise import count_classes
 from bayescal.analyses.one import count_rows
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import read_rows
@@ -14,6 +13,7 @@ from bayescal.estimands.debiased import debiased_squared_l2_error
 from bayescal.estimands.errors import ece, lp_error, max_error
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.classwise import count_classes
 
 
 def plug_in_ece(
@@ -133,7 +133,7 @@ def plug_in_error(
     order = _valid_order(order, debiased)
     reading = {"classes": classes, "logits": logits, "weights": weights}
     if target == "classwise":
-        counts = count_classes(ClassRows.read(y_true, y_prob, **reading), bins, binning)
+        counts = count_classes(ClassRows.read(y_true, y_prob, **reading).scale_free(), bins, binning)
     else:
         counts = (count_rows(read_rows(y_true, y_prob, target=target, **reading), bins, binning),)
     errors = np.array([_error(c, order, debiased) for c in counts])

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from bayescal.cli.command import command
-from bayescal.cli.commands import compare, count, demo, merge, report, verify
-from bayescal.cli.help import Commands, HelpOfCompare, HelpOfEvaluate
+from bayescal.cli.commands import compare, count, demo, merge, plan, report, verify
+from bayescal.cli.help import Commands, HelpOfCompare, HelpOfEvaluate, HelpOfPlan
 from bayescal.cli.words import prepare_terminal
 
 EPILOG = "Start with [bold]bayescal demo[/]. For a file of your own, see [bold]bayescal report --help[/]."
@@ -46,6 +46,7 @@ app.command(cls=HelpOfEvaluate, no_args_is_help=True, epilog=report.EXAMPLES)(co
 app.command(cls=HelpOfCompare, no_args_is_help=True, epilog=compare.EXAMPLES)(command(compare.compare))
 app.command(no_args_is_help=True, epilog=count.EXAMPLES)(command(count.count))
 app.command(no_args_is_help=True)(command(merge.merge))
+app.command(cls=HelpOfPlan, no_args_is_help=True, epilog=plan.EXAMPLES)(command(plan.plan))
 app.command(no_args_is_help=True, epilog=verify.EXAMPLES)(command(verify.verify))
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from bayescal import _render
 from bayescal.cli.words import console
-from bayescal.stats.files import COUNTING, DEPENDENCE, EDGES, Progress
+from bayescal.stats.files import COUNTING, EDGES, Progress
 
 #: Words for the passes over a file.
-STEPS = {COUNTING: "Counting", EDGES: "Edges of equal mass", DEPENDENCE: "How the classes vary together"}
+STEPS = {COUNTING: "Counting", EDGES: "Edges of equal mass"}
 
 
 class Bars:

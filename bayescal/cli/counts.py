@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayescal._files import existing_file
 from bayescal._invalid import prefixed
-from bayescal.cli.columns import ONE_CLASS, ColumnNames, columns_of
+from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
 from bayescal.cli.counting import bars
 from bayescal.cli.keywords import keywords_of
@@ -18,14 +18,13 @@ from bayescal.cli.words import say, warnings_as_notes
 from bayescal.data.files.records import BOM
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
-from bayescal.stats.files import Counting, count_stream
+from bayescal.stats.classwise import ClasswiseCounts
+from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
 from bayescal.stats.paired import PairedCounts
-from bayescal.stats.stored import load_counts
+from bayescal.stats.stored import SavedCounts, load_counts
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-type SavedCounts = BinnedCounts | PairedCounts
 
 #: Marks a document of this package, in any layout of JSON; and the number of bytes in which it is searched.
 MARK, HEAD_BYTES = re.compile(rb'"schema"\s*:\s*"bayescal\.'), 2**20
@@ -38,7 +37,7 @@ def holds_counts(path: Path) -> bool:
     return head.lstrip().startswith(b"{") and MARK.search(head) is not None
 
 
-def read_counts(path: Path, bins: Any = None) -> BinnedCounts:
+def read_counts(path: Path, bins: Any = None) -> BinnedCounts | ClasswiseCounts:
     """Read a file of counts, and merge its bins if fewer are asked for.
 
     Parameters
@@ -50,7 +49,7 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts:
 
     Returns
     -------
-    BinnedCounts
+    BinnedCounts or ClasswiseCounts
         The counts.
 
     Raises
@@ -59,7 +58,7 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts:
         If the file is invalid, holds counts of two classifiers, or lacks an edge of `bins`.
     """
     counts = load_counts(path)
-    if not isinstance(counts, BinnedCounts):
+    if isinstance(counts, PairedCounts):
         raise ValueError(
             f"'{path.name}' holds counts of two classifiers on the same rows, and a report evaluates one. "
             "`bayescal.compare_counts` compares the two in Python."
@@ -80,9 +79,9 @@ class CountedFiles(Result):
     ----------
     files : sequence of Path
         Files of rows or of counts.
-    parts : sequence of BinnedCounts or PairedCounts
+    parts : sequence of BinnedCounts, PairedCounts or ClasswiseCounts
         Counts of each file.
-    total : BinnedCounts or PairedCounts
+    total : BinnedCounts, PairedCounts or ClasswiseCounts
         Their sum.
     """
 
@@ -97,9 +96,10 @@ class CountedFiles(Result):
     def show(self, screen: "Console") -> None:
         """Print the number of rows, the target and the bins."""
         _note_copies(self.parts, self.files)
-        one = self.total if isinstance(self.total, BinnedCounts) else self.total.first
+        one = _binary(self.total)
         files = f"{len(self.files)} file{'s' * (len(self.files) > 1)}"
-        screen.print(f"{self.total.n_rows:,} rows of {files}: target {one.target}, {one.bins}", soft_wrap=True)
+        target = f"{one.target}, {len(self.total)} classes" if isinstance(self.total, ClasswiseCounts) else one.target
+        screen.print(f"{self.total.n_rows:,} rows of {files}: target {target}, {one.bins}", soft_wrap=True)
 
 
 def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQuestionOptions) -> CountedFiles:
@@ -127,10 +127,6 @@ def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQu
     _require_different(files)
     columns = columns_of(options)
     target = question.target or columns.target
-    if target == "classwise":
-        raise ValueError(
-            f"`target='classwise'` needs one set of counts per class. Count one class at a time {ONE_CLASS}"
-        )
     bins = keywords_of(BinnedCounts.from_arrays, question)["bins"]
     how = Counting(target, bins, "equal-width", options.logits)
     return _summed(files, [_count(file, files, columns, how) for file in files])
@@ -158,11 +154,11 @@ def load_files(files: Sequence[Path]) -> CountedFiles:
     return _summed(files, [load_counts(file) for file in files])
 
 
-def _count(file: Path, files: Sequence[Path], columns: ColumnNames, how: Counting) -> BinnedCounts:
+def _count(file: Path, files: Sequence[Path], columns: ColumnNames, how: Counting) -> BinnedCounts | ClasswiseCounts:
     with _named(file, files):
         stream = columns.open(file)
         with warnings_as_notes(stream, stream.called), bars(file.name) as progress:
-            return count_stream(stream, how, progress)
+            return (count_classes_of_stream if how.target == "classwise" else count_stream)(stream, how, progress)
 
 
 def _summed(files: Sequence[Path], parts: Sequence[SavedCounts]) -> CountedFiles:
@@ -170,9 +166,24 @@ def _summed(files: Sequence[Path], parts: Sequence[SavedCounts]) -> CountedFiles
     for file, counts in zip(files[1:], parts[1:], strict=True):
         with _named(file, files):
             if type(counts) is not type(total):
-                raise ValueError("counts of one classifier and counts of two classifiers cannot be added.")
+                raise ValueError(
+                    f"{_in_words(total)} and {_in_words(counts)} cannot be added; count all files with one target."
+                )
             total = total + counts
     return CountedFiles(files, parts, total)
+
+
+def _binary(counts: SavedCounts) -> BinnedCounts:
+    """Return counts of one binary problem: those of the first classifier, or of the first class."""
+    if isinstance(counts, ClasswiseCounts):
+        return counts.by_class[0]
+    return counts.first if isinstance(counts, PairedCounts) else counts
+
+
+def _in_words(counts: SavedCounts) -> str:
+    if isinstance(counts, ClasswiseCounts):
+        return "counts of all classes"
+    return f"counts of {'two classifiers' if isinstance(counts, PairedCounts) else 'one classifier'}"
 
 
 def _require_different(files: Sequence[Path]) -> None:
@@ -198,7 +209,7 @@ def _note_copies(parts: Sequence[SavedCounts], files: Sequence[Path]) -> None:
     """Show a note if two files have equal sums to the last digit: they probably hold the same rows."""
     seen: dict[bytes, Path] = {}
     for counts, file in zip(parts, files, strict=True):
-        one = counts if isinstance(counts, BinnedCounts) else counts.first
+        one = _binary(counts)
         sums = one.deviation.tobytes() + one.cells.tobytes()
         if counts.n_rows and sums in seen:
             both = f"'{seen[sums].name}' and '{file.name}'"

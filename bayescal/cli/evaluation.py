@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
-from bayescal.analyses.classwise import evaluate_class_counts
 from bayescal.analyses.groups import evaluate_groups, most_groups
 from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
@@ -24,6 +23,7 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.bins import BINNINGS, make_bins
+from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.files import Counting, count_classes_of_stream, count_groups_of_stream, count_stream
 
 if TYPE_CHECKING:
@@ -125,7 +125,8 @@ def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> 
     keywords = keywords_of(evaluate_counts, *records)
     counts = read_counts(file, keywords.pop("bins", None))
     evaluation = evaluate_counts(counts, **keywords)
-    parameters = {"file": file.name, "rows": counts.n_rows, **settings(counts, keywords, len(counts.bins))}
+    one = counts.by_class[0] if isinstance(counts, ClasswiseCounts) else counts
+    parameters = {"file": file.name, "rows": counts.n_rows, **settings(one, keywords, len(one.bins))}
     return EvaluatedFile(evaluation, parameters)
 
 
@@ -159,9 +160,8 @@ def _evaluate(stream: RowStream, keywords: Mapping[str, Any]) -> FileEvaluation:
         rows = stream.read()
         return evaluate(rows.y_true, rows.y_prob, **{**keywords, "classes": rows.classes, "weights": rows.weights})
     with bars(stream.source.path.name) as progress:
-        class_counts, correlations = count_classes_of_stream(stream, how, progress)
-    classes = tuple(range(len(class_counts))) if stream.classes is None else stream.classes
-    return evaluate_class_counts(class_counts, correlations, classes, **model)
+        class_counts = count_classes_of_stream(stream, how, progress)
+    return evaluate_counts(class_counts, **model)
 
 
 def _parameters(

@@ -71,3 +71,14 @@ class HelpOfCompare(HelpOfEvaluate):
         from bayescal.analyses.compare import compare
 
         return defaults_of(compare)
+
+
+class HelpOfPlan(HelpOfEvaluate):
+    """Help with the defaults of `bayescal.labels_needed`."""
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the default of each keyword."""
+        from bayescal.analyses.planning.labels_needed import labels_needed
+
+        # its `prob` is the probability of intervals, and the option names a column
+        return {name: value for name, value in defaults_of(labels_needed).items() if name != "prob"}

@@ -9,6 +9,7 @@ import typer
 
 #: Panels of the help pages.
 COLUMNS, QUESTION, MODEL, OUTPUT = "Columns of FILE", "Question", "Model", "Output"
+GOAL = "Goal"
 STUDY = "With --coverage: all combinations of size, population and curve"
 EITHER = "With FILE or --coverage"
 
@@ -223,6 +224,28 @@ class CountQuestionOptions(Options):
             "Number of bins, or their edges. Bins can be merged later, as 100 into 20 or 10. [dim]\\[default: 15][/]",
         ),
     ] = None
+
+
+# the goal of a plan
+
+
+@dataclass(frozen=True)
+class GoalOptions(Options):
+    """The goal of a plan; exactly one of width, below and above."""
+
+    width: Annotated[float | None, _option(GOAL, "WIDTH", "A 95 % interval no wider than this.")] = None
+    below: Annotated[
+        float | None, _option(GOAL, "LIMIT", "A posterior that is 95 % sure that the quantity is below this limit.")
+    ] = None
+    above: Annotated[
+        float | None, _option(GOAL, "LIMIT", "The same above a limit, for quantities whose larger values are better.")
+    ] = None
+    estimand: Annotated[str | None, _option(GOAL, "NAME", "The quantity.")] = None
+    assurance: Annotated[
+        float | None, _option(GOAL, "SHARE", "Share of simulated futures that are to reach the goal.")
+    ] = None
+    largest: Annotated[int | None, _option(GOAL, "NUMBER", "Largest number of rows to consider.")] = None
+    simulations: Annotated[int | None, _option(GOAL, "NUMBER", "Number of simulated futures, at least 20.")] = None
 
 
 # model

@@ -12,6 +12,8 @@ from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
+#: Maximum number of classes that a message lists.
+SHOWN = 10
 
 
 def column(name: str, array: Array) -> Array:
@@ -92,7 +94,8 @@ def class_numbers(name: str, labels: Array, classes: Sequence[Any], source: str 
     number = order[position]
     unknown = names[number] != labels
     if unknown.any():
-        _checks.refuse(name, f"must be labels from {source} {quoted(names.tolist()[:10])}", unknown, labels, hint=hint)
+        shown = f"{quoted(names.tolist()[:SHOWN])}" + (f", ... ({len(names)} labels)" if len(names) > SHOWN else "")
+        _checks.refuse(name, f"must be labels from {source} {shown}", unknown, labels, hint=hint)
     return number
 
 

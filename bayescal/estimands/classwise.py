@@ -77,6 +77,36 @@ def classwise_mean(by_class: Draws) -> Draws:
     return Draws(by_class.values.mean(axis=1), "classwise_ece")
 
 
+def root_mean_square(by_class: Draws) -> Draws:
+    r"""Draw the root mean square of the errors of all classes, :math:`(\frac1K \sum_k e_k^2)^{1/2}`.
+
+    Of l_2 errors, it is the marginal calibration error of Kumar et al. [1]_ with equal weights of the classes.
+
+    Parameters
+    ----------
+    by_class : Draws
+        Joint draws of the l_2 errors, shape (n_draws, n_classes).
+
+    Returns
+    -------
+    Draws
+        In [0, 1], shape (n_draws,); at least the mean over classes.
+
+    References
+    ----------
+    .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
+       Processing Systems 32, section 2.
+
+    Examples
+    --------
+    >>> root_mean_square(Draws(np.array([[0.1, 0.7], [0.2, 0.2]]))).values
+    array([0.5, 0.2])
+    """
+    return Draws(
+        np.sqrt(np.einsum("sk,sk->s", by_class.values, by_class.values) / by_class.values.shape[1]), "rms_error"
+    )
+
+
 def marginal_mean(by_class: Draws, frequency: ArrayLike) -> Draws:
     """Draw the mean of the ECEs of all classes, weighted by class frequency (marginal error).
 

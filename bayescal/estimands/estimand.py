@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal.draws import BinDraws, Draws
 from bayescal.stats.contract import Counts
+from bayescal.stats.losses import KINDS, is_finite
 
 Floats = NDArray[np.float64]
 Better = Literal["smaller", "larger", "nearest zero"]
 
-#: What an estimand may need besides draws of the bins: "losses" are the sums of losses in the counts.
-NEEDS = ("losses",)
+#: What an estimand may need besides draws of the bins: members of the counts with sums of losses; "outcomes" are rows
+#: with both outcomes.
+NEEDS = (*KINDS, "outcomes")
 #: Targets whose confidence is the probability of an event, not the confidence in a prediction.
 EVENTS = ("event", "classwise")
 
@@ -46,7 +48,8 @@ class Estimand:
     coordinate : (str, tuple of float), optional
         For a curve: the name and the values of its coordinate.
     needs : frozenset of str
-        What the function needs besides the bins: ``"losses"`` or nothing.
+        What the function needs besides the bins: ``"losses"`` (squared errors), ``"log_losses"``, ``"outcomes"`` (rows
+        with both outcomes), or nothing.
     reported : bool, default True
         Whether the table of every evaluation includes it.
     plug_in : callable, optional
@@ -55,6 +58,9 @@ class Estimand:
         Draws the values of several classifiers on the same rows jointly. It takes their counts, the paired counts, the
         number of draws and ``rng=``, and returns an array of shape (n_draws, n_classifiers), or None if the rows are
         too few.
+    correlation : callable, optional
+        Takes the counts of several classifiers on the same rows and their paired counts, and returns the correlation
+        matrix of the posteriors, in place of the one from the draws of the bins.
     citation : str, default ""
         Paper and equation.
     formula : str, default ""
@@ -92,6 +98,7 @@ class Estimand:
     reported: bool = True
     plug_in: Callable[[Counts], float] | None = None
     joint: Callable[..., Floats | None] | None = None
+    correlation: Callable[..., Floats] | None = None
     citation: str = ""
     formula: str = ""
     synonyms: tuple[str, ...] = ()
@@ -244,5 +251,11 @@ class Estimand:
         )
 
     def available(self, counts: Counts) -> bool:
-        """Return whether the counts have what the estimand needs."""
-        return "losses" not in self.needs or counts.losses is not None
+        """Return whether the counts have what the estimand needs: losses, all finite, and rows with both outcomes.
+
+        Tables and files of all estimands omit an estimand that is not available. Its draws raise a `ValueError`, so
+        that one row of infinite loss does not prevent the other results.
+        """
+        if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
+            return False
+        return all(is_finite(getattr(counts, need)) for need in self.needs & KINDS.keys())

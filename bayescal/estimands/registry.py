@@ -172,8 +172,15 @@ def registered() -> dict[str, Estimand]:
     (0.0, 1.0)
     """
     _load_package()
-    # `errors` first, whichever file was imported first
-    return dict(sorted(_REGISTRY.items(), key=lambda item: item[1].function.__module__ != "bayescal.estimands.errors"))
+    return dict(sorted(_REGISTRY.items(), key=lambda item: _place(item[1])))
+
+
+def _place(estimand: Estimand) -> tuple[int, str]:
+    """Sort `errors` first, then other files of this package by name, whichever was imported first; then the rest."""
+    module = getattr(estimand.function, "__module__", None) or ""
+    if module == "bayescal.estimands.errors":
+        return 0, ""
+    return (1, module) if module.startswith("bayescal.") else (2, "")
 
 
 @cache

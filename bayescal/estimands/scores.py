@@ -1,6 +1,7 @@
-"""Proper scores: the Brier score of one classifier, and of several classifiers on the same rows."""
+"""Proper scores: Brier score and log score of one classifier, and of several classifiers on the same rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,36 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import _add
 from bayescal.stats.contract import Counts
-from bayescal.stats.losses import LossSums
+from bayescal.stats.losses import KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
 
 #: Minimum effective number of rows to estimate the variance of a mean loss.
 LEAST_ROWS = 3
+#: Minimum squared coefficient of variation of a Gamma distribution, whose shape would otherwise be infinite.
+LEAST_VARIATION = 1e-12
+
+
+@dataclass(frozen=True)
+class _Score:
+    """The words, the sums and the largest value of one score."""
+
+    words: str
+    member: str
+    losses: str
+    lacking: str
+    largest: float
+
+
+_BRIER = _Score("Brier score", "losses", "losses", "a file of release 0.1.0 is part of them", 1.0)
+_LOG = _Score(
+    "log score",
+    "log_losses",
+    "log losses",
+    "a file without them is part of them, they are counts of every class of a matrix",
+    np.inf,
+)
 
 
 @_moved.keywords(bins="bin_draws")
@@ -77,16 +101,121 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
     """
     mean, sd, least, most = mean_losses(counts)
     generator = _checks.generator(rng)
-    score = np.zeros(len(bin_draws))
-    for outcome, share in enumerate((1 - bin_draws.accuracy, bin_draws.accuracy)):
+
+    def of_cells(outcome: int) -> Floats:
         drawn = generator.standard_normal(bin_draws.accuracy.shape)
         drawn *= sd[outcome]
         drawn += mean[outcome]
-        np.clip(drawn, least[outcome], most[outcome], out=drawn)
+        return np.clip(drawn, least[outcome], most[outcome], out=drawn)
+
+    return Draws(_mean_over_cells(bin_draws, of_cells), "brier_score")
+
+
+def _mean_over_cells(bin_draws: BinDraws, of_cells: Callable[[int], Floats]) -> Floats:
+    """Average draws of the mean losses of one outcome, shape (n_draws, n_bins), over bins and outcomes."""
+    score = np.zeros(len(bin_draws))
+    for outcome, share in enumerate((1 - bin_draws.accuracy, bin_draws.accuracy)):
+        drawn = of_cells(outcome)
         drawn *= share
         drawn *= bin_draws.mass
         score += drawn.sum(axis=-1)
-    return Draws(score, "brier_score")
+    return score
+
+
+def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
+    r"""Draw the log score, the mean of -log(probability of the outcome) over the population, in nats [2]_.
+
+    Parameters
+    ----------
+    bin_draws : BinDraws
+        Draws of the bins, from a posterior given `counts`.
+    counts : BinnedCounts
+        The counts; their `log_losses` are the sums of log losses and of their squares in each bin.
+    rng : None, int, SeedSequence or Generator
+        Seed or generator for the mean losses within bins.
+
+    Returns
+    -------
+    Draws
+        At least 0; smaller is better.
+
+    Raises
+    ------
+    ValueError
+        If a row has probability 0 for the outcome that occurred, so that its loss is infinite; or if the counts have no
+        sums of log losses.
+
+    Notes
+    -----
+    The score is a mean over bins and outcomes, as for `brier_score`. The log loss within a bin has a smallest value
+    :math:`l_{bz}`, and in a bin with edge 0 or 1 it has no largest one. If confidences are uniform in a bin [0, h], the
+    excess over :math:`l_{b1}` has an exponential distribution with mean 1. Therefore one row is added to the rows of
+    each cell, whose confidence is uniform in the bin: its mean log loss and mean squared log loss are closed forms. The
+    excess of the mean loss over :math:`l_{bz}` is Gamma, with the mean of these rows and the variance of a Bayesian
+    bootstrap [1]_, :math:`s_{bz}^2 / (n_{bz} + 2)`, clipped to the possible range.
+
+    Confidences are never clipped. If some are exactly 0 or 1 and wrong, clip them before counting, for example with
+    ``np.clip(p, 1e-15, 1 - 1e-15)``, and report this: the score then depends on the limits.
+
+    For ``top-label`` it is the score of the binary problem (right or wrong, confidence), not that of all classes.
+
+    References
+    ----------
+    .. [1] Rubin (1981), "The Bayesian bootstrap", Annals of Statistics 9, 130-134.
+    .. [2] I. J. Good (1952), "Rational decisions", Journal of the Royal Statistical Society B 14, 107-114.
+
+    Examples
+    --------
+    The expected log score of calibrated uniform probabilities is 1/2.
+
+    >>> from bayescal import evaluate
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(4000)
+    >>> evaluate(rng.random(4000) < p, p, rng=1).log_score.interval(0.95)
+    (0.48..., 0.51...)
+    """
+    mean, sd, least, most = mean_log_losses(counts)
+    generator = _checks.generator(rng)
+    excess = mean - least
+    variation = np.maximum(np.divide(sd, excess, out=np.zeros_like(sd), where=excess > 0) ** 2, LEAST_VARIATION)
+
+    def of_cells(outcome: int) -> Floats:
+        drawn = generator.standard_gamma(1 / variation[outcome], bin_draws.accuracy.shape)
+        drawn *= (excess * variation)[outcome]
+        drawn += least[outcome]
+        return np.clip(drawn, least[outcome], most[outcome], out=drawn)
+
+    return Draws(_mean_over_cells(bin_draws, of_cells), "log_score")
+
+
+def mean_log_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
+    """Compute mean, standard deviation and bounds of the mean log loss of each outcome and bin.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        The counts.
+
+    Returns
+    -------
+    (mean, sd, least, most) : tuple of ndarray, shape (2, n_bins)
+        As described for `log_score`; `least` and `most` bound every log loss in the bin.
+    """
+    edges = counts.bins.edges
+    ends = np.stack([1 - edges[::-1], edges])
+    low, high = (np.stack([ends[0, side][::-1], ends[1, side]]) for side in (slice(None, -1), slice(1, None)))
+    least, most = _log_loss(high), _log_loss(low)
+    # a row with uniform probability p: integrals of -log p and of (log p)^2, within bounds despite rounding
+    mean, square = (
+        (of(high, _log_loss(high, at_0=0.0)) - of(low, _log_loss(low, at_0=0.0))) / (high - low)
+        for of in (lambda p, loss: p * (1 + loss), lambda p, loss: p * ((1 + loss) ** 2 + 1))
+    )
+    return *_with_a_row(counts, _LOG, np.clip(mean, least, most), np.clip(square, least**2, most**2)), least, most
+
+
+def _log_loss(probability: Floats, at_0: float = np.inf) -> Floats:
+    """Return -log of probabilities, with the given value at 0."""
+    return 0.0 - np.log(probability, out=np.full(probability.shape, -at_0), where=probability > 0)
 
 
 def mean_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
@@ -102,23 +231,43 @@ def mean_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:
     (mean, sd, least, most) : tuple of ndarray, shape (2, n_bins)
         As described for `brier_score`; `least` and `most` bound every squared error in the bin.
     """
-    losses = _losses(counts)
     low, high = counts.bins.edges[:-1], counts.bins.edges[1:]
     least, most = np.stack([low**2, (1 - high) ** 2]), np.stack([high**2, (1 - low) ** 2])
+    return *_with_a_row(counts, _BRIER, (least + most) / 2, (least**2 + most**2) / 2), least, most
+
+
+def _with_a_row(counts: Counts, score: _Score, mean: Floats, square: Floats) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation of the mean loss of each cell, to which a row with these moments is added."""
+    losses = _losses(counts, score)
     rows = np.stack([counts.effective_n - counts.effective_k, counts.effective_k])
     per_weight = np.divide(rows, counts.weight, out=np.zeros_like(rows), where=counts.weight > 0)
-    mean = (per_weight * losses.total + (least + most) / 2) / (rows + 1)
-    square = (per_weight * losses.squares + (least**2 + most**2) / 2) / (rows + 1)
-    return mean, np.sqrt(np.maximum(square - mean**2, 0) / (rows + 2)), least, most
+    mean = (per_weight * losses.total + mean) / (rows + 1)
+    square = (per_weight * losses.squares + square) / (rows + 1)
+    return mean, np.sqrt(np.maximum(square - mean**2, 0) / (rows + 2))
 
 
-def _losses(counts: Counts) -> LossSums:
-    if counts.losses is None:
+def _losses(counts: Counts, score: _Score) -> LossSums:
+    losses: LossSums | None = getattr(counts, score.member)
+    if losses is None:
         raise ValueError(
-            "the Brier score needs the sums of losses, which these counts lack: a file of release 0.1.0 is part of "
-            "them, or they were made by hand. Count the rows again."
+            f"the {score.words} needs the sums of {score.losses}, which these counts lack: {score.lacking}, or they "
+            "were made by hand. Count the rows again."
         )
-    return counts.losses
+    _require_finite(losses, counts.n_rows)
+    return losses
+
+
+def _require_finite(losses: LossSums, n_rows: int) -> None:
+    """Raise ValueError if a row has infinite loss."""
+    infinite = int(losses.infinite.sum())
+    if not infinite:
+        return
+    of_outcome_0, of_outcome_1 = (int(n) for n in losses.infinite.sum(axis=1))
+    raise ValueError(
+        f"the log score is infinite: {infinite} of {n_rows} rows state probability 0 for the outcome that occurred "
+        f"({of_outcome_1} with confidence 0 and outcome 1, {of_outcome_0} with confidence 1 and outcome 0). "
+        "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report it."
+    )
 
 
 def joint_brier_scores(
@@ -162,32 +311,59 @@ def joint_brier_scores(
     .. [1] A. Gelman, J. B. Carlin, H. S. Stern, D. B. Dunson, A. Vehtari and D. B. Rubin (2013), Bayesian Data
        Analysis, 3rd edition, CRC Press, section 3.2.
     """
+    return _joint_scores(_BRIER, counts, pairs, n_draws, rng)
+
+
+def joint_log_scores(
+    counts: Sequence[Counts], pairs: Mapping[tuple[int, int], PairedCounts], n_draws: int, *, rng: Any = None
+) -> Floats | None:
+    """Draw the log scores of several classifiers on the same rows jointly, as `joint_brier_scores` does.
+
+    Parameters
+    ----------
+    counts, pairs, n_draws, rng
+        As for `joint_brier_scores`; `log_losses` and `log_loss_difference` are used.
+
+    Returns
+    -------
+    ndarray, shape (n_draws, n_classifiers), or None
+        At least 0; None if there are fewer than three effective rows.
+
+    Raises
+    ------
+    ValueError
+        If a row has probability 0 for the outcome that occurred, or the counts have no sums of log losses.
+    """
+    return _joint_scores(_LOG, counts, pairs, n_draws, rng)
+
+
+def _joint_scores(
+    score: _Score, counts: Sequence[Counts], pairs: Mapping[tuple[int, int], PairedCounts], n_draws: int, rng: Any
+) -> Floats | None:
     weight = np.array([float(c.weight.sum()) for c in counts])
     rows = min(c.effective_rows for c in counts)
     if rows < LEAST_ROWS:
         return None
-    mean = np.array([_losses(c).total.sum() for c in counts]) / weight
-    covariance, same = _covariance(counts, mean, pairs)
+    losses = [_losses(c, score) for c in counts]
+    mean = np.array([sums.total.sum() for sums in losses]) / weight
+    square = np.array([sums.squares.sum() for sums in losses]) / weight
+    covariance, same = _covariance(np.maximum(square - mean * mean, 0.0), pairs, score)
     values, vectors = np.linalg.eigh(covariance)
     generator = _checks.generator(rng)
     # the symmetric root: unlike the signs of eigenvectors, it does not depend on the last digits of sums
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     drawn = generator.standard_normal((n_draws, len(counts))) @ root
     drawn /= np.sqrt(generator.chisquare(rows - 1, (n_draws, 1)))
-    return np.clip(mean + drawn, 0, 1)[:, same]
+    return np.clip(mean + drawn, 0, score.largest)[:, same]
 
 
 def _covariance(
-    counts: Sequence[Counts], mean: Floats, pairs: Mapping[tuple[int, int], PairedCounts]
+    variance: Floats, pairs: Mapping[tuple[int, int], PairedCounts], score: _Score
 ) -> tuple[Floats, list[int]]:
     """Return the covariance of losses over rows, and for each classifier the first one with the same losses."""
-    variance = [
-        max(float(_losses(c).squares.sum()) / float(c.weight.sum()) - m * m, 0.0)
-        for c, m in zip(counts, mean, strict=True)
-    ]
-    covariance, same = np.diag(variance), list(range(len(counts)))
+    covariance, same = np.diag(variance), list(range(len(variance)))
     for (i, j), pair in sorted(pairs.items()):
-        difference = _difference(pair)
+        difference = _difference(pair, score)
         if not difference.squares:
             same[j] = min(same[j], same[i])
         total = float(pair.weight.sum())
@@ -196,18 +372,23 @@ def _covariance(
     return covariance, same
 
 
-def _difference(pair: PairedCounts) -> LossSums:
-    if pair.loss_difference is None:
+def _difference(pair: PairedCounts, score: _Score) -> LossSums:
+    difference: LossSums | None = getattr(pair, KINDS[score.member].difference)
+    if difference is None:
         raise ValueError(
-            "the difference of Brier scores needs the sums of the difference of losses, which these counts lack: a "
-            "file of release 0.1.0 is part of them, or they were made by hand. Count the rows again."
+            f"the difference of {score.words}s needs the sums of the difference of {score.losses}, which these counts "
+            f"lack: {score.lacking}, or they were made by hand. Count the rows again."
         )
-    return pair.loss_difference
+    return difference
 
 
-def _observed(counts: Counts) -> float:
+def _observed_brier(counts: Counts) -> float:
     # half of Brier (1950), equation 2, which sums over both outcomes
-    return float(_losses(counts).total.sum() / counts.weight.sum())
+    return float(_losses(counts, _BRIER).total.sum() / counts.weight.sum())
+
+
+def _observed_log(counts: Counts) -> float:
+    return float(_losses(counts, _LOG).total.sum() / counts.weight.sum())
 
 
 _add(
@@ -217,10 +398,25 @@ _add(
         "Brier score",
         needs=frozenset({"losses"}),
         reported=False,
-        plug_in=_observed,
+        plug_in=_observed_brier,
         joint=joint_brier_scores,
         citation="Brier (1950), Monthly Weather Review 78, equation 2",
         formula=r"\mathrm{E}\,(z - c)^2",
         synonyms=("mean squared error of probabilities", "quadratic score", "half Brier score"),
+    )
+)
+_add(
+    Estimand(
+        "log_score",
+        log_score,
+        "log score",
+        bounds=(0.0, np.inf),
+        needs=frozenset({"log_losses"}),
+        reported=False,
+        plug_in=_observed_log,
+        joint=joint_log_scores,
+        citation="Good (1952), Journal of the Royal Statistical Society B 14, 107-114",
+        formula=r"\mathrm{E}\,\left[-z \log c - (1 - z) \log(1 - c)\right]",
+        synonyms=("log loss", "cross-entropy", "negative log-likelihood", "ignorance score in nats"),
     )
 )

@@ -11,8 +11,8 @@ Floats = NDArray[np.float64]
 
 #: Eigenvalues below this are set to 0; rounding would otherwise separate perfectly correlated quantities.
 ROUNDING = 1e-12
-
-
+#: Draws that are made correlated at a time.
+ROWS = 512
 #: Share of the variance of the errors that all classes of a classifier have in common, besides the correlation over
 #: rows. A cause of over-confidence in one class often acts on all classes; posteriors of single classes cannot show it.
 COMMON_CAUSE = 0.3
@@ -71,7 +71,13 @@ def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
     """
     values, vectors = np.linalg.eigh(correlation)
     root = vectors * np.sqrt(np.where(values > ROUNDING, values, 0.0))
-    normals = _checks.generator(rng).standard_normal((len(draws), len(values))) @ root.T
-    # perfectly correlated Normals differ by rounding errors only: round them, so that their ranks agree
-    ranks = np.round(normals, 9).argsort(axis=0, kind="stable").argsort(axis=0, kind="stable")
-    return np.take_along_axis(np.sort(draws, axis=0), ranks, axis=0)
+    # some rows, then one quantity at a time: with a thousand classes, each further array of all draws would be 32 MB
+    generator, normals = _checks.generator(rng), np.empty(draws.shape)
+    for start in range(0, len(draws), ROWS):
+        rows = normals[start : start + ROWS]
+        np.matmul(generator.standard_normal(rows.shape), root.T, out=rows)
+    for normal, drawn in zip(normals.T, draws.T, strict=True):
+        # perfectly correlated Normals differ by rounding errors only: round them, so that their ranks agree
+        order = np.round(normal, 9).argsort(kind="stable")
+        normal[order] = np.sort(drawn)
+    return normals

@@ -61,7 +61,7 @@ def correlation(
     for (i, j), pair in pairs.items():
         together = _pair_correlation(fits[i], fits[j], bins[i], bins[j], pair)
         result[i, j] = result[j, i] = 1.0 if together > 1 - SAME else together
-    return _nearest(result)
+    return nearest_correlation(result)
 
 
 class _Fit:
@@ -115,7 +115,7 @@ def _cosine(x: Floats, y: Floats, weight: Floats, same: bool) -> float:
     return xy / np.sqrt(xx * yy)
 
 
-def _nearest(matrix: Floats) -> Floats:
+def nearest_correlation(matrix: Floats) -> Floats:
     """Make pairwise correlations positive semi-definite: clip negative eigenvalues and rescale to a unit diagonal."""
     values, vectors = np.linalg.eigh(matrix)
     if values[0] >= 0:

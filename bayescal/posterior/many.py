@@ -5,7 +5,7 @@ from bayescal.posterior.contract import Posterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 
 #: From this number of problems the compiled form pays: it is compiled once, in about a minute, and stored.
-MANY = 500
+MANY = 100
 
 
 def compiled_form(posterior: Posterior) -> Posterior:

@@ -40,7 +40,7 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
 
     Parameters
     ----------
-    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, CalibrationMonitor or Plan
+    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, BinSensitivity, Plan or other
         The result.
     parameters : mapping, optional
         Arguments with which the call can be repeated, as those of the command line.
@@ -126,11 +126,12 @@ def _(result: Change, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
 
 @document.register
 def _(result: Plan, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``goal``, ``assurance``, ``rows`` with its ``interval``, and the simulated ``table``."""
+    """Return also ``goal``, ``assurance``, ``reachable``, ``rows`` with ``interval``, and the simulated ``table``."""
     return {
         **_head(PLAN_SCHEMA, result.sheet(), parameters),
         "goal": result.goal,
         "assurance": result.assurance,
+        "reachable": result.reachable,
         "rows": result.rows,
         "interval": {"probability": PROB, "low": result.interval[0], "high": result.interval[1]},
         "table": result.curve(),

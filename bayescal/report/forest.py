@@ -176,7 +176,7 @@ def plot_forest(
 
 @dataclass(frozen=True)
 class _Shown:
-    """What `plot_forest` shows: names of rows, draws of an estimand, target, and whether the last row is a total."""
+    """Content of a forest plot: names of rows, draws of an estimand, target, and whether the last row is a total."""
 
     names: list[str]
     values: Callable[[EstimandLike], Floats]

@@ -15,12 +15,14 @@ from bayescal.analyses.monitor import CalibrationMonitor
 from bayescal.analyses.planning.plan import Plan
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
+from bayescal.report.bin_sensitivity import plot_bin_sensitivity
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.forest import name_lines, plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.svg import inline_svg
 from bayescal.report.tables import Table
+from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
@@ -110,7 +112,7 @@ def page(
 
     Parameters
     ----------
-    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, CalibrationMonitor or Plan
+    result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, BinSensitivity, Plan or other
         The result.
     estimand : str, Estimand or callable, default "ece"
         What is compared; only a `Comparison` has a choice.
@@ -235,6 +237,14 @@ def _(result: CalibrationMonitor) -> Content:
     sheet = result.sheet(whole=True)
     rows = {"rows": result.n_rows, "windows with rows": len(result)} if result.window is not None else {}
     return Content("Calibration over time", sheet, [_table("Windows", sheet)], rows or {"rows": result.n_rows})
+
+
+@_content.register
+def _(result: BinSensitivity) -> Content:
+    sheet = result.sheet(whole=True)
+    first = next(iter(result.evaluations.values()))
+    picture = Picture("Intervals by number of bins", partial(_drawn, partial(plot_bin_sensitivity, result), WIDTH, 4.4))
+    return Content("Choice of bins", sheet, [_table("Choices of bins", sheet)], _rows(first.counts), [picture])
 
 
 @_content.register

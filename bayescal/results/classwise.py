@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _render
+from bayescal._loops import in_threads
 from bayescal.draws import Draws
 from bayescal.estimands import errors
-from bayescal.estimands.classwise import classwise_mean, marginal_mean
+from bayescal.estimands.classwise import classwise_mean, marginal_mean, root_mean_square
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_estimand, registered
 from bayescal.posterior.copula import reorder
@@ -111,7 +112,8 @@ class ClasswiseEvaluation(Evaluations):
                 f"`estimand` {record.name!r} has no joint draws over classes, because its dependence between classes "
                 "is unknown; take it from each class, as in `evaluation[label]`."
             )
-        values = np.stack([values_of(self[label], record) for label in self.classes], axis=1)
+        work = in_threads(lambda k: values_of(self.evaluate_class(k), record), range(len(self)))
+        values = np.stack(list(work), axis=1)
         return reorder(values, correlations, rng=self.order_seed)
 
     @cached_property
@@ -143,6 +145,21 @@ class ClasswiseEvaluation(Evaluations):
             If the estimand has no joint draws over classes.
         """
         return self._means(self.draws(estimand))[0]
+
+    @cached_property
+    def rms_error(self) -> Draws:
+        """Draws of the root mean square of the l_2 errors of all classes: the marginal calibration error of [1]_.
+
+        All classes have equal weights. The first use evaluates every class once more. The plug-in value is
+        ``plug_in_error(..., target="classwise", order=2)``.
+
+        References
+        ----------
+        .. [1] A. Kumar, P. Liang and T. Ma (2019), "Verified uncertainty calibration", Advances in Neural Information
+           Processing Systems 32, section 2.
+        """
+        values = root_mean_square(self.draws("l2_error")).values
+        return Draws(np.where(self.exact, 0.0, values), "rms_error")
 
     def _means(self, by_class: Draws) -> tuple[Draws, Draws]:
         """Draws of the unweighted and of the weighted mean over classes; both are 0 in draws with all classes exact."""
@@ -248,7 +265,8 @@ class ClasswiseEvaluation(Evaluations):
         -------
         pandas.DataFrame
             Rows ``classwise_ece``, ``marginal_error`` and ``ece[label]``, ...; for another estimand, such as the signed
-            error: ``classwise_signed_error``, ``marginal_signed_error`` and ``signed_error[label]``, ...
+            error: ``classwise_signed_error``, ``marginal_signed_error`` and ``signed_error[label]``, ... For
+            ``"l2_error"``, the first row is ``rms_error``.
 
         Raises
         ------
@@ -258,6 +276,8 @@ class ClasswiseEvaluation(Evaluations):
         prob, by_class = _checks.fraction("prob", prob), self.draws(estimand)
         name, names = as_estimand(estimand).name, [n.replace(" ", "_") for n in self._names_of_means(estimand)]
         quantities = {**dict(zip(names, self._means(by_class), strict=True)), name: by_class}
+        if as_estimand(estimand) is registered()["l2_error"]:
+            quantities = {"rms_error": self.rms_error, **quantities}
         return _arviz.summary(quantities, prob, {name: self.classes}, **options)
 
     def to_datatree(self) -> "xr.DataTree":

@@ -10,6 +10,7 @@ from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, re
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
 from bayescal.results.evaluation import Evaluation
+from bayescal.stats.losses import KINDS, is_finite
 from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
@@ -31,11 +32,15 @@ def common_estimands(
 ) -> list[str]:
     """Return the names of the estimands that all of these evaluations have; curves are not among them."""
     counts = [evaluation.counts for evaluation in evaluations]
-    unpaired = any(pair.loss_difference is None for pair in (pairs or {}).values())
+    missing = {
+        need
+        for need, kind in KINDS.items()
+        if not all(is_finite(getattr(pair, kind.difference)) for pair in (pairs or {}).values())
+    }
     return [
         name
         for name, each in registered().items()
-        if each.coordinate is None and all(map(each.available, counts)) and not (each.needs and unpaired)
+        if each.coordinate is None and all(map(each.available, counts)) and not each.needs & missing
     ]
 
 
@@ -54,7 +59,10 @@ def joint_values(
             return joint
     values = [values_of(evaluation, estimand) for evaluation in evaluations]
     bin_draws = [evaluation.bin_draws for evaluation in evaluations]
-    correlations = correlation(values, bin_draws, pairs) if pairs else np.eye(len(values))
+    if pairs and record.correlation is not None:
+        correlations = record.correlation([evaluation.counts for evaluation in evaluations], pairs)
+    else:
+        correlations = correlation(values, bin_draws, pairs) if pairs else np.eye(len(values))
     return reorder(np.stack(values, axis=1), correlations, rng=seed)
 
 

@@ -19,8 +19,8 @@ class Comparison(Compared):
     """The joint posterior of how well several classifiers are calibrated.
 
     Returned by `compare` (the same rows) or `compare_independent` (different rows). The draws of each classifier are
-    those of its own evaluation, reordered to form joint draws. Brier scores on the same rows are an exception: they are
-    drawn jointly, given sums of the losses of each classifier and of the differences between their losses.
+    those of its own evaluation, reordered to form joint draws. Brier and log scores on the same rows are an exception:
+    they are drawn jointly, given sums of the losses of each classifier and of the differences between their losses.
 
     An estimand is given by its name, as in ``"ece"`` or ``"brier_score"``, as an `Estimand`, or as a function of draws
     of the bins, as in ``lambda bin_draws: bayescal.lp_error(bin_draws, 4)``. An `Estimand` states which values are

@@ -1,14 +1,16 @@
 """The only pass over rows: rows -> sums by bin and outcome; in chunks that need little memory, compiled if it pays."""
 
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal._loops import compiled, in_threads
+from bayescal.stats import losses
 from bayescal.stats.bins import Bins
-from bayescal.stats.losses import LossSums, total_loss
+from bayescal.stats.losses import LossSums, log_in_place, total_loss
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -18,8 +20,11 @@ Floats = NDArray[np.float64]
 CHUNK = 16_384
 #: Up to this number of bins, floor(c * M) is off by at most one in float32; comparison with the edges corrects it.
 FAST_INDEX_BINS = 100_000
-#: Rows per task of a thread. Sums of tasks are added in order, so the result does not depend on the number of threads.
-SPAN = 64 * CHUNK
+#: Rows per task of a thread, so that their logarithms stay in the cache. Sums of tasks are added in order, so the
+#: result does not depend on the number of threads.
+SPAN = 4 * CHUNK
+#: Maximum number of rows of a chunk, and so of a task, with many bins.
+LONG_SPAN = 64 * CHUNK
 #: Up to this number of bins, deviations from the midpoint are computed from the product c M, with errors below 1e-12 of
 #: a bin width.
 FEW_BINS = 4096
@@ -30,8 +35,11 @@ SUMS_AT_ONCE = 512
 GRID = 4096
 #: Approximate time of numpy per row; see `bayescal._loops`.
 SECONDS_A_ROW = 8e-9
-#: Number of sums per bin and outcome: rows, w d, w d^2, w l^2, w, w^2 (weight w, deviation d, squared error l).
-FIELDS = 6
+#: Number of sums per bin and outcome: rows, w d, w d^2, w l^2, w g, w g^2, w, w^2 (weight w, deviation d, squared error
+#: l, log g of the probability of the outcome). Those of g are 0 for all classes of a matrix.
+FIELDS = 8
+#: Places of the sums of g and g^2.
+LOGS = slice(4, 6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +52,7 @@ class Sums:
     deviation_sq: Floats  # (M,) sum of w (c - midpoint)^2
     weight_sq: Floats  # (M,) sum of w^2
     losses: LossSums  # (2, M) sums of w l and w l^2, where l = (z - c)^2
+    log_losses: LossSums | None  # (2, M) sums of w g and w g^2, where g = -log(c) or -log(1 - c); None for classes
 
 
 def bin_index(confidence: Array, bins: Bins) -> NDArray[np.intp]:
@@ -96,22 +105,42 @@ def accumulate(confidence: Array, outcome: Array, weight: Array | None, bins: Bi
     """
     loops = compiled("rows", (confidence, outcome, weight), len(outcome) * SECONDS_A_ROW)
     search = _Search.of(bins, confidence.dtype)
+    span = max(SPAN, search.chunk)
 
-    def sums_of(start: int) -> tuple[Floats, float]:
-        rows = slice(start, start + SPAN)
+    def sums_of(start: int) -> tuple[Floats, float, NDArray[np.int64]]:
+        rows = slice(start, start + span)
         columns = confidence[rows], outcome[rows], None if weight is None else weight[rows]
+        logs, infinite = _logs(*columns, loops)
         if loops is None:
-            return _with_numpy(*columns, search)
-        return loops.add_rows(*columns, *search.arguments, search.lanes, search.chunk)
+            return *_with_numpy(*columns, logs, search), infinite
+        return *loops.add_rows(*columns, logs, *search.arguments, search.lanes, search.chunk), infinite
 
-    spans = range(0, len(outcome), SPAN)
-    total, heaviest = np.zeros((2 * len(bins), FIELDS)), 0.0
-    for part, largest in in_threads(sums_of, spans) if loops else map(sums_of, spans):
+    spans = range(0, len(outcome), span)
+    total, heaviest, infinite = np.zeros((2 * len(bins), FIELDS)), 0.0, np.zeros(2, np.int64)
+    for part, largest, of_part in in_threads(sums_of, spans) if loops else map(sums_of, spans):
         if np.isnan(largest):
             return None
         total += part
         heaviest = max(heaviest, largest)
-    return search.named(total, weight is not None), heaviest
+        infinite += of_part
+    return search.named(total, weight is not None, infinite), heaviest
+
+
+@np.errstate(invalid="ignore")  # the loops find invalid values
+def _logs(
+    confidence: Array, outcome: Array, weight: Array | None, loops: ModuleType | None
+) -> tuple[Floats, NDArray[np.int64]]:
+    """Return the logarithm of the probability of the outcome, 0 for probability 0; and the number of the latter.
+
+    They are counted by outcome, among rows of positive weight. The logarithm is always numpy's, because the last digits
+    of that of compiled loops may differ.
+    """
+    logs: Floats = (loops or losses).probability_of_outcome(confidence, outcome)
+    zero = log_in_place(logs)
+    if zero is None:
+        return logs, np.zeros(2, np.int64)
+    zero = zero if weight is None else zero & (weight > 0)
+    return logs, np.array([np.count_nonzero(zero & (outcome == z)) for z in (0, 1)])
 
 
 def accumulate_classes(
@@ -204,7 +233,7 @@ class _Search:
     @property
     def chunk(self) -> int:
         """Rows that are summed before they are added to the total; more if there are many bins to add."""
-        return int(min(SPAN, CHUNK * 2 ** max(0, int(np.ceil(np.log2(4 * len(self.middle) / CHUNK))))))
+        return int(min(LONG_SPAN, CHUNK * 2 ** max(0, int(np.ceil(np.log2(4 * len(self.middle) / CHUNK))))))
 
     def place(self, confidence: Array) -> tuple[NDArray[np.intp], Floats]:
         """Return bins and deviations from their midpoints, in bin widths if `scale` is not 0."""
@@ -221,21 +250,38 @@ class _Search:
             deviation[near] = scaled[near] - index[near] - 0.5
         return index, deviation
 
-    def named(self, total: Floats, weighted: bool) -> Sums:
-        """Make `Sums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53."""
-        rows, deviation, deviation_sq, loss_sq, weight, weight_sq = np.moveaxis(
+    def named(self, total: Floats, weighted: bool, infinite: NDArray[np.int64] | None = None) -> Sums:
+        """Make `Sums` from an array of shape (2 M, FIELDS); float64 holds numbers of rows exactly up to 2^53.
+
+        `infinite` are the numbers of rows with infinite log loss, by outcome; None if log losses were not counted.
+        """
+        rows, deviation, deviation_sq, loss_sq, logs, logs_sq, weight, weight_sq = np.moveaxis(
             total.reshape(2, -1, FIELDS), -1, 0
         ).copy()
         if not weighted:
             weight, weight_sq = rows, rows
         unit = self.scale or 1.0
         deviation, deviation_sq = deviation / unit, deviation_sq / unit**2
-        losses = LossSums(total_loss(self.middle, weight, deviation, deviation_sq), loss_sq)
+        squared = LossSums(total_loss(self.middle, weight, deviation, deviation_sq), loss_sq)
+        of_logs = None if infinite is None else LossSums(0.0 - logs, logs_sq, _in_cells(infinite, len(self.middle)))
         cells = rows.astype(np.int64)
-        return Sums(cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq.sum(axis=0), losses)
+        by_bin = deviation_sq.sum(axis=0), weight_sq.sum(axis=0)
+        return Sums(cells, weight, deviation, *by_bin, squared, of_logs)
 
 
-def _with_numpy(confidence: Array, outcome: Array, weight: Array | None, search: _Search) -> tuple[Floats, float]:
+def _in_cells(infinite: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return the numbers of rows with infinite log loss by outcome and bin.
+
+    Confidence 1 with outcome 0 is in the last bin, confidence 0 with outcome 1 in the first.
+    """
+    cells = np.zeros((2, size), np.int64)
+    cells[0, -1], cells[1, 0] = infinite
+    return cells
+
+
+def _with_numpy(
+    confidence: Array, outcome: Array, weight: Array | None, logs: Floats, search: _Search
+) -> tuple[Floats, float]:
     size, lanes = len(search.middle), search.lanes
     total = np.zeros((2 * size, FIELDS))
     lane = np.arange(search.chunk) % lanes * (2 * size)
@@ -250,6 +296,7 @@ def _with_numpy(confidence: Array, outcome: Array, weight: Array | None, search:
         cell = index + size * z.astype(np.intp)
         cell += lane[: len(cell)]
         parts = _chunk_sums(cell, deviation, z - c.astype(np.float64, copy=False), w, 2 * size * lanes)
+        parts[:, LOGS] = _log_sums(cell, logs[rows], w, 2 * size * lanes)
         total += parts.reshape(lanes, 2 * size, FIELDS).sum(axis=0)
         heaviest = heaviest if w is None else max(heaviest, float(w.max()))
     return total, heaviest
@@ -283,7 +330,7 @@ def _allowed(confidence: Array, outcome: Array, weight: Array | None) -> bool:
 
 @np.errstate(over="ignore")  # squares of large weights may overflow; the caller checks the largest weight
 def _chunk_sums(cell: NDArray[np.intp], deviation: Floats, error: Floats, weight: Array | None, size: int) -> Floats:
-    """Return the sums of a chunk, shape (size, FIELDS); without weights, those of w and w^2 are 0."""
+    """Return the sums of a chunk but for log losses, shape (size, FIELDS); without weights, those of w, w^2 are 0."""
     loss = error * error
     loss *= loss
     sums = np.zeros((size, FIELDS))
@@ -293,6 +340,12 @@ def _chunk_sums(cell: NDArray[np.intp], deviation: Floats, error: Floats, weight
     sums[:, 2] = np.bincount(cell, moment * deviation, size)
     sums[:, 3] = np.bincount(cell, loss if weight is None else weight * loss, size)
     if weight is not None:
-        sums[:, 4] = np.bincount(cell, weight, size)
-        sums[:, 5] = np.bincount(cell, weight * weight, size)
+        sums[:, 6] = np.bincount(cell, weight, size)
+        sums[:, 7] = np.bincount(cell, weight * weight, size)
     return sums
+
+
+def _log_sums(cell: NDArray[np.intp], logs: Floats, weight: Array | None, size: int) -> Floats:
+    """Return the sums of w g and w g^2 of a chunk, shape (size, 2)."""
+    terms = logs, logs * logs
+    return np.stack([np.bincount(cell, g if weight is None else weight * g, size) for g in terms], axis=1)

@@ -12,8 +12,9 @@ from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.checked import sums_of_classes, sums_of_rows
-from bayescal.stats.losses import LossSums, add_losses
+from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_name
 from bayescal.stats.query.framed import bins_before_rows, framed, sums_of
+from bayescal.stats.ranks import Ranks, add_ranks
 from bayescal.stats.row_counts import added, row_counts, unit_weights
 
 Floats = NDArray[np.float64]
@@ -46,6 +47,14 @@ class BinnedCounts:
     losses : LossSums of shape (2, n_bins), or None
         Sums of weight * loss and of weight * loss^2, by outcome, for the Brier score; the loss is (outcome -
         confidence)^2. None if some of the counts were read from a file written by release 0.1.0.
+    log_losses : LossSums of shape (2, n_bins), or None
+        The same sums for the log score; the loss is -log(confidence) for outcome 1 and -log(1 - confidence) for outcome
+        0. Rows with infinite loss are counted apart. None for counts of all classes of a matrix, and if some of the
+        counts were read from a file without these sums.
+    ranks : Ranks or None
+        The rows on a grid of confidences that is finer than the bins, for the area under the ROC curve: from rows
+        counted by `evaluate`, or the bins before `coarsen`. None if there is no finer grid. Counts with equal sums by
+        bin are equal, whatever their ranks, and files do not contain ranks.
 
     Examples
     --------
@@ -64,6 +73,8 @@ class BinnedCounts:
     weight_sq: Floats
     target: str = "confidence"
     losses: LossSums | None = None
+    log_losses: LossSums | None = None
+    ranks: Ranks | None = None
 
     def __post_init__(self) -> None:
         _checks.one_of("target", self.target, TARGETS)
@@ -95,8 +106,9 @@ class BinnedCounts:
         """
         edges = make_bins(bins)
         cell = np.zeros((2, len(edges)))
-        row, losses = np.zeros(len(edges)), LossSums.empty(2, len(edges))
-        return cls(edges, cell.astype(np.int64), cell, cell.copy(), row, row.copy(), target, losses)
+        row = np.zeros(len(edges))
+        losses: dict[str, Any] = {name: LossSums.empty(2, len(edges)) for name in KINDS}
+        return cls(edges, cell.astype(np.int64), cell, cell.copy(), row, row.copy(), target, **losses)
 
     @classmethod
     def from_arrays(
@@ -311,8 +323,11 @@ class BinnedCounts:
         if not (self.weighted or other.weighted):  # from 2^53 rows on, float sums may be inexact
             weight, weight_sq = unit_weights(cells)
         deviation, deviation_sq = self.deviation + other.deviation, self.deviation_sq + other.deviation_sq
-        losses = add_losses(self.losses, other.losses)
-        return BinnedCounts(self.bins, cells, weight, deviation, deviation_sq, weight_sq, self.target, losses)
+        losses = added_by_name(KINDS, self, other)
+        counts = BinnedCounts(self.bins, cells, weight, deviation, deviation_sq, weight_sq, self.target, **losses)
+        if not (self.n_rows and other.n_rows):
+            return replace(counts, ranks=self.ranks if self.n_rows else other.ranks)
+        return replace(counts, ranks=add_ranks(self.ranks, other.ranks))
 
     __radd__ = __add__
 
@@ -321,7 +336,7 @@ class BinnedCounts:
             isinstance(other, BinnedCounts)
             and self.bins == other.bins
             and self.target == other.target
-            and self.losses == other.losses
+            and all(getattr(self, name) == getattr(other, name) for name in KINDS)
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name))
                 for name in ("cells", "weight", "deviation", "deviation_sq", "weight_sq")
@@ -398,6 +413,8 @@ class BinnedCounts:
     def coarsen(self, edges: ArrayLike | Bins) -> "BinnedCounts":
         """Merge neighbouring bins, without another pass over the rows.
 
+        The present bins remain the grid of the area under the ROC curve (`ranks`).
+
         Parameters
         ----------
         edges : array-like, int or Bins
@@ -442,8 +459,9 @@ class BinnedCounts:
         cells = add(self.cells)
         weight, weight_sq = (add(self.weight), add(self.weight_sq)) if self.weighted else unit_weights(cells)
         deviation = add(self.deviation + shift * self.weight)
-        losses = None if self.losses is None else self.losses.apply(add)
-        return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target, losses)
+        parts: dict[str, Any] = applied_by_name(KINDS, self, lambda sums: sums.apply(add))
+        parts["ranks"] = self.ranks or Ranks.of_bins(self.bins, self.weight, self.weight_sq)
+        return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target, **parts)
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

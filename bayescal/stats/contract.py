@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums
+from bayescal.stats.ranks import Ranks
 
 Floats = NDArray[np.float64]
 
@@ -78,6 +79,14 @@ class Counts(Protocol):
     @property
     def losses(self) -> LossSums | None:
         """Sums of squared errors, which the Brier score needs; None if they were not counted."""
+
+    @property
+    def log_losses(self) -> LossSums | None:
+        """Sums of log losses, which the log score needs; None if they were not counted."""
+
+    @property
+    def ranks(self) -> Ranks | None:
+        """Rows on a grid finer than the bins, for the area under the ROC curve; None if there is no finer grid."""
 
     def __add__(self, other: Any, /) -> "Counts":
         """Return the counts of the rows of both."""

@@ -21,12 +21,13 @@ from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import BINNINGS, Bins, make_bins
-from bayescal.stats.dependence import ErrorMoments
+from bayescal.stats.classwise import ClasswiseCounts
+from bayescal.stats.losses import KINDS, applied_by_name
 
 Floats = NDArray[np.float64]
 
 #: Passes over the rows of a file.
-COUNTING, EDGES, DEPENDENCE = "counting", "edges", "dependence"
+COUNTING, EDGES = "counting", "edges"
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Progress:
 
     Parameters
     ----------
-    step : {"counting", "edges", "dependence"}
-        The pass: counting rows, choosing edges of equal mass, or measuring how the errors of classes vary together.
+    step : {"counting", "edges"}
+        The pass: counting rows, or choosing edges of equal mass.
     rows : int
         Rows read so far.
     about : int or None
@@ -100,7 +101,7 @@ def count_file(
     bins: Any = 15,
     binning: str = "equal-width",
     progress: Callable[[Progress], None] | None = None,
-) -> BinnedCounts:
+) -> BinnedCounts | ClasswiseCounts:
     r"""Count the rows of a Parquet, CSV, TSV or JSON-lines file, which may be larger than memory.
 
     Parameters
@@ -117,9 +118,9 @@ def count_file(
         Column of importance weights >= 0.
     classes : sequence of str, optional
         With `prob`, the label of 0 and the label of 1. With `prob_prefix`, the order of the classes.
-    target : {"event", "top-label", "confidence"}, optional
+    target : {"event", "top-label", "classwise", "confidence"}, optional
         As for `evaluate`; by default "event" with `prob` and "top-label" with `prob_prefix`. With "confidence", `label`
-        states whether the prediction was right.
+        states whether the prediction was right. "classwise" needs `prob_prefix` and bins of equal width.
     logits : bool, default False
         Whether probabilities are logits.
     bins : int, array-like or Bins, default 15
@@ -131,8 +132,8 @@ def count_file(
 
     Returns
     -------
-    BinnedCounts
-        The counts of all rows.
+    BinnedCounts or ClasswiseCounts
+        The counts of all rows; those of every class for ``target="classwise"``.
 
     Raises
     ------
@@ -167,13 +168,9 @@ def count_file(
     >>> counts.target, counts.n
     ('event', array([1, 2]))
     """
-    if target == "classwise":
-        raise ValueError(
-            "`target='classwise'` has one set of counts for each class; count one class at a time, as an event: `prob` "
-            "is the column of its probability, and `label` a column of 0 and 1."
-        )
     stream = open_predictions(path, label=label, prob=prob, prob_prefix=prob_prefix, weights=weights, classes=classes)
-    return count_stream(stream, Counting(target, bins, binning, logits), progress)
+    counted = count_classes_of_stream if target == "classwise" else count_stream
+    return counted(stream, Counting(target, bins, binning, logits), progress)
 
 
 def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) -> BinnedCounts:
@@ -296,33 +293,40 @@ def _by_label(groups: Mapping[str, BinnedCounts]) -> dict[Any, BinnedCounts]:
     return {label: groups[label] for label in sorted(groups)}
 
 
-def count_classes_of_stream(
-    stream: RowStream, how: Counting, progress: OnProgress = None
-) -> tuple[tuple[BinnedCounts, ...], tuple[Floats, Floats]]:
-    """Count all rows for every class, then read them again to measure how the errors of classes vary together.
+def count_classes_of_stream(stream: RowStream, how: Counting, progress: OnProgress = None) -> ClasswiseCounts:
+    """Count all rows for every class, in one pass over the file.
 
     Parameters
     ----------
     stream, how, progress
-        As for `count_stream`; bins of equal width.
+        As for `count_stream`.
 
     Returns
     -------
-    (counts, correlations) : tuple
-        Arguments of `evaluate_class_counts`.
+    ClasswiseCounts
+        The counts of all classes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `count_stream`; also if the file has one column of probabilities, or if bins of equal mass are asked for.
     """
+    if stream.one_column:
+        raise ValueError("`target='classwise'` needs one column of probabilities per class: pass `prob_prefix`.")
+    if how.binning != "equal-width":
+        raise ValueError(
+            "`binning='equal-mass'` needs all rows of a class at once, and a file is counted in blocks; pass "
+            "`bins`, the same edges for all classes."
+        )
     bins = make_bins(how.bins)
     found = BlockFindings(stream)
-    counts = [BinnedCounts.empty(bins, target="classwise") for _ in stream.columns]
+    total = ClasswiseCounts.empty(stream.classes or range(len(stream.columns)), bins)
     for rows in _blocks(stream, COUNTING, progress):
         with found.block(len(rows.y_true)):
-            counts = [a + b for a, b in zip(counts, _count_classes(how.class_rows(rows), bins), strict=True)]
+            total = total + _count_classes(how.class_rows(rows), bins, total.classes)
     found.report()
-    _require_weight(counts[0], stream)
-    moments = ErrorMoments(counts)
-    for rows in _blocks(stream, DEPENDENCE, progress):
-        moments.add(how.class_rows(rows))
-    return tuple(counts), moments.correlations()
+    _require_weight(total.by_class[0], stream)
+    return total
 
 
 def _blocks(stream: RowStream, step: str, progress: OnProgress) -> Iterator[Rows]:
@@ -341,9 +345,11 @@ def _count(columns: Columns | Predictions, bins: Bins) -> BinnedCounts:
     return _times(BinnedCounts.from_predictions(replace(columns, weight=weight), bins=bins), factor)
 
 
-def _count_classes(rows: ClassRows, bins: Bins) -> tuple[BinnedCounts, ...]:
+def _count_classes(rows: ClassRows, bins: Bins, classes: tuple[Any, ...]) -> ClasswiseCounts:
     weight, factor = _weighable(rows.weight)
-    return tuple(_times(counts, factor) for counts in BinnedCounts.of_classes(replace(rows, weight=weight), bins=bins))
+    counts = ClasswiseCounts.from_rows(replace(rows, weight=weight, classes=classes), bins=bins)
+    joint = None if counts.joint is None else factor * (factor * counts.joint)
+    return ClasswiseCounts(classes, tuple(_times(each, factor) for each in counts.by_class), joint)
 
 
 def _weighable(weight: Floats | None) -> tuple[Floats | None, float]:
@@ -367,8 +373,8 @@ def _times(counts: BinnedCounts, factor: float) -> BinnedCounts:
     if factor == 1:
         return counts
     sums = {name: factor * getattr(counts, name) for name in ("weight", "deviation", "deviation_sq")}
-    losses = None if counts.losses is None else counts.losses.apply(lambda total: factor * total)
-    return replace(counts, **sums, weight_sq=factor * (factor * counts.weight_sq), losses=losses)
+    losses = applied_by_name(KINDS, counts, lambda total: total.times(factor))
+    return replace(counts, **sums, weight_sq=factor * (factor * counts.weight_sq), **losses)
 
 
 def _require_weight(total: BinnedCounts, stream: RowStream) -> None:

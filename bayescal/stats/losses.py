@@ -1,28 +1,39 @@
-"""LossSums: sums of losses and of squared losses, which give the mean loss and its variance. Frozen and addable."""
+"""LossSums: sums of losses and of squared losses, which give the mean loss and its variance. Frozen and addable.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+There are two kinds of losses: the squared error (outcome - confidence)^2, whose mean is the Brier score, and the log
+loss -log(probability of the outcome), whose mean is the log score. `KINDS` lists where counts store
+the sums of each kind.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Largest finite log loss: that of the smallest positive float64, 2^-1074.
+LARGEST_LOG_LOSS = 1074 * float(np.log(2))
 
 
 @dataclass(frozen=True, eq=False)
 class LossSums:
     """Sums over rows of a loss and of its square, for example by outcome and bin.
 
-    The loss of a row is the squared error (outcome - confidence)^2, whose mean is the Brier score. It does not depend
-    on the bins, so sums of two bins can be added like sums of two batches.
+    A loss does not depend on the bins, so sums of two bins can be added like sums of two batches.
 
     Parameters
     ----------
     total : ndarray
-        Sum of weight times loss.
+        Sum of weight times loss, over rows with a finite loss.
     squares : ndarray, of the same shape
-        Sum of weight times squared loss.
+        Sum of weight times squared loss, over the same rows.
+    infinite : ndarray of int64, of the same shape, optional
+        Number of rows of positive weight with infinite loss; by default 0.
 
     Examples
     --------
@@ -33,15 +44,22 @@ class LossSums:
 
     total: Floats
     squares: Floats
+    infinite: Ints = field(default_factory=lambda: np.zeros((), np.int64))
 
     def __post_init__(self) -> None:
-        for name in ("total", "squares"):
-            values = np.asarray(getattr(self, name), dtype=np.float64).view()
-            values.setflags(write=False)
-            object.__setattr__(self, name, values)
+        infinite = np.broadcast_to(self.infinite, np.shape(self.total))
+        for name, values, dtype in (
+            ("total", self.total, np.float64),
+            ("squares", self.squares, np.float64),
+            ("infinite", infinite, np.int64),
+        ):
+            view = np.asarray(values, dtype=dtype).view()
+            view.setflags(write=False)
+            object.__setattr__(self, name, view)
 
     def __repr__(self) -> str:
-        return f"LossSums({self.total.sum():.6g} in {self.total.size} cells)"
+        infinite = f", and {self.infinite.sum()} rows with infinite loss" if self.infinite.any() else ""
+        return f"LossSums({self.total.sum():.6g} in {self.total.size} cells{infinite})"
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -53,20 +71,29 @@ class LossSums:
         return cls(np.zeros(shape), np.zeros(shape))
 
     def __add__(self, other: "LossSums") -> "LossSums":
-        return LossSums(self.total + other.total, self.squares + other.squares)
+        return LossSums(self.total + other.total, self.squares + other.squares, self.infinite + other.infinite)
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, LossSums)
             and np.array_equal(self.total, other.total)
             and np.array_equal(self.squares, other.squares)
+            and np.array_equal(self.infinite, other.infinite)
         )
 
     __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
 
-    def apply(self, function: Callable[[Floats], Any]) -> "LossSums":
-        """Apply one linear function to both sums, for example to merge bins or to multiply all weights."""
-        return LossSums(function(self.total), function(self.squares))
+    def apply(self, function: Callable[[Array], Any]) -> "LossSums":
+        """Apply one function that adds or selects cells to all sums, for example to merge bins."""
+        return LossSums(*map(function, (self.total, self.squares, self.infinite)))
+
+    def negated(self) -> "LossSums":
+        """Return the sums of the negative loss: of a difference, that of the other order."""
+        return LossSums(-self.total, self.squares, self.infinite)
+
+    def times(self, factor: float) -> "LossSums":
+        """Return the sums of the same rows with all weights multiplied by a factor >= 0."""
+        return LossSums(factor * self.total, factor * self.squares, self.infinite * (factor > 0))
 
 
 def total_loss(middle: Floats, weight: Floats, deviation: Floats, deviation_sq: Floats) -> Floats:
@@ -84,6 +111,77 @@ def total_without_squares(middle: Floats, weight: Floats, deviation: Floats) -> 
     return error**2 * weight - 2 * error * deviation
 
 
+def probability_of_outcome(confidence: Array, outcome: Array) -> Floats:
+    """Return the probability that each row states for the outcome that occurred, c or 1 - c, in float64."""
+    probability = np.subtract(1.0, outcome, dtype=np.float64)
+    probability -= confidence
+    return np.abs(probability, out=probability)
+
+
+def log_in_place(probability: Floats) -> NDArray[np.bool_] | None:
+    """Replace probabilities by their logarithms, and 0 by 0; return which were 0, or None if none was."""
+    zero = None
+    if not probability.min(initial=1.0) > 0:
+        zero = probability == 0
+        probability[zero] = 1.0
+    np.log(probability, out=probability)
+    return zero
+
+
+def log_losses(confidence: Array, outcome: Array) -> tuple[Floats, NDArray[np.bool_] | None]:
+    """Return -log of the probability of the outcome, or 0 if it is infinite; and which rows are infinite, if any."""
+    loss = probability_of_outcome(confidence, outcome)
+    infinite = log_in_place(loss)
+    return np.subtract(0.0, loss, out=loss), infinite  # 0, not -0, for probability 1
+
+
+def squared_losses(confidence: Array, outcome: Array) -> tuple[Floats, None]:
+    """Return (outcome - confidence)^2, which is finite for every row."""
+    error = outcome - confidence.astype(np.float64, copy=False)
+    return np.multiply(error, error, out=error), None
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of losses: where counts store its sums, and how it is computed.
+
+    Parameters
+    ----------
+    difference : str
+        Member of `PairedCounts` with the sums of the difference of two classifiers.
+    of_rows : callable
+        Takes confidences and outcomes; returns losses, 0 where a loss is infinite, and which rows these are, or None.
+    """
+
+    difference: str
+    of_rows: Callable[[Array, Array], tuple[Floats, NDArray[np.bool_] | None]]
+
+
+#: Kinds of losses by the member of counts that holds their sums.
+KINDS = {
+    "losses": Kind("loss_difference", squared_losses),
+    "log_losses": Kind("log_loss_difference", log_losses),
+}
+#: The same for the members of paired counts with the sums of differences.
+DIFFERENCES = tuple(kind.difference for kind in KINDS.values())
+
+
 def add_losses(one: LossSums | None, other: LossSums | None) -> LossSums | None:
     """Add sums of two batches; the result is None if one of them was counted without losses."""
     return None if one is None or other is None else one + other
+
+
+def added_by_name(names: Iterable[str], one: Any, other: Any) -> dict[str, Any]:
+    """Add the sums of losses that two records of counts have under these names."""
+    return {name: add_losses(getattr(one, name), getattr(other, name)) for name in names}
+
+
+def is_finite(losses: LossSums | None) -> bool:
+    """Return whether losses were counted and all of them are finite."""
+    return losses is not None and not losses.infinite.any()
+
+
+def applied_by_name(names: Iterable[str], counts: Any, function: Callable[[LossSums], LossSums]) -> dict[str, Any]:
+    """Apply a function to the sums of losses that counts have under these names; None stays None."""
+    sums = {name: getattr(counts, name) for name in names}
+    return {name: None if of_kind is None else function(of_kind) for name, of_kind in sums.items()}

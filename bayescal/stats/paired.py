@@ -12,8 +12,9 @@ from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
-from bayescal.stats.losses import LossSums, add_losses
-from bayescal.stats.query.framed import bins_before_rows, framed, joint_of, loss_difference_of, sums_of
+from bayescal.stats.losses import DIFFERENCES, KINDS, Kind, LossSums, added_by_name, applied_by_name
+from bayescal.stats.query.framed import bins_before_rows, framed, joint_of, loss_differences_of, sums_of
+from bayescal.stats.ranks import correlation_of_areas
 from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
 
 Floats = NDArray[np.float64]
@@ -49,6 +50,13 @@ class PairedCounts:
         Sums of the difference between the squared errors (outcome - confidence)^2 of the first and the second
         classifier, and of its square, for the difference of Brier scores. None if the counts include a file of
         release 0.1.0.
+    log_loss_difference : LossSums of shape (), or None
+        The same sums of the difference between log losses, over rows where both are finite; the others are counted.
+        None if the counts include a file without these sums.
+    area_correlation : float or None
+        Correlation of the influences of rows on the two areas under the ROC curve, computed by `compare` from the rows.
+        None for sums of counts and for counts without ranks; the joint cells then give an approximation. Files do not
+        contain it.
 
     Examples
     --------
@@ -66,6 +74,8 @@ class PairedCounts:
     weight: Floats
     weight_sq: Floats
     loss_difference: LossSums | None = None
+    log_loss_difference: LossSums | None = None
+    area_correlation: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", row_counts("n", self.n))
@@ -94,7 +104,8 @@ class PairedCounts:
         own = BinnedCounts.empty(first, target=target)
         other = BinnedCounts.empty(first if second is None else second, target=target)
         none = np.zeros(0)
-        return cls(own, other, np.zeros((0, 4), np.int64), none.astype(np.int64), none, none.copy(), LossSums.empty())
+        losses: dict[str, Any] = {name: LossSums.empty() for name in DIFFERENCES}
+        return cls(own, other, np.zeros((0, 4), np.int64), none.astype(np.int64), none, none.copy(), **losses)
 
     @classmethod
     def from_arrays(
@@ -198,8 +209,8 @@ class PairedCounts:
         for label, rows in framed(frame, models, weights, by, edges, target):
             first, second = (BinnedCounts(edges, **vars(sums_of(rows, i, edges)), target=target) for i in (0, 1))
             keys, n, weight, weight_sq = joint_of(rows, len(edges))
-            joint = _unpacked(keys, len(edges)), n, weight, weight_sq, loss_difference_of(rows)
-            counts[label] = cls(first, second, *joint)
+            joint = _unpacked(keys, len(edges)), n, weight, weight_sq
+            counts[label] = cls(first, second, *joint, **loss_differences_of(rows))
         return counts[None] if by is None else counts
 
     @classmethod
@@ -231,8 +242,10 @@ class PairedCounts:
                 "For different test sets, use `compare_independent`."
             )
         keys, n, weight, weight_sq = _joint_sums(first, second, first_counts.bins, second_counts.bins)
-        joint = _unpacked(keys, len(second_counts.bins)), n, weight, weight_sq, _loss_difference(first, second)
-        return cls(first_counts, second_counts, *joint)
+        joint = _unpacked(keys, len(second_counts.bins)), n, weight, weight_sq
+        parts: dict[str, Any] = {k.difference: _loss_difference(k, first, second) for k in KINDS.values()}
+        parts["area_correlation"] = _area_correlation(first, second, first_counts, second_counts)
+        return cls(first_counts, second_counts, *joint, **parts)
 
     @property
     def n_rows(self) -> int:
@@ -250,6 +263,7 @@ class PairedCounts:
         if not isinstance(other, PairedCounts):
             return NotImplemented
         first, second = self.first + other.first, self.second + other.second  # raises if edges or targets differ
+        of_areas = None if self.n_rows and other.n_rows else (self if self.n_rows else other).area_correlation
         keys = np.concatenate([_packed(c.cells, len(second.bins)) for c in (self, other)])
         keys, at = np.unique(keys, return_inverse=True)
         n = row_counts("n", summed_by_key(at, np.concatenate([self.n, other.n]), len(keys)))
@@ -259,8 +273,8 @@ class PairedCounts:
                 np.bincount(at, np.concatenate([getattr(self, name), getattr(other, name)]), len(keys))
                 for name in ("weight", "weight_sq")
             )
-        difference = add_losses(self.loss_difference, other.loss_difference)
-        return PairedCounts(first, second, _unpacked(keys, len(second.bins)), n, weight, weight_sq, difference)
+        parts: dict[str, Any] = {**added_by_name(DIFFERENCES, self, other), "area_correlation": of_areas}
+        return PairedCounts(first, second, _unpacked(keys, len(second.bins)), n, weight, weight_sq, **parts)
 
     __radd__ = __add__
 
@@ -269,7 +283,7 @@ class PairedCounts:
             isinstance(other, PairedCounts)
             and self.first == other.first
             and self.second == other.second
-            and self.loss_difference == other.loss_difference
+            and all(getattr(self, name) == getattr(other, name) for name in DIFFERENCES)
             and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in ("cells", "n", "weight", "weight_sq"))
         )
 
@@ -284,11 +298,9 @@ class PairedCounts:
         """Return the counts with the two classifiers exchanged."""
         cells = self.cells[:, [2, 3, 0, 1]]
         order = np.lexsort(cells.T[::-1])
-        difference = self.loss_difference
-        if difference is not None:
-            difference = LossSums(-difference.total, difference.squares)
-        joint = cells[order], self.n[order], self.weight[order], self.weight_sq[order], difference
-        return PairedCounts(self.second, self.first, *joint)
+        joint = cells[order], self.n[order], self.weight[order], self.weight_sq[order]
+        parts: dict[str, Any] = applied_by_name(DIFFERENCES, self, LossSums.negated)
+        return PairedCounts(self.second, self.first, *joint, **parts, area_correlation=self.area_correlation)
 
 
 def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bins) -> tuple[Ints, Ints, Floats, Floats]:
@@ -324,19 +336,34 @@ def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bin
     return keys, n, sums[1], sums[2]
 
 
-def _loss_difference(first: Predictions, second: Predictions) -> LossSums:
-    """Sum the difference of losses, and its square, over rows."""
+def _loss_difference(kind: Kind, first: Predictions, second: Predictions) -> LossSums:
+    """Sum the difference of losses, and its square, over rows where it is finite; count the others."""
     total = LossSums.empty()
     for start in range(0, len(first), LOSSES):
         rows = slice(start, start + LOSSES)
-        one, other = (p.outcome[rows] - p.confidence[rows].astype(np.float64, copy=False) for p in (first, second))
-        one *= one
-        other *= other
+        (one, bad), (other, also_bad) = (kind.of_rows(p.confidence[rows], p.outcome[rows]) for p in (first, second))
         difference = np.subtract(one, other, out=one)
-        moment = difference if first.weight is None else first.weight[rows] * difference
+        weight = None if first.weight is None else first.weight[rows]
+        infinite = 0
+        if bad is not None or also_bad is not None:
+            either = np.logical_or(False if bad is None else bad, False if also_bad is None else also_bad)
+            difference[either] = 0.0
+            infinite = int(np.count_nonzero(either if weight is None else either & (weight > 0)))
+        moment = difference if weight is None else weight * difference
         # einsum: one pass, and unlike in a dot product the order of additions does not depend on the number of threads
-        total += LossSums(np.sum(moment), np.einsum("i,i->", moment, difference))
+        total += LossSums(np.sum(moment), np.einsum("i,i->", moment, difference), np.array(infinite))
     return total
+
+
+def _area_correlation(
+    first: Predictions, second: Predictions, first_counts: BinnedCounts, second_counts: BinnedCounts
+) -> float | None:
+    """Correlation of the influences on the areas under the ROC curve; None without ranks or with one outcome only."""
+    one, other = first_counts.ranks, second_counts.ranks
+    if one is None or other is None or not (one.both_outcomes and other.both_outcomes):
+        return None
+    sides = [(r, p.outcome, r.cell_of(p.confidence)) for r, p in ((one, first), (other, second))]
+    return correlation_of_areas(sides, first.weight)
 
 
 def _two_models(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:

@@ -1,6 +1,6 @@
 """Counts as small JSON files: written atomically, and validated completely when read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,17 @@ from bayescal._rules import NOT_NEGATIVE
 from bayescal.data.predictions import TARGETS
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import MOST_BINS, SIDES, Bins, equal_width_edges, make_bins
-from bayescal.stats.losses import LossSums, total_without_squares
+from bayescal.stats.classwise import ClasswiseCounts
+from bayescal.stats.dependence import MOST_CELLS
+from bayescal.stats.losses import DIFFERENCES, KINDS, LARGEST_LOG_LOSS, LossSums, total_without_squares
 from bayescal.stats.paired import PairedCounts, require_paired
 from bayescal.stats.row_counts import MOST_ROWS, by_bin, row_counts, unit_weights
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+type SavedCounts = BinnedCounts | PairedCounts | ClasswiseCounts
 
 #: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.counts/2"
@@ -32,12 +37,12 @@ TINY = float(np.finfo(np.float64).tiny)
 LARGEST = float(np.finfo(np.float64).max)
 
 
-def save_counts(counts: BinnedCounts | PairedCounts, path: str | Path) -> Path:
+def save_counts(counts: SavedCounts, path: str | Path) -> Path:
     """Write counts to a small JSON file, to merge or evaluate them elsewhere.
 
     Parameters
     ----------
-    counts : BinnedCounts or PairedCounts
+    counts : BinnedCounts, PairedCounts or ClasswiseCounts
         The counts.
     path : str or Path
         The file. An existing file is replaced in one step, so that readers never see an incomplete file.
@@ -50,7 +55,7 @@ def save_counts(counts: BinnedCounts | PairedCounts, path: str | Path) -> Path:
     Raises
     ------
     TypeError
-        If `counts` are neither `BinnedCounts` nor `PairedCounts`.
+        If `counts` are of another type, or the label of a class is neither text nor a number.
     OSError
         If the folder does not exist or is not writable.
 
@@ -70,7 +75,7 @@ def save_counts(counts: BinnedCounts | PairedCounts, path: str | Path) -> Path:
     return _files.write_atomically(path, _files.document_text(counts_document(counts)))
 
 
-def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
+def load_counts(path: str | Path) -> SavedCounts:
     """Read counts from a file that `save_counts` wrote; all sums are equal bit for bit.
 
     Parameters
@@ -80,7 +85,7 @@ def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
 
     Returns
     -------
-    BinnedCounts or PairedCounts
+    BinnedCounts, PairedCounts or ClasswiseCounts
         The saved counts. To merge the files of several workers, use ``sum(map(load_counts, paths))``. Files of release
         0.1.0 have no sums of losses: counts that include one give every result except the Brier score.
 
@@ -114,22 +119,24 @@ def load_counts(path: str | Path) -> BinnedCounts | PairedCounts:
         raise ValueError(f"'{path}': {problem}") from problem
 
 
-def counts_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
+def counts_document(counts: SavedCounts) -> dict[str, Any]:
     """Convert counts to plain data for JSON.
 
     Parameters
     ----------
-    counts : BinnedCounts or PairedCounts
+    counts : BinnedCounts, PairedCounts or ClasswiseCounts
         The counts.
 
     Returns
     -------
     dict
-        Keys "schema", "kind" ("binned" or "paired") and the sums of that kind.
+        Keys "schema", "kind" ("binned", "paired" or "classwise") and the sums of that kind.
     """
     if isinstance(counts, BinnedCounts):
         about = {"target": counts.target, "bins": bins_document(counts.bins)}
         return {"schema": SCHEMA, "kind": "binned", **about, **sums_document(counts)}
+    if isinstance(counts, ClasswiseCounts):
+        return {"schema": SCHEMA, "kind": "classwise", **_classwise_document(counts)}
     require_paired(counts)
     return {
         "schema": SCHEMA,
@@ -141,12 +148,12 @@ def counts_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
         },
         "cells": counts.cells.tolist(),
         "n": counts.n.tolist(),
-        "loss_difference": _losses_document(counts.loss_difference),
+        **_losses_document({name: getattr(counts, name) for name in DIFFERENCES}),
         **_weights_document(counts),
     }
 
 
-def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
+def counts_from_document(document: Any) -> SavedCounts:
     """Convert plain data to counts, with validation.
 
     Parameters
@@ -156,7 +163,7 @@ def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
 
     Returns
     -------
-    BinnedCounts or PairedCounts
+    BinnedCounts, PairedCounts or ClasswiseCounts
         The counts.
 
     Raises
@@ -166,11 +173,13 @@ def counts_from_document(document: Any) -> BinnedCounts | PairedCounts:
     """
     document = _files.require_schema(document, SCHEMA, [WITHOUT_LOSSES])
     kind = document.pop("kind", None)
-    _checks.one_of("kind", kind, ["binned", "paired"])
+    _checks.one_of("kind", kind, ["binned", "paired", "classwise"])
     losses = [] if document.pop("schema") == WITHOUT_LOSSES else LOSSES
     if kind == "paired":
         return _paired(document, losses)
-    _files.require_entries(document, ["target", "bins", *NEEDED, *losses], WEIGHTS)
+    if kind == "classwise":
+        return _classwise(document)
+    _files.require_entries(document, ["target", "bins", *NEEDED, *losses], _may(losses))
     _checks.one_of("target", document["target"], TARGETS)
     sums = {name: value for name, value in document.items() if name not in ("target", "bins")}
     return sums_from_document(sums, bins_from_document(document["bins"]), document["target"], losses=losses)
@@ -208,6 +217,8 @@ def bins_from_document(document: Any) -> Bins:
 NEEDED = ("rows", "cells", "deviation", "deviation_sq")
 WEIGHTS = ("weight", "weight_sq")
 LOSSES = ("losses",)
+#: Sums of losses that a document may lack.
+OPTIONAL = ("log_losses", "log_loss_difference")
 
 
 def sums_document(counts: BinnedCounts) -> dict[str, Any]:
@@ -217,14 +228,22 @@ def sums_document(counts: BinnedCounts) -> dict[str, Any]:
         "cells": counts.cells.tolist(),
         "deviation": counts.deviation.tolist(),
         "deviation_sq": counts.deviation_sq.tolist(),
-        "losses": _losses_document(counts.losses),
+        **_losses_document({name: getattr(counts, name) for name in KINDS}),
         **_weights_document(counts),
     }
 
 
-def _losses_document(losses: LossSums | None) -> dict[str, Any] | None:
-    """Return sums of losses as plain data, or None if the counts include a file of release 0.1.0."""
-    return None if losses is None else {"total": losses.total.tolist(), "squares": losses.squares.tolist()}
+def _losses_document(losses: Mapping[str, LossSums | None]) -> dict[str, Any]:
+    """Return sums of losses of every kind as plain data; None if the counts include a file without them."""
+    return {
+        name: None if sums is None else {part: getattr(sums, part).tolist() for part in _parts(sums)}
+        for name, sums in losses.items()
+        if sums is not None or name not in OPTIONAL
+    }
+
+
+def _parts(sums: LossSums) -> list[str]:
+    return ["total", "squares", *(["infinite"] if sums.infinite.any() else [])]
 
 
 def _weights_document(counts: BinnedCounts | PairedCounts) -> dict[str, Any]:
@@ -240,7 +259,7 @@ def sums_from_document(
 
     `where` is the prefix of names in messages; `losses` is empty for a document of release 0.1.0.
     """
-    _files.require_entries(document, [*NEEDED, *losses], WEIGHTS, where.rstrip("."))
+    _files.require_entries(document, [*NEEDED, *losses], _may(losses), where.rstrip("."))
     size = len(bins)
     cells = row_counts(f"{where}cells", _integers(f"{where}cells", document["cells"], (2, size)))
     _total(f"{where}rows", document["rows"], cells)
@@ -257,15 +276,29 @@ def sums_from_document(
     _within(f"{where}deviation_sq", "fit `deviation`", least - room, deviation_sq, deviation_sq)
     _within(f"{where}deviation_sq", "lie within its bin", deviation_sq, weight.sum(axis=0) * reach**2, deviation_sq)
     counts = BinnedCounts(bins, cells, weight, deviation, deviation_sq, weight_sq, target)
-    return replace(counts, losses=_losses(document.get("losses"), counts, where))
+    checks = {"losses": _require_squared, "log_losses": _require_log}
+    losses_of: dict[str, Any] = {name: _losses(document, name, counts, where, checks[name]) for name in KINDS}
+    return replace(counts, **losses_of)
 
 
-def _losses(document: Any, counts: BinnedCounts, where: str) -> LossSums | None:
+def _may(losses: Sequence[str], name: str = OPTIONAL[0]) -> list[str]:
+    """Return the entries that a document may lack; one of release 0.1.0 has no sums of losses."""
+    return [*WEIGHTS, *([name] if losses else [])]
+
+
+def _losses(
+    document: Mapping[str, Any], key: str, counts: BinnedCounts, where: str, check: Callable[..., None]
+) -> LossSums | None:
     """Return the sums of losses after checking them against the other sums; without rows they are 0."""
-    name = f"{where}losses"
-    if document is None:
+    if document.get(key) is None:
         return None if counts.n_rows else LossSums.empty(*counts.cells.shape)
-    losses = _loss_sums(name, document, counts.cells.shape)
+    losses = _loss_sums(f"{where}{key}", document[key], counts.cells.shape)
+    check(f"{where}{key}", losses, counts)
+    return losses
+
+
+def _require_squared(name: str, losses: LossSums, counts: BinnedCounts) -> None:
+    """Require sums of squared errors that are possible given the other sums."""
     weight, middle = counts.weight, counts.bins.midpoints
     reach = counts.bins.widths / 2 + HALF_DIGIT
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -281,16 +314,47 @@ def _losses(document: Any, counts: BinnedCounts, where: str) -> LossSums | None:
     largest = (np.abs(np.stack([-middle, 1 - middle])) + reach) ** 2
     _within(f"{name}.squares", "fit `total`", losses.total * mean - room, losses.squares, losses.squares)
     _within(f"{name}.squares", "fit `total`", losses.squares - room, losses.total * largest, losses.squares)
-    return losses
+
+
+def _require_log(name: str, losses: LossSums, counts: BinnedCounts) -> None:
+    """Require sums of log losses that are possible given the other sums."""
+    possible = np.zeros(counts.cells.shape, bool)
+    possible[0, -1] = possible[1, 0] = True  # the cells of confidence 1 with outcome 0, and of 0 with outcome 1
+    most_rows = np.where(possible & (counts.weight > 0), counts.cells, 0)
+    _within(f"{name}.infinite", "be rows that may have infinite loss", losses.infinite, most_rows, losses.infinite)
+    weight, edges = counts.weight, counts.bins.edges
+    ends = np.stack([edges[:-1] - HALF_DIGIT, edges[1:] + HALF_DIGIT])
+    high, low = np.clip(np.stack([1 - ends[::-1], ends]), 0, 1).swapaxes(0, 1)[::-1]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        least, most = -np.log(high), np.minimum(-np.log(low), LARGEST_LOG_LOSS)
+        mean = np.where(weight > 0, counts.bins.midpoints + counts.deviation / weight, 0.5)
+        # the mean loss is at least that of the mean confidence (Jensen)
+        jensen = -np.log(np.clip(np.stack([1 - mean[0], mean[1]]) + HALF_DIGIT, 0, 1))
+        squared_mean = np.where(weight > 0, losses.total * (losses.total / weight), 0)
+    room = ROUNDING * weight
+    finite = losses.infinite == 0  # the weight of the other rows is unknown
+    _within(
+        f"{name}.total", "lie within its bin", np.where(finite, weight * least, 0) - room, losses.total, losses.total
+    )
+    _within(f"{name}.total", "lie within its bin", losses.total - room, weight * most, losses.total)
+    _within(f"{name}.total", "fit `deviation`", np.where(finite, weight * jensen, 0) - room, losses.total, losses.total)
+    _within(f"{name}.squares", "fit `total`", squared_mean - room, losses.squares, losses.squares)
+    _within(f"{name}.squares", "fit `total`", losses.squares - room, losses.total * most, losses.squares)
 
 
 def _loss_sums(name: str, document: Any, shape: tuple[int, ...]) -> LossSums:
-    """Read two sums >= 0 of one shape; the total of a difference (shape ()) may be negative."""
-    _files.require_entries(document, ["total", "squares"], where=f"'{name}'")
+    """Read two sums >= 0 of one shape, and numbers of rows with infinite loss.
+
+    The total of a difference (shape ()) may be negative.
+    """
+    allowed = ["infinite"] if name.rpartition(".")[2] in OPTIONAL else []
+    _files.require_entries(document, ["total", "squares"], allowed, where=f"'{name}'")
     total, squares = (_floats(f"{name}.{key}", document[key], shape) for key in ("total", "squares"))
     for key, values in (("total", total if shape else np.abs(total)), ("squares", squares)):
         NOT_NEGATIVE.require(f"{name}.{key}", np.atleast_1d(values))
-    return LossSums(total, squares)
+    if "infinite" not in document:
+        return LossSums(total, squares)
+    return LossSums(total, squares, _integers(f"{name}.infinite", document["infinite"], shape))
 
 
 def _weights(document: Mapping[str, Any], rows: Ints, where: str) -> tuple[Floats, Floats]:
@@ -322,15 +386,75 @@ def _possible_weights(where: str, rows: Ints, weight: Floats, weight_sq: Floats)
     _within(f"{where}weight_sq", "fit `weight`", weight_sq, most * (1 + ROUNDING) + tiny, weight_sq)
 
 
-def _within(name: str, rule: str, values: Floats, most: Floats, shown: Floats) -> None:
+def _within(name: str, rule: str, values: Array, most: Array, shown: Array) -> None:
     bad = values > most * (1 + ROUNDING)
     if bad.any():
         _checks.refuse(name, f"must {rule}", bad, shown, hint="These are not sums over rows.")
 
 
+def _classwise_document(counts: ClasswiseCounts) -> dict[str, Any]:
+    """Return classes, their edges (once if they are equal), their sums, and the lower triangle of the joint sums."""
+    labels = [label.item() if isinstance(label, np.generic) else label for label in counts.classes]
+    for label in labels:
+        if not isinstance(label, str | int | float):
+            raise TypeError(f"`classes` must be text or numbers to be stored; {label!r} is {type(label).__name__}.")
+    edges = [bins_document(each.bins) for each in counts.by_class]
+    joint = counts.joint
+    return {
+        "classes": labels,
+        "bins": edges[0] if all(each == edges[0] for each in edges) else edges,
+        "by_class": [sums_document(each) for each in counts.by_class],
+        "joint": None if joint is None else [row[: i + 1].tolist() for i, row in enumerate(joint)],
+    }
+
+
+def _classwise(document: dict[str, Any]) -> ClasswiseCounts:
+    _files.require_entries(document, ["classes", "bins", "by_class", "joint"])
+    classes, by_class, edges = (document[name] for name in ("classes", "by_class", "bins"))
+    if not isinstance(classes, list) or not all(isinstance(label, str | int | float) for label in classes):
+        raise ValueError("`classes` must be an array of labels: text or numbers.")
+    if not isinstance(by_class, list) or len(by_class) != len(classes):
+        raise ValueError(f"`by_class` must be an array of the sums of all {len(classes)} classes.")
+    edges = edges if isinstance(edges, list) else [edges] * len(classes)
+    if len(edges) != len(classes):
+        raise ValueError(
+            f"`bins` must be the edges of all classes, or an array of {len(classes)}; it has {len(edges)}."
+        )
+    bins = [bins_from_document(each) for each in edges]
+    counts = [
+        sums_from_document(sums, each, "classwise", where=f"by_class[{k}].")
+        for k, (sums, each) in enumerate(zip(by_class, bins, strict=True))
+    ]
+    return ClasswiseCounts(tuple(classes), tuple(counts), _joint(document["joint"], counts))
+
+
+def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
+    """Read the joint sums of residuals; their diagonal must fit the counts."""
+    if document is None:
+        return None
+    cells = sum(len(each.bins) for each in counts)
+    if cells > MOST_CELLS or not isinstance(document, list) or len(document) != cells:
+        raise ValueError(
+            f"`joint` must be null or an array of {cells} rows (one per bin and class, at most {MOST_CELLS})."
+        )
+    joint = np.zeros((cells, cells))
+    for i, row in enumerate(document):
+        joint[i, : i + 1] = joint[: i + 1, i] = _floats(f"joint[{i}]", row, (i + 1,))
+    squares = np.diag(joint).copy()
+    NOT_NEGATIVE.require("joint", squares)
+    sd = np.sqrt(squares)
+    _within("joint", "be covariances", np.abs(joint), np.outer(sd, sd) + TINY, joint)
+    if not any(each.weighted for each in counts):
+        losses = np.concatenate([each.losses.total.sum(axis=0) for each in counts if each.losses is not None])
+        n = np.concatenate([each.n for each in counts])
+        _within("joint", "fit `losses`", np.abs(squares - losses) - ROUNDING * n, 0 * losses, squares)
+    return joint
+
+
 def _paired(document: dict[str, Any], losses: Sequence[str]) -> PairedCounts:
     difference = ["loss_difference"] if losses else []
-    _files.require_entries(document, ["target", "first", "second", "cells", "n", *difference], WEIGHTS)
+    may = _may(losses, OPTIONAL[1])
+    _files.require_entries(document, ["target", "first", "second", "cells", "n", *difference], may)
     target = document["target"]
     _checks.one_of("target", target, TARGETS)
     first, second = (_margin(document[name], name, target, losses) for name in ("first", "second"))
@@ -360,20 +484,27 @@ def _paired(document: dict[str, Any], losses: Sequence[str]) -> PairedCounts:
         if differs.any():
             _checks.refuse(f"{name}.weight", "must be what `cells` and `weight` add up to", differs, margin.weight)
     pair = PairedCounts(first, second, cells, n, weight, weight_sq)
-    return replace(pair, loss_difference=_loss_difference(document.get("loss_difference"), pair))
+    differences: dict[str, Any] = {kind.difference: _loss_difference(document, k, pair) for k, kind in KINDS.items()}
+    return replace(pair, **differences)
 
 
-def _loss_difference(document: Any, pair: PairedCounts) -> LossSums | None:
+def _loss_difference(document: Mapping[str, Any], member: str, pair: PairedCounts) -> LossSums | None:
     """Return the sums of the difference of losses after checking them against the losses of both margins."""
-    name, first, second = "loss_difference", pair.first.losses, pair.second.losses
-    if document is None:
+    name, first, second = KINDS[member].difference, getattr(pair.first, member), getattr(pair.second, member)
+    if document.get(name) is None:
         return None if pair.n_rows else LossSums.empty()
     if first is None or second is None:
-        raise ValueError(f"`{name}` stands alone: it needs `first.losses` and `second.losses`.")
-    losses = _loss_sums(name, document, ())
+        raise ValueError(f"`{name}` stands alone: it needs `first.{member}` and `second.{member}`.")
+    losses = _loss_sums(name, document[name], ())
     total, squares, weight = (np.atleast_1d(v) for v in (losses.total, losses.squares, pair.weight.sum()))
-    differs = np.abs(total - (first.total.sum() - second.total.sum()))
-    _within(f"{name}.total", "be what the losses of both differ by", differs, ROUNDING * weight, total)
+    infinite = first.infinite.sum(), second.infinite.sum()
+    rule, rows = "be the rows where either loss is infinite", np.atleast_1d(losses.infinite)
+    _within(f"{name}.infinite", rule, np.atleast_1d(max(infinite)), rows, rows)
+    _within(f"{name}.infinite", rule, rows, np.atleast_1d(sum(infinite)), rows)
+    if not rows.any():  # the sums of both include rows where only the other loss is infinite
+        room = ROUNDING * (weight + first.total.sum() + second.total.sum())
+        differs = np.abs(total - (first.total.sum() - second.total.sum()))
+        _within(f"{name}.total", "be what the losses of both differ by", differs, room, total)
     _within(f"{name}.squares", "fit `total`", total * (total / np.maximum(weight, TINY)), squares, squares)
     # (a - b)^2 <= a^2 + b^2 for losses >= 0
     most = np.atleast_1d(first.squares.sum() + second.squares.sum())
@@ -382,7 +513,7 @@ def _loss_difference(document: Any, pair: PairedCounts) -> LossSums | None:
 
 
 def _margin(document: Any, name: str, target: str, losses: Sequence[str]) -> BinnedCounts:
-    _files.require_entries(document, ["bins", *NEEDED, *losses], WEIGHTS, f"'{name}'")
+    _files.require_entries(document, ["bins", *NEEDED, *losses], _may(losses), f"'{name}'")
     sums = {key: value for key, value in document.items() if key != "bins"}
     return sums_from_document(sums, bins_from_document(document["bins"]), target, f"{name}.", losses)
 

@@ -35,14 +35,20 @@ class Quantity:
     def of(cls, estimand: Estimand) -> "Quantity":
         """Describe a registered estimand."""
         name = estimand.title if estimand.title == estimand.symbol else f"{estimand.title} ({estimand.symbol})"
-        needs = "counts" if not estimand.needs else f"counts with {' and '.join(sorted(estimand.needs))}"
-        return cls(name, estimand.synonyms, estimand.formula, f"ev.{estimand.name}", needs, estimand.citation)
+        return cls(
+            name, estimand.synonyms, estimand.formula, f"ev.{estimand.name}", _needs(estimand), estimand.citation
+        )
 
     @property
     def cells(self) -> list[str]:
         """Cells of a row; bars in formulas would end a cell."""
         formula = f"${self.formula.replace('|', r'\vert ')}$" if self.formula else ""
         return [self.name, ", ".join(self.synonyms), formula, f"`{self.call}`", self.needs, self.source]
+
+
+def _needs(estimand: Estimand) -> str:
+    """Counts contain everything but the order of the rows within a bin."""
+    return "rows, or counts with the error of their grid" if "outcomes" in estimand.needs else "counts"
 
 
 #: Quantities with an interval that belong to several classes or to a difference.
@@ -52,7 +58,7 @@ JOINT = (
         ("static calibration error (SCE)", "mean of one-vs-rest ECEs"),
         r"\frac{1}{K} \sum_k \mathrm{ECE}_k",
         'evaluate(y, P, target="classwise").ece',
-        "rows",
+        "counts of all classes",
         "Nixon et al. (2019), CVPR Workshops",
     ),
     Quantity(
@@ -60,8 +66,16 @@ JOINT = (
         ("classwise ECE weighted by class frequency",),
         r"\sum_k \pi_k \mathrm{ECE}_k",
         'evaluate(y, P, target="classwise").marginal_error',
-        "rows",
+        "counts of all classes",
         f"{KUMAR}, section 2; there with order 2",
+    ),
+    Quantity(
+        "root mean square over classes",
+        ("marginal calibration error",),
+        r"\left(\frac{1}{K} \sum_k l_{2,k}^2\right)^{1/2}",
+        'evaluate(y, P, target="classwise").rms_error',
+        "counts of all classes",
+        f"{KUMAR}, section 2",
     ),
     Quantity(
         "l_p error",
@@ -78,6 +92,22 @@ JOINT = (
         "compare(y, {...}).difference",
         "rows, or paired counts",
         "",
+    ),
+    Quantity(
+        "multi-class Brier score",
+        ("Brier score of all classes", "quadratic score"),
+        r"\mathrm{E} \sum_k (c_k - 1\{\text{class } k\})^2",
+        "multiclass_brier_score(y, P)",
+        "rows",
+        "Brier (1950), Monthly Weather Review 78, equation 2; `convention` divides it by K or by 2",
+    ),
+    Quantity(
+        "multi-class log score",
+        ("log loss", "cross-entropy", "negative log-likelihood"),
+        r"-\mathrm{E} \log c_{\text{class}}",
+        "multiclass_log_score(y, P)",
+        "rows",
+        "Good (1952), J. R. Stat. Soc. B 14",
     ),
 )
 #: Point estimates, which have no interval.
@@ -105,6 +135,23 @@ POINTS = (
         "debiased_squared_l2_error(counts)",
         "counts",
         f"{KUMAR}, section 5",
+    ),
+    Quantity(
+        "reliability, resolution, uncertainty",
+        ("Murphy decomposition of the Brier score", "calibration-refinement decomposition"),
+        r"\sum_b \frac{n_b}{N} (\bar c_b - \bar z_b)^2,\ \sum_b \frac{n_b}{N} (\bar z_b - \bar z)^2,\ "
+        r"\bar z (1 - \bar z)",
+        'brier_decomposition(y, p, method="murphy")',
+        "rows, or counts",
+        "Murphy (1973), J. Appl. Meteorol. 12; Stephenson, Coelho and Jolliffe (2008), Weather Forecast. 23",
+    ),
+    Quantity(
+        "miscalibration, discrimination, uncertainty",
+        ("CORP decomposition", "MCB, DSC, UNC"),
+        r"S(c) - S(\hat c),\ S(\bar z) - S(\hat c),\ S(\bar z)",
+        "brier_decomposition(y, p), log_score_decomposition(y, p)",
+        "rows",
+        "Dimitriadis, Gneiting and Jordan (2021), PNAS 118, equation 4",
     ),
 )
 HEAD = "Quantity | Other names | Formula | Call | Needs | Source"

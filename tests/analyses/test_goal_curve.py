@@ -12,6 +12,9 @@ PHI, Z_OF = NormalDist().cdf, NormalDist().inv_cdf
 #: Widths of the curve: 25 geometric steps from 1 / 20 to 6.
 WIDTHS = [0.05 * (6 / 0.05) ** (i / 24) for i in range(25)]
 
+#: Powers of a curve that ends below 1: 15 geometric steps from 1 / 4 to 1.
+POWERS = [0.25 * 4 ** (i / 14) for i in range(15)]
+
 
 def verdicts(met, missed):
     return Counter({"meets it": met - met // 3, "meets it otherwise": met // 3, None: missed})
@@ -23,14 +26,17 @@ def points():
     return posterior(FUTURES, 0.8, 5000)
 
 
-def posterior(futures, assurance, largest, step=0.02):
+def posterior(futures, assurance, largest, step=0.02, reachable=1.0):
     z, points = Z_OF(assurance), []
     for i in range(round((math.log(largest) + 3.5) / step)):
         x = -0.5 + (i + 0.5) * step
-        for s in WIDTHS:
+        for s in WIDTHS if reachable == 1 else POWERS:
             weight = 1.0
             for n, (met, missed) in futures.items():
-                share = PHI(z + (math.log(n) - x) / s)
+                if reachable == 1:
+                    share = PHI(z + (math.log(n) - x) / s)
+                else:
+                    share = PHI(Z_OF(reachable) - (Z_OF(reachable) - z) * (math.exp(x) / n) ** s)
                 weight *= share**met * (1 - share) ** missed
             points.append((x, s, weight))
     total = sum(weight for *_, weight in points)
@@ -49,8 +55,8 @@ def quantile(values_and_weights, q):
 FUTURES = {100: (2, 8), 300: (5, 5), 1000: (9, 1)}
 
 
-def fitted(futures, assurance=0.8, largest=5000):
-    return GoalCurve({n: verdicts(*counts) for n, counts in futures.items()}, assurance, largest)
+def fitted(futures, assurance=0.8, largest=5000, reachable=1.0):
+    return GoalCurve({n: verdicts(*counts) for n, counts in futures.items()}, assurance, largest, reachable)
 
 
 @pytest.mark.parametrize("q", [0.05, 0.5, 0.9])
@@ -104,3 +110,28 @@ def test_a_size_exactly_ten_times_away_is_near():
     """The goal is never met, so the answer is the largest number, 100 rows; 10 rows are a tenth of it."""
     near = curve_near_answer({n: verdicts(0, 500) for n in (5, 10)}, 0.8, 100)
     assert near.sizes == [10]
+
+
+@pytest.mark.parametrize("q", [0.05, 0.5, 0.9])
+def test_quantiles_where_unlimited_rows_give_less_than_all(q):
+    """The curve ends at 0.9, with the formula of the docstring."""
+    points = posterior(FUTURES, 0.8, 5000, reachable=0.9)
+    exact = quantile([(x, w) for x, _, w in points], q)
+    assert fitted(FUTURES, reachable=0.9).quantile(q) == pytest.approx(exact, abs=0.03)
+
+
+def test_another_assurance_where_unlimited_rows_give_less_than_all():
+    points = posterior(FUTURES, 0.8, 5000, reachable=0.9)
+    # the number of rows n at which z_0.9 - (z_0.9 - z_0.8) (exp(x) / n)^g is z_0.6
+    ratio = (Z_OF(0.9) - Z_OF(0.8)) / (Z_OF(0.9) - Z_OF(0.6))
+    moved = [(x + math.log(ratio) / g, w) for x, g, w in points]
+    assert fitted(FUTURES, reachable=0.9).quantile(0.5, 0.6) == pytest.approx(quantile(moved, 0.5), abs=0.03)
+    assert fitted(FUTURES, reachable=0.9).quantile(0.5, 0.9) == math.inf
+
+
+def test_few_simulations_near_the_answer_do_not_decide_alone():
+    """Five simulations at 30 000 rows, near the answer of all; 95 others show that a few rows are not enough."""
+    few = {150: (11, 13), 300: (10, 10), 500: (11, 9), 1000: (9, 4), 30_000: (4, 1)}
+    fit = curve_near_answer({n: verdicts(*counts) for n, counts in few.items()}, 0.8, 10**7, 0.88)
+    assert 1000 < math.exp(fit.quantile(0.5)) < 10**5
+    assert math.exp(fit.quantile(0.025)) > 300

@@ -186,3 +186,8 @@ def test_comparisons_and_nested_calls_match_names_too():
     frame = FRAMES["pandas"](COLUMNS)
     comparison = bc.compare(WORDS, {"a": frame, "b": frame[["dog", "eel", "cat"]]}, rng=1, draws=50)
     assert comparison.difference("a", "b").values.tolist() == [0.0] * 50
+
+
+def test_a_label_that_is_not_a_class_is_reported_with_the_number_of_classes():
+    with pytest.raises(ValueError, match=r"labels from `classes` \['c0', .*, 'c9'\], \.\.\. \(12 labels\); 1 of 1"):
+        bc.evaluate(["dog"], np.full((1, 12), 1 / 12), classes=[f"c{k}" for k in range(12)])

@@ -100,6 +100,9 @@ def same(counts, expected):
     for name in ("total", "squares"):  # losses are at most 1
         losses = getattr(counts.losses, name) - getattr(expected.losses, name)
         assert (np.abs(losses) <= 1e-12 * expected.weight).all(), name
+        logs = [getattr(of.log_losses, name) for of in (counts, expected)]
+        np.testing.assert_allclose(*logs, rtol=1e-11, atol=1e-11, err_msg=name)
+    np.testing.assert_array_equal(counts.log_losses.infinite, expected.log_losses.infinite)
 
 
 # --- the same integers on every engine

@@ -5,7 +5,6 @@ import pytest
 
 import bayescal as bc
 from bayescal import Draws
-from bayescal.analyses.classwise import evaluate_class_counts
 from bayescal.estimands.classwise import classwise_mean, jointly_exact, marginal_mean
 
 
@@ -122,7 +121,18 @@ def test_an_estimand_without_joint_draws_is_refused(three_classes):
 
 def test_counts_of_classes_have_the_default_model(three_classes):
     y, p, ev = three_classes
-    counts = bc.BinnedCounts.classwise(y, p)
-    alone = evaluate_class_counts(counts, ev.correlations, (0, 1, 2), rng=1, draws=500)
+    alone = bc.evaluate_counts(bc.ClasswiseCounts.from_arrays(y, p), rng=1, draws=500)
     assert (alone.model, alone.prior) == (ev.model, ev.prior)
-    np.testing.assert_allclose(alone.plug_in, ev.plug_in)
+    np.testing.assert_array_equal(alone.by_class.values, ev.by_class.values)
+
+
+def test_the_root_mean_square_over_classes(three_classes):
+    """Kumar et al. (2019): the square of the marginal calibration error is the mean over classes of squared errors."""
+    _, _, ev = three_classes
+    joint = ev.draws("l2_error").values
+    expected = np.where(ev.exact, 0, [np.sqrt((draw**2).mean()) for draw in joint])
+    np.testing.assert_allclose(ev.rms_error.values, expected, rtol=1e-12)
+    assert (ev.rms_error.values >= np.where(ev.exact, 0, joint.mean(axis=1)) - 1e-12).all()
+    summary = ev.summary(estimand="l2_error", kind="stats", round_to="none")
+    assert summary.index[0] == "rms_error"
+    assert float(summary["mean"].iloc[0]) == pytest.approx(ev.rms_error.mean(), rel=1e-6)

@@ -121,7 +121,7 @@ def test_the_command_line_compares_a_new_estimand(net_benefit, tmp_path):
     assert "P(best) is the probability that the classifier has the largest net benefit of all" in done.stdout
     assert json.loads(document.read_text())["parameters"]["estimand"] == "net_benefit"
     shown = CliRunner().invoke(app, ["compare", "--help"], env={"COLUMNS": "400", "TERM": "dumb"}).stdout
-    assert "underconfidence, brier_score, net_benefit." in shown
+    assert "underconfidence, auc, squared_l2_error, brier_score, log_score, net_benefit." in shown
 
 
 def test_a_curve_is_drawn_along_its_coordinate(registry, rows):
@@ -224,7 +224,7 @@ def test_an_estimand_can_be_defined_again(registry, rows):
 def test_errors_come_first_whichever_file_is_imported_first():
     code = "import bayescal.estimands.scores\nfrom bayescal.estimands.registry import registered\nprint(*registered())"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert (shown[0], shown[-1]) == ("ece", "brier_score")
+    assert (shown[0], shown[-4:]) == ("ece", ["auc", "squared_l2_error", "brier_score", "log_score"])
 
 
 def test_own_estimands_come_last_in_a_fresh_process():
@@ -291,7 +291,10 @@ def test_the_words_of_each_estimand():
         "signed_error": ("signed error", "signed error"),
         "overconfidence": ("over-confidence", "error of probabilities stated too high"),
         "underconfidence": ("under-confidence", "error of probabilities stated too low"),
+        "auc": ("AUC", "AUC"),
+        "squared_l2_error": ("squared l_2 error", "squared l_2 error"),
         "brier_score": ("Brier score", "Brier score"),
+        "log_score": ("log score", "log score"),
     }
 
 

@@ -213,24 +213,24 @@ def test_of_many_models_it_is_a_correlation_matrix():
 
 def test_pairs_that_contradict_each_other_give_the_matrix_with_negative_eigenvalues_cut():
     """Correlations 0.9, 0.9 and -0.9 of three cannot be: the smallest eigenvalue of such a matrix is 1 - 1.8 = -0.8."""
-    from bayescal.posterior.joint import _nearest
+    from bayescal.posterior.joint import nearest_correlation
 
     contradictory = np.array([[1, 0.9, 0.9], [0.9, 1, -0.9], [0.9, -0.9, 1]])
     assert np.linalg.eigvalsh(contradictory)[0] == pytest.approx(-0.8)
-    found = _nearest(contradictory)
+    found = nearest_correlation(contradictory)
     # by symmetry the eigenvectors stay: (2 / 3 of the trace each) the two left are equal, so correlations are +-1/2
     np.testing.assert_allclose(found, [[1, 0.5, 0.5], [0.5, 1, -0.5], [0.5, -0.5, 1]], atol=1e-12)
-    np.testing.assert_array_equal(_nearest(np.eye(3)), np.eye(3))
+    np.testing.assert_array_equal(nearest_correlation(np.eye(3)), np.eye(3))
 
 
 def test_two_names_of_one_model_stay_one_where_others_contradict_each_other():
     """Rows 0 and 1 are equal, and truncating eigenvalues keeps them equal: their correlation is exactly 1."""
-    from bayescal.posterior.joint import _nearest
+    from bayescal.posterior.joint import nearest_correlation
 
     for c in (0.9, 0.7, 0.8123):
         contradictory = np.array([[1, 1, c, c], [1, 1, c, c], [c, c, 1, -c], [c, c, -c, 1]])
         assert np.linalg.eigvalsh(contradictory)[0] < -0.1
-        assert _nearest(contradictory)[0, 1] == 1.0
+        assert nearest_correlation(contradictory)[0, 1] == 1.0
 
 
 def test_values_that_do_not_vary_break_nothing():

@@ -5,13 +5,13 @@ Statistical tests have fixed seeds; each bound is exceeded by chance with a prob
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from bayescal import BinnedCounts, evaluate, evaluate_counts, shrinkage_posterior
-from bayescal.analyses.classwise import evaluate_class_counts
+from bayescal import BinnedCounts, ClasswiseCounts, evaluate, evaluate_counts, shrinkage_posterior
 from bayescal.analyses.one import evaluate_one
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import null_bins
@@ -188,16 +188,16 @@ def test_classes_in_compiled_form(monkeypatch):
     """A class in full has the draws that the mean over classes contains."""
     monkeypatch.setattr(many, "MANY", 3)
     monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
-    counts = tuple(counts_of("flat", n) for n in (100, 200, 300))
-    unrelated = np.eye(3), np.eye(3)
-    result = evaluate_class_counts(counts, unrelated, ("a", "b", "c"), rng=1, model="shrinkage", draws=400)
+    each = [replace(counts_of("flat", n), target="classwise") for n in (300, 300, 300)]
+    counts = ClasswiseCounts(("a", "b", "c"), tuple(each))
+    result = evaluate_counts(counts, rng=1, model="shrinkage", draws=400)
     for i, label in enumerate("abc"):
         full = result[label]
         assert type(full.posterior).__name__ == "CompiledShrinkagePosterior"
         np.testing.assert_array_equal(np.sort(full.ece.values), np.sort(result.by_class.values[:, i]))
         assert full.parameters.bin_draws.accuracy == pytest.approx(full.bin_draws.accuracy)
     monkeypatch.setattr(many, "MANY", 4)
-    other = evaluate_class_counts(counts, unrelated, ("a", "b", "c"), rng=1, model="shrinkage", draws=400)
+    other = evaluate_counts(counts, rng=1, model="shrinkage", draws=400)
     assert result.ece.mean() == pytest.approx(other.ece.mean(), abs=4 * other.ece.sd() / np.sqrt(200))
 
 

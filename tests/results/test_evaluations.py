@@ -61,7 +61,9 @@ def test_labels_names_and_single_evaluations(several):
         several["timit"]
 
 
-@pytest.mark.parametrize("estimand", ["ece", "max_error", "signed_error", "brier_score", lambda b: bc.lp_error(b, 3)])
+@pytest.mark.parametrize(
+    "estimand", ["ece", "max_error", "signed_error", "brier_score", "log_score", lambda b: bc.lp_error(b, 3)]
+)
 def test_joint_draws_have_the_margins_of_each_evaluation(several, estimand):
     if isinstance(several, bc.ClasswiseEvaluation) and estimand not in ("ece", "max_error", "signed_error"):
         with pytest.raises(ValueError, match="has no joint draws over classes"):
@@ -69,7 +71,7 @@ def test_joint_draws_have_the_margins_of_each_evaluation(several, estimand):
         return
     drawn = several.draws(estimand).values
     assert drawn.shape == (DRAWS, 3)
-    if isinstance(several, bc.Comparison) and estimand == "brier_score":
+    if isinstance(several, bc.Comparison) and estimand in ("brier_score", "log_score"):
         return  # drawn jointly from the losses of the rows
     for column, label in zip(drawn.T, several.labels, strict=True):
         np.testing.assert_array_equal(np.sort(column), np.sort(several[label].draws(estimand).values))

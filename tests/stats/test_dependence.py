@@ -7,7 +7,8 @@ import pytest
 
 import bayescal as bc
 from bayescal.data.matrix import ClassRows
-from bayescal.stats.dependence import CHUNK, ErrorMoments, error_correlation
+from bayescal.stats.classwise import ClasswiseCounts
+from bayescal.stats.dependence import CHUNK, error_correlation
 
 
 def rows_of(n, weighted):
@@ -32,22 +33,32 @@ def written_out(rows, counts):
     return np.corrcoef(influence.T), squares / np.outer(size, size)
 
 
+def assert_same(found, expected):
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_correlations(weighted):
     rows = rows_of(CHUNK + 500, weighted)
-    counts = bc.BinnedCounts.of_classes(rows)
-    for found, expected in zip(error_correlation(rows, counts), written_out(rows, counts), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    counts = ClasswiseCounts.from_rows(rows)
+    assert_same(counts.correlations, written_out(rows, counts.by_class))
 
 
-def test_parts_are_the_whole():
+def test_correlations_of_parts_are_those_of_the_whole():
     rows = rows_of(3000, True)
-    counts = bc.BinnedCounts.of_classes(rows)
-    moments = ErrorMoments(counts)
-    for part in (slice(0, 1000), slice(1000, None)):
-        moments.add(ClassRows(label=rows.label[part], matrix=rows.matrix[part], weight=rows.weight[part]))
-    for found, expected in zip(moments.correlations(), error_correlation(rows, counts), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    parts = [
+        ClassRows(label=rows.label[part], matrix=rows.matrix[part], weight=rows.weight[part])
+        for part in (slice(0, 1000), slice(1000, None))
+    ]
+    counts = sum(map(ClasswiseCounts.from_rows, parts))
+    assert_same(counts.correlations, written_out(rows, counts.by_class))
+
+
+def test_correlations_on_merged_bins():
+    rows = rows_of(2000, False)
+    counts = ClasswiseCounts.from_rows(rows, bins=60).coarsen(15)
+    assert_same(counts.correlations, written_out(rows, ClasswiseCounts.from_rows(rows).by_class))
 
 
 def test_what_was_clipped_lies_in_the_bin_it_was_counted_in():
@@ -59,9 +70,8 @@ def test_what_was_clipped_lies_in_the_bin_it_was_counted_in():
     clipped = ClassRows(label=label, matrix=np.clip(matrix, 0, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        counts = bc.BinnedCounts.of_classes(rows)
-    for found, expected in zip(error_correlation(rows, counts), error_correlation(clipped, counts), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+        found = ClasswiseCounts.from_rows(rows)
+    assert_same(found.correlations, ClasswiseCounts.from_rows(clipped).correlations)
 
 
 def test_what_was_clipped_is_clipped_again():
@@ -74,15 +84,55 @@ def test_what_was_clipped_is_clipped_again():
     clipped = ClassRows(label=rows.label, matrix=np.clip(matrix, 0, 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        counts = bc.BinnedCounts.of_classes(rows)
-    for found, expected in zip(error_correlation(rows, counts), written_out(clipped, counts), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+        counts = ClasswiseCounts.from_rows(rows)
+    assert_same(counts.correlations, written_out(clipped, counts.by_class))
 
 
 def test_small_weights_do_not_change_correlations():
     """Sums of squares far below 1, as weights that add up to 1 give."""
     rows = rows_of(400, False)
-    counts = bc.BinnedCounts.of_classes(rows)
+    counts = ClasswiseCounts.from_rows(rows)
     light = ClassRows(label=rows.label, matrix=rows.matrix, weight=np.full(400, 1 / 400))
-    for found, expected in zip(error_correlation(light, counts), written_out(rows, counts), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    assert_same(ClasswiseCounts.from_rows(light).correlations, written_out(rows, counts.by_class))
+
+
+@pytest.mark.parametrize("alpha", [[1, 1, 1], [9, 1, 0.5], [30, 0.1, 0.1]])
+def test_residuals_of_three_classes_follow_from_their_variances(alpha):
+    """The residuals of a row sum to 0, so that 2 r_kl = v_m - v_k - v_l for the three classes k, l and m."""
+    rng = np.random.default_rng(5)
+    matrix = rng.dirichlet(alpha, 3000)
+    label = (matrix.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1).clip(max=2)
+    counts = ClasswiseCounts.from_rows(ClassRows(label=label, matrix=matrix))
+    of_errors, of_residuals = error_correlation(counts.by_class, None)
+    np.testing.assert_array_equal(of_errors, np.eye(3))
+    np.testing.assert_allclose(of_residuals, counts.correlations[1], atol=2e-3)
+
+
+def test_without_joint_sums_residuals_sum_to_zero():
+    """As multinomial counts do: the covariance matrix has the observed variances and annihilates the ones."""
+    rng = np.random.default_rng(6)
+    matrix = rng.dirichlet(np.r_[5.0, np.full(39, 0.2)], 2000)
+    label = (matrix.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1).clip(max=39)
+    counts = ClasswiseCounts.from_rows(ClassRows(label=label, matrix=matrix))
+    assert counts.joint is None
+    sd = np.sqrt(((np.eye(40)[label] - matrix) ** 2).sum(axis=0))
+    covariance = counts.correlations[1] * np.outer(sd, sd)
+    assert np.abs(covariance.sum(axis=0)).max() < 1e-6 * sd.max() ** 2
+    assert np.linalg.eigvalsh(counts.correlations[1]).min() > -1e-9
+    residual = np.eye(40)[label] - matrix
+    np.testing.assert_allclose(counts.correlations[1], np.corrcoef(residual.T), atol=0.1)
+
+
+def test_two_classes_are_one_problem_on_any_number_of_bins():
+    """300 bins for each of two classes are too many cells; errors are equal in size nevertheless."""
+    p = np.random.default_rng(7).random(500)
+    counts = bc.ClasswiseCounts.from_arrays((p > 0.4).astype(int), np.column_stack([1 - p, p]), bins=300)
+    assert counts.joint is None
+    np.testing.assert_array_equal(counts.correlations, [[[1, 1], [1, 1]], [[1, -1], [-1, 1]]])
+
+
+def test_classes_that_never_vary_are_uncorrelated():
+    """All probabilities are 0 or 1 and right: there are no residuals."""
+    matrix = np.eye(40)[np.arange(200) % 40]
+    counts = ClasswiseCounts.from_rows(ClassRows(label=np.arange(200) % 40, matrix=matrix))
+    assert_same(counts.correlations, (np.eye(40), np.eye(40)))

@@ -26,12 +26,32 @@ def assert_same(one, other):
     for name in SUMS:
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-12, atol=1e-12, err_msg=name)
     same_losses(one.losses, other.losses)
+    same_losses(one.log_losses, other.log_losses)
 
 
 def same_losses(one, other):
     """Equal but for the order of additions; the totals are differences of larger sums."""
     np.testing.assert_allclose(one.total, other.total, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(one.squares, other.squares, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(one.infinite, other.infinite)
+
+
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_rows_with_infinite_loss(weights):
+    """Rows 0 and 1 of the first model, 1 and 3 of the second; a row of weight 0 does not count."""
+    columns = {"z": [1, 0, 1, 0, 1], "a": [0.0, 1.0, 1.0, 0.0, 0.5], "b": [0.25, 1.0, 1.0, 1.0, 0.75]}
+    w = [2.0, 1.0, 3.0, 0.0, 1.0]
+    names = {"outcome": "z", "first_confidence": "a", "second_confidence": "b", "weights": weights}
+    found = PairedCounts.from_frame(pa.table({**columns, "w": w}), **names, bins=4)
+    rows = columns["z"], columns["a"], columns["z"], columns["b"]
+    expected = PairedCounts.from_arrays(*rows, bins=4, weights=w if weights else None)
+    assert_same(found.first, expected.first)
+    assert_same(found.second, expected.second)
+    same_losses(found.log_loss_difference, expected.log_loss_difference)
+    assert found.first.log_losses.infinite.tolist() == [[0, 0, 0, 1], [1, 0, 0, 0]]
+    assert found.second.log_losses.infinite.tolist() == [[0, 0, 0, 1 if weights else 2], [0, 0, 0, 0]]
+    assert found.log_loss_difference.infinite == (2 if weights else 3)
+    np.testing.assert_allclose(found.log_loss_difference.total, np.log(2) - np.log(4 / 3), rtol=1e-12)
 
 
 @pytest.mark.parametrize("weights", [None, "w"])
@@ -59,6 +79,7 @@ def test_two_models(weights, outcome):
     np.testing.assert_allclose(found.weight, expected.weight, rtol=1e-12)
     np.testing.assert_allclose(found.weight_sq, expected.weight_sq, rtol=1e-12)
     same_losses(found.loss_difference, expected.loss_difference)
+    same_losses(found.log_loss_difference, expected.log_loss_difference)
 
 
 def test_groups_are_the_rows_of_each_label():

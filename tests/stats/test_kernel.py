@@ -115,6 +115,51 @@ def test_sums_against_exact_arithmetic(weighted):
     np.testing.assert_allclose(sums.losses.squares, losses[1], rtol=1e-12)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_log_losses_against_sums_of_math_log(weighted, dtype):
+    """math.fsum adds without an error."""
+    rng = np.random.default_rng(4)
+    confidence, outcome = rng.random(3000).astype(dtype).clip(dtype(1e-3), dtype(0.999)), rng.integers(0, 2, 3000)
+    weight = rng.gamma(0.5, size=3000) if weighted else np.ones(3000)
+    bins = make_bins(7)
+    sums, _ = accumulate(confidence, outcome, weight if weighted else None, bins)
+    index = bin_index(confidence, bins)
+    for z in (0, 1):
+        for b in range(7):
+            rows = np.flatnonzero((outcome == z) & (index == b))
+            losses = [-math.log(float(confidence[i]) if z else 1 - float(confidence[i])) for i in rows]
+            for name, power in (("total", 1), ("squares", 2)):
+                expected = math.fsum(weight[i] * loss**power for i, loss in zip(rows, losses, strict=True))
+                assert getattr(sums.log_losses, name)[z, b] == pytest.approx(expected, rel=1e-12)
+    assert not sums.log_losses.infinite.any()
+
+
+@pytest.mark.parametrize("compiled", ["always", "never"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_with_infinite_log_loss_are_counted_apart(dtype, compiled, monkeypatch):
+    """Confidence 0 with outcome 1 three times, one of them without weight; confidence 1 with outcome 0 once."""
+    monkeypatch.setenv("BAYESCAL_COMPILE", compiled)
+    confidence = np.array([0, 0, 0, 1, 0, 1, 0.5], dtype)
+    outcome, weight = np.array([1, 1, 1, 0, 0, 1, 1]), np.array([1.0, 2, 0, 3, 1, 1, 5])
+    for w, rows, total in ((None, 3, 1), (weight, 2, 5)):
+        sums, _ = accumulate(confidence, outcome, w, make_bins(3))
+        assert sums.log_losses.infinite.tolist() == [[0, 0, 1], [rows, 0, 0]]
+        np.testing.assert_allclose(sums.log_losses.total, [[0, 0, 0], [0, total * math.log(2), 0]], rtol=1e-15)
+        assert not np.signbit(sums.log_losses.total).any()
+
+
+def test_the_smallest_probability_has_a_finite_loss():
+    sums, _ = accumulate(np.array([5e-324]), np.array([1]), None, make_bins(2))
+    assert sums.log_losses.total[1, 0] == pytest.approx(1074 * math.log(2), rel=1e-15)
+    assert not sums.log_losses.infinite.any()
+
+
+def test_classes_have_no_log_losses():
+    (sums, *_), _ = accumulate_classes(np.array([[0.5, 0.5]]), np.array([0]), None, make_bins(2), 1e-3)
+    assert sums.log_losses is None
+
+
 @pytest.mark.parametrize("n", [1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5])
 def test_no_row_is_lost_between_chunks(n):
     confidence = np.linspace(0, 1, n)

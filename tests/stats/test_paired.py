@@ -111,6 +111,26 @@ def test_the_difference_of_losses_is_that_of_the_rows(weighted):
     assert (swapped.total, swapped.squares) == (-counts.loss_difference.total, counts.loss_difference.squares)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_difference_of_log_losses_is_over_rows_where_both_are_finite(weighted):
+    z_a, a, z_b, b = columns = rows()
+    a[:3], z_a[:3], b[2:5], z_b[2:5] = 0.0, 1, 1.0, 0
+    weights = np.random.default_rng(2).gamma(1, size=1000) if weighted else None
+    counts = PairedCounts.from_arrays(*columns, bins=3, weights=weights)
+    w = np.ones(1000) if weights is None else weights
+    with np.errstate(divide="ignore"):
+        own, other = (-np.log(np.where(z == 1, c, 1 - c)) for z, c in ((z_a, a), (z_b, b)))
+    finite = np.isfinite(own) & np.isfinite(other)
+    difference = own[finite] - other[finite]
+    found = counts.log_loss_difference
+    np.testing.assert_allclose(found.total, np.sum(w[finite] * difference), rtol=1e-11)
+    np.testing.assert_allclose(found.squares, np.sum(w[finite] * difference**2), rtol=1e-11)
+    assert found.infinite == (~finite).sum() >= 5
+    swapped = counts.swapped().log_loss_difference
+    assert (swapped.total, swapped.squares, swapped.infinite) == (-found.total, found.squares, found.infinite)
+    assert (counts + counts).log_loss_difference.infinite == 2 * found.infinite
+
+
 def test_one_model_twice_has_no_difference_of_losses():
     z, a, _, _ = rows()
     losses = PairedCounts.from_arrays(z, a, z, a, bins=3).loss_difference

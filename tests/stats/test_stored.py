@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -34,13 +35,14 @@ def same_bits(one, other):
         same_bits(one.first, other.first)
         same_bits(one.second, other.second)
         names = ("weight", "weight_sq")
-        losses = one.loss_difference, other.loss_difference
+        kinds = ("loss_difference", "log_loss_difference")
     else:
         assert one.bins.kind == other.bins.kind
         names = ("weight", "deviation", "deviation_sq", "weight_sq")
-        losses = one.losses, other.losses
+        kinds = ("losses", "log_losses")
     pairs = [(getattr(one, name), getattr(other, name)) for name in names]
-    pairs += [(getattr(losses[0], name), getattr(losses[1], name)) for name in ("total", "squares")]
+    losses = [[getattr(of, kind) for of in (one, other)] for kind in kinds]
+    pairs += [(getattr(a, name), getattr(b, name)) for a, b in losses for name in ("total", "squares", "infinite")]
     for a, b in pairs:
         np.testing.assert_array_equal(a.view(np.int64), b.view(np.int64))
         assert a.dtype == b.dtype
@@ -97,6 +99,7 @@ def test_counts_come_back_bit_for_bit(tmp_path, name):
 
 
 #: Three rows in two bins, by hand: 0.125 - 0.25, 0.5 - 0.75, 1 - 0.75. Losses: 1/64, and 1/4 + 0.
+L2, L4, L7 = math.log(2), math.log(4), -math.log(0.875)
 BY_HAND = {
     "schema": "bayescal.counts/2",
     "kind": "binned",
@@ -107,6 +110,7 @@ BY_HAND = {
     "deviation": [[-0.125, 0], [0, 0.0]],
     "deviation_sq": [0.015625, 0.125],
     "losses": {"total": [[0.015625, 0], [0, 0.25]], "squares": [[0.000244140625, 0], [0, 0.0625]]},
+    "log_losses": {"total": [[L7, 0], [0, L2]], "squares": [[L7**2, 0], [0, L2**2]]},
 }
 #: The same rows with weights 1, 2, 3, and another model's 0.5, 0.25, 0.25 in three bins. Losses 1/64, 2/4 and 0; and
 #: 1/4, 5 * 9/16. Differences of losses: -15/64, -5/16 and -9/16.
@@ -121,6 +125,7 @@ PAIR_BY_HAND = {
         "deviation": [[-0.125, 0], [0, 0.25]],
         "deviation_sq": [0.015625, 0.3125],
         "losses": {"total": [[0.015625, 0], [0, 0.5]], "squares": [[0.000244140625, 0], [0, 0.125]]},
+        "log_losses": {"total": [[L7, 0], [0, 2 * L2]], "squares": [[L7**2, 0], [0, 2 * L2**2]]},
         "weight": [[1, 0], [0, 5]],
         "weight_sq": [1, 13],
     },
@@ -131,6 +136,10 @@ PAIR_BY_HAND = {
         "deviation": [[0, 0, 0], [0.3125, 0, 0]],
         "deviation_sq": [0.01953125, 0, 0],
         "losses": {"total": [[0, 0.25, 0], [2.8125, 0, 0]], "squares": [[0, 0.0625, 0], [1.58203125, 0, 0]]},
+        "log_losses": {
+            "total": [[0, L2, 0], [2 * L4 + 3 * L4, 0, 0]],
+            "squares": [[0, L2**2, 0], [2 * L4**2 + 3 * L4**2, 0, 0]],
+        },
         "weight": [[0, 1, 0], [5, 0, 0]],
         "weight_sq": [13, 1, 0],
     },
@@ -140,6 +149,10 @@ PAIR_BY_HAND = {
         "total": -15 / 64 - 2 * 5 / 16 - 3 * 9 / 16,
         "squares": (15 / 64) ** 2 + 2 * (5 / 16) ** 2 + 3 * (9 / 16) ** 2,
     },
+    "log_loss_difference": {
+        "total": (L7 - L2) + 2 * (L2 - L4) + 3 * -L4,
+        "squares": (L7 - L2) ** 2 + 2 * (L2 - L4) ** 2 + 3 * L4**2,
+    },
     "weight": [1, 5],
     "weight_sq": [1, 13],
 }
@@ -147,10 +160,16 @@ PAIR_BY_HAND = {
 
 def as_release_0_1_0(document):
     """The document that release 0.1.0 wrote of the same rows."""
-    old = {name: value for name, value in document.items() if name not in ("losses", "loss_difference")}
+    return without_losses(document, "") | {"schema": "bayescal.counts/1"}
+
+
+def without_losses(document, kind):
+    """The document without sums of losses whose names begin with `kind`."""
+    gone = [f"{kind}{name}" for name in ("losses", "loss_difference", "log_losses", "log_loss_difference")]
+    old = {name: value for name, value in document.items() if name not in gone}
     for name in {"first", "second"} & set(old):
-        old[name] = {key: value for key, value in old[name].items() if key != "losses"}
-    return old | {"schema": "bayescal.counts/1"}
+        old[name] = {key: value for key, value in old[name].items() if key not in gone}
+    return old
 
 
 def test_documents_written_by_hand(tmp_path):
@@ -178,14 +197,55 @@ def test_files_of_release_0_1_0_load_without_losses(tmp_path, document):
     old, new = load_counts(path), counts_from_document(document)
     if isinstance(new, PairedCounts):
         assert old.loss_difference is old.first.losses is old.second.losses is None
-        margins = (replace(margin, losses=None) for margin in (new.first, new.second))
+        margins = (replace(margin, losses=None, log_losses=None) for margin in (new.first, new.second))
         without = PairedCounts(*margins, new.cells, new.n, new.weight, new.weight_sq)
     else:
         assert old.losses is None
-        without = replace(new, losses=None)
+        without = replace(new, losses=None, log_losses=None)
     assert old == without != new
     assert load_counts(save_counts(old, path)) == old
     assert (old + new) == (new + old) == without + without
+
+
+@pytest.mark.parametrize("document", [BY_HAND, PAIR_BY_HAND])
+def test_files_without_log_losses_have_no_log_score(tmp_path, document):
+    path = tmp_path / "counts.json"
+    path.write_text(json.dumps(without_losses(document, "log_")))
+    old, new = load_counts(path), counts_from_document(document)
+    if isinstance(new, PairedCounts):
+        assert old.log_loss_difference is old.first.log_losses is None
+        assert old.loss_difference == new.loss_difference
+        assert (old + new).log_loss_difference is None
+    else:
+        assert old.log_losses is None
+        assert old == replace(new, log_losses=None)
+        assert (old + new).log_losses is None
+        assert (old + new).losses == new.losses + new.losses
+    assert "log_losses" not in save_counts(old, path).read_text()
+    assert load_counts(path) == old
+
+
+def test_rows_with_infinite_loss_are_stored_as_numbers(tmp_path):
+    """JSON has no infinity. Rows 1 and 2: confidence 1 with outcome 0, and 0 with 1; the second one twice."""
+    z, c = [0, 1, 1, 0], [1.0, 0.0, 0.0, 0.25]
+    counts = BinnedCounts.from_arrays(z, c, bins=2)
+    loaded = load_counts(save_counts(counts, tmp_path / "a.json"))
+    same_bits(loaded, counts)
+    np.testing.assert_array_equal(loaded.log_losses.infinite, [[0, 1], [2, 0]])
+    document = json.loads((tmp_path / "a.json").read_text())
+    assert document["log_losses"]["infinite"] == [[0, 1], [2, 0]]
+    pair = PairedCounts.from_arrays(z, c, z, [1.0, 0.5, 0.0, 0.25], bins=2)
+    same_bits(load_counts(save_counts(pair, tmp_path / "b.json")), pair)
+    assert pair.log_loss_difference.infinite == 3
+    for wrong, said in (
+        ([[1, 1], [2, 0]], r"`log_losses.infinite` must be rows that may have infinite loss"),
+        ([[0, 1], [3, 0]], r"`log_losses.infinite` must be rows that may have infinite loss"),
+        ([[0, 1], [-1, 0]], "integers"),
+        ([[0, 1]], "shape"),
+    ):
+        document["log_losses"]["infinite"] = wrong
+        with pytest.raises(ValueError, match=said):
+            counts_from_document(document)
 
 
 def test_an_empty_file_of_release_0_1_0_stays_neutral():
@@ -280,6 +340,20 @@ WRONG = {
     ("deviation", 0, 1): [(0.001, "within its bin")],  # no rows
     ("deviation_sq", 0): [(-1e-3, "fit"), (0.01, "fit `deviation`"), (0.07, "within its bin"), (1e308, "within")],
     ("deviation_sq",): [([0.015625], r"shape \(2,\)"), (0.1, r"shape \(2,\)"), (KeyError, "'deviation_sq'")],
+    # log losses: log 2 in the last cell is that of 0.5 and 1; the mean confidence 0.75 has 0.29
+    ("log_losses",): [([], "'log_losses' must be a JSON object")],
+    ("log_losses", "total", 0, 0): [
+        (-0.1, "`log_losses.total` must be >= 0"),
+        (0.8, "`log_losses.total` must lie within its bin"),
+        (0.12, "`log_losses.total` must fit `deviation`"),
+    ],
+    ("log_losses", "total", 0, 1): [(0.001, "`log_losses.total` must lie within its bin")],  # no rows
+    ("log_losses", "total", 1, 1): [(1.4, "within its bin"), (0.5, "must fit `deviation`")],
+    ("log_losses", "squares", 1, 1): [
+        (-0.1, "`log_losses.squares` must be >= 0"),
+        (0.2, "`log_losses.squares` must fit `total`"),
+        (0.5, "`log_losses.squares` must fit `total`"),
+    ],
     # losses: 1/4 in the last cell is (1 - 0.5)^2 + 0; its d^2 are 1/16 + 1/16
     ("losses",): [
         (KeyError, "'losses'"),
@@ -347,6 +421,10 @@ WRONG_PAIR = {
     ("weight_sq",): [([1, 12], "must fit"), ([1, 25.5], "must fit")],
     ("first", "losses"): [(None, "`loss_difference` stands alone"), (KeyError, "'losses'")],
     ("first", "losses", "total", 0, 0): [(0.02, "`first.losses.total` must fit")],
+    ("first", "log_losses"): [(None, "`log_loss_difference` stands alone"), (KeyError, "`log_loss_difference`")],
+    ("log_loss_difference", "total"): [(-5.0, "be what the losses of both differ by"), (None, "finite")],
+    ("log_loss_difference", "squares"): [(1.0, "must fit `total`"), (13.0, "must fit the losses of both")],
+    ("log_loss_difference",): [({"total": 0, "squares": 0, "infinite": 1}, "where either loss is infinite")],
     ("loss_difference",): [(KeyError, "'loss_difference'"), (3, "must be a JSON object")],
     ("loss_difference", "total"): [
         (2.546875, "be what the losses of both differ by"),

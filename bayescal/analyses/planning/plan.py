@@ -35,7 +35,11 @@ class Plan(_render.Presented):
     verdicts : tuple of str
         The verdicts that meet the goal.
     simulated : dict of int to Counter
-        For each number of new rows, the number of simulations with each verdict; None if the goal was not met.
+        For each number of new rows, the number of simulations with each verdict; None if the goal was not met. Empty if
+        the pilot is enough, or if `reachable` is at most the assurance.
+    reachable : float, default 1.0
+        The share of futures that meet the goal with unlimited rows. It is below 1 for a limit (``below=`` or
+        ``above=``), if the truth may be beyond the limit given the pilot.
     """
 
     goal: str
@@ -47,12 +51,15 @@ class Plan(_render.Presented):
     largest: int
     verdicts: tuple[str, ...]
     simulated: Simulated
+    reachable: float = 1.0
 
     @property
     def rows(self) -> int | None:
         """Rows to label in addition to the pilot; 0 if the pilot is enough, None if `largest` rows are not enough."""
         if self.pilot_verdict is not None:
             return 0
+        if not self.simulated:
+            return None
         return self._rows_at(self._fit.quantile(0.5))
 
     @property
@@ -60,6 +67,8 @@ class Plan(_render.Presented):
         """Central 95 % interval of `rows` given the simulations; None as in `rows`."""
         if self.pilot_verdict is not None:
             return 0, 0
+        if not self.simulated:
+            return None, None
         return self._rows_at(self._fit.quantile(0.025)), self._rows_at(self._fit.quantile(0.975))
 
     @_moved.keywords(probability="assurance")
@@ -81,6 +90,8 @@ class Plan(_render.Presented):
         assurance = _checks.fraction("assurance", assurance)
         if self.pilot_verdict is not None:
             return 0
+        if not self.simulated:
+            return None
         log_rows = self._fit.quantile(0.5, assurance)
         log_sizes = [math.log(n) for n in self._fit.sizes]
         return self._rows_at(log_rows) if min(log_sizes) <= log_rows <= max(log_sizes) else None
@@ -118,6 +129,11 @@ class Plan(_render.Presented):
         """The answer in words."""
         if self.pilot_verdict is not None:
             return f"No more rows are needed for {self.goal}: {self.pilot_now}."
+        if not self.simulated:
+            return (
+                f"Not reachable: the share of futures that give {self.goal} tends to {self.reachable:.2f} with "
+                f"unlimited rows, which is not above the assurance of {self.assurance:g}; {self.pilot_now}."
+            )
         more = "more rows" if self.keep_pilot else "new rows"
         total = sum(of.total() for of in self.simulated.values())
         low, high = self.interval
@@ -155,13 +171,14 @@ class Plan(_render.Presented):
     def _remarks(self) -> list[str]:
         if self.pilot_verdict is not None:
             return []
+        limit = [f"With unlimited rows, the assurance is {self.reachable:.2f}."] if self.reachable < 1 else []
         rows = [(p, self.rows_for(p)) for p in (0.5, 0.8, 0.9, 0.95)]
         listed = ", ".join(f"{p:g} with {n}" for p, n in rows if n is not None)
-        return [f"Assurance by number of rows: {listed}."] if listed else []
+        return [f"Assurance by number of rows: {listed}."] * bool(listed) + limit
 
     @cached_property
     def _fit(self) -> GoalCurve:
-        return curve_near_answer(self.simulated, self.assurance, self.largest)
+        return curve_near_answer(self.simulated, self.assurance, self.largest, self.reachable)
 
     def _rows_at(self, log_rows: float) -> int | None:
         return None if log_rows > math.log(self.largest) else min(math.ceil(math.exp(log_rows)), self.largest)

@@ -13,7 +13,7 @@ from bayescal.data.engines import names_of_columns
 from bayescal.data.predictions import TARGETS
 from bayescal.stats._kernel import Sums
 from bayescal.stats.bins import Bins, make_bins
-from bayescal.stats.losses import LossSums, total_loss
+from bayescal.stats.losses import DIFFERENCES, LossSums, total_loss
 from bayescal.stats.query.row_sums import RowSums, row_sums
 from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
 
@@ -37,11 +37,12 @@ def framed(
     """Yield the label and the sums of each group of rows; the label is None if there are no groups."""
     _checks.one_of("target", target, TARGETS)
     for label, rows in row_sums(frame, models, weights, names_of_columns("by", by), bins).split():
-        _require_weight(rows, "" if label is None else f" in group {label!r}")
+        require_weight(rows, "" if label is None else f" in group {label!r}")
         yield label, rows
 
 
-def _require_weight(rows: RowSums, where: str) -> None:
+def require_weight(rows: RowSums, where: str) -> None:
+    """Refuse weights that are all zero or too small; `where` names the group."""
     if rows.largest_weight is None:
         return
     most, n = rows.largest_weight.max(), rows.n.sum()
@@ -67,13 +68,13 @@ def sums_of(rows: RowSums, model: int, bins: Bins) -> Sums:
         weight, weight_sq = by_cell(rows.weight), np.bincount(index, rows.weight_sq, size)
     deviation, deviation_sq = by_cell(rows.deviation[model]), by_cell(rows.deviation_sq[model])
     losses = LossSums(total_loss(bins.midpoints, weight, deviation, deviation_sq), by_cell(rows.loss_sq[model]))
-    return Sums(cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq, losses)
+    log_losses = rows.log_losses[model].apply(by_cell)
+    return Sums(cells, weight, deviation, deviation_sq.sum(axis=0), weight_sq, losses, log_losses)
 
 
-def loss_difference_of(rows: RowSums) -> LossSums:
-    """Return the sums of the difference between the losses of two models, and of its square."""
-    total, squares = (np.sum(np.asarray(v)) for v in (rows.loss_difference, rows.loss_difference_sq))
-    return LossSums(np.asarray(total), np.asarray(squares))
+def loss_differences_of(rows: RowSums) -> dict[str, Any]:
+    """Return the sums of the difference between the losses of two models, and of its square, for each kind."""
+    return {name: getattr(rows, name).apply(np.sum) for name in DIFFERENCES}
 
 
 def joint_of(rows: RowSums, size: int) -> tuple[Ints, Ints, Floats, Floats]:

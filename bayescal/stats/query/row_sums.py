@@ -13,10 +13,13 @@ from bayescal._invalid import Finding, InvalidRows, quoted
 from bayescal._rules import COMPLETE, LARGEST_WEIGHT, OVERSHOOT
 from bayescal.data.engines import answers_of, dtypes_of, opened
 from bayescal.data.groups import Groups, is_missing
+from bayescal.stats.losses import DIFFERENCES, LossSums
 from bayescal.stats.query import row_states
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+#: Columns of the query with the losses of the kinds in `DIFFERENCES`.
+LOSSES = dict(zip(DIFFERENCES, "lg", strict=True))
 
 
 class Edges(Protocol):
@@ -51,14 +54,16 @@ class RowSums:
         Sums of weight times (confidence - midpoint), and of its square, for each model.
     loss_sq : list of ndarray, shape (n_keys,)
         Sums of weight times (outcome - confidence)^4, the squared loss of the Brier score, for each model.
+    log_losses : list of LossSums of shape (n_keys,)
+        Sums of weight times log loss, and of its square, for each model.
     weight, weight_sq : ndarray, shape (n_keys,), or None
         Sums of weights and of squared weights; None without weights.
     largest_weight : ndarray, shape (n_keys,), or None
         Largest weight.
     groups : Groups or None
         Group of each combination.
-    loss_difference, loss_difference_sq : ndarray, shape (n_keys,), or None
-        Of two models, sums of weight times the difference of their losses (outcome - confidence)^2, and of its square.
+    loss_difference, log_loss_difference : LossSums of shape (n_keys,), or None
+        Of two models, sums of weight times the difference of their losses, and of its square.
     """
 
     n: Ints
@@ -67,12 +72,13 @@ class RowSums:
     deviation: list[Floats]
     deviation_sq: list[Floats]
     loss_sq: list[Floats]
+    log_losses: list[LossSums]
     weight: Floats | None
     weight_sq: Floats | None
     largest_weight: Floats | None
     groups: Groups | None
-    loss_difference: Floats | None = None
-    loss_difference_sq: Floats | None = None
+    loss_difference: LossSums | None = None
+    log_loss_difference: LossSums | None = None
 
     def split(self) -> Iterator[tuple[Any, "RowSums"]]:
         """Yield the label and the sums of each group, in the order of the groups; without groups, None and all sums."""
@@ -86,7 +92,11 @@ class RowSums:
 
     def _at(self, keys: Ints) -> "RowSums":
         def part(values: Any) -> Any:
-            return [v[keys] for v in values] if isinstance(values, list) else None if values is None else values[keys]
+            if isinstance(values, list):
+                return [part(v) for v in values]
+            if isinstance(values, LossSums):
+                return values.apply(part)
+            return None if values is None else values[keys]
 
         return RowSums(**{f.name: part(getattr(self, f.name)) for f in fields(self) if f.name != "groups"}, groups=None)
 
@@ -124,11 +134,11 @@ def row_sums(frame: Any, models: Sequence[dict[str, str]], weights: str | None, 
     names = {argument: f"`{argument}` (column {quoted(name)})" for argument, name in columns.items()}
     for argument, name in names.items():
         row_states.refuse_types(name, argument.rpartition("_")[2].partition("[")[0], dtypes[argument])
-    query = _Query(models, weights, by, bins, [dtypes[list(model)[1]] for model in models])
+    query = Query(models, weights, by, bins, [dtypes[list(model)[1]] for model in models])
     answers = answers_of(source, query.of, [*columns.values(), *by])
     table = {name: [v for answer in answers for v in answer[name]] for name in (answers[0] if answers else {})}
     _checks.not_empty("frame", sum(table.get("n", [])))
-    return _read(table, query, names, _categories(dtypes.get("by")))
+    return rows_read(table, query, names, _categories(dtypes.get("by")))
 
 
 def _categories(dtype: Any) -> list[Any] | None:
@@ -136,8 +146,16 @@ def _categories(dtype: Any) -> list[Any] | None:
     return list(dtype.categories) if isinstance(dtype, nw.Enum) else None
 
 
-class _Query:
-    """Query that computes bins, deviations and one key per row, and sums by key."""
+class Query:
+    """Query that computes bins, deviations and one key per row, and sums by key.
+
+    Parameters
+    ----------
+    models, weights, by, bins
+        As for `row_sums`.
+    dtypes : list of narwhals dtype
+        Type of the confidences of each model.
+    """
 
     def __init__(
         self,
@@ -156,7 +174,7 @@ class _Query:
         eager = isinstance(frame, nw.DataFrame)
         frame = self._states(self._columns(frame))
         for i in self.numbers:
-            frame = self._binned(frame, i, eager)
+            frame = self._lossy(self.binned(frame, i, eager), i)
         return self._summed(self._key(frame))
 
     def _columns(self, frame: Any) -> Any:
@@ -185,10 +203,10 @@ class _Query:
             safe.append(nw.when(usable).then(w).otherwise(nw.lit(0.0)).alias("v"))
         return frame.with_columns(row_states.together(states).alias("state"), *safe)
 
-    def _binned(self, frame: Any, i: int, eager: bool) -> Any:
+    def binned(self, frame: Any, i: int, eager: bool) -> Any:
         """Add the bin and the deviation of each row for one model: columns b and d."""
         c, b, d = nw.col(f"s{i}"), f"b{i}", f"d{i}"
-        edges = self.bins.starts_as(_numpy_dtype(self.dtypes[i]))
+        edges = self.bins.starts_as(numpy_dtype(self.dtypes[i]))
         if not self.bins.by_product or edges.dtype == np.float16:
             at, mid = edges.astype(np.float64)[1:-1], self.bins.midpoints
             index = np.arange(len(mid), dtype=np.float64)
@@ -221,30 +239,53 @@ class _Query:
 
     def _summed(self, frame: Any) -> Any:
         sums = [nw.len().alias("n")]
-        terms, losses = [], []
+        terms = []
         for i in self.numbers:
-            c, d, error = nw.col(f"c{i}"), nw.col(f"d{i}"), nw.col(f"z{i}") - nw.col(f"s{i}")
-            losses.append(error * error)
-            moment, loss_sq = self._weighted(d), self._weighted(losses[i] * losses[i])
-            terms += [moment.alias(f"m{i}"), (moment * d).alias(f"q{i}"), loss_sq.alias(f"l{i}")]
-            sums += [nw.col(f"{kind}{i}").sum() for kind in "mql"]
+            c, d, loss, g = (nw.col(f"{name}{i}") for name in "cdlg")
+            moment, loss_sq = self._weighted(d), self._weighted(loss * loss)
+            terms += [moment.alias(f"m{i}"), (moment * d).alias(f"q{i}"), loss_sq.alias(f"ll{i}")]
+            terms += [self._weighted(g).alias(f"wg{i}"), self._weighted(g * g).alias(f"gg{i}")]
+            terms.append(self._counted(nw.col(f"t{i}") <= 0).alias(f"inf{i}"))
+            sums += [nw.col(f"{kind}{i}").sum() for kind in ("m", "q", "ll", "wg", "gg", "inf")]
             sums += [c.min().alias(f"low{i}"), c.max().alias(f"high{i}")]
         if self.weights is not None:
             terms.append((nw.col("v") * nw.col("v")).alias("vv"))
             sums += [nw.col("v").sum(), nw.col("vv").sum(), nw.col("v").max().alias("most")]
-        if len(losses) == 2:
-            difference = losses[0] - losses[1]
-            moment = self._weighted(difference)
-            terms += [moment.alias("mm"), (moment * difference).alias("qq")]
-            sums += [nw.col("mm").sum(), nw.col("qq").sum()]
+        if len(self.numbers) == 2:
+            infinite = (nw.col("t0") <= 0) | (nw.col("t1") <= 0)
+            for kind, column in LOSSES.items():
+                difference = nw.col(f"{column}0") - nw.col(f"{column}1")
+                if column == "g":
+                    difference = nw.when(infinite).then(nw.lit(0.0)).otherwise(difference)
+                moment = self._weighted(difference)
+                terms += [moment.alias(kind), (moment * difference).alias(f"{kind}_sq")]
+                sums += [nw.col(kind).sum(), nw.col(f"{kind}_sq").sum()]
+            terms.append(self._counted(infinite).alias("inf"))
+            sums.append(nw.col("inf").sum())
         kept = [f"c{i}" for i in self.numbers] + ([] if self.weights is None else ["v"])
         return frame.select(*self.labels, "key", *kept, *terms).group_by(*self.labels, "key").agg(*sums)
+
+    def _lossy(self, frame: Any, i: int) -> Any:
+        """Add the losses of each row for one model: the squared error l, and the log loss g, 0 if it is infinite.
+
+        It is infinite if the probability t of the outcome is 0.
+        """
+        s, z = nw.col(f"s{i}"), nw.col(f"z{i}")
+        error = (z - s) * (z - s)
+        frame = frame.with_columns(error.alias(f"l{i}"), nw.when(z == 1).then(s).otherwise(1 - s).alias(f"t{i}"))
+        safe = nw.when(nw.col(f"t{i}") > 0).then(nw.col(f"t{i}")).otherwise(nw.lit(1.0))
+        return frame.with_columns((0 - safe.log()).alias(f"g{i}"))
+
+    def _counted(self, rows: nw.Expr) -> nw.Expr:
+        """Return 1.0 for rows of positive weight that are marked, 0.0 for others."""
+        marked = rows if self.weights is None else rows & (nw.col("v") > 0)
+        return nw.when(marked).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
 
     def _weighted(self, values: nw.Expr) -> nw.Expr:
         return values if self.weights is None else nw.col("v") * values
 
 
-def _numpy_dtype(dtype: Any) -> Any:
+def numpy_dtype(dtype: Any) -> Any:
     """Return the type in which confidences are compared: their own, or float64 for integers and decimals."""
     return {nw.Float16: np.float16, nw.Float32: np.float32}.get(type(dtype), np.float64)
 
@@ -274,8 +315,10 @@ def _tree(c: nw.Expr, at: list[float], values: list[float]) -> nw.Expr:
     return nw.when(c < at[half - 1]).then(lower).otherwise(upper)
 
 
-def _read(table: dict[str, list[Any]], query: _Query, names: dict[str, str], categories: list[Any] | None) -> RowSums:
-    """Convert the result to arrays; refuse invalid rows."""
+def rows_read(
+    table: dict[str, list[Any]], query: Query, names: dict[str, str], categories: list[Any] | None = None
+) -> RowSums:
+    """Convert the result of a query to arrays; refuse invalid rows, naming arguments by `names`."""
     n, key = (np.array(table[name], dtype=np.int64) for name in ("n", "key"))
     floats = {k: _numbers(v) for k, v in table.items() if k not in ("n", "key", *query.labels)}
     if (key < 0).any():
@@ -291,12 +334,34 @@ def _read(table: dict[str, list[Any]], query: _Query, names: dict[str, str], cat
         _warn(place, n, floats[f"low{i}"], floats[f"high{i}"], size, confidence, names[confidence])
         index.insert(0, np.clip(place, 0, size - 1))
         outcome.insert(0, own % 2)
-    deviation, deviation_sq, loss_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in "mql")
+    deviation, deviation_sq, loss_sq = ([floats[f"{kind}{i}"] for i in query.numbers] for kind in ("m", "q", "ll"))
+    log_losses = [_loss_sums(*(floats[f"{kind}{i}"] for kind in ("wg", "gg", "inf"))) for i in query.numbers]
     if not all(np.isfinite(sums).all() for sums in [*deviation, *deviation_sq, *loss_sq]):
         raise ValueError("`frame` has NaN that its engine did not report; remove or repair these rows.")
-    weight, weight_sq, largest, difference, difference_sq = map(floats.get, ("v", "vv", "most", "mm", "qq"))
-    of_rows = weight, weight_sq, largest, groups, difference, difference_sq
-    return RowSums(n, index, outcome, deviation, deviation_sq, loss_sq, *of_rows)
+    weight, weight_sq, largest = map(floats.get, ("v", "vv", "most"))
+    differences: dict[str, Any] = {}
+    if len(query.numbers) == 2:
+        none = np.zeros(len(n))
+        infinite = {kind: floats["inf"] if loss == "g" else none for kind, loss in LOSSES.items()}
+        differences = {kind: _loss_sums(floats[kind], floats[f"{kind}_sq"], infinite[kind]) for kind in DIFFERENCES}
+    return RowSums(
+        n,
+        index,
+        outcome,
+        deviation,
+        deviation_sq,
+        loss_sq,
+        log_losses,
+        weight,
+        weight_sq,
+        largest,
+        groups,
+        **differences,
+    )
+
+
+def _loss_sums(total: Floats, squares: Floats, infinite: Floats) -> LossSums:
+    return LossSums(total, squares, infinite.astype(np.int64))
 
 
 def _numbers(values: list[Any]) -> Floats:
@@ -304,7 +369,7 @@ def _numbers(values: list[Any]) -> Floats:
     return np.array([np.nan if is_missing(v) else v for v in values], dtype=np.float64)
 
 
-def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: _Query, names: dict[str, str]) -> None:
+def _refuse(states: Ints, n: Ints, floats: dict[str, Floats], query: Query, names: dict[str, str]) -> None:
     invalid = row_states.InvalidStates(states, n, names)
     arguments = [list(model) for model in query.models]
     for i, (outcome, confidence) in enumerate(arguments):

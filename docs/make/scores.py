@@ -1,5 +1,5 @@
-"""Measure how often intervals of the Brier score, and of the difference of two, contain the truth; write
-docs/explanation/brier_score.md: part of `make coverage`.
+"""Measure how often intervals of the Brier score and the log score, and of differences of two, contain the truth; write
+docs/explanation/scores.md: part of `make coverage`.
 """
 
 import argparse
@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 from pages import cells, rows_again, rows_of, save_parts, table
+from scipy.special import stdtrit
 from studies import Floats, about, errors_near, jobs_of, rows_of_jobs, run_study
 
 from bayescal import BinDraws, BinnedCounts, PairedCounts, evaluate_counts
 from bayescal.analyses.compare import SameRowsWarning, compare_counts, compare_independent
-from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
+from bayescal.datasets.simulate import POPULATIONS, BetaPopulation, simulate, true_curve
+from bayescal.estimands.scores import joint_log_scores
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
 from bayescal.verify.studies.coverage import CoverageStudy
@@ -24,8 +26,11 @@ from bayescal.verify.studies.study import Interval, score, stacked
 
 SEED, PROB = 1, 0.95
 SIZES, CURVES, BINS = (200, 2000), (("calibrated", None), ("temperature", 1.5)), (1, 2, 5, 15)
-#: Resamples of the rows in the Bayesian bootstrap.
-RESAMPLES = 1000
+#: Resamples of the rows in the Bayesian bootstrap, and in the percentile bootstrap of log losses.
+RESAMPLES, LOG_RESAMPLES = 1000, 400
+#: Log scores: numbers of rows, numbers of bins, and populations, of which `sharp` has most confidences near 0 and 1.
+LOG_SIZES, LOG_BINS = (100, 300, 2000, 20_000), (1, 15)
+LOG_POPULATIONS = {**POPULATIONS, "sharp": BetaPopulation(0.4, 0.4, name="sharp")}
 #: Quantiles that stand for the confidences of a population, and rows of a sample of true probabilities.
 QUANTILES = 100_000
 TRUTH_ROWS = 1_000_000
@@ -67,6 +72,27 @@ def summary(drawn: Any) -> Interval:
     return float(low), float(high), float(np.mean(drawn))
 
 
+def percentile_bootstrap(loss: Any, rng: np.random.Generator) -> Interval:
+    """Percentile bootstrap of the mean loss over rows."""
+    return summary([rng.choice(loss, len(loss)).mean() for _ in range(LOG_RESAMPLES)])
+
+
+def t_interval(loss: Any) -> Interval:
+    """Student t interval of the mean loss over rows."""
+    mean, half = loss.mean(), stdtrit(len(loss) - 1, (1 + PROB) / 2) * loss.std(ddof=1) / np.sqrt(len(loss))
+    return float(mean - half), float(mean + half), float(mean)
+
+
+def log_loss(outcome: Any, confidence: Any) -> Any:
+    """-log of the probability of the outcome."""
+    return -np.log(np.where(outcome == 1, confidence, 1 - confidence))
+
+
+def true_log_score(probability: Any, confidence: Any) -> float:
+    """Expected log loss."""
+    return float(np.mean(probability * log_loss(1, confidence) + (1 - probability) * log_loss(0, confidence)))
+
+
 def true_score(probability: Any, confidence: Any) -> float:
     """Expected squared error."""
     return float(np.mean(probability * (1 - confidence) ** 2 + (1 - probability) * confidence**2))
@@ -97,6 +123,52 @@ def score_cell(job: tuple[int, str, tuple[str, float | None], int, int, np.rando
         yield (0, "bootstrap of rows"), summary(bootstrap((data.outcome - data.confidence) ** 2, rng))
 
     cell = {"n_rows": size, "population": population, "curve": str(curve), "truth": truth}
+    return rows_of_cell(cell, stacked(dict(of_data_set()) for _ in range(repeats)))
+
+
+def log_cell(job: tuple[int, str, tuple[str, float | None], int, int, np.random.Generator]) -> list[dict[str, Any]]:
+    """Intervals of the log score of one classifier."""
+    size, name, named, repeats, draws, rng = job
+    population, curve = LOG_POPULATIONS[name], true_curve(*named)
+    confidence = population.quantile((np.arange(QUANTILES) + 0.5) / QUANTILES)
+    truth = true_log_score(curve(confidence), confidence)
+
+    def of_data_set() -> Iterator[tuple[Key, Interval]]:
+        data = simulate(size, population=population, curve=curve, rng=rng)
+        rows, weights = (data.outcome, data.confidence), rng.exponential(size=size)
+        counts = {(n, "bayescal"): BinnedCounts.from_arrays(*rows, bins=n) for n in LOG_BINS}
+        weighted = BinnedCounts.from_arrays(*rows, bins=LOG_BINS[-1], weights=weights)
+        for key, of in {**counts, (LOG_BINS[-1], "bayescal, weighted rows"): weighted}.items():
+            yield key, summary(evaluate_counts(of, draws=draws, rng=rng).log_score.values)
+        loss = log_loss(*rows)
+        yield (0, "percentile bootstrap of rows"), percentile_bootstrap(loss, rng)
+        yield (0, "t interval"), t_interval(loss)
+
+    cell = {"n_rows": size, "population": name, "curve": str(curve), "truth": truth}
+    return rows_of_cell(cell, stacked(dict(of_data_set()) for _ in range(repeats)))
+
+
+def log_difference_cell(
+    job: tuple[int, str, tuple[Stated, Stated], int, int, np.random.Generator],
+) -> list[dict[str, Any]]:
+    """Intervals of the difference of two log scores on the same rows, which do not depend on the bins."""
+    size, population, pair, repeats, draws, rng = job
+    p = simulate(TRUTH_ROWS, population=population, rng=0).confidence
+    fixed = np.random.default_rng(0)
+    truth = true_log_score(p, pair[0](p, fixed)) - true_log_score(p, pair[1](p, fixed))
+
+    def of_data_set() -> Iterator[tuple[Key, Interval]]:
+        p = simulate(size, population=population, rng=rng).confidence
+        outcome = (rng.random(size) < p).astype(np.int64)
+        first, second = (stated(p, rng) for stated in pair)
+        counts = PairedCounts.from_arrays(outcome, first, outcome, second, bins=1)
+        drawn = joint_log_scores([counts.first, counts.second], {(0, 1): counts}, draws, rng=rng)
+        assert drawn is not None
+        yield (0, "same rows"), summary(drawn[:, 0] - drawn[:, 1])
+        loss = log_loss(outcome, first) - log_loss(outcome, second)
+        yield (0, "same rows, percentile bootstrap of rows"), percentile_bootstrap(loss, rng)
+
+    cell = {"n_rows": size, "population": population, "pair": " - ".join(map(str, pair)), "truth": truth}
     return rows_of_cell(cell, stacked(dict(of_data_set()) for _ in range(repeats)))
 
 
@@ -148,8 +220,8 @@ def _difference_0_1_0(together: Any, pair: PairedCounts, rng: np.random.Generato
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Run both studies."""
-    for_scores, for_differences = np.random.default_rng(SEED).spawn(2)
+    """Run all studies."""
+    for_scores, for_differences, for_log_scores, for_log_differences = np.random.default_rng(SEED).spawn(4)
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
     of_scores, of_pairs = list(product(SIZES, POPULATIONS, CURVES)), list(product(SIZES, ("flat", "top"), PAIRS))
     score_jobs = jobs_of(of_scores, TIMES_SCORES * options.repeats, options.draws, rng=for_scores)
@@ -157,12 +229,19 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     known: dict[str, Any] = {"workers": options.workers}
     scores = rows_of_jobs(score_cell, score_jobs, description="Brier scores", **known)
     pairs = rows_of_jobs(difference_cell, pair_jobs, description="differences", **known)
+    of_log_scores = list(product(LOG_SIZES[:2] if options.quick else LOG_SIZES, LOG_POPULATIONS, CURVES))
+    log_jobs = jobs_of(of_log_scores, options.repeats, options.draws, rng=for_log_scores)
+    log_pair_jobs = jobs_of(of_pairs, options.repeats, options.draws, rng=for_log_differences)
+    log_scores = rows_of_jobs(log_cell, log_jobs, description="log scores", **known)
+    log_pairs = rows_of_jobs(log_difference_cell, log_pair_jobs, description="differences of log scores", **known)
     return {
         **about(SEED, settings),
         "columns": list(COLUMNS),
         "difference_columns": list(DIFFERENCE_COLUMNS),
         "scores": rows_of(COLUMNS, scores),
         "differences": rows_of(DIFFERENCE_COLUMNS, pairs),
+        "log_scores": rows_of(COLUMNS, log_scores),
+        "log_differences": rows_of(DIFFERENCE_COLUMNS, log_pairs),
     }
 
 
@@ -177,7 +256,7 @@ def overall(rows: list[dict[str, Any]], cell: str) -> str:
 
 
 def conditions(numbers: dict[str, Any], scores: list[dict[str, Any]], differences: list[dict[str, Any]]) -> str:
-    """Conditions of both studies, and standard errors of their shares."""
+    """Conditions of two studies, and standard errors of their shares."""
     n_scores = len({(row["n_rows"], row["population"], row["curve"]) for row in scores})
     n_differences = len({(row["n_rows"], row["population"], row["pair"]) for row in differences})
     of_scores, of_differences = (rows[0]["repeats"] for rows in (scores, differences))
@@ -191,13 +270,14 @@ def conditions(numbers: dict[str, Any], scores: list[dict[str, Any]], difference
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
-    scores = rows_again({"columns": numbers["columns"], "rows": numbers["scores"]})
-    differences = rows_again({"columns": numbers["difference_columns"], "rows": numbers["differences"]})
-    return {
-        "conditions": conditions(numbers, scores, differences),
-        "scores": overall(scores, "curve"),
-        "differences": overall(differences, "pair"),
-    }
+    texts = {}
+    for kind in ("", "log_"):
+        scores = rows_again({"columns": numbers["columns"], "rows": numbers[f"{kind}scores"]})
+        differences = rows_again({"columns": numbers["difference_columns"], "rows": numbers[f"{kind}differences"]})
+        texts[f"{kind}conditions"] = conditions(numbers, scores, differences)
+        texts[f"{kind}scores"] = overall(scores, "curve")
+        texts[f"{kind}differences"] = overall(differences, "pair")
+    return texts
 
 
 if __name__ == "__main__":
@@ -205,8 +285,8 @@ if __name__ == "__main__":
         __doc__,
         measure=measure,
         tables=tables,
-        numbers="brier.json",
-        page="brier_score.md",
+        numbers="scores.json",
+        page="scores.md",
         save=save_parts,
-        shown=("scores", "differences"),
+        shown=("scores", "differences", "log_scores", "log_differences"),
     )

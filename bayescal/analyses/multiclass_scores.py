@@ -1,0 +1,165 @@
+"""Proper scores of all classes: labels and a matrix of probabilities -> mean loss of the rows and its posterior."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.data.matrix import CHUNK, ClassRows
+from bayescal.results.mean_score import MultiClassScore
+
+Floats = NDArray[np.float64]
+
+#: Convention of the multi-class Brier score -> its words.
+CONVENTIONS = {"sum": "sum over {K} classes", "mean": "mean over {K} classes", "half": "half the sum over {K} classes"}
+
+
+def multiclass_brier_score(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    convention: str = "sum",
+    weights: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+) -> MultiClassScore:
+    r"""Compute the Brier score of a matrix of probabilities, with a posterior interval.
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_rows,)
+        Class numbers 0..K-1, or labels from `classes`.
+    y_prob : array-like of float, shape (n_rows, n_classes)
+        Probability of every class; each row sums to 1.
+    convention : {"sum", "mean", "half"}, default "sum"
+        "sum" is the definition of Brier [1]_, :math:`\frac1N \sum_i \sum_k (p_{ik} - 1\{y_i = k\})^2`, in [0, 2].
+        "mean" divides it by the number of classes K, "half" by 2. With two classes, "mean" and "half" are the binary
+        Brier score of `evaluate`. Programs differ, so state the convention with the number.
+    weights : array-like, shape (n_rows,), optional
+        Importance weights >= 0.
+    classes : sequence, optional
+        Labels in the order of the columns.
+    logits : bool, default False
+        Whether `y_prob` holds logits instead of probabilities.
+
+    Returns
+    -------
+    MultiClassScore
+        The score as ``.observed``, its posterior ``.mean``, ``.sd`` and ``.interval(0.95)``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the convention is unknown; if values are missing or invalid, or a row does not sum to 1, as for `evaluate`.
+
+    References
+    ----------
+    .. [1] G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78,
+       1-3, equation 2.
+
+    Examples
+    --------
+    The first row has the loss 0.2^2 + 0.1^2 + 0.1^2 = 0.06, the second 0.3^2 + 0.5^2 + 0.2^2 = 0.38.
+
+    >>> y, p = [0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]
+    >>> {name: round(multiclass_brier_score(y, p, convention=name).observed, 4) for name in ("sum", "mean", "half")}
+    {'sum': 0.22, 'mean': 0.0733, 'half': 0.11}
+    """
+    _checks.one_of("convention", convention, CONVENTIONS)
+    rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights).checked()
+    scale = {"sum": 1.0, "mean": 1 / rows.n_classes, "half": 0.5}[convention]
+    return _mean_score(
+        rows,
+        scale * _by_block(rows, _squared_errors),
+        name="multi-class Brier score",
+        convention=CONVENTIONS[convention].format(K=rows.n_classes),
+        prior_loss=2 * scale,
+        largest=2 * scale,
+    )
+
+
+def multiclass_log_score(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    weights: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+) -> MultiClassScore:
+    r"""Compute the log score of a matrix of probabilities, with a posterior interval.
+
+    It is :math:`-\frac1N \sum_i \log p_{i y_i}` in nats [1]_, also called cross-entropy, log loss and negative
+    log-likelihood.
+
+    Parameters
+    ----------
+    y_true, y_prob, weights, classes, logits
+        As for `multiclass_brier_score`. Rows are not rescaled to sum to 1.
+
+    Returns
+    -------
+    MultiClassScore
+        The score as ``.observed``, its posterior ``.mean``, ``.sd`` and ``.interval(0.95)``. The prior half row has
+        twice the loss of uniform probabilities, 2 log K.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `multiclass_brier_score`; also if the class of a row has probability 0, because the score is then
+        infinite. Probabilities are never clipped.
+
+    References
+    ----------
+    .. [1] I. J. Good (1952), "Rational decisions", Journal of the Royal Statistical Society B 14, 107-114.
+
+    Examples
+    --------
+    The score is -(log 0.8 + log 0.5) / 2.
+
+    >>> round(multiclass_log_score([0, 1], [[0.8, 0.1, 0.1], [0.3, 0.5, 0.2]]).observed, 4)
+    0.4581
+    """
+    rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights).checked()
+    own = np.take_along_axis(rows.matrix, rows.label[:, None], axis=1)[:, 0].astype(np.float64)
+    impossible = own == 0 if rows.weight is None else (own == 0) & (rows.weight > 0)
+    if impossible.any():
+        rule = "must be above 0 for the class of the row, because the log score is infinite otherwise"
+        hint = "Probabilities are never clipped for you: use the Brier score, or a classifier without certainty."
+        _checks.refuse("y_prob", rule, impossible, own, hint)
+    return _mean_score(
+        rows,
+        -np.log(np.where(own == 0, 1.0, own)),  # rows of weight 0 may have probability 0
+        name="multi-class log score",
+        convention=f"{rows.n_classes} classes, in nats",
+        prior_loss=2 * float(np.log(rows.n_classes)),
+        largest=float("inf"),
+    )
+
+
+def _by_block(rows: ClassRows, losses: Callable[[Floats, NDArray[Any]], Floats]) -> Floats:
+    """Return the losses of all rows, computed in float64 for blocks of rows that fit in the cache."""
+    result, step = np.empty(len(rows)), max(CHUNK // rows.n_classes, 1)
+    for start in range(0, len(rows), step):
+        some = slice(start, start + step)
+        result[some] = losses(rows.matrix[some].astype(np.float64), rows.label[some])
+    return result
+
+
+def _squared_errors(block: Floats, label: NDArray[Any]) -> Floats:
+    """Return the sum over classes of squared errors; the block is overwritten."""
+    block[np.arange(len(block)), label] -= 1
+    return np.einsum("ik,ik->i", block, block)
+
+
+def _mean_score(rows: ClassRows, losses: Floats, **words: Any) -> MultiClassScore:
+    weight = rows.scale_free().weight
+    effective = float(len(losses)) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+    return MultiClassScore(
+        n_rows=len(losses),
+        effective_rows=effective,
+        observed=float(np.average(losses, weights=weight)),
+        mean_square=float(np.average(losses**2, weights=weight)),
+        **words,
+    )

@@ -1,0 +1,166 @@
+"""Goals of a plan: what is asked for, checked and in words."""
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.registry import EstimandLike, as_scalar
+from bayescal.results.comparison import Comparison
+from bayescal.results.evaluation import Evaluation
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.paired import PairedCounts
+
+#: What simulated counts have besides the bins.
+SIMULATED = frozenset({"losses"})
+#: The goals, and the counts of the pilot that each needs.
+KINDS = {"width": BinnedCounts, "below": BinnedCounts, "above": BinnedCounts, "difference": PairedCounts}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What the evaluation of a test set is to reach.
+
+    Parameters
+    ----------
+    kind : {"width", "below", "above", "difference"}
+        A narrow interval; a posterior that is sure of a limit; a verdict on two classifiers.
+    size : float
+        The width, the limit, or the half-width of the region of practical equivalence.
+    prob : float
+        Probability of the interval, or of the statement.
+    estimand : Estimand
+        The quantity.
+    """
+
+    kind: str
+    size: float
+    prob: float
+    estimand: Estimand
+
+    def met_by(self, values: np.ndarray[Any, Any]) -> float:
+        """Return the share of draws on the right side of the limit."""
+        if self.kind == "above":
+            return float((values > self.size).mean())
+        return float((self.estimand.badness(values) < self.size).mean())
+
+    def limit(self, target: str) -> str:
+        """Return the statement about the limit, as in "the ECE is below 0.02"."""
+        absolute = "absolute " if self.estimand.better == "nearest zero" else ""
+        return f"the {absolute}{self.estimand.words(target)} is {self.kind} {self.size:g}"
+
+
+def checked_goal(pilot: Any, given: dict[str, Any], estimand: EstimandLike, prob: Any) -> Goal:
+    """Check that there is one goal, which fits the counts of the pilot and the estimand.
+
+    Parameters
+    ----------
+    pilot : BinnedCounts or PairedCounts
+        The pilot.
+    given : dict
+        Values of the goals in `KINDS`; None for those that are not given.
+    estimand : str, Estimand or callable
+        The quantity.
+    prob : float
+        Probability of the interval, or of the statement.
+
+    Returns
+    -------
+    Goal
+        The goal.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `labels_needed`.
+    """
+    named = [kind for kind, value in given.items() if value is not None]
+    if len(named) != 1:
+        count = "none is" if not named else "both are" if len(named) == 2 else f"{len(named)} are"
+        raise ValueError(
+            "exactly one of `width` (of the interval of one classifier), `below` or `above` (a limit for one "
+            f"classifier) and `difference` (of two classifiers) must be given; {count}."
+        )
+    kind = named[0]
+    _require_counts(pilot, kind)
+    record = as_scalar(estimand)
+    _require_simulated(record, kind)
+    check = {"width": _width, "difference": _difference}.get(kind, _limit)
+    return Goal(kind, check(kind, given[kind], record), _checks.fraction("prob", prob), record)
+
+
+def _require_counts(pilot: Any, kind: str) -> None:
+    wanted: Any = KINDS[kind]
+    if not isinstance(pilot, wanted):
+        hints = {
+            BinnedCounts: "For one classifier use `width`, `below` or `above`; for two, `PairedCounts.from_arrays`.",
+            PairedCounts: "For two classifiers use `difference`; each has counts, `pilot_counts.first` and `.second`.",
+            Evaluation: "Its counts are `.counts`.",
+            Comparison: "Its counts are in `.pairs`, as in `comparison.pairs[0, 1]`.",
+        }
+        hint = hints.get(type(pilot), "Make them with `from_arrays`.")
+        raise TypeError(f"`pilot_counts` must be {wanted.__name__} for `{kind}`, not {type(pilot).__name__}. {hint}")
+    if not pilot.weight.any():
+        raise ValueError("`pilot_counts` must hold labelled rows, and is empty; a few hundred rows are enough.")
+
+
+def _require_simulated(estimand: Estimand, kind: str) -> None:
+    """Raise if simulated counts lack what the estimand needs."""
+    missing = sorted(estimand.needs - (frozenset() if kind == "difference" else SIMULATED))
+    if missing:
+        has = "the bins" if kind == "difference" else "the bins and the sums of squared errors"
+        raise ValueError(
+            f"`estimand` {estimand.name!r} needs {', '.join(missing)}, which simulated counts lack for `{kind}`; they "
+            f"have {has}. Plan for another estimand."
+        )
+
+
+def _width(kind: str, value: Any, estimand: Estimand) -> float:
+    low, high = estimand.bounds
+    if high - low <= 1:
+        return _checks.fraction(kind, value)
+    width = _number(kind, value)
+    if not 0 < width < high - low:
+        raise ValueError(f"`width` must lie strictly between 0 and {high - low:g} for {estimand.name!r}, not {value}.")
+    return width
+
+
+def _limit(kind: str, value: Any, estimand: Estimand) -> float:
+    if estimand.better is None or (kind == "above") != (estimand.better == "larger"):
+        rule = {
+            "larger": "larger values are better: use `above`",
+            "smaller": "smaller values are better: use `below`",
+            "nearest zero": "values nearer to 0 are better: use `below`, for its absolute value",
+        }.get(str(estimand.better), "no value is better, so no limit can be reached: use `width`")
+        raise ValueError(f"`{kind}` does not fit `estimand` {estimand.name!r}, of which {rule}.")
+    low, high = estimand.bounds
+    if estimand.better == "nearest zero":
+        low, high = 0.0, max(abs(low), abs(high))
+    limit = _number(kind, value)
+    if not low < limit < high:
+        hint = " Percent? Divide by 100." if high == 1 < limit <= 100 else ""
+        raise ValueError(
+            f"`{kind}` must lie strictly between {low:g} and {high:g} for {estimand.name!r}, not {value}.{hint}"
+        )
+    return limit
+
+
+def _difference(kind: str, value: Any, estimand: Estimand) -> float:
+    if estimand.better is None:
+        raise ValueError(f"`difference` does not fit `estimand` {estimand.name!r}, of which no value is better.")
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"`{kind}` must be a number in [0, 1), not {value!r}.")
+    if not 0 <= float(value) < 1:
+        hint = " Percent? Divide by 100." if 1 <= float(value) <= 100 else " Its sign is not needed."
+        raise ValueError(f"`{kind}` must lie in [0, 1), in units of the {estimand.symbol}, not {value}.{hint}")
+    return float(value)
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise TypeError(f"`{name}` must be a finite number, not {value!r}.")
+    return float(value)

@@ -1,0 +1,148 @@
+"""Parts of the Brier score and of the log score: by bins (Murphy) and by isotonic regression (CORP)."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.draws import BinDraws, Draws
+from bayescal.estimands.isotonic import IsotonicFit
+from bayescal.estimands.registry import estimand
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.losses import total_without_squares
+
+Floats = NDArray[np.float64]
+
+
+# --- parts of the observed score
+
+
+def murphy_parts(counts: BinnedCounts) -> dict[str, float]:
+    """Compute the Brier score of counts and its parts by bins.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        Counts with at least one row.
+
+    Returns
+    -------
+    dict of str to float
+        The fields of `MurphyDecomposition`. The score is computed from sums over all rows, not from the parts.
+
+    Examples
+    --------
+    >>> parts = murphy_parts(BinnedCounts.from_arrays([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2))
+    >>> [round(parts[name], 4) for name in ("reliability", "resolution", "uncertainty")]
+    [0.04, 0.0625, 0.1875]
+    >>> [round(parts[name], 4) for name in ("within_bin_variance", "within_bin_covariance", "score")]
+    [0.01, 0.05, 0.125]
+    """
+    keep = counts.occupied
+    total, share = counts.weight.sum(axis=0)[keep], counts.share[keep]
+    accuracy, base = counts.accuracy[keep], float(counts.weight[1].sum() / counts.weight.sum())
+    # deviations are measured from the middle of the bin, which changes neither variance nor covariance
+    mean = counts.deviation.sum(axis=0)[keep] / total
+    variance = np.maximum(counts.deviation_sq[keep] / total - mean**2, 0.0)
+    covariance = counts.deviation[1][keep] / total - mean * accuracy
+    loss = total_without_squares(counts.bins.midpoints, counts.weight, counts.deviation).sum()
+    return {
+        # Stephenson, Coelho and Jolliffe (2008), equations 5 to 9
+        "reliability": float(share @ (counts.mean_confidence[keep] - accuracy) ** 2),
+        "resolution": float(share @ (accuracy - base) ** 2),
+        "uncertainty": base * (1 - base),
+        "within_bin_variance": float(share @ variance),
+        "within_bin_covariance": float(share @ (2 * covariance)),
+        "score": max(float(loss + counts.deviation_sq.sum()) / float(counts.weight.sum()), 0.0),
+    }
+
+
+def corp_parts(fit: IsotonicFit, mean_loss: Callable[[Floats, Floats], float]) -> dict[str, float]:
+    """Compute a mean score of rows and its parts by isotonic regression.
+
+    Parameters
+    ----------
+    fit : IsotonicFit
+        Isotonic regression of the rows.
+    mean_loss : callable
+        Takes sums of weights by outcome and level, and a probability per level; `mean_squared_error` or
+        `mean_log_loss`.
+
+    Returns
+    -------
+    dict of str to float
+        The parts and the score, as the fields of `CorpDecomposition`.
+
+    Examples
+    --------
+    >>> from bayescal.estimands.isotonic import isotonic_fit
+    >>> fit = isotonic_fit(np.array([0.2, 0.4, 0.7, 0.9]), np.array([0, 1, 1, 1]), None)
+    >>> {name: round(value, 4) for name, value in corp_parts(fit, mean_squared_error).items()}
+    {'miscalibration': 0.125, 'discrimination': 0.1875, 'uncertainty': 0.1875, 'score': 0.125}
+    """
+    base = fit.weight[1].sum() / fit.weight.sum()
+    score, recalibrated, constant = (
+        mean_loss(fit.weight, p) for p in (fit.confidence, fit.fitted, np.full(len(fit.fitted), base))
+    )
+    # Dimitriadis, Gneiting and Jordan (2021), equation 4; both are >= 0, except for rounding
+    return {
+        "miscalibration": max(score - recalibrated, 0.0),
+        "discrimination": max(constant - recalibrated, 0.0),
+        "uncertainty": constant,
+        "score": score,
+    }
+
+
+def mean_squared_error(weight: Floats, probability: Floats) -> float:
+    """Return the Brier score of levels: `weight` has shape (2, n_levels), one row per outcome."""
+    return float((weight[0] @ probability**2 + weight[1] @ (1 - probability) ** 2) / weight.sum())
+
+
+def mean_log_loss(weight: Floats, probability: Floats) -> float:
+    """Return the log score of levels, in nats; infinite if an observed outcome has probability 0."""
+    from scipy.special import xlog1py, xlogy
+
+    return float(-(xlog1py(weight[0], -probability) + xlogy(weight[1], probability)).sum() / weight.sum())
+
+
+# --- the reliability of the population, as a function of each draw of the bins. Intervals of the resolution and of the
+# uncertainty have too little coverage: see docs/explanation/decompositions.md.
+
+
+@estimand(
+    "squared l_2 error",
+    of_calibration=True,
+    reported=False,
+    citation="Murphy (1973), J. Appl. Meteorol. 12; Kumar, Liang and Ma (2019), NeurIPS, section 2",
+    formula=r"\sum_b m_b (\theta_b - \mu_b)^2",
+    synonyms=("reliability (Murphy)", "squared calibration error", "mean squared calibration error"),
+)
+def squared_l2_error(bin_draws: BinDraws) -> Draws:
+    r"""Draw the squared l_2 calibration error, :math:`\sum_b m_b (\theta_b - \mu_b)^2`.
+
+    It is the reliability in Murphy's decomposition of the Brier score [1]_, and the square of `l2_error`.
+
+    Parameters
+    ----------
+    bin_draws : BinDraws
+        Draws of the bins.
+
+    Returns
+    -------
+    Draws
+        In [0, 1]; 0 if every bin is calibrated on average.
+
+    References
+    ----------
+    .. [1] A. H. Murphy (1973), "A new vector partition of the probability score", Journal of Applied Meteorology 12,
+       595-600.
+
+    Examples
+    --------
+    The bins of `ece`: 0.5 x 0.2^2 + 0.3 x 0.1^2 + 0.2 x 0.4^2 = 0.055.
+
+    >>> from bayescal.estimands.errors import EXAMPLE
+    >>> squared_l2_error(EXAMPLE).values
+    array([0.055, 0.085])
+    """
+    return Draws((bin_draws.weight * bin_draws.gap**2).sum(axis=1), "squared_l2_error")

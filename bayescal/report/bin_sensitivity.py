@@ -1,0 +1,183 @@
+"""The plot of bin sensitivity: intervals against the number of bins; computed as a record, then drawn."""
+
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, palette
+from bayescal.report.forest import INNER, axis_label, key
+from bayescal.report.room import characters, is_small, keep_within, small_words
+from bayescal.results.bin_sensitivity import BinSensitivity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+#: Distance between the two ways of binning, in units of the distance between numbers of bins.
+APART = 0.3
+#: Width and height in inches below which labels are smaller.
+ROOM = (4.0, 2.4)
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """The choices with one way of binning, in the order of their numbers of bins.
+
+    Parameters
+    ----------
+    binning : str
+        How the edges are chosen.
+    place : ndarray
+        Position on the horizontal axis.
+    mean, low, high, inner_low, inner_high : ndarray
+        Posterior means, and ends of the intervals of the given probability and of probability 1/2.
+    plug_in : ndarray
+        Plug-in values.
+    """
+
+    binning: str
+    place: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+    inner_low: Floats
+    inner_high: Floats
+    plug_in: Floats
+
+
+def series(result: BinSensitivity, prob: float = 0.95) -> tuple[list[int], list[Series]]:
+    """Compute what `plot_bin_sensitivity` draws.
+
+    Parameters
+    ----------
+    result : BinSensitivity
+        The result.
+    prob : float, default 0.95
+        Probability of the outer interval.
+
+    Returns
+    -------
+    (numbers, series) : tuple of list of int and list of Series
+        The numbers of bins in increasing order, and the numbers to draw for each way of binning.
+    """
+    rows, inner = result.table(prob), result.table(INNER)
+    numbers = sorted({row["n_bins"] for row in rows})
+    ways = list(dict.fromkeys(row["binning"] for row in rows))
+    drawn = []
+    for i, way in enumerate(ways):
+        own = sorted((row["n_bins"], k) for k, row in enumerate(rows) if row["binning"] == way)
+        place = np.array([numbers.index(number) for number, _ in own]) + APART * (i - (len(ways) - 1) / 2)
+        ends = {name: np.array([rows[k][name] for _, k in own]) for name in ("mean", "low", "high", "plug_in")}
+        ends |= {f"inner_{name}": np.array([inner[k][name] for _, k in own]) for name in ("low", "high")}
+        drawn.append(Series(way, place, **ends))
+    return numbers, drawn
+
+
+def plot_bin_sensitivity(
+    result: BinSensitivity, ax: "Axes | None" = None, *, prob: float = 0.95, color: Any = None
+) -> "Axes":
+    """Draw means and intervals of every choice of bins against the number of bins, and the plug-in values.
+
+    Parameters
+    ----------
+    result : BinSensitivity
+        From `bin_sensitivity`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    prob : float, default 0.95
+        Probability of the outer interval, in (0, 1).
+    color : matplotlib color, or mapping or sequence of colors, optional
+        Colours of equal-width and equal-mass bins: one, a mapping from ``"equal-width"`` and ``"equal-mass"``, or one
+        per way of binning.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. The numbers of bins have equal distances.
+
+    Raises
+    ------
+    TypeError
+        If `result` is something else, or `ax` is not an Axes.
+    ValueError
+        If `prob` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> result = bc.bin_sensitivity([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], n_bins=(1, 2), rng=1)
+    >>> ax = plot_bin_sensitivity(result, Figure().subplots())
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['1', '2']
+    """
+    if not isinstance(result, BinSensitivity):
+        raise TypeError(
+            f"`result` must be a BinSensitivity, not {type(result).__name__}; make one with "
+            "`bayescal.bin_sensitivity(y_true, y_prob)`."
+        )
+    prob = _checks.fraction("prob", prob)
+    ax = axes_or_new(ax, figsize=(6.4, 4.0))
+    small = is_small(ax, *ROOM)
+    numbers, drawn = series(result, prob)
+    colours = colors_by_name(color, [each.binning for each in drawn], [palette(ax).blue, palette(ax).orange])
+    for each, colour in zip(drawn, colours, strict=False):
+        _draw(ax, each, colour, scale=0.5 if small else 1.0)
+    if result.estimand.bounds[0] < 0:
+        ax.axhline(0, color=palette(ax).grey, linewidth=1, zorder=1)
+    elif result.estimand.bounds[0] == 0:
+        ax.set_ylim(bottom=0)
+    ax.set_xlim(-0.6, len(numbers) - 0.4)
+    ax.set_xticks(range(len(numbers)), [str(number) for number in numbers])
+    ax.tick_params(labelsize=SMALL, length=0)
+    ax.spines[["right", "top"]].set_visible(False)
+    words = f"number of bins; {key(prob)}, diamond: plug-in estimate"
+    ax.set_xlabel("\n".join(wrap(words, characters(ax, SMALL))), fontsize=SMALL)
+    label = axis_label(result.estimand, next(iter(result.evaluations.values())).counts.target)
+    ax.set_ylabel("\n".join(wrap(label, max(12, characters(ax, SMALL) // 2))), fontsize=SMALL + 0.5, parse_math=False)
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=1 if small else 2,
+        frameon=False,
+        fontsize=SMALL,
+        borderaxespad=0.2,
+        handlelength=1.2,
+    )
+    if small:
+        small_words(ax)
+    keep_within(ax)
+    return ax
+
+
+def _draw(ax: "Axes", shown: Series, colour: str, *, scale: float) -> None:
+    """Draw one way of binning: bars, dots and plug-in values."""
+    behind = background(ax)
+    ax.vlines(shown.place, shown.low, shown.high, colors=colour, linewidth=1.6 * scale, zorder=3, gid="interval")
+    ax.vlines(shown.place, shown.inner_low, shown.inner_high, colors=colour, linewidth=5 * scale, zorder=3, gid="inner")
+    ax.scatter(
+        shown.place,
+        shown.mean,
+        s=44 * scale,
+        c=[colour],
+        edgecolors=behind,
+        linewidths=scale,
+        zorder=4,
+        gid="mean",
+        label=f"{shown.binning} bins",
+    )
+    ax.scatter(
+        shown.place,
+        shown.plug_in,
+        s=30 * scale,
+        marker="D",
+        facecolors=behind,
+        edgecolors=colour,
+        linewidths=scale,
+        zorder=5,
+        gid="plug-in",
+    )

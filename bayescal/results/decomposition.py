@@ -1,0 +1,176 @@
+"""Scores with their parts, which add up to the score: by bins (Murphy) and by isotonic regression (CORP)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from bayescal import _render
+
+#: Part -> its sign in the sum.
+MURPHY = {
+    "reliability": 1,
+    "resolution": -1,
+    "uncertainty": 1,
+    "within_bin_variance": 1,
+    "within_bin_covariance": -1,
+}
+CORP = {"miscalibration": 1, "discrimination": -1, "uncertainty": 1}
+
+
+@dataclass(frozen=True, repr=False)
+class _Decomposition(_render.Presented):
+    """A score and its parts; subclasses have one field per part and name the signs."""
+
+    score: float
+    score_name: str
+    question: str
+
+    _index = ("part",)
+    _columns = ("sign", "value")
+
+    @property
+    def _signs(self) -> dict[str, int]:
+        raise NotImplementedError
+
+    def _remarks(self) -> list[str]:
+        raise NotImplementedError
+
+    @property
+    def spec(self) -> str:
+        """Score, method and rows, on one line."""
+        return self.question
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        parts = [
+            {"part": name, "sign": "+" if sign > 0 else "-", "value": getattr(self, name)}
+            for name, sign in self._signs.items()
+        ]
+        return [*parts, {"part": self.score_name, "sign": "=", "value": self.score}]
+
+    def sentence(self) -> str:
+        """The score as the sum of its parts, in words.
+
+        Returns
+        -------
+        str
+            The score and all parts, with their signs.
+        """
+        first, *others = self._cells()[:-1]
+        terms = "".join(f" {sign} {_words(name)} {value}" for name, sign, value in others)
+        return f"The {self.score_name} is {self._number(self.score)} = {_words(first[0])} {first[2]}{terms}."
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
+        rows = [[_words(name), sign, value] for name, sign, value in self._cells()]
+        return _render.Sheet(self.sentence(), self.spec, ("part", "sign", "value"), rows, self._remarks())
+
+    def _cells(self) -> list[list[str]]:
+        return [[row["part"], row["sign"], self._number(row["value"])] for row in self._records(0.95)]
+
+    def _number(self, value: float) -> str:
+        return _render.number(value, _render.decimals(abs(self.score) / 100, 4))
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").replace("within bin ", "within-bin ")
+
+
+@dataclass(frozen=True, repr=False)
+class MurphyDecomposition(_Decomposition):
+    r"""The Brier score of counts and its five parts by bins.
+
+    Returned by `murphy_decomposition` and by ``brier_decomposition(method="murphy")``.
+
+    Parameters
+    ----------
+    score : float
+        The Brier score: reliability - resolution + uncertainty + within-bin variance - within-bin covariance.
+    score_name : str
+        Name of the score.
+    question : str
+        Score, method, bins and rows, in words.
+    reliability : float
+        Mean squared gap of the bins, :math:`\sum_b \frac{n_b}{N} (\bar c_b - \bar z_b)^2`; smaller is better.
+    resolution : float
+        Variance of the outcome shares of the bins, :math:`\sum_b \frac{n_b}{N} (\bar z_b - \bar z)^2`; larger is
+        better.
+    uncertainty : float
+        Variance of the outcome, :math:`\bar z (1 - \bar z)`.
+    within_bin_variance : float
+        Mean variance of the confidences within bins.
+    within_bin_covariance : float
+        Twice the mean covariance of confidence and outcome within bins.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> parts = bc.brier_decomposition([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], method="murphy", bins=2)
+    >>> parts.sentence().partition(" + within-bin")[0]
+    'The Brier score is 0.1250 = reliability 0.0400 - resolution 0.0625 + uncertainty 0.1875'
+    >>> round(parts.within_bin_variance, 4), round(parts.within_bin_covariance, 4)
+    (0.01, 0.05)
+    """
+
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within_bin_variance: float
+    within_bin_covariance: float
+
+    @property
+    def _signs(self) -> dict[str, int]:
+        return MURPHY
+
+    @property
+    def generalized_resolution(self) -> float:
+        """Resolution - within-bin variance + within-bin covariance, so that three parts add up to the score."""
+        return self.resolution - self.within_bin_variance + self.within_bin_covariance
+
+    def _remarks(self) -> list[str]:
+        return [
+            "Parts of the observed score. Sampling noise adds to reliability and resolution, the more the fewer rows a "
+            "bin has; `evaluate` gives an interval for the reliability as `squared_l2_error`."
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class CorpDecomposition(_Decomposition):
+    """A score and its three parts by isotonic regression.
+
+    Returned by `brier_decomposition` and `log_score_decomposition`.
+
+    Parameters
+    ----------
+    score : float
+        The Brier score or the log score: miscalibration - discrimination + uncertainty.
+    score_name : str
+        Name of the score.
+    question : str
+        Score, method and rows, in words.
+    miscalibration : float
+        Score minus the score after isotonic regression on the same rows; at least 0, smaller is better.
+    discrimination : float
+        Score of the constant forecast minus the score after isotonic regression; at least 0, larger is better.
+    uncertainty : float
+        Score of the constant forecast, whose probability is the observed share of outcome 1.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> parts = bc.brier_decomposition([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9])
+    >>> print(parts.sentence())
+    The Brier score is 0.2250 = miscalibration 0.1000 - discrimination 0.1250 + uncertainty 0.2500.
+    """
+
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+    @property
+    def _signs(self) -> dict[str, int]:
+        return CORP
+
+    def _remarks(self) -> list[str]:
+        return [
+            "Parts of the observed score. Isotonic regression also fits noise, so miscalibration and discrimination "
+            "are too large on average, the more the fewer rows there are."
+        ]

@@ -1,0 +1,301 @@
+"""Ranks: weights by outcome on a fine grid of confidences, which give the area under the ROC curve. Frozen, addable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.stats._kernel import bin_index
+from bayescal.stats.bins import Bins
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Grids that are not bins: each distinct confidence is a cell, or the cells of `fine_cell`.
+VALUES, FINE = "values", "fine"
+#: Maximum number of rows, and of distinct confidences, for a grid of values: 3 MB.
+EXACT_ROWS = 2**17
+#: The cells of the fine grid have relative widths of 2^-10 of the smaller one of confidence and 1 - confidence, down to
+#: 2^-30: a float32 without its last 13 bits. The first one is the integer at 2^-30, the last one that at 1/2.
+DROPPED, SMALLEST = 13, 2.0**-30
+FIRST, HALF = (int(np.float32(c).view(np.int32)) >> DROPPED for c in (SMALLEST, 0.5))
+SIDE = HALF - FIRST + 1
+FINE_CELLS = 2 * SIDE
+#: Rows per chunk, so that temporary arrays stay in the second-level cache.
+CHUNK = 32_768
+#: Influences of rows closer than this are equal, as those of two names of one classifier.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """Weights of the rows by outcome in the occupied cells of a grid of confidences.
+
+    Rows of one cell count as ties. If every distinct confidence is a cell, the area under the ROC curve is exact;
+    otherwise `grid_error` bounds its error.
+
+    Parameters
+    ----------
+    grid : Bins, "values" or "fine"
+        The grid: bins; every distinct confidence; or about 60 000 cells with relative widths of 2^-10 of the smaller
+        one of confidence and 1 - confidence.
+    position : ndarray, shape (n_cells,)
+        The confidences of a grid of values; otherwise the numbers of the occupied cells. Increasing.
+    weight : ndarray, shape (2, n_cells)
+        Sums of weights of the rows with outcome 0 and 1.
+    weight_sq : ndarray, shape (2,)
+        Sums of squared weights of all rows with outcome 0 and 1.
+
+    Examples
+    --------
+    >>> ranks = Ranks.of_rows(np.array([0.2, 0.5, 0.5, 0.9]), np.array([0, 0, 1, 1]))
+    >>> ranks.auc, ranks.grid_error
+    (0.875, 0.0)
+    >>> add_ranks(ranks, Ranks.of_rows(np.array([0.1]), np.array([1]))).weight.tolist()
+    [[0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 1.0, 1.0]]
+    """
+
+    grid: Bins | str
+    position: Array
+    weight: Floats
+    weight_sq: Floats
+
+    def __post_init__(self) -> None:
+        for name in ("position", "weight", "weight_sq"):
+            values = np.asarray(getattr(self, name), dtype=np.float64).view()
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays from copies and pickles are writable
+
+    def __repr__(self) -> str:
+        return f"Ranks({len(self.position)} cells, grid error {self.grid_error:.2g})"
+
+    @classmethod
+    def of_rows(cls, confidence: Array, outcome: Array, weight: Array | None = None) -> "Ranks":
+        """Sum validated rows: on a grid of values up to 2^17 rows, and on the fine grid beyond.
+
+        Parameters
+        ----------
+        confidence, outcome : ndarray, shape (n_rows,)
+            Confidences in [0, 1], up to rounding; outcomes 0 and 1.
+        weight : ndarray, shape (n_rows,), optional
+            Weights >= 0.
+        """
+        if len(confidence) > EXACT_ROWS:
+            cells, sums = _of_fine_codes(_fine_codes(confidence, outcome), weight)
+            return cls(FINE, cells, sums, _squares(outcome, weight))
+        values = _clipped(confidence)
+        if weight is not None:
+            distinct, cell = np.unique(values, return_inverse=True)
+            cells, sums = _summed(cell, outcome, weight, len(distinct))
+            return cls(VALUES, distinct[cells], sums, _squares(outcome, weight))
+        # the bits of floats >= 0, read as integers, have the order of the floats; the last bit is free for the outcome
+        code = values.view(np.uint64) << np.uint64(1)
+        code |= outcome.astype(np.uint64)
+        code.sort()
+        ones = np.cumsum(code & np.uint64(1), dtype=np.int64)
+        code >>= np.uint64(1)
+        last = np.flatnonzero(np.append(code[1:] != code[:-1], True))
+        rows, of_one = np.diff(last, prepend=-1), np.diff(ones[last], prepend=0)
+        total = np.array([len(code) - ones[-1], ones[-1]])
+        return cls(VALUES, code[last].view(np.float64), np.stack([rows - of_one, of_one]), total)
+
+    @classmethod
+    def of_bins(cls, bins: Bins, weight: Floats, weight_sq: Floats) -> "Ranks":
+        """Use bins as the grid.
+
+        Parameters
+        ----------
+        bins : Bins
+            The bins.
+        weight : ndarray, shape (2, n_bins)
+            Sums of weights, by outcome.
+        weight_sq : ndarray, shape (n_bins,)
+            Sums of squared weights, which are divided between the outcomes as the weights are.
+        """
+        occupied = np.flatnonzero(weight.sum(axis=0) > 0)
+        inside = weight[:, occupied]
+        squares = (inside / inside.sum(axis=0) * weight_sq[occupied]).sum(axis=1)
+        return cls(bins, occupied, inside, squares)
+
+    def cell_of(self, confidence: Array) -> Ints:
+        """Return the index of the cell of each confidence that was counted; any index for rows of weight 0."""
+        if isinstance(self.grid, str) and self.grid == VALUES:
+            cell = np.searchsorted(self.position, _clipped(confidence))
+            return np.minimum(cell, len(self.position) - 1)
+        number = np.zeros(len(self.grid) if isinstance(self.grid, Bins) else FINE_CELLS, np.int64)
+        number[self.position.astype(np.int64)] = np.arange(len(self.position))
+        return number[_positions(confidence, self.grid)]
+
+    @property
+    def total(self) -> Floats:
+        """Weight of the rows with outcome 0 and 1, shape (2,)."""
+        return self.weight.sum(axis=1)
+
+    @property
+    def both_outcomes(self) -> bool:
+        """Whether there are rows of positive weight with outcome 0, and with outcome 1."""
+        return bool((self.total > 0).all())
+
+    @property
+    def rows(self) -> Floats:
+        """Effective number of rows (Kish) with outcome 0 and 1, shape (2,)."""
+        return np.divide(self.total**2, self.weight_sq, out=np.zeros(2), where=self.weight_sq > 0)
+
+    @cached_property
+    def placements(self) -> Floats:
+        """Placements of the rows of each cell, shape (2, n_cells).
+
+        The placement of a row with outcome 1 is the share of rows with outcome 0 below it; that of a row with outcome 0
+        is the share of rows with outcome 1 above it. Ties count half.
+        """
+        of_zero, of_one = (self.weight.cumsum(axis=1) - self.weight / 2) / self.total[:, None]
+        return np.stack([1 - of_one, of_zero])
+
+    @cached_property
+    def auc(self) -> float:
+        """Area under the ROC curve: the mean placement of the rows with outcome 1."""
+        return float(self.placements[1] @ self.weight[1] / self.total[1])
+
+    @cached_property
+    def spread(self) -> Floats:
+        """Variance of the placements of the rows with outcome 0 and 1 (divisor n), shape (2,)."""
+        return (self.weight * (self.placements - self.auc) ** 2).sum(axis=1) / self.total
+
+    @cached_property
+    def grid_error(self) -> float:
+        """Largest possible difference between `auc` and the area without the grid: half of the share of tied pairs."""
+        if isinstance(self.grid, str) and self.grid == VALUES:
+            return 0.0
+        return float(np.prod(self.weight / self.total[:, None], axis=0).sum() / 2)
+
+    @cached_property
+    def influences(self) -> Floats:
+        """Influence of a row of each outcome and cell on the area, shape (2, n_cells); their weighted mean is 0."""
+        share = self.total / self.total.sum()
+        return (self.placements - self.auc) / share[:, None]
+
+    @property
+    def influence_variance(self) -> float:
+        """Variance of the influences over rows."""
+        return float(self.spread @ (self.total.sum() / self.total))
+
+    def coarser(self, grid: Bins | str) -> "Ranks":
+        """Move a grid of values to bins or to the fine grid."""
+        n_cells = len(grid) if isinstance(grid, Bins) else FINE_CELLS
+        cell, outcome = np.tile(_positions(self.position, grid), 2), np.repeat([0, 1], len(self.position))
+        cells, sums = _summed(cell, outcome, self.weight.ravel(), n_cells)
+        return Ranks(grid, cells, sums, self.weight_sq)
+
+
+def add_ranks(one: Ranks | None, other: Ranks | None) -> Ranks | None:
+    """Add the ranks of two batches on the coarser one of their grids; None if the grids cannot be combined.
+
+    The union of two grids of values is one. With more than 2^17 distinct confidences, the fine grid follows.
+    """
+    if one is None or other is None:
+        return None
+    if one.grid != other.grid:
+        if one.grid == VALUES:
+            one = one.coarser(other.grid)
+        elif other.grid == VALUES:
+            other = other.coarser(one.grid)
+        else:
+            return None
+    position, cell = np.unique(np.concatenate([one.position, other.position]), return_inverse=True)
+    together = np.concatenate([one.weight, other.weight], axis=1)
+    weight = np.stack([np.bincount(cell, of_outcome, len(position)) for of_outcome in together])
+    ranks = Ranks(one.grid, position, weight, one.weight_sq + other.weight_sq)
+    return ranks.coarser(FINE) if ranks.grid == VALUES and len(position) > EXACT_ROWS else ranks
+
+
+def correlation_of_areas(sides: Sequence[tuple[Ranks, Array, Array]], weight: Array | None) -> float:
+    """Correlation of the influences of rows on the areas of two classifiers; 1 if all influences are equal.
+
+    Parameters
+    ----------
+    sides : two tuples (Ranks, ndarray, ndarray)
+        For each classifier: its ranks, and the outcome and the cell of each row (or group of rows).
+    weight : ndarray or None
+        Weights of the rows.
+    """
+    one, other = (
+        ranks.influences.ravel()[cell + len(ranks.position) * outcome.astype(np.int64)]
+        for ranks, outcome, cell in sides
+    )
+    if np.abs(one - other).max(initial=0.0) <= ROUNDING:
+        return 1.0
+    weighted = one if weight is None else one * weight
+    squares = (weighted @ one) * ((other if weight is None else other * weight) @ other)
+    return float(weighted @ other / np.sqrt(squares)) if squares > 0 else 0.0
+
+
+def _clipped(confidence: Array) -> Floats:
+    """Convert to float64 in [0, 1] without -0.0; rows may lie outside by rounding."""
+    return np.clip(confidence.astype(np.float64), 0.0, 1.0) + 0.0
+
+
+def _positions(confidence: Array, grid: Bins | str) -> Array:
+    if isinstance(grid, Bins):
+        return bin_index(confidence, grid)
+    return _clipped(confidence) if grid == VALUES else fine_cell(confidence)
+
+
+def fine_cell(confidence: Array) -> Ints:
+    """Find the cell of the fine grid of each confidence; cells are in the order of confidences."""
+    code = _fine_codes(confidence, np.zeros(len(confidence), bool))
+    return np.where(code < SIDE, code, FINE_CELLS + SIDE - 1 - code)
+
+
+def _fine_codes(confidence: Array, outcome: Array) -> Ints:
+    """Number the cells by their distance from 0 or 1, plus SIDE above 1/2, plus FINE_CELLS for outcome 1."""
+    code = np.empty(len(confidence), np.int64)
+    size = min(CHUNK, len(code))
+    offset, nearest, side = np.empty(size), np.empty(size, np.float32), np.empty(size, np.int32)
+    for start in range(0, len(code), CHUNK):
+        rows = slice(start, start + CHUNK)
+        own = slice(0, len(code[rows]))  # the last chunk may be shorter
+        d, m, s = offset[own], nearest[own], side[own]
+        np.subtract(confidence[rows], 0.5, out=d, casting="unsafe")
+        np.multiply(d >= 0, np.int32(SIDE), out=s)
+        np.abs(d, out=d)
+        np.subtract(0.5, d, out=m, casting="same_kind")
+        np.maximum(m, np.float32(SMALLEST), out=m)
+        bits = m.view(np.int32)
+        bits >>= DROPPED
+        bits -= FIRST
+        bits += s
+        np.multiply(outcome[rows], np.int32(FINE_CELLS), out=s, casting="unsafe")
+        np.add(bits, s, out=code[rows])
+    return code
+
+
+def _of_fine_codes(code: Ints, weight: Array | None) -> tuple[Ints, Floats]:
+    """Sum weights by code: the cells of positive weight in the order of confidences, and their weights by outcome."""
+    each = np.bincount(code, weight, 2 * FINE_CELLS).reshape(2, 2, SIDE)
+    ordered = np.concatenate([each[:, 0], each[:, 1, ::-1]], axis=1)
+    return _occupied(ordered)
+
+
+def _summed(cell: Ints, outcome: Array, weight: Array | None, n_cells: int) -> tuple[Ints, Floats]:
+    """Sum weights by cell and outcome: the cells of positive weight, and their weights by outcome."""
+    code = cell + n_cells * outcome.astype(np.int64)
+    return _occupied(np.bincount(code, weight, 2 * n_cells).reshape(2, -1))
+
+
+def _occupied(weight: Array) -> tuple[Ints, Floats]:
+    cells = np.flatnonzero(weight.any(axis=0))
+    return cells, weight[:, cells].astype(np.float64)
+
+
+def _squares(outcome: Array, weight: Array | None) -> Floats:
+    """Sum squared weights by outcome."""
+    squares = None if weight is None else weight.astype(np.float64) ** 2
+    return np.bincount(outcome.astype(np.int64), squares, 2).astype(np.float64)

@@ -1,0 +1,269 @@
+"""Counts of all classes in one record: against one-vs-rest problems, in parts, in files and in every engine."""
+
+import pickle
+import re
+
+import dask.dataframe as dd
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+import bayescal as bc
+from bayescal.cli import app
+from bayescal.stats.classwise import ClasswiseCounts
+
+CLASSES = ("ant", "bee", "cat", "dog")
+N = 3000
+COLUMNS = {label: f"p_{label}" for label in CLASSES}
+ENGINES = {
+    "pandas": lambda t: t.to_pandas(),
+    "polars": pl.from_arrow,
+    "polars lazy": lambda t: pl.from_arrow(t).lazy(),
+    "pyarrow": lambda t: t,
+    "duckdb": duckdb.from_arrow,
+    "dask": lambda t: dd.from_pandas(t.to_pandas(), npartitions=3),
+}
+
+
+def make_rows(n=N, seed=1):
+    """Labels (no row is a dog), probabilities and weights."""
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet([0.3, 1.0, 2.0, 0.2], n)
+    y = np.array(CLASSES)[[rng.choice(3, p=row[:3] / row[:3].sum()) for row in p]]
+    return y, p, rng.gamma(1.0, size=n)
+
+
+Y, P, W = make_rows()
+TABLE = pa.table({"label": Y, "w": W, **{f"p_{label}": P[:, k] for k, label in enumerate(CLASSES)}})
+
+
+def count(part=slice(None), weighted=False, **options):
+    return ClasswiseCounts.from_arrays(
+        Y[part], P[part], classes=CLASSES, weights=W[part] if weighted else None, **options
+    )
+
+
+def assert_close(found, expected):
+    """Integers equal, sums to rounding."""
+    assert found.classes == expected.classes
+    for one, other in zip(found.by_class, expected.by_class, strict=True):
+        assert (one.bins, one.target) == (other.bins, other.target)
+        np.testing.assert_array_equal(one.cells, other.cells)
+        for name in ("weight", "weight_sq", "deviation", "deviation_sq"):
+            np.testing.assert_allclose(getattr(one, name), getattr(other, name), rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(one.losses.total, other.losses.total, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(one.losses.squares, other.losses.squares, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(found.joint, expected.joint, rtol=1e-11, atol=1e-10)
+
+
+@pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_class_is_a_binary_problem(weighted, binning):
+    counts = count(weighted=weighted, bins=7, binning=binning)
+    for k, label in enumerate(CLASSES):
+        weights = W if weighted else None
+        options = {"bins": 7, "binning": binning, "weights": weights, "target": "classwise"}
+        expected = bc.BinnedCounts.from_arrays(label == Y, P[:, k], **options)
+        np.testing.assert_array_equal(counts[label].cells, expected.cells)
+        np.testing.assert_allclose(counts[label].deviation, expected.deviation, atol=1e-10)
+        np.testing.assert_allclose(counts[label].losses.total, expected.losses.total, rtol=1e-11)
+    assert counts["dog"].k.sum() == 0
+    assert counts.n_rows == N
+
+
+def test_joint_sums_written_out():
+    """The sums of products of residuals over the rows in bin b of one class and in bin c of another."""
+    counts = count(weighted=True, bins=3)
+    residual = W[:, None] * ((Y[:, None] == np.array(CLASSES)) - P)
+    index = np.minimum((P * 3).astype(int), 2)
+    for cells, expected in np.ndenumerate(counts.joint):
+        (k, b), (j, c) = divmod(cells[0], 3), divmod(cells[1], 3)
+        rows = (index[:, k] == b) & (index[:, j] == c)
+        assert expected == pytest.approx((residual[rows, k] * residual[rows, j]).sum(), abs=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_parts_add_up_to_the_whole(weighted):
+    parts = [count(part, weighted) for part in (slice(0, 7), slice(7, 1200), slice(1200, None))]
+    assert_close(sum(parts), count(weighted=weighted))
+    assert_close(ClasswiseCounts.empty(CLASSES) + parts[0], parts[0])
+
+
+def test_counts_give_the_same_evaluation_as_rows():
+    options = {"rng": 3, "draws": 200}
+    rows = bc.evaluate(Y, P, classes=CLASSES, target="classwise", **options)
+    counts = bc.evaluate_counts(count(), **options)
+    assert isinstance(counts, bc.ClasswiseEvaluation)
+    assert counts.classes == CLASSES
+    np.testing.assert_array_equal(counts.by_class.values, rows.by_class.values)
+    np.testing.assert_array_equal(counts.marginal_error.values, rows.marginal_error.values)
+    np.testing.assert_array_equal(counts.null.values, rows.null.values)
+    np.testing.assert_array_equal(counts["bee"].ece.values, rows["bee"].ece.values)
+
+
+def test_draws_do_not_depend_on_the_number_of_threads(monkeypatch):
+    one = bc.evaluate_counts(count(), rng=3, draws=100)
+    monkeypatch.setenv("BAYESCAL_THREADS", "3")
+    three = bc.evaluate_counts(count(), rng=3, draws=100)
+    np.testing.assert_array_equal(one.by_class.values, three.by_class.values)
+    np.testing.assert_array_equal(one.null_by_class.values, three.null_by_class.values)
+    np.testing.assert_array_equal(one.rms_error.values, three.rms_error.values)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("bins", [15, [0, 0.1, 0.35, 1]])
+def test_every_engine_counts_as_arrays_do(engine, weighted, bins):
+    frame = ENGINES[engine](TABLE)
+    found = ClasswiseCounts.from_frame(frame, probabilities=COLUMNS, weights="w" if weighted else None, bins=bins)
+    assert_close(found, count(weighted=weighted, bins=bins))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_float32_and_labels_that_are_numbers(engine):
+    label, matrix = np.searchsorted(CLASSES, Y), P.astype(np.float32)
+    table = pa.table({"y": label, **{f"p{k}": matrix[:, k] for k in range(4)}})
+    frame = ENGINES[engine](table)
+    found = ClasswiseCounts.from_frame(frame, label="y", probabilities={k: f"p{k}" for k in range(4)}, bins=40)
+    assert_close(found, ClasswiseCounts.from_arrays(label, matrix, bins=40))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"label": np.where(np.arange(N) < 2, "owl", Y)},
+            r"`label` \(column 'label'\) must be labels from .* 2 of 3000",
+        ),
+        ({"label": [None, *Y[1:]]}, r"`label` \(column 'label'\) must be complete; 1 of 3000 values is missing"),
+        (
+            {"p_bee": np.r_[7.0, P[1:, 1]]},
+            r"`probabilities\['bee'\]` \(column 'p_bee'\) must lie in \[0, 1\]; 1 of 3000",
+        ),
+        ({"p_bee": np.r_[np.nan, P[1:, 1]]}, r"`probabilities\['bee'\]` .* must be complete; 1 of 3000"),
+        ({"p_bee": np.r_[(P[:2, 1] + 0.1) / 2, P[2:, 1]]}, "must have rows that sum to 1; 2 of 3000 rows do not"),
+        ({"w": np.r_[-1.0, W[1:]]}, r"`weights` \(column 'w'\) must be >= 0; 1 of 3000"),
+        ({"w": np.zeros(N)}, "`weights` are all zero|must not all be zero"),
+    ],
+)
+def test_invalid_rows_are_refused_with_their_number(engine, change, message):
+    table = TABLE
+    for name, values in change.items():
+        table = table.set_column(table.column_names.index(name), name, pa.array(values))
+    frame = ENGINES[engine](table)
+    with pytest.raises(ValueError, match=message):
+        ClasswiseCounts.from_frame(frame, probabilities=COLUMNS, weights="w")
+
+
+def test_labels_that_are_not_named():
+    with pytest.raises(ValueError, match=r"must be labels from `classes` \['ant', 'bee'.*\]; 1 of 1 values does not"):
+        ClasswiseCounts.from_arrays(["owl"], [[0.2, 0.3, 0.1, 0.4]], classes=CLASSES)
+    with pytest.raises(TypeError, match="labels and classes must be of one type"):
+        ClasswiseCounts.from_frame(TABLE, probabilities={0: "p_ant", 1: "p_bee"})
+    with pytest.raises(ValueError, match="`frame` has no such column"):
+        ClasswiseCounts.from_frame(TABLE, probabilities={"ant": "p_ant", "bee": "bee"})
+
+
+def test_many_classes_have_no_joint_sums():
+    rng = np.random.default_rng(1)
+    matrix, label = rng.dirichlet(np.ones(40), 200), rng.integers(0, 30, 200)
+    counts = ClasswiseCounts.from_arrays(label, matrix)
+    assert counts.joint is None
+    assert (counts + counts).joint is None
+    frame = pa.table({"label": label, **{str(k): matrix[:, k] for k in range(40)}})
+    found = ClasswiseCounts.from_frame(frame, probabilities={k: str(k) for k in range(40)})
+    for one, other in zip(found.by_class, counts.by_class, strict=True):
+        np.testing.assert_array_equal(one.cells, other.cells)
+    assert bc.evaluate_counts(counts, draws=50, rng=1, model="dirichlet").ece.mean() > 0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
+def test_a_file_holds_the_same_bits(weighted, binning, tmp_path):
+    counts = count(weighted=weighted, binning=binning, bins=6)
+    assert bc.load_counts(bc.save_counts(counts, tmp_path / "counts.json")) == counts
+    assert pickle.loads(pickle.dumps(counts)) == counts
+    assert bc.load_counts(bc.save_counts(replace_joint(counts, None), tmp_path / "counts.json")).joint is None
+
+
+def replace_joint(counts, joint):
+    return ClasswiseCounts(counts.classes, counts.by_class, joint)
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "message"),
+    [
+        ("joint", lambda joint: [[2 * x for x in row] for row in joint], "`joint` must fit `losses`"),
+        ("joint", lambda joint: joint[:-1], "`joint` must be null or an array of 8 rows"),
+        ("joint", lambda joint: [[-x for x in row] for row in joint], "`joint` must be >= 0"),
+        ("joint", lambda joint: [*joint[:-1], [99.0, *joint[-1][1:]]], "`joint` must be covariances"),
+        ("classes", lambda classes: classes[:-1], "`by_class` must be an array of the sums of all 3 classes"),
+        ("classes", lambda classes: [classes[0], *classes[:-1]], "`classes` must name each label once"),
+        ("classes", lambda classes: [None, *classes[1:]], "`classes` must be an array of labels"),
+        ("by_class", lambda sums: [{**sums[0], "rows": 1}, *sums[1:]], re.escape("`by_class[0].rows`")),
+        ("bins", lambda bins: [bins], "`bins` must be the edges of all classes"),
+    ],
+)
+def test_impossible_documents_are_refused(key, change, message):
+    from bayescal.stats.stored import counts_document, counts_from_document
+
+    document = counts_document(count(bins=2))
+    with pytest.raises(ValueError, match=message):
+        counts_from_document({**document, key: change(document[key])})
+
+
+def test_what_cannot_be_added():
+    other = ClasswiseCounts.from_arrays(Y, P[:, [1, 0, 2, 3]], classes=("bee", "ant", "cat", "dog"))
+    with pytest.raises(ValueError, match=r"the same classes in the same order; these have \['ant', 'bee'"):
+        count() + other
+    with pytest.raises(ValueError, match="the same edges"):
+        count() + count(bins=10)
+    with pytest.raises(TypeError):
+        count() + count().by_class[0]
+
+
+def test_impossible_records():
+    first, *others = count().by_class
+    with pytest.raises(ValueError, match="at least two classes"):
+        ClasswiseCounts(("a",), (first,))
+    with pytest.raises(ValueError, match="'a' occurs more than once"):
+        ClasswiseCounts(("a", "a"), (first, others[0]))
+    with pytest.raises(ValueError, match="counts of the same rows"):
+        ClasswiseCounts(("a", "b"), (first, first + first))
+    with pytest.raises(ValueError, match=r"`joint` must have shape \(30, 30\), not \(2, 2\)"):
+        ClasswiseCounts(("a", "b"), (first, others[0]), np.eye(2))
+    with pytest.raises(KeyError, match=r"no class 'cta' among .* Did you mean 'cat'"):
+        count()["cta"]
+    with pytest.raises(ValueError, match="`counts` has no rows of positive weight"):
+        bc.evaluate_counts(ClasswiseCounts.empty(CLASSES))
+
+
+def test_the_command_line_counts_merges_and_reports(tmp_path):
+    def done(*arguments):
+        result = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "120", "TERM": "dumb"})
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    files = []
+    for number, rows in enumerate((slice(0, 1000), slice(1000, None))):
+        files.append(tmp_path / f"{number}.csv")
+        pl.from_arrow(TABLE)[rows].write_csv(files[-1])
+    columns = ["--label", "label", "--prob-prefix", "p_", "--target", "classwise"]
+    for file in files:
+        said = done("count", file, *columns, "--bins", 30, "-o", file.with_suffix(".json"))
+        assert "target classwise, 4 classes, 30 equal-width bins" in said
+    merged = tmp_path / "all.json"
+    done("merge", *(file.with_suffix(".json") for file in files), "-o", merged)
+    assert_close(bc.load_counts(merged), count(bins=30))
+    whole = tmp_path / "whole.csv"
+    pl.from_arrow(TABLE).write_csv(whole)
+    assert_close(bc.count_file(whole, label="label", prob_prefix="p_", target="classwise", bins=30), count(bins=30))
+    options = ["--draws", 200, "--seed", 1]
+    from_counts = done("report", merged, "--bins", 15, *options)
+    assert from_counts == done("report", whole, *columns, *options)
+    assert "class bee" in from_counts
+    done("report", merged, *options, "--json", tmp_path / "report.json", "--html", tmp_path / "report.html")

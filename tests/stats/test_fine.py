@@ -1,0 +1,84 @@
+"""Fine bins: every choice that is merged from them equals a count of its own."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+from bayescal.stats.bins import make_bins
+from bayescal.stats.fine import can_merge, common_refinement, equal_mass_among, largest_share, merge
+
+NUMBERS = (5, 7, 10, 15, 50)
+
+
+def rows(kind, n=3000):
+    rng = np.random.default_rng(3)
+    p = {
+        "smooth": rng.beta(2, 0.6, n),
+        "float32": rng.beta(2, 0.6, n).astype(np.float32),
+        "ties": rng.integers(0, 21, n) / 20,
+        "edges": rng.choice([k / m for m in NUMBERS for k in range(m + 1)], n),
+    }[kind]
+    return (rng.random(n) < p).astype(int), p
+
+
+def test_edges_are_the_union_of_all_fractions():
+    exact = sorted({Fraction(k, m) for m in NUMBERS for k in range(m + 1)})
+    edges = common_refinement(NUMBERS, ["equal-width"], [0.5]).edges
+    np.testing.assert_array_equal(edges, [float(each) for each in exact])
+
+
+@pytest.mark.parametrize("kind", ["smooth", "float32", "ties", "edges"])
+@pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
+def test_a_merged_count_equals_a_count_of_its_own(kind, binning):
+    y, p = rows(kind)
+    both = ["equal-width", "equal-mass"]
+    fine = bc.BinnedCounts.from_arrays(y, p, bins=common_refinement(NUMBERS, both, p))
+    for number in NUMBERS:
+        bins = make_bins(number, binning=binning, confidence=p)
+        own = bc.BinnedCounts.from_arrays(y, p, bins=bins)
+        merged = fine.coarsen(bins)
+        np.testing.assert_array_equal(merged.cells, own.cells)
+        np.testing.assert_allclose(merged.mean_confidence, own.mean_confidence, atol=1e-12)
+        np.testing.assert_allclose(merged.losses.total, own.losses.total, atol=1e-9)
+        if binning == "equal-width":
+            np.testing.assert_array_equal(merge(fine, number, binning).cells, own.cells)
+
+
+def test_equal_mass_of_fine_bins_that_separate_all_values_is_that_of_the_rows():
+    y, p = rows("smooth", 500)
+    value = np.sort(p)
+    fine = bc.BinnedCounts.from_arrays(y, p, bins=np.concatenate([[0], (value[1:] + value[:-1]) / 2, [1]]))
+    for number in NUMBERS:
+        own = bc.BinnedCounts.from_arrays(y, p, bins=number, binning="equal-mass")
+        np.testing.assert_array_equal(merge(fine, number, "equal-mass").n, own.n)
+
+
+def test_each_cut_is_the_nearest_in_rows():
+    """Every cut is compared with all edges of the fine bins."""
+    y, p = rows("smooth")
+    fine = bc.BinnedCounts.from_arrays(y, p, bins=60)
+    below = np.concatenate([[0], np.cumsum(fine.n)])
+    edges = equal_mass_among(fine, 7)
+    sizes = [len(each) for each in np.array_split(np.arange(3000), 7)]
+    nearest = {int(np.abs(below - wanted).min()) for wanted in np.cumsum(sizes)[:-1]}
+    at = np.searchsorted(fine.bins.edges, edges[1:-1])
+    got = {int(np.abs(np.cumsum(sizes)[:-1] - below[i]).min()) for i in at}
+    assert got == nearest
+    merged = merge(fine, 7, "equal-mass")
+    assert largest_share(merged, 7) == merged.n.max() * 7 / 3000
+    assert merged.bins.kind == "equal-mass"
+
+
+def test_one_fine_bin_that_holds_everything_leaves_one_bin():
+    counts = bc.BinnedCounts.from_arrays([1, 0, 1], [0.91, 0.92, 0.93], bins=10)
+    np.testing.assert_array_equal(equal_mass_among(counts, 3), [0, 1])
+
+
+def test_the_side_of_the_edges_is_kept():
+    counts = bc.BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.4, 0.9], bins=make_bins(10, closed="right"))
+    assert merge(counts, 5, "equal-width").bins.closed == "right"
+    assert merge(counts, 2, "equal-mass").bins.closed == "right"
+    assert can_merge(counts, 2)
+    assert not can_merge(counts, 3)

@@ -1,0 +1,75 @@
+"""``bayescal plan``: the plans of `labels_needed`, from rows and from counts."""
+
+import json
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import bayescal as bc
+from bayescal.cli import app
+from bayescal.datasets.simulate import simulate
+
+FEW = ("--simulations", "20", "--draws", "100")
+
+
+@pytest.fixture
+def pilot(tmp_path):
+    rows = simulate(300, population="flat", rng=1)
+    pd.DataFrame({"y": rows.outcome, "p": rows.confidence}).to_csv(tmp_path / "pilot.csv", index=False)
+    return tmp_path / "pilot.csv", bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, target="event")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["plan", *map(str, arguments)], env={"COLUMNS": "200", "TERM": "dumb"})
+
+
+@pytest.mark.parametrize("goal", [("--width", 0.03), ("--below", 0.03)])
+def test_it_is_the_plan_of_the_library(pilot, tmp_path, goal):
+    file, counts = pilot
+    out = tmp_path / "plan.json"
+    done = run(file, "--label", "y", "--prob", "p", *goal, *FEW, "--assurance", "0.7", "--json", out)
+    assert done.exit_code == 0, done.output
+    keyword = {goal[0].removeprefix("--"): goal[1]}
+    expected = bc.labels_needed(counts, **keyword, assurance=0.7, simulations=20, draws=100, rng=1)
+    document = json.loads(out.read_text(encoding="utf-8"))
+    assert document["rows"] == expected.rows
+    assert document["table"] == json.loads(json.dumps(expected.curve()))
+    assert document["parameters"]["simulations"] == 20
+    assert expected.sentence() in " ".join(done.stdout.split())
+    assert expected.spec in done.stdout
+
+
+def test_counts_and_other_quantities(pilot, tmp_path):
+    _, counts = pilot
+    bc.save_counts(counts, tmp_path / "counts.json")
+    done = run(tmp_path / "counts.json", "--bins", "5", "--width", "0.08", "--estimand", "brier_score", *FEW)
+    assert done.exit_code == 0, done.output
+    few = counts.coarsen(5)
+    expected = bc.labels_needed(few, width=0.08, estimand="brier_score", simulations=20, draws=100, rng=1)
+    assert expected.sentence() in " ".join(done.stdout.split())
+
+
+def test_the_help_shows_the_defaults_of_the_library():
+    text = run("--help").stdout
+    for shown in ("[default: 0.8]", "[default: 400]", "[default: 1000]", "brier_score"):
+        assert shown in text
+    # the probability of intervals is no default of the option that names a column
+    assert "[default: 0.95]" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "exactly one of `width`"),
+        (("--width", "0.1", "--below", "0.1"), "both are"),
+        (("--below", "5"), "Percent? Divide by 100."),
+        (("--above", "0.1"), "use `below`"),
+        (("--width", "0.1", "--model", "other"), "--model must be one of"),
+    ],
+)
+def test_invalid_goals_are_refused(pilot, arguments, said):
+    refused = run(pilot[0], "--label", "y", "--prob", "p", *arguments)
+    assert refused.exit_code == 2
+    assert refused.stdout == ""
+    assert said in refused.stderr

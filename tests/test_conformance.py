@@ -1,0 +1,358 @@
+"""The conformance cases: their exact values, the package on them, and the page of the other programs."""
+
+import importlib.util
+import json
+import sys
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+FILE = json.loads((DOCS / "_static" / "conformance.json").read_text(encoding="utf-8"))
+CASES = {case["id"]: case for case in FILE["cases"]}
+SINGLE = [case for case in FILE["cases"] if "confidence" in case]
+MATRIX = [case for case in FILE["cases"] if "probability" in case]
+
+
+@pytest.fixture(scope="module")
+def scripts():
+    """The scripts, which import each other by their file names."""
+    folder = DOCS / "make"
+    sys.path.insert(0, str(folder))
+    try:
+        yield {
+            name: importlib.import_module(name)
+            for name in ("conformance", "conformance_rules", "conformance_programs", "conformance_cases")
+        }
+    finally:
+        sys.path.remove(str(folder))
+
+
+def stated(case, target, rule, error):
+    """The pair of exact value and float of one convention."""
+    (group,) = (g for g in case["values"][target] if rule in g["rules"])
+    return group["errors"][error]
+
+
+def value(case, target, rule, error):
+    return stated(case, target, rule, error)[1]
+
+
+def exact(name, rule, error="l1", target="event"):
+    return Fraction(stated(CASES[name], target, rule, error)[0])
+
+
+def ids(cases):
+    return [case["id"] for case in cases]
+
+
+# --- the file
+
+
+def test_the_file_is_what_its_definitions_give(scripts):
+    conformance = scripts["conformance"]
+    assert conformance.text_of(conformance.document()) == conformance.CASES.read_text(encoding="utf-8")
+
+
+def test_cases_cover_what_the_page_promises():
+    assert len(CASES) == len(FILE["cases"]) >= 60
+    assert {case["binning"] for case in FILE["cases"]} == {"equal-width", "equal-mass", "custom"}
+    assert {case["dtype"] for case in FILE["cases"]} == {"float64", "float32"}
+    assert {len(case["probability"][0]) for case in MATRIX} == {2, 3, 4}
+    assert any(case["weight"] for case in MATRIX)
+    assert any(case["weight"] for case in SINGLE)
+    assert max(case["bins"] for case in SINGLE) == 10_000
+    for case in FILE["cases"]:
+        used = {rule for groups in case["values"].values() for g in groups for rule in g["rules"]}
+        assert used <= set(FILE["rules"])
+        assert {e for groups in case["values"].values() for g in groups for e in g["errors"]} <= set(FILE["errors"])
+    assert {t for case in FILE["cases"] for t in case["values"]} == set(FILE["targets"])
+
+
+@pytest.mark.parametrize("case", FILE["cases"], ids=ids(FILE["cases"]))
+def test_floats_are_exact_and_of_the_stated_type(case):
+    for name in ("confidence", "probability", "edges"):
+        if case.get(name):
+            stored = np.array(case[name])
+            spelled = np.vectorize(float.fromhex)(case[f"{name}_hex"])
+            np.testing.assert_array_equal(stored, spelled)
+            if name != "edges":
+                np.testing.assert_array_equal(stored, stored.astype(case["dtype"]).astype(float))
+
+
+@pytest.mark.parametrize("case", FILE["cases"], ids=ids(FILE["cases"]))
+def test_a_value_is_the_root_of_its_fraction(case):
+    for groups in case["values"].values():
+        for group in groups:
+            for error, pair in group["errors"].items():
+                if pair is not None:
+                    power = FILE["errors"][error]["power"]
+                    assert pair[1] == pytest.approx(float(Fraction(pair[0])) ** (1 / power), rel=1e-15, abs=0)
+
+
+def test_conventions_that_differ_differ_by_far_more_than_the_tolerance():
+    for case in FILE["cases"]:
+        for groups in case["values"].values():
+            values = sorted(g["errors"]["l1"][1] for g in groups if g["errors"]["l1"])
+            gaps = [b - a for a, b in pairwise(values)]
+            assert all(gap < 1e-12 or gap > 1e-4 for gap in gaps), case["id"]
+
+
+def test_rounding_is_that_of_floating_point(scripts):
+    rounded = scripts["conformance_rules"].rounded
+    rng = np.random.default_rng(3)
+    for dtype, bits in (("float64", 53), ("float32", 24)):
+        for a, b in rng.random((300, 2)).astype(dtype):
+            for computed, of_fractions in (
+                (a * b, Fraction(float(a)) * Fraction(float(b))),
+                (a / b, Fraction(float(a)) / Fraction(float(b))),
+            ):
+                assert computed.dtype == dtype
+                assert rounded(of_fractions, bits) == Fraction(float(computed))
+
+
+# --- values calculated by hand
+
+
+def test_values_calculated_by_hand():
+    # 0.95 with outcome 1 and 1 with outcome 0: one bin |1/2 - 0.975|; apart (0.05 + 1) / 2
+    c = Fraction(0.95)
+    assert exact("one-above-row", "left-own") == abs(Fraction(1, 2) - (c + 1) / 2)
+    assert exact("one-above-row", "left-linspace-1-apart") == ((1 - c) + 1) / 2
+    assert [
+        value(CASES["one-above-row"], "event", r, "l1") for r in ("left", "left-linspace-1-apart")
+    ] == pytest.approx([0.475, 0.525])
+    # no gaps; two bins with accuracies 1/4 and 3/4 and four rows each
+    assert exact("calibrated", "left", "l1") == 0
+    assert exact("calibrated", "left", "debiased-l2-squared") == -Fraction(3, 16) / 3
+    # three rows at 3/8 with mean 2/3, four at 13/16 with mean 3/4
+    assert exact("ties", "right") == Fraction(3, 7) * (Fraction(2, 3) - Fraction(3, 8)) + Fraction(4, 7) * (
+        Fraction(13, 16) - Fraction(3, 4)
+    )
+    assert exact("ties", "left", "max") == Fraction(2, 3) - Fraction(3, 8)
+    assert exact("ties", "left", "mean-all") == (Fraction(2, 3) - Fraction(3, 8) + Fraction(1, 16)) / 5
+    middle = Fraction(3, 7) * (Fraction(2, 3) - Fraction(3, 10)) + Fraction(4, 7) * (Fraction(9, 10) - Fraction(3, 4))
+    assert exact("ties", "left", "l1-middle") == middle
+    # the debiased error of a single row: 0, or the squared gap
+    assert exact("one-row", "left", "debiased-l2-squared") == 0
+    assert exact("one-row", "left", "debiased-l2-squared-single-kept") == Fraction(13, 16) ** 2
+    # weights 1, 2 | 3 | 4, 5 in bins 0, 2 and 4
+    gaps = [
+        2 - (Fraction(1, 8) + 2 * Fraction(5, 32)),
+        3 * (1 - Fraction(7, 16)),
+        4 - (4 * Fraction(13, 16) + 5 * Fraction(27, 32)),
+    ]
+    assert exact("weights-integers", "left") == sum(map(abs, gaps)) / 15
+    # equal masses: ties at a cut stay together, or are separated in the order of the rows
+    low, tied, high = Fraction(0.1) + Fraction(0.2), Fraction(0.4), Fraction(0.9)
+    assert exact("mass-ties-at-cut", "mass-split") == (abs(2 - low - tied) + abs(1 - 2 * tied - high)) / 6
+    assert exact("mass-ties-at-cut-reordered", "mass-split") == (abs(1 - low - tied) + abs(2 - 2 * tied - high)) / 6
+    assert exact("mass-ties-at-cut", "mass-whole-ties") == exact("mass-ties-at-cut-reordered", "mass-whole-ties")
+
+
+def test_targets_calculated_by_hand():
+    # rows (3/8, 3/8, 1/4), (1/4, 3/8, 3/8), (7/16, 1/8, 7/16), (1/2, 1/4, 1/4) with labels 0, 2, 2, 1; five bins:
+    # the first three are in [0.2, 0.4), [0.2, 0.4), [0.4, 0.6) and the last in [0.4, 0.6)
+    name = "three-classes-tied"
+    first, last = (1 - Fraction(3, 4), 0 - Fraction(15, 16)), (1 - Fraction(3, 4), 1 - Fraction(15, 16))
+    assert exact(name, "left", target="top-label") == sum(map(abs, first)) / 4
+    assert exact(name, "left", target="top-label-last") == sum(map(abs, last)) / 4
+    # classes are predicted 3, 1, 0 times: class 0 has bins {3/8: right}, {7/16, 1/2: wrong}; class 1 has {3/8: wrong}
+    within = [(Fraction(5, 8) + Fraction(15, 16)) / 3, Fraction(3, 8)]
+    assert exact(name, "left", target="top-label-within-mean") == sum(within) / 2
+    assert exact(name, "left", target="top-label-within-share") == within[0] * Fraction(3, 4) + within[1] / 4
+    # columns: bins of width 1/5
+    zero = [abs(1 - Fraction(5, 8)), Fraction(15, 16)]
+    one = [Fraction(1, 8), abs(1 - Fraction(1))]
+    two = [abs(1 - Fraction(7, 8)), 1 - Fraction(7, 16)]
+    errors = [sum(each) / 4 for each in (zero, one, two)]
+    assert exact(name, "left", target="classwise-mean") == sum(errors) / 3
+    assert exact(name, "left", target="classwise-sum") == sum(errors)
+    assert exact(name, "left", target="classwise-frequency") == (errors[0] + errors[1] + 2 * errors[2]) / 4
+    assert exact(name, "left", "max", "classwise-mean") == Fraction(9, 16)
+
+
+# --- the package on the cases
+
+TOLERANCE = {"float64": 1e-12, "float32": 1e-7}
+SIDES = {"left": "left-own", "right": "right-own"}
+ORDERS = {"l1": 1, "l2": 2, "max": np.inf}
+
+
+def near(case, expected):
+    return pytest.approx(expected, abs=TOLERANCE[case["dtype"]])
+
+
+def bins_of(case, closed):
+    asked = case["edges"] or case["bins"]
+    if case["binning"] != "equal-mass":
+        return {"bins": bc.make_bins(asked, closed=closed)}
+    if "confidence" in case:
+        confidence = np.array(case["confidence"], case["dtype"])
+        return {"bins": bc.make_bins(asked, binning="equal-mass", confidence=confidence, closed=closed)}
+    return {"bins": asked, "binning": "equal-mass"}
+
+
+@pytest.mark.parametrize("closed", SIDES)
+@pytest.mark.parametrize("case", SINGLE, ids=ids(SINGLE))
+def test_the_package_on_confidences(case, closed):
+    rule = "mass-whole-ties" if case["binning"] == "equal-mass" else SIDES[closed]
+    rows = case["outcome"], np.array(case["confidence"], case["dtype"])
+    given = {"weights": case["weight"], **bins_of(case, closed)}
+    assert bc.plug_in_ece(*rows, **given) == near(case, value(case, "event", rule, "l1"))
+    for error, order in ORDERS.items():
+        assert bc.plug_in_error(*rows, order=order, **given) == near(case, value(case, "event", rule, error)), error
+    squared = max(value(case, "event", rule, "debiased-l2-squared"), 0)
+    assert bc.plug_in_error(*rows, order=2, debiased=True, **given) ** 2 == near(case, squared)
+
+
+@pytest.mark.parametrize("closed", SIDES)
+@pytest.mark.parametrize("case", MATRIX, ids=ids(MATRIX))
+def test_the_package_on_matrices(case, closed):
+    if case["binning"] == "equal-mass" and closed == "right":
+        pytest.skip("equal-mass bins of a matrix are those of its columns")
+    rule = "mass-whole-ties" if case["binning"] == "equal-mass" else SIDES[closed]
+    matrix = np.array(case["probability"], case["dtype"])
+    given = {"weights": case["weight"], "classes": range(matrix.shape[1]), **bins_of(case, closed)}
+    for target, named in (("top-label", "top-label"), ("classwise", "classwise-mean")):
+        for error, order in ORDERS.items():
+            found = bc.plug_in_error(case["label"], matrix, target=target, order=order, **given)
+            assert found == near(case, value(case, named, rule, error)), (target, error)
+    if matrix.shape[1] == 2:
+        del given["classes"]
+        found = bc.plug_in_ece(case["label"], matrix[:, 1], **given)
+        assert found == near(case, value(case, "event", rule, "l1"))
+
+
+# --- the page
+
+
+@pytest.fixture(scope="module")
+def results():
+    return json.loads((DOCS / "_static" / "conformance_programs.json").read_text(encoding="utf-8"))
+
+
+def page_table(name):
+    text = (DOCS / "conformance.md").read_text(encoding="utf-8")
+    part = text.split(f"<!-- {name}: made by `make conformance` -->")[1].split("<!-- end -->")[0]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in part.strip().splitlines()]
+
+
+def agreeing(call, target, rule, error):
+    """The cases in which a convention gives the stored result, counted without the code of the page."""
+    found = 0
+    for name, result in call["results"].items():
+        for group in CASES[name]["values"].get(target, []):
+            if rule in group["rules"] and error in group["errors"]:
+                expected = group["errors"][error]
+                number = isinstance(result, float) and expected is not None
+                floored = expected is not None and error.startswith("debiased") and max(expected[1], 0.0)
+                near = number and abs(result - (floored if error.startswith("debiased") else expected[1])) <= 1e-6
+                found += near or (expected is None and result == "nan")
+    return found
+
+
+def test_the_page_shows_the_results_of_its_json(results):
+    calls = {(each["program"], each["call"]): each for each in results["calls"]}
+    lines = page_table("best")[2:]
+    assert {(line[0], line[3].strip("`")) for line in lines} == set(calls)
+    for program, convention, agree, text in lines:
+        call, words = calls[program, text.strip("`")], convention.replace("`", "").split(", ")
+        target = words.pop(0) if words[0] in FILE["targets"] else "event"
+        error, shown = words.pop(), int(agree.split()[0])
+        assert [agreeing(call, target, rule, error) for rule in words] == [shown] * len(words), text
+        assert max(agreeing(call, t, r, error) for t in FILE["targets"] for r in FILE["rules"]) == shown
+        answers = list(call["results"].values())
+        nan = answers.count("nan")
+        raised = sum(isinstance(answer, str) for answer in answers) - nan
+        expected = [
+            f"{shown} of {len(answers)}",
+            *[f"raises in {raised}"] * (raised > 0),
+            *[f"NaN in {nan}"] * (nan > 0),
+        ]
+        assert agree.split("; ") == expected
+    text = (DOCS / "conformance.md").read_text(encoding="utf-8")
+    assert all(f"{name} {version}" in text for name, version in results["programs"].items())
+
+
+@pytest.mark.parametrize("name", ["width_counts", "mass_counts"])
+def test_the_page_counts_the_agreeing_cases_of_each_rule(results, name):
+    binning = {"width_counts": "equal-width", "mass_counts": "equal-mass"}[name]
+    shown, programs = {}, ()
+    for first, *cells in page_table(name):
+        if first == "Rule":
+            programs = cells
+        elif first.startswith("`"):
+            shown |= {(program, first.strip("`")): cell for program, cell in zip(programs, cells, strict=True)}
+    rules = [rule for rule, about in FILE["rules"].items() if about["binning"] == binning]
+    assert {rule for _, rule in shown} == set(rules)
+    calls = {}
+    for each in results["calls"]:
+        cases = [CASES[case] for case in each["results"]]
+        if cases[0]["binning"] == binning and "confidence" in cases[0]:
+            calls.setdefault(each["program"], each)
+    assert {program for program, _ in shown} == set(calls)
+    for program, call in calls.items():
+        errors = ["mean-occupied", "mean-all"] if program == "scikit-learn" else ["l1"]
+        counts = [max(agreeing(call, "event", rule, error) for error in errors) for rule in rules]
+        assert [int(shown[program, rule].strip("*")) for rule in rules] == counts
+        assert [shown[program, rule].startswith("**") for rule in rules] == [n == max(counts) for n in counts]
+
+
+def test_at_least_eight_other_programs_were_run_on_all_cases_that_they_take(results, scripts):
+    programs = scripts["conformance_programs"]
+    assert set(results["programs"]) == set(programs.PROGRAMS)
+    assert len(results["programs"]) >= 9
+    taken = {(call.program, call.text): call for call in programs.of_bayescal()}
+    for each in results["calls"]:
+        if each["program"] == "bayescal":
+            call = taken[each["program"], each["call"]]
+            assert list(each["results"]) == [case["id"] for case in FILE["cases"] if call.takes(case)]
+
+
+def test_the_package_agrees_with_its_convention_in_every_case(results):
+    lines = [line for line in page_table("best")[2:] if line[0] == "bayescal"]
+    assert len(lines) == 7
+    assert all(len(set(line[2].split(" of "))) == 1 for line in lines)
+
+
+#: Program -> rules of its first calls for equal-width bins and for equal-mass bins, which the text describes.
+RULES_OF = {
+    "bayescal": ("left-own", "mass-whole-ties"),
+    "scikit-learn": ("right-linspace", "mass-quantile-right-percent"),
+    "torchmetrics": ("left-mirrored-1-apart", None),
+    "netcal": ("left-linspace", "mass-quantile-left-rounded"),
+    "mapie": ("right-linspace-0-apart", "mass-quantile-right-minimum-apart"),
+    "uncertainty-calibration": ("right", "mass-midpoints"),
+    "relplot": ("floor-quotient-1-apart", None),
+    "model-diagnostics": ("right-range", "mass-order-statistic"),
+    "calzone-tool": ("right-linspace-0-dropped", "mass-quantile-right-minimum-dropped"),
+    "pycalib": ("left-stretched", None),
+    "calibstats": ("left-linspace", "mass-quantile-left-merged"),
+    "probcal": ("left-linspace", "mass-quantile-left-rounded"),
+    "calikit": ("floor-product", "mass-split"),
+    "classifier-calibration": ("floor-percent", None),
+}
+
+
+def test_the_text_of_the_page_describes_the_measured_rules():
+    found = {}
+    for program, convention, _, _ in page_table("best")[2:]:
+        words = convention.replace("`", "").split(", ")
+        if words[0] not in FILE["targets"]:
+            binning = "mass" if words[0].startswith("mass") else "width"
+            found.setdefault((program, binning), words[0])
+    for program, (width, mass) in RULES_OF.items():
+        assert (found[program, "width"], found.get((program, "mass"))) == (width, mass)
+    differing = {}
+    for program, _, reason, names in page_table("differences")[2:]:
+        differing.setdefault((program, reason), []).append(names.replace("`", "").split(", "))
+    assert differing["torchmetrics", "as `left-own`"] == [["edge-57-of-100"]]
+    assert "float32-edge-7-of-10" in differing["netcal", "no convention of the file"][0]
+    assert "three-classes-missing" in differing["netcal", "raises RuntimeError"][0]
+    assert differing["netcal", "as target `event`, `left`"] == [["two-classes", "two-classes-one-label"]]
