@@ -188,6 +188,7 @@ COMMON = 0.1
 
 @estimand(
     "largest error",
+    title="largest error of at least 10 % of the rows",
     of_calibration=True,
     citation="Harrell (2015), Regression Modeling Strategies (E90); Naeini, Cooper and Hauskrecht (2015), AAAI (MCE)",
     formula=r"\max\{t : \sum_b m_b 1(|\theta_b - \mu_b| \ge t) \ge 0.1\}",
