@@ -62,7 +62,7 @@ def test_the_help_shows_the_defaults_of_the_library():
     ("arguments", "said"),
     [
         ((), "exactly one of `width`"),
-        (("--width", "0.1", "--below", "0.1"), "both are"),
+        (("--width", "0.1", "--below", "0.1"), "not `width`, `below`"),
         (("--below", "5"), "Percent? Divide by 100."),
         (("--above", "0.1"), "use `below`"),
         (("--width", "0.1", "--model", "other"), "--model must be one of"),

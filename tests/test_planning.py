@@ -225,8 +225,8 @@ PAIR = pair_of([30, 70, 90, 210])
 @pytest.mark.parametrize(
     ("pilot", "given", "error", "said"),
     [
-        (curved_pilot(), {}, ValueError, "exactly one of `width` .* none is"),
-        (curved_pilot(), {"width": 0.1, "difference": 0.1}, ValueError, "both are"),
+        (curved_pilot(), {}, ValueError, "exactly one of `width` .*, not none"),
+        (curved_pilot(), {"width": 0.1, "difference": 0.1}, ValueError, "not `width`, `difference`"),
         (PAIR, {"width": 0.1}, TypeError, "must be BinnedCounts for `width`, not PairedCounts. .*`pilot_counts.first`"),
         (curved_pilot(), {"difference": 0.1}, TypeError, "must be PairedCounts for `difference`.*`width`"),
         ([1, 0], {"width": 0.1}, TypeError, "must be BinnedCounts for `width`, not list. Make them"),
@@ -316,7 +316,7 @@ def test_a_limit_that_the_truth_may_exceed_is_not_promised():
     plan = labels_needed(limit_pilot(25), below=0.08, rng=1, **ONE_BIN)
     assert (plan.rows, plan.interval, plan.rows_for(0.5), plan.curve()) == (None, (None, None), None, [])
     assert plan.reachable == pytest.approx(0.762, abs=0.025)
-    assert plan.sentence().startswith("Not reachable: the share of futures")
+    assert plan.sentence().startswith("No number of rows is recommended: with unlimited rows")
     assert "tends to 0.7" in plan.sentence()
     assert '"reachable": 0.7' in plan.to_json()
     # a smaller assurance can be planned
@@ -399,8 +399,8 @@ NEEDY = bc.Estimand("needy", lambda b, c, rng: b.accuracy[:, 0], "needy", needs=
 @pytest.mark.parametrize(
     ("pilot", "given", "error", "said"),
     [
-        (curved_pilot(), {"below": 0.02, "width": 0.1}, ValueError, "both are"),
-        (curved_pilot(), {"below": 0.02, "above": 0.1, "width": 0.1}, ValueError, "3 are"),
+        (curved_pilot(), {"below": 0.02, "width": 0.1}, ValueError, "not `below`, `width`"),
+        (curved_pilot(), {"below": 0.02, "above": 0.1, "width": 0.1}, ValueError, "not `below`, `above`, `width`"),
         (PAIR, {"below": 0.02}, TypeError, "must be BinnedCounts for `below`, not PairedCounts"),
         (
             curved_pilot(),
@@ -413,7 +413,7 @@ NEEDY = bc.Estimand("needy", lambda b, c, rng: b.accuracy[:, 0], "needy", needs=
         (curved_pilot(), {"above": 0.1}, ValueError, "`above` does not fit `estimand` 'ece'.*use `below`"),
         (curved_pilot(), {"width": 0.1, "estimand": "eec"}, ValueError, "`estimand` must be one of"),
         (curved_pilot(), {"width": 3, "estimand": "signed_error"}, ValueError, "strictly between 0 and 2"),
-        (PAIR, {"difference": 0.1, "estimand": "brier_score"}, ValueError, "'brier_score' needs losses, which simul"),
+        (PAIR, {"difference": 0.1, "estimand": "brier_score"}, ValueError, "'brier_score' cannot be planned for"),
     ],
 )
 def test_goals_that_do_not_fit_are_refused(pilot, given, error, said):
@@ -425,7 +425,9 @@ def test_what_cannot_be_simulated_is_refused(monkeypatch):
     from bayescal.analyses.planning import goals
 
     monkeypatch.setattr(goals, "SIMULATED", frozenset())
-    with pytest.raises(ValueError, match="`estimand` 'needy' needs losses, which simulated counts lack for `width`"):
+    with pytest.raises(
+        ValueError, match="`estimand` 'needy' cannot be planned for with `width`: it needs the squared errors"
+    ):
         labels_needed(curved_pilot(), width=0.1, estimand=NEEDY)
 
 

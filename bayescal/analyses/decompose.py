@@ -130,9 +130,9 @@ def log_score_decomposition(
     if rows.weight is not None:
         impossible &= rows.weight > 0
     if impossible.any():
-        rule = "must be above 0 for the observed outcome, because the log score is infinite otherwise"
-        hint = "Probabilities are never clipped for you: use the Brier score, or a classifier without certainty."
-        _checks.refuse("y_prob", rule, impossible, rows.confidence, hint)
+        rule = "must not be 0 for outcome 1 or 1 for outcome 0, because the log score is then infinite"
+        hint = "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report the limits."
+        _checks.refuse("y_prob", rule, impossible, rows.confidence, hint, ("is", "are"))
     return _corp(rows, "log score")
 
 

@@ -125,8 +125,8 @@ def multiclass_log_score(
     own = np.take_along_axis(rows.matrix, rows.label[:, None], axis=1)[:, 0].astype(np.float64)
     impossible = own == 0 if rows.weight is None else (own == 0) & (rows.weight > 0)
     if impossible.any():
-        rule = "must be above 0 for the class of the row, because the log score is infinite otherwise"
-        hint = "Probabilities are never clipped for you: use the Brier score, or a classifier without certainty."
+        rule = "must exceed 0 for the class of the row, because the log score is infinite otherwise"
+        hint = "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report the limits."
         _checks.refuse("y_prob", rule, impossible, own, hint)
     return _mean_score(
         rows,

@@ -235,17 +235,16 @@ class GoalOptions(Options):
 
     width: Annotated[float | None, _option(GOAL, "WIDTH", "A 95 % interval no wider than this.")] = None
     below: Annotated[
-        float | None, _option(GOAL, "LIMIT", "A posterior that is 95 % sure that the quantity is below this limit.")
+        float | None, _option(GOAL, "LIMIT", "A posterior probability of 95 % that the quantity is below this limit.")
     ] = None
     above: Annotated[
-        float | None, _option(GOAL, "LIMIT", "The same above a limit, for quantities whose larger values are better.")
+        float | None,
+        _option(GOAL, "LIMIT", "The same above a limit, for quantities of which larger values are better."),
     ] = None
     estimand: Annotated[str | None, _option(GOAL, "NAME", "The quantity.")] = None
-    assurance: Annotated[
-        float | None, _option(GOAL, "SHARE", "Share of simulated futures that are to reach the goal.")
-    ] = None
+    assurance: Annotated[float | None, _option(GOAL, "SHARE", "Probability with which the goal is to be met.")] = None
     largest: Annotated[int | None, _option(GOAL, "NUMBER", "Largest number of rows to consider.")] = None
-    simulations: Annotated[int | None, _option(GOAL, "NUMBER", "Number of simulated futures, at least 20.")] = None
+    simulations: Annotated[int | None, _option(GOAL, "NUMBER", "Number of simulated studies, at least 20.")] = None
 
 
 # model

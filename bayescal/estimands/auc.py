@@ -231,7 +231,7 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     The placement of a row is the share of rows with the other outcome that are ranked correctly relative to it.
     :math:`S_z` is the variance of the placements of the :math:`n_z` rows with outcome z, so that without the integral V
     is the variance of DeLong et al. [2]_ with divisor n. The integral is the contribution of one additional row with a
-    uniform placement: with few rows or an AUC near 1, rare rows of the wrong rank may not have been observed yet. T is
+    uniform placement: with few rows or an AUC near 1, incorrectly ranked rows may not have been observed yet. T is
     the number of binomial trials whose proportion has the variance V, and 1/2 is the Jeffreys prior. :math:`A' = (A h +
     1/2) / (h + 1)`, with :math:`h = n_0 n_1 / (n_0 + n_1)`, lies between 0 and 1. With weights, :math:`n_z` are the
     effective numbers of rows (Kish).

@@ -39,7 +39,7 @@ _LOG = _Score(
     "log score",
     "log_losses",
     "log losses",
-    "a file without them is part of them, they are counts of every class of a matrix",
+    "a file without them is part of them, they are counts of one class of a matrix",
     np.inf,
 )
 
@@ -264,7 +264,7 @@ def _require_finite(losses: LossSums, n_rows: int) -> None:
         return
     of_outcome_0, of_outcome_1 = (int(n) for n in losses.infinite.sum(axis=1))
     raise ValueError(
-        f"the log score is infinite: {infinite} of {n_rows} rows state probability 0 for the outcome that occurred "
+        f"the log score is infinite: {infinite} of {n_rows} rows assign probability 0 to the outcome that occurred "
         f"({of_outcome_1} with confidence 0 and outcome 1, {of_outcome_0} with confidence 1 and outcome 0). "
         "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report it."
     )

@@ -251,8 +251,8 @@ def _(result: BinSensitivity) -> Content:
 def _(result: Plan) -> Content:
     sheet = result.sheet(whole=True)
     note = (
-        "share: part of the simulated futures with so many rows that meet the goal; se: its standard error. The answer "
-        "is the number of rows at which the share is the assurance."
+        "share: fraction of the simulated studies with this number of rows that meet the goal; se: its standard error. "
+        "The answer is the number of rows at which the share is the assurance."
     )
     shown = [Table("Simulated numbers of rows", sheet.header, sheet.rows, note)] if sheet.header else []
     return Content("How many labels are needed", sheet, shown, {})

@@ -127,8 +127,8 @@ class MurphyDecomposition(_Decomposition):
 
     def _remarks(self) -> list[str]:
         return [
-            "Parts of the observed score. Sampling noise adds to reliability and resolution, the more the fewer rows a "
-            "bin has; `evaluate` gives an interval for the reliability as `squared_l2_error`."
+            "Parts of the observed score. Sampling noise increases reliability and resolution, especially if bins have "
+            "few rows; `evaluate` gives an interval for the reliability as `squared_l2_error`."
         ]
 
 
@@ -172,5 +172,5 @@ class CorpDecomposition(_Decomposition):
     def _remarks(self) -> list[str]:
         return [
             "Parts of the observed score. Isotonic regression also fits noise, so miscalibration and discrimination "
-            "are too large on average, the more the fewer rows there are."
+            "are too large on average, especially with few rows."
         ]

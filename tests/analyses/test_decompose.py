@@ -134,7 +134,7 @@ def test_top_labels_are_a_binary_problem():
 
 
 def test_an_observed_outcome_of_probability_zero_has_no_log_score():
-    with pytest.raises(bc.InvalidRows, match=r"2 of 4 values do not, first at index 1: 0\. Prob.* never clipped"):
+    with pytest.raises(bc.InvalidRows, match=r"2 of 4 values are, first at index 1: 0\. To limit.*np\.clip"):
         bc.log_score_decomposition([0, 1, 0, 1], [0.2, 0.0, 1.0, 0.9])
 
 

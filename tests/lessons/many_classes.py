@@ -56,7 +56,7 @@ def check_exercise_1(logistic, p_largest):
 
 def check_exercise_2(largest, calm_rows):
     assert largest["plug_in"] > 1.2 * largest["null_mean"]
-    assert max(row["low"] for row in calm_rows) < 0.005
+    assert max(row["low"] for row in calm_rows) < 1e-6
 
 
 def check_exercise_3(off):

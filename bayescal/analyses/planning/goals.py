@@ -15,6 +15,12 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts
 
+#: What estimands need besides the bins, in words.
+WORDS = {
+    "losses": "the squared errors of the rows",
+    "log_losses": "the log losses of the rows",
+    "outcomes": "the order of the rows",
+}
 #: What simulated counts have besides the bins.
 SIMULATED = frozenset({"losses"})
 #: The goals, and the counts of the pilot that each needs.
@@ -80,10 +86,10 @@ def checked_goal(pilot: Any, given: dict[str, Any], estimand: EstimandLike, prob
     """
     named = [kind for kind, value in given.items() if value is not None]
     if len(named) != 1:
-        count = "none is" if not named else "both are" if len(named) == 2 else f"{len(named)} are"
+        given_now = ", ".join(f"`{kind}`" for kind in named) or "none"
         raise ValueError(
             "exactly one of `width` (of the interval of one classifier), `below` or `above` (a limit for one "
-            f"classifier) and `difference` (of two classifiers) must be given; {count}."
+            f"classifier) and `difference` (of two classifiers) must be given, not {given_now}."
         )
     kind = named[0]
     _require_counts(pilot, kind)
@@ -112,10 +118,11 @@ def _require_simulated(estimand: Estimand, kind: str) -> None:
     """Raise if simulated counts lack what the estimand needs."""
     missing = sorted(estimand.needs - (frozenset() if kind == "difference" else SIMULATED))
     if missing:
-        has = "the bins" if kind == "difference" else "the bins and the sums of squared errors"
+        instead = "a calibration error" if kind == "difference" else "a calibration error or the Brier score"
+        needed = " and ".join(WORDS[each] for each in missing)
         raise ValueError(
-            f"`estimand` {estimand.name!r} needs {', '.join(missing)}, which simulated counts lack for `{kind}`; they "
-            f"have {has}. Plan for another estimand."
+            f"`estimand` {estimand.name!r} cannot be planned for with `{kind}`: it needs {needed}, and simulated rows "
+            f"are known by their bins only. Plan for {instead}."
         )
 
 

@@ -80,7 +80,7 @@ def labels_needed(
     largest : int, default 10_000_000
         Largest number of rows to consider. The plan does not extrapolate beyond it.
     simulations : int, default 400
-        Number of simulated futures, at least 20. Each computes one posterior (0.02 s) or two; the width of the interval
+        Number of simulated studies, at least 20. Each computes one posterior (0.02 s) or two; the width of the interval
         of the answer is inversely proportional to the square root of their number.
     model, **options
         As for `evaluate`, for the posterior of the pilot and for the simulated analyses.
@@ -106,8 +106,8 @@ def labels_needed(
     -----
     Each simulation draws a truth from the pilot's posterior (bin masses, accuracies), then the cells of n rows from
     the truth (multinomial; mean confidences as in the pilot), and evaluates the counts as `evaluate` or `compare` will.
-    The share of futures that meet the goal is thus a probability under the posterior of the pilot, and a larger pilot
-    makes the plan more precise.
+    The share of simulated studies that meet the goal is thus a probability under the posterior of the pilot, and a
+    larger pilot makes the plan more precise.
 
     The truth of two classifiers takes their accuracies from their own posteriors, with draws paired as `compare` pairs
     those of their ECEs. The joint cells give the frequency of each pair of bins (a Dirichlet draw over pairs that
@@ -115,10 +115,10 @@ def labels_needed(
     classifier would be calibrated. As a consequence, an event may have different outcomes for the two classifiers in a
     few rows.
 
-    With unlimited rows the posterior knows the truth. So for `below` and `above`, the share of futures that meet the
-    goal tends to the probability c, given the pilot, that the truth is within the limit. If this is at most the
-    assurance, nothing is simulated, and the plan states c (`Plan.reachable`). A finite number of rows with the pilot
-    gives at most c / `prob`, because the expected posterior probability of the limit is c.
+    With unlimited rows the posterior is concentrated at the truth. So for `below` and `above`, the share of studies
+    that meet the goal tends to the probability c, given the pilot, that the truth is within the limit. If this is at
+    most the assurance, nothing is simulated, and the plan states c (`Plan.reachable`). A finite number of rows with
+    the pilot gives at most c / `prob`, because the expected posterior probability of the limit is c.
 
     Near the answer, the share is modelled as :math:`\Phi(z_p + (\log n - x) / s)`, where x is the log of the rows
     needed and p the assurance; its posterior has flat priors of x and log s. If unlimited rows give a share c below 1,
@@ -163,7 +163,7 @@ def labels_needed(
     verdict = planned.pilot_verdict if keep_pilot else None
     simulated: Simulated = {}
     if verdict is None and planned.reachable > assurance:
-        with bar(simulations, "Simulating futures", progress) as advance:
+        with bar(simulations, "Simulating studies", progress) as advance:
             simulated = search(
                 planned.future, planned.guess, assurance, planned.reachable, largest, simulations, rng, advance
             )

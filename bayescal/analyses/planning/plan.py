@@ -21,7 +21,7 @@ class Plan(_render.Presented):
     goal : str
         The goal in words.
     assurance : float
-        Probability that the goal is to be met with.
+        Required probability that the goal is met.
     pilot : str
         The pilot and the question in words.
     pilot_now : str
@@ -38,7 +38,7 @@ class Plan(_render.Presented):
         For each number of new rows, the number of simulations with each verdict; None if the goal was not met. Empty if
         the pilot is enough, or if `reachable` is at most the assurance.
     reachable : float, default 1.0
-        The share of futures that meet the goal with unlimited rows. It is below 1 for a limit (``below=`` or
+        Probability that the goal is met with unlimited rows. It is below 1 for a limit (``below=`` or
         ``above=``), if the truth may be beyond the limit given the pilot.
     """
 
@@ -97,7 +97,7 @@ class Plan(_render.Presented):
         return self._rows_at(log_rows) if min(log_sizes) <= log_rows <= max(log_sizes) else None
 
     def curve(self) -> list[dict[str, Any]]:
-        """The simulated share of futures that meet the goal, as data: one dict per number of rows.
+        """The share of simulated studies that meet the goal, as data: one dict per number of rows.
 
         Returns
         -------
@@ -131,8 +131,8 @@ class Plan(_render.Presented):
             return f"No more rows are needed for {self.goal}: {self.pilot_now}."
         if not self.simulated:
             return (
-                f"Not reachable: the share of futures that give {self.goal} tends to {self.reachable:.2f} with "
-                f"unlimited rows, which is not above the assurance of {self.assurance:g}; {self.pilot_now}."
+                f"No number of rows is recommended: with unlimited rows, the probability of {self.goal} tends to "
+                f"{self.reachable:.2f}, which is not above the assurance of {self.assurance:g}; {self.pilot_now}."
             )
         more = "more rows" if self.keep_pilot else "new rows"
         total = sum(of.total() for of in self.simulated.values())

@@ -33,7 +33,7 @@ def plan(
 
     The goal is one of --width, --below and --above.
 
-    Simulates futures: truths from the posterior of the pilot, new rows, and their evaluation together with the pilot.
+    Simulates studies: a truth from the posterior of the pilot, new rows, and their evaluation together with the pilot.
     """
     from bayescal.cli.planning import plan_file
 
