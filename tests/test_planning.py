@@ -399,8 +399,8 @@ NEEDY = bc.Estimand("needy", lambda b, c, rng: b.accuracy[:, 0], "needy", needs=
 @pytest.mark.parametrize(
     ("pilot", "given", "error", "said"),
     [
-        (curved_pilot(), {"below": 0.02, "width": 0.1}, ValueError, "not `below`, `width`"),
-        (curved_pilot(), {"below": 0.02, "above": 0.1, "width": 0.1}, ValueError, "not `below`, `above`, `width`"),
+        (curved_pilot(), {"below": 0.02, "width": 0.1}, ValueError, "not `width`, `below`"),
+        (curved_pilot(), {"below": 0.02, "above": 0.1, "width": 0.1}, ValueError, "not `width`, `below`, `above`"),
         (PAIR, {"below": 0.02}, TypeError, "must be BinnedCounts for `below`, not PairedCounts"),
         (
             curved_pilot(),

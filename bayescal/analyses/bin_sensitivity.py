@@ -111,7 +111,8 @@ def bin_sensitivity(
         fine = _checked_counts(y_true, choices, given)
     else:
         rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
-        fine = count_rows(rows, common_refinement(numbers, ways, rows.confidence), "equal-width")
+        ranked = "outcomes" in record.needs
+        fine = count_rows(rows, common_refinement(numbers, ways, rows.confidence), "equal-width", ranked=ranked)
     seed = int(_checks.generator(rng).integers(2**63)) if not isinstance(rng, int | np.integer) else rng
     counts = {(how, number): merge(fine, number, how) for how, number in choices}
     evaluations = {

@@ -195,7 +195,9 @@ class LogisticRecalibration(_Recalibration):
 
     Notes
     -----
-    The map is increasing, so the ranking of rows, and with it the area under the ROC curve, stays the same.
+    The map does not decrease, so it never reverses two rows. Probabilities outside [1e-9, 1 - 1e-9] become ties, as do
+    probabilities whose results differ by less than the rounding of float64 near 1; otherwise the ranking of rows, and
+    with it the area under the ROC curve, stays the same.
     Probabilities are clipped to [1e-9, 1 - 1e-9], and to [1e-4, 1 - 1e-4] in the term with the slope, as in the
     sub-model; results are never 0 or 1. More extreme probabilities are therefore corrected in part only; if their size
     means nothing, clip them before `fit` and `transform`. The fit does not use random numbers. Two numbers describe the
@@ -240,8 +242,7 @@ class LogisticRecalibration(_Recalibration):
 
     def _recalibrated(self, probability: Floats) -> Floats:
         moved = logit(probability) + self.intercept_ + (self.slope_ - 1) * logit(probability, LEVERAGE_FLOOR)
-        recalibrated: Floats = expit(moved)
-        return recalibrated
+        return np.clip(expit(moved), np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).epsneg)
 
 
 class IsotonicRecalibration(_Recalibration):
@@ -267,7 +268,7 @@ class IsotonicRecalibration(_Recalibration):
     often exactly 0 and 1, so that the log score of new rows may be infinite. On the rows of `fit` every flat part is
     calibrated by construction: only rows that were not used for `fit` show how well the result is calibrated.
     scikit-learn's ``IsotonicRegression(out_of_bounds="clip")`` is the same function, except that it also pools
-    probabilities that differ by less than 1e-15.
+    probabilities that differ by less than 1e-15 (1e-6 for float32).
 
     References
     ----------
@@ -292,4 +293,6 @@ class IsotonicRecalibration(_Recalibration):
         self.probability_, self.recalibrated_ = fit.confidence, fit.fitted
 
     def _recalibrated(self, probability: Floats) -> Floats:
-        return np.interp(probability, self.probability_, self.recalibrated_)
+        # a slope between two tiny probabilities may overflow
+        values = np.interp(probability, self.probability_, self.recalibrated_)
+        return np.clip(values, self.recalibrated_[0], self.recalibrated_[-1])

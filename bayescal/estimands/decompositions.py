@@ -84,6 +84,11 @@ def corp_parts(fit: IsotonicFit, mean_loss: Callable[[Floats, Floats], float]) -
     score, recalibrated, constant = (
         mean_loss(fit.weight, p) for p in (fit.confidence, fit.fitted, np.full(len(fit.fitted), base))
     )
+    if not np.isfinite([score, recalibrated, constant]).all():
+        raise ValueError(
+            "`weights` must not differ by more than about 1e15 among rows with equal or neighbouring probabilities: "
+            "the share of an outcome rounds to 0, and its log loss to infinity."
+        )
     # Dimitriadis, Gneiting and Jordan (2021), equation 4; both are >= 0, except for rounding
     return {
         "miscalibration": max(score - recalibrated, 0.0),

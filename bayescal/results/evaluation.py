@@ -100,7 +100,10 @@ class Evaluation(_render.Presented):
 
     def _draw(self, record: Estimand) -> Draws:
         rng = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS))
-        return replace(record.draw(self.bin_draws, self.counts, rng=rng), origin=self.bin_draws.fingerprint)
+        drawn = record.draw(self.bin_draws, self.counts, rng=rng)
+        # draws from the order of the rows are independent of the bins, so they are not combined with the others
+        own = "outcomes" in record.needs
+        return replace(drawn, origin=(self.bin_draws.fingerprint, record.name) if own else self.bin_draws.fingerprint)
 
     def __getattr__(self, name: str) -> Draws:
         """Return the draws of an estimand that was registered after this class was defined."""

@@ -1,7 +1,7 @@
 """ClasswiseCounts: the counts of all classes of one classifier, and how their errors vary together. Addable."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,9 @@ class ClasswiseCounts:
                     f"of class {label!r} are {counts!r} with target {counts.target!r}, those of the first class are "
                     f"{self.by_class[0]!r}."
                 )
+        self._require_one_class_per_row()
+        # whether log losses were counted depends on how the rows were read, and no result of all classes needs them
+        object.__setattr__(self, "by_class", tuple(replace(counts, log_losses=None) for counts in self.by_class))
         if self.joint is not None:
             cells = first_cells([each.bins for each in self.by_class])[-1]
             joint = np.asarray(self.joint, dtype=np.float64).view()
@@ -80,6 +83,21 @@ class ClasswiseCounts:
                 raise ValueError(f"`joint` must have shape ({cells}, {cells}), not {joint.shape}.")
             joint.setflags(write=False)
             object.__setattr__(self, "joint", joint)
+
+    def _require_one_class_per_row(self) -> None:
+        positive = sum(int(counts.k.sum()) for counts in self.by_class)
+        weights = [float(counts.weight.sum()) for counts in self.by_class]
+        weights.append(sum(float(counts.weight[1].sum()) for counts in self.by_class))
+        if positive != self.n_rows or not np.allclose(weights, weights[0], rtol=1e-6, atol=0):
+            raise ValueError(
+                "`by_class` must hold counts of the same rows, each of which has one class; over all classes there are "
+                f"{positive} rows with outcome 1, and there are {self.n_rows} rows. Count all classes together, with "
+                "`ClasswiseCounts.from_arrays`."
+            )
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays from copies and pickles are writable
 
     @classmethod
     def empty(cls, classes: Sequence[Any], bins: Any = 15) -> "ClasswiseCounts":

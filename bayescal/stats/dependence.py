@@ -132,25 +132,37 @@ def _exclusive(variance: Floats) -> Floats:
     # the residual of one class is minus the sum of the others, which have negative correlations
     variance = np.where(np.arange(size) == largest, np.minimum(variance, (1 - 1e-9) * others), variance)
 
-    def shares(total: float, upper: bool) -> Floats:
-        """Roots of a (S - a) = variance: the smaller ones, or for the largest class the larger one."""
-        root = variance / (total / 2 + np.sqrt(np.maximum(total**2 / 4 - variance, 0.0)))
-        root[largest] = total - root[largest] if upper else root[largest]
-        return np.asarray(root)
+    rest = np.arange(size) != largest
+
+    def roots(total: float) -> Floats:
+        """Smaller roots of a (S - a) = variance."""
+        return np.asarray(variance / (total / 2 + np.sqrt(np.maximum(total**2 / 4 - variance, 0.0))))
+
+    def exceeds(total: float, upper: bool) -> bool:
+        """Whether the shares sum to more than the total; the largest class has its larger root if `upper`."""
+        root = roots(total)
+        own, others = root[largest], root[rest].sum()
+        # the larger root is total - own; total - own + others > total would be decided by rounding
+        return bool(others > own if upper else others + own > total)
 
     least = 2 * np.sqrt(variance[largest])  # then both roots of the largest class are equal
-    upper = bool(shares(least, False).sum() < least)
+    upper = not exceeds(least, False)
     most = 2 * least
-    while (shares(most, upper).sum() > most) != upper:
+    while exceeds(most, upper) != upper:
         most *= 2
     for _ in range(STEPS):
         middle = (least + most) / 2
-        if (shares(middle, upper).sum() > middle) != upper:
+        if exceeds(middle, upper) != upper:
             least = middle
         else:
             most = middle
-    a = shares((least + most) / 2, upper)
-    return np.diag(variance + a * a) - np.outer(a, a)
+    total = (least + most) / 2
+    a = roots(total)
+    if upper:
+        a[largest] = total - a[largest]
+    covariance = -np.outer(a, a)
+    np.fill_diagonal(covariance, variance)  # variance + a^2 - a^2 would lose digits
+    return covariance
 
 
 def _correlation(moments: NDArray[Any]) -> Floats:

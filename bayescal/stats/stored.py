@@ -442,6 +442,10 @@ def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
         joint[i, : i + 1] = joint[: i + 1, i] = _floats(f"joint[{i}]", row, (i + 1,))
     squares = np.diag(joint).copy()
     NOT_NEGATIVE.require("joint", squares)
+    of_class = np.repeat(np.arange(len(counts)), [len(each.bins) for each in counts])
+    wrong = (of_class[:, None] == of_class) & (joint != 0) & ~np.eye(cells, dtype=bool)
+    if wrong.any():
+        _checks.refuse("joint", "must be 0 for two bins of one class", wrong, joint, "A row is in one of them only.")
     sd = np.sqrt(squares)
     _within("joint", "be covariances", np.abs(joint), np.outer(sd, sd) + TINY, joint)
     if not any(each.weighted for each in counts):

@@ -160,3 +160,12 @@ def test_the_plot_shows_the_numbers_of_the_table(result):
         np.testing.assert_allclose(ends, [[row["low"], row["high"]] for row in rows])
     with pytest.raises(TypeError, match="`result` must be a BinSensitivity"):
         bc.plot_bin_sensitivity(result["equal-width", 5])
+
+
+def test_the_auc_of_every_choice_is_that_of_the_rows():
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    y = rng.random(500) < p
+    table = bc.bin_sensitivity(y, p, n_bins=(15, 20), binning="equal-width", estimand="auc", draws=200, rng=1).table()
+    expected = bc.evaluate(y, p, draws=200, rng=1).plug_in_of("auc")
+    assert [row["plug_in"] for row in table[:2]] == pytest.approx([expected] * 2, abs=1e-15)

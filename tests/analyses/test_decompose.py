@@ -185,3 +185,8 @@ def test_squared_l2_error_is_the_square_and_the_reliability():
     assert ev.plug_in_of("squared_l2_error") == pytest.approx(observed, rel=1e-12)
     assert not registered()["squared_l2_error"].reported
     assert "squared l_2 error" not in str(ev)
+
+
+def test_weights_that_round_to_nothing_have_no_log_score():
+    with pytest.raises(ValueError, match="must not differ by more than about 1e15"):
+        bc.log_score_decomposition([1, 0], [0.6, 0.6], weights=[1, 1e-17])

@@ -162,3 +162,13 @@ def test_held_out_rows_show_what_the_rows_of_the_fit_hide():
     low, high = bc.evaluate(y_new, fitted.transform(p_new), rng=1).ece.interval()
     assert low > 0.01
     assert low < truth < high
+
+
+def test_results_stay_between_0_and_1():
+    """A steep slope and a tiny probability round to 0, 1 or infinity otherwise."""
+    rows = simulate(20_000, population="flat", curve="temperature", strength=0.2, rng=1)
+    steep = bc.LogisticRecalibration().fit(rows.confidence, rows.outcome)
+    assert steep.slope_ > 4
+    assert (steep.transform([0.0, 1.0, 1 - 1e-5]) > 0).all()
+    assert (steep.transform([0.0, 1.0, 1 - 1e-5]) < 1).all()
+    assert 0 <= bc.IsotonicRecalibration().fit([0.0, 1e-310], [0, 1]).transform([5e-311])[0] <= 1

@@ -367,3 +367,9 @@ def test_intervals_contain_the_truth(n, prevalence, area):
 def test_counts_of_other_types_need_no_ranks():
     counts = bc.BinnedCounts.from_arrays(*normal_scores(500, 0.8))
     assert bc.auc_grid_error(replace(counts, ranks=None)) == bc.auc_grid_error(counts) > 0
+
+
+def test_draws_are_not_combined_with_those_of_the_bins():
+    ev = bc.evaluate([0, 1, 0, 1, 1], [0.2, 0.4, 0.5, 0.7, 0.9], draws=100, rng=1)
+    with pytest.raises(TypeError, match="dependence is unknown"):
+        ev.auc - ev.ece

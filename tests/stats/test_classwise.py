@@ -234,8 +234,8 @@ def test_impossible_records():
         ClasswiseCounts(("a", "a"), (first, others[0]))
     with pytest.raises(ValueError, match="counts of the same rows"):
         ClasswiseCounts(("a", "b"), (first, first + first))
-    with pytest.raises(ValueError, match=r"`joint` must have shape \(30, 30\), not \(2, 2\)"):
-        ClasswiseCounts(("a", "b"), (first, others[0]), np.eye(2))
+    with pytest.raises(ValueError, match=r"`joint` must have shape \(60, 60\), not \(2, 2\)"):
+        ClasswiseCounts(CLASSES, (first, *others), np.eye(2))
     with pytest.raises(KeyError, match=r"no class 'cta' among .* Did you mean 'cat'"):
         count()["cta"]
     with pytest.raises(ValueError, match="`counts` has no rows of positive weight"):
@@ -267,3 +267,23 @@ def test_the_command_line_counts_merges_and_reports(tmp_path):
     assert from_counts == done("report", whole, *columns, *options)
     assert "class bee" in from_counts
     done("report", merged, *options, "--json", tmp_path / "report.json", "--html", tmp_path / "report.html")
+
+
+def test_counts_of_different_rows_are_refused():
+    one = bc.BinnedCounts.from_arrays([1] * 4, [0.9] * 4, target="classwise", bins=5)
+    with pytest.raises(ValueError, match="each of which has one class; over all classes there are 12 rows"):
+        ClasswiseCounts(("a", "b", "c"), (one, one, one))
+
+
+def test_copies_cannot_be_changed():
+    counts = ClasswiseCounts.from_arrays([0, 1, 2], np.eye(3) * 0.4 + 0.2)
+    assert not pickle.loads(pickle.dumps(counts)).joint.flags.writeable
+
+
+def test_integers_that_floats_do_not_hold_are_refused():
+    large = 2**53
+    frame = pl.DataFrame({"label": [0, large + 1, 1], "a": [0.5, 0.2, 0.3], "b": [0.5, 0.8, 0.7]})
+    with pytest.raises(ValueError, match="1 of 3 values does not"):
+        ClasswiseCounts.from_frame(frame, probabilities={0: "a", 1: "b"}, bins=2)
+    with pytest.raises(ValueError, match=r"below 2\^53"):
+        ClasswiseCounts.from_frame(frame, probabilities={large: "a", large + 1: "b"}, bins=2)

@@ -8,7 +8,7 @@ import pytest
 import bayescal as bc
 from bayescal.data.matrix import ClassRows
 from bayescal.stats.classwise import ClasswiseCounts
-from bayescal.stats.dependence import CHUNK, error_correlation
+from bayescal.stats.dependence import CHUNK, _exclusive, error_correlation
 
 
 def rows_of(n, weighted):
@@ -136,3 +136,24 @@ def test_classes_that_never_vary_are_uncorrelated():
     matrix = np.eye(40)[np.arange(200) % 40]
     counts = ClasswiseCounts.from_rows(ClassRows(label=np.arange(200) % 40, matrix=matrix))
     assert_same(counts.correlations, (np.eye(40), np.eye(40)))
+
+
+@pytest.mark.parametrize("variance", [[0.1, 0.1, 0.2], [1, 1, 3], [1, 0.5, 0.5, 0, 0], [0.1, 0.2, 0.15]])
+def test_variances_of_exclusive_classes_at_the_limit(variance):
+    """The residual of one class is minus the sum of the others: the search must end, with a covariance."""
+    covariance = _exclusive(np.array(variance, dtype=float))
+    assert np.linalg.eigvalsh(covariance).min() >= -1e-12
+    assert covariance.sum(axis=0) == pytest.approx(0, abs=1e-8 if max(variance) * 2 != sum(variance) else 1)
+    assert np.diag(covariance)[np.argmin(variance)] == pytest.approx(min(variance))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_class_against_others_row_by_row(seed):
+    rng = np.random.default_rng(seed)
+    n, classes = 300, 40
+    matrix, other, p = np.zeros((n, classes)), rng.choice([1, 2], n), rng.random(n)
+    matrix[np.arange(n), 0], matrix[np.arange(n), other] = p, 1 - p
+    label = np.where(rng.random(n) < p, 0, other)
+    counts = ClasswiseCounts.from_arrays(label, matrix, classes=range(classes))
+    assert counts.joint is None
+    assert np.isfinite(counts.correlations[1]).all()

@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 #: Maximum number of classes whose pairs are counted, by one part of a query per pair.
 MOST_IN_PAIRS = 12
+#: Integers from here on are not exact as floats.
+LARGEST_LABEL = 2.0**53
 #: Names of the columns of the query, and of the arguments in messages.
 LABEL, WEIGHTS = "label", "weights"
 
@@ -102,6 +104,10 @@ class _ClassQuery:
                 "and classes must be of one type."
             )
         self.values: list[Any] = named if self.text else [float(name) for name in named]
+        if not self.text and max(map(abs, self.values), default=0.0) >= LARGEST_LABEL:
+            raise ValueError(
+                f"`probabilities` must name classes below 2^53 if they are numbers, not {quoted(named[:5])}."
+            )
 
     def _label(self) -> nw.Expr:
         return nw.col(self.label).cast(nw.String if self.text else nw.Float64)
@@ -122,6 +128,8 @@ class _ClassQuery:
     def labels(self, frame: Any) -> Any:
         """Count rows, and rows whose label is missing or not among the classes."""
         known = nw.col(LABEL).is_in(self.values)
+        if not self.text:  # larger integers are not exact as floats, and could become a class
+            known = known & (nw.col(LABEL).abs() < LARGEST_LABEL)
         state = nw.when(nw.col(LABEL).is_null()).then(nw.lit(1)).when(known).then(nw.lit(0)).otherwise(nw.lit(2))
         return self._prepared(frame).select(state.alias("state")).group_by("state").agg(nw.len().alias("n"))
 
