@@ -5,7 +5,6 @@ Statistical tests have fixed seeds; each bound is exceeded by chance with a prob
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -188,10 +187,11 @@ def test_classes_in_compiled_form(monkeypatch):
     """A class in full has the draws that the mean over classes contains."""
     monkeypatch.setattr(many, "MANY", 3)
     monkeypatch.delenv("BAYESCAL_COMPILE", raising=False)
-    each = [replace(counts_of("flat", n), target="classwise") for n in (300, 300, 300)]
-    counts = ClasswiseCounts(("a", "b", "c"), tuple(each))
+    rows = np.random.default_rng(1)
+    matrix = rows.dirichlet([1, 1, 1], 300)
+    counts = ClasswiseCounts.from_arrays((matrix.cumsum(axis=1)[:, :2] < rows.random((300, 1))).sum(axis=1), matrix)
     result = evaluate_counts(counts, rng=1, model="shrinkage", draws=400)
-    for i, label in enumerate("abc"):
+    for i, label in enumerate(result):
         full = result[label]
         assert type(full.posterior).__name__ == "CompiledShrinkagePosterior"
         np.testing.assert_array_equal(np.sort(full.ece.values), np.sort(result.by_class.values[:, i]))
