@@ -135,8 +135,8 @@ def plot_bin_sensitivity(
     ax.set_xticks(range(len(numbers)), [str(number) for number in numbers])
     ax.tick_params(labelsize=SMALL, length=0)
     ax.spines[["right", "top"]].set_visible(False)
-    words = f"number of bins; {key(prob)}, diamond: plug-in estimate"
-    ax.set_xlabel("\n".join(wrap(words, characters(ax, SMALL))), fontsize=SMALL)
+    symbols = wrap(f"{key(prob)}, diamond: plug-in estimate", characters(ax, SMALL))
+    ax.set_xlabel("\n".join(["number of bins", *symbols]), fontsize=SMALL)
     label = axis_label(result.estimand, next(iter(result.evaluations.values())).counts.target)
     ax.set_ylabel("\n".join(wrap(label, max(12, characters(ax, SMALL) // 2))), fontsize=SMALL + 0.5, parse_math=False)
     ax.legend(

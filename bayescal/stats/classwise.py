@@ -265,12 +265,11 @@ class ClasswiseCounts:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ClasswiseCounts):
             return NotImplemented
-        known = self.joint is not None and other.joint is not None
-        return (
-            self.classes == other.classes
-            and self.by_class == other.by_class
-            and (np.array_equal(self.joint, other.joint) if known else self.joint is other.joint)  # type: ignore[arg-type]
-        )
+        if self.classes != other.classes or self.by_class != other.by_class:
+            return False
+        if self.joint is None or other.joint is None:
+            return self.joint is other.joint
+        return np.array_equal(self.joint, other.joint)
 
     __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
 

@@ -287,3 +287,12 @@ def test_integers_that_floats_do_not_hold_are_refused():
         ClasswiseCounts.from_frame(frame, probabilities={0: "a", 1: "b"}, bins=2)
     with pytest.raises(ValueError, match=r"below 2\^53"):
         ClasswiseCounts.from_frame(frame, probabilities={large: "a", large + 1: "b"}, bins=2)
+
+
+def test_records_with_other_joint_sums_differ():
+    counts = count()
+    assert counts.joint is not None
+    assert counts == count()
+    assert counts != ClasswiseCounts(counts.classes, counts.by_class, 2 * counts.joint)
+    assert counts != ClasswiseCounts(counts.classes, counts.by_class)
+    assert ClasswiseCounts(counts.classes, counts.by_class) == ClasswiseCounts(counts.classes, counts.by_class)
