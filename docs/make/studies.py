@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 #: Data sets per cell and draws of a study, and of its short form.
 REPEATS, DRAWS = (100, 2), (2000, 200)
+#: Draws of studies with many posteriors.
+FEWER_DRAWS = (1000, 200)
 
 
 def run_study(
@@ -35,6 +37,7 @@ def run_study(
     picture: Callable[[dict[str, Any], bool], None] | None = None,
     command: str = "make coverage",
     repeats: tuple[int, int] = REPEATS,
+    draws: tuple[int, int] = DRAWS,
 ) -> None:
     """Run the command line of a coverage study: measure, store the numbers, and write them to a page.
 
@@ -56,10 +59,10 @@ def run_study(
         Function that draws the numbers, and writes the picture if its second argument is true.
     command : str, default "make coverage"
         Command that the markers of the page name.
-    repeats : pair of int
-        Data sets per cell, in full and with --quick.
+    repeats, draws : pair of int
+        Data sets per cell, and draws of each posterior, in full and with --quick.
     """
-    options = _options(description, repeats)
+    options = _options(description, repeats, draws)
     file = DOCS / "_static" / numbers
     if options.quick:
         results = dict(measure(options))
@@ -76,16 +79,16 @@ def run_study(
         fill(DOCS / "explanation" / page, command, texts)
 
 
-def _options(description: str | None, repeats: tuple[int, int]) -> argparse.Namespace:
+def _options(description: str | None, repeats: tuple[int, int], draws: tuple[int, int]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--repeats", type=int, help=f"data sets per cell: {repeats[0]}, or {repeats[1]} with --quick")
-    parser.add_argument("--draws", type=int, help=f"draws of each posterior: {DRAWS[0]}, or {DRAWS[1]} with --quick")
+    parser.add_argument("--draws", type=int, help=f"draws of each posterior: {draws[0]}, or {draws[1]} with --quick")
     parser.add_argument("--workers", type=int, default=2, help="processes, where a study can use several")
     parser.add_argument("--redraw", action="store_true", help="measure nothing; write page and picture from the file")
     parser.add_argument("--quick", action="store_true", help="measure a few data sets; write nothing")
     options = parser.parse_args()
     options.repeats = options.repeats or repeats[options.quick]
-    options.draws = options.draws or DRAWS[options.quick]
+    options.draws = options.draws or draws[options.quick]
     return options
 
 
