@@ -15,10 +15,11 @@ from bayescal.analyses.planning.plan import Plan
 from bayescal.analyses.planning.search import search
 from bayescal.analyses.planning.two_classifiers import TwoClassifiers
 from bayescal.estimands.registry import EstimandLike
+from bayescal.posterior.many import compiled_form_pays
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts
 
-#: What simulates the futures of each goal.
+#: What simulates the studies of each goal.
 PLANNED: dict[str, Callable[..., OneClassifier | TwoClassifiers]] = {
     "width": Narrow,
     "below": WithinLimit,
@@ -28,6 +29,7 @@ PLANNED: dict[str, Callable[..., OneClassifier | TwoClassifiers]] = {
 
 
 @_moved.keywords(probability="assurance")
+@_checks.explained("It takes the counts of a pilot, as in `labels_needed(evaluate(y_true, y_prob).counts, width=0.02)`.")
 def labels_needed(
     pilot_counts: BinnedCounts | PairedCounts,
     *,
@@ -159,13 +161,14 @@ def labels_needed(
     if not isinstance(keep_pilot, bool | np.bool_):
         raise TypeError(f"`keep_pilot` must be True or False, not {keep_pilot!r}.")
     rng = _checks.generator(rng)
-    planned = PLANNED[goal.kind](pilot_counts, goal, bool(keep_pilot), {"model": model, "draws": draws, **options}, rng)
+    arguments = {"model": model, "draws": draws, "compiled": compiled_form_pays(simulations), **options}
+    planned = PLANNED[goal.kind](pilot_counts, goal, bool(keep_pilot), arguments, rng)
     verdict = planned.pilot_verdict if keep_pilot else None
     simulated: Simulated = {}
     if verdict is None and planned.reachable > assurance:
         with bar(simulations, "Simulating studies", progress) as advance:
             simulated = search(
-                planned.future, planned.guess, assurance, planned.reachable, largest, simulations, rng, advance
+                planned.study, planned.guess, assurance, planned.reachable, largest, simulations, rng, advance
             )
     return Plan(
         goal=planned.in_words,

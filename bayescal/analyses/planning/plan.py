@@ -60,7 +60,7 @@ class Plan(_render.Presented):
             return 0
         if not self.simulated:
             return None
-        return self._rows_at(self._fit.quantile(0.5))
+        return self._rows_at(self._fit.rows_with(self.assurance))
 
     @property
     def interval(self) -> tuple[int | None, int | None]:
@@ -92,7 +92,7 @@ class Plan(_render.Presented):
             return 0
         if not self.simulated:
             return None
-        log_rows = self._fit.quantile(0.5, assurance)
+        log_rows = self._fit.rows_with(assurance)
         log_sizes = [math.log(n) for n in self._fit.sizes]
         return self._rows_at(log_rows) if min(log_sizes) <= log_rows <= max(log_sizes) else None
 
