@@ -247,7 +247,9 @@ class GoalOptions(Options):
     width: Annotated[float | None, _option(GOAL, "WIDTH", "A 95 % interval no wider than this.", parser=_number)] = None
     below: Annotated[
         float | None,
-        _option(GOAL, "LIMIT", "A posterior probability of 95 % that the quantity is below this limit.", parser=_number),
+        _option(
+            GOAL, "LIMIT", "A posterior probability of 95 % that the quantity is below this limit.", parser=_number
+        ),
     ] = None
     above: Annotated[
         float | None,
@@ -255,7 +257,9 @@ class GoalOptions(Options):
             GOAL, "LIMIT", "The same above a limit, for quantities of which larger values are better.", parser=_number
         ),
     ] = None
-    estimand: Annotated[str | None, _option(GOAL, "NAME", "The quantity.")] = None
+    estimand: Annotated[
+        str | None, _option(GOAL, "NAME", "The quantity. auc needs FILE to hold counts on many bins, merged by --bins.")
+    ] = None
     assurance: Annotated[
         float | None, _option(GOAL, "SHARE", "Probability with which the goal is to be met.", parser=_number)
     ] = None

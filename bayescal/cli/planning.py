@@ -90,8 +90,9 @@ def plan_file(
     counts = _pilot(file, options, question)
     if "outcomes" in record.needs and counts.ranks is None:
         raise ValueError(
-            f"--estimand {record.name} needs the order of the rows, and '{file.name}' gives the bins of one count only. "
-            "Count the rows on many bins with `bayescal count --bins 1500`, and plan with the saved counts and --bins 15."
+            f"--estimand {record.name} needs the order of the rows, and '{file.name}' gives only one set of bins. "
+            "Count the rows on many bins with `bayescal count --bins 1500`, and plan from the saved counts with "
+            "--bins 15."
         )
     result = labels_needed(counts, **{**keywords, "progress": True})
     given = {**options.given(), **goal.given(), **model.given()}

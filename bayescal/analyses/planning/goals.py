@@ -112,18 +112,10 @@ def _require_counts(pilot: Any, kind: str) -> None:
 
 
 def _require_needed(pilot: Any, estimand: Estimand, kind: str) -> None:
-    """Raise if the pilot lacks what the estimand needs besides the bins, or rows of two classifiers cannot have it."""
+    """Raise if the pilot lacks what the estimand needs besides the bins, or new rows cannot have it."""
     both = (pilot.first, pilot.second) if kind == "difference" else (pilot,)
-    for losses, words in WORDS.items():
-        records = [(counts, losses) for counts in both]
-        if kind == "difference":
-            records.append((pilot, KINDS[losses].difference))
-        if losses in estimand.needs and any(getattr(counts, name) is None for counts, name in records):
-            raise ValueError(
-                f"`pilot_counts` must hold the sums of {words} for `estimand` {estimand.name!r}, and lacks them: counts "
-                "of one class of a matrix and files of former releases have none. Count the rows again, for example "
-                f"with `{type(pilot).__name__}.from_arrays`."
-            )
+    for losses in sorted(estimand.needs & KINDS.keys()):
+        _require_losses(pilot, both, estimand, losses)
     if "outcomes" in estimand.needs and any(counts.ranks is None for counts in both):
         source = "`compare(...).pairs[0, 1]`" if kind == "difference" else "`evaluate(y_true, y_prob).counts`"
         raise ValueError(
@@ -131,15 +123,25 @@ def _require_needed(pilot: Any, estimand: Estimand, kind: str) -> None:
             f"only. Use {source}. Or count on many bins, for example 1500, and merge them with `coarsen(15)`: the fine "
             "bins then give the order."
         )
-    if kind != "difference" or not estimand.needs & KINDS.keys():
-        return
-    if estimand.joint is None:
+    if kind == "difference" and estimand.needs & KINDS.keys() and estimand.joint is None:
         raise ValueError(
-            f"`estimand` {estimand.name!r} cannot be planned for with `difference`: it needs losses by bin, and those of "
-            "two classifiers are simulated for all rows together. Define `joint` in its Estimand."
+            f"`estimand` {estimand.name!r} cannot be planned for with `difference`: it needs losses by bin, and those "
+            "of two classifiers are simulated for all rows together. Define `joint` in its Estimand."
+        )
+
+
+def _require_losses(pilot: Any, both: tuple[BinnedCounts, ...], estimand: Estimand, losses: str) -> None:
+    sums = [getattr(counts, losses) for counts in both]
+    if len(both) > 1:
+        sums.append(getattr(pilot, KINDS[losses].difference))
+    if any(of is None for of in sums):
+        raise ValueError(
+            f"`pilot_counts` must hold the sums of {WORDS[losses]} for `estimand` {estimand.name!r}, and lacks them: "
+            "counts of one class of a matrix and files of former releases have none. Count the rows again, for "
+            f"example with `{type(pilot).__name__}.from_arrays`."
         )
     rows = min(counts.effective_rows for counts in both)
-    if rows < LEAST_ROWS:
+    if len(both) > 1 and rows < LEAST_ROWS:
         raise ValueError(
             f"`pilot_counts` must hold at least {LEAST_ROWS} effective rows for the difference of two scores; these "
             f"are {rows:.3g}."

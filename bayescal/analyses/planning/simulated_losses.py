@@ -1,5 +1,7 @@
 """Sums of squared errors and of log losses of simulated rows: by bin, or jointly for two classifiers."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -67,7 +69,10 @@ class LogLosses:
 
 
 #: What simulates the losses of one classifier, by the member of counts that holds their sums.
-OF_KIND = {"losses": SquaredErrors, "log_losses": LogLosses}
+OF_KIND: dict[str, Callable[[BinnedCounts], SquaredErrors | LogLosses]] = {
+    "losses": SquaredErrors,
+    "log_losses": LogLosses,
+}
 
 
 def _sd_of_rows(pilot: BinnedCounts, sd: Floats) -> Floats:

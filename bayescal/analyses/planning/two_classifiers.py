@@ -17,6 +17,7 @@ from bayescal.estimands.auc import correlation_of_aucs
 from bayescal.estimands.estimand import Estimand
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
+from bayescal.results import wording
 from bayescal.results.comparison import Comparison
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.losses import KINDS
@@ -47,7 +48,10 @@ class TwoClassifiers:
         decided = now.decide("first", "second", estimand=goal.estimand)
         shares = ", ".join(f"P({word}) {_render.probability(decided[name])}" for name, word in VERDICTS.items())
         self.pilot_now = f"the pilot's {pilot.n_rows} rows alone give {shares}"
-        self.spec = f"pilot: {now.spec}"
+        words = f"{pilot.first.target} {goal.estimand.words(pilot.first.target)}"
+        of_first = now.evaluations["first"]
+        question = wording.question(words, [pilot.first], of_first.model, of_first.posterior.prior)
+        self.spec = f"pilot: 2 classifiers on the same rows: {question}, rope {goal.size:g}"
         self.guess = float(pilot.n_rows)
         self.truths = [evaluation.bin_draws for evaluation in now.evaluations.values()]
         values = [evaluation.draws(goal.estimand).values for evaluation in now.evaluations.values()]

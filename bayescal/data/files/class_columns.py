@@ -1,7 +1,7 @@
 """Columns of a file that form a matrix of probabilities, and the class of each."""
 
 from collections.abc import Sequence
-from os.path import commonprefix
+from itertools import takewhile
 from typing import Any
 
 from bayescal import _checks
@@ -101,7 +101,8 @@ def _endings_name_classes(prefix: str, columns: Sequence[str], endings: Sequence
 
 def _require_no_longer_prefix(columns: Sequence[str]) -> None:
     """Refuse an empty prefix if all names begin alike, as in p_0, p_1 or p_cat, p_dog."""
-    common = commonprefix(list(columns)).rstrip("0123456789")
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*columns, strict=False))
+    common = "".join(letters[0] for letters in alike).rstrip("0123456789")
     endings = [name.removeprefix(common) for name in columns]
     if common and (common[-1] in "_-.: " or as_integers(endings)):
         raise ValueError(
