@@ -37,11 +37,13 @@ def pair_of(cells):
     return bc.PairedCounts.from_arrays(a, c, b, c, bins=[0, 1])
 
 
-@pytest.mark.parametrize(("width", "keep"), [(0.03, True), (0.03, False), (0.015, True)])
-def test_rows_for_a_width_are_those_of_the_beta_distribution(width, keep):
+@pytest.mark.parametrize(
+    ("width", "keep", "draws"), [(0.03, True, 2000), (0.03, False, 2000), (0.015, True, 2000), (0.03, True, 200)]
+)
+def test_rows_for_a_width_are_those_of_the_beta_distribution(width, keep, draws):
     """sd of Beta(a, b) is sqrt(p (1 - p) / n): the width is 2 z times it, so n = (2 z / width)^2 p (1 - p)."""
     plan = labels_needed(
-        one_bin_pilot(), width=width, assurance=0.5, keep_pilot=keep, simulations=300, draws=2000, rng=1, **ONE_BIN
+        one_bin_pilot(), width=width, assurance=0.5, keep_pilot=keep, simulations=300, draws=draws, rng=1, **ONE_BIN
     )
     total = (2 * Z / width) ** 2 * 0.8 * 0.2
     # the truth's p (1 - p) varies by 7.5 % given the pilot, an interval of 2000 draws by 2.3 %, so n by 9 %: the median

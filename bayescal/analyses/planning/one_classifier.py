@@ -8,7 +8,7 @@ import numpy as np
 from bayescal import _render
 from bayescal.analyses.one import evaluate_one
 from bayescal.analyses.planning.goals import Goal
-from bayescal.analyses.planning.simulated_counts import Further, counts_like, effective_rows
+from bayescal.analyses.planning.simulated_counts import LossesAndRanks, counts_like, effective_rows
 from bayescal.draws import Draws
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
@@ -28,7 +28,7 @@ class OneClassifier(ABC):
         self.pilot, self.goal, self.keep, self.arguments = pilot, goal, keep, arguments
         now = evaluate_one(pilot, rng=rng, **{**arguments, "draws": TRUTHS})
         self.words = goal.estimand.words(pilot.target)
-        self.truths, self.further = now.bin_draws, Further(pilot, goal.estimand)
+        self.truths, self.sums = now.bin_draws, LossesAndRanks(pilot, goal.estimand)
         question = wording.question(f"{pilot.target} {self.words}", [pilot], now.model, now.posterior.prior)
         self.spec = f"pilot: {question}"
         values = now.draws(goal.estimand)
@@ -59,7 +59,7 @@ class OneClassifier(ABC):
         positive = rng.binomial(total, accuracy)
         confidence = np.broadcast_to(self.truths.confidence, self.truths.accuracy.shape)[i % TRUTHS]
         cells = np.stack([total - positive, positive])
-        new = self.further.added(counts_like(self.pilot, cells, confidence, weight), weight, rng)
+        new = self.sums.added(counts_like(self.pilot, cells, confidence, weight), weight, rng)
         counts = self.pilot + new if self.keep else new
         if not self.goal.estimand.available(counts):  # a few new rows may have one outcome only
             return None
@@ -73,7 +73,9 @@ class Narrow(OneClassifier):
     verdicts = (NARROW,)
 
     def _verdict(self, values: Draws) -> str | None:
-        low, high = values.interval(self.goal.prob)
+        # quantiles at positions q (n + 1) have the probability q on average; those of `interval` are closer together,
+        # by 3 % of a Normal's width with 300 draws
+        low, high = np.quantile(values.values, [(1 - self.goal.prob) / 2, (1 + self.goal.prob) / 2], method="weibull")
         return NARROW if high - low <= self.goal.size else None
 
     def _describe(self, values: Draws) -> None:

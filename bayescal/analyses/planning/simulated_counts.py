@@ -46,8 +46,8 @@ def counts_like(pilot: BinnedCounts, cells: Ints, confidence: Floats, weight: fl
     return BinnedCounts(pilot.bins, cells, weights, weights * offset, total * offset**2, weight * total, pilot.target)
 
 
-class Further:
-    """What an estimand of one classifier needs besides the bins, for simulated rows: sums of losses, and ranks."""
+class LossesAndRanks:
+    """Losses and ranks of simulated rows of one classifier, if the estimand needs them."""
 
     def __init__(self, pilot: BinnedCounts, estimand: Estimand) -> None:
         self.losses = {kind: of(pilot) for kind, of in OF_KIND.items() if kind in estimand.needs}

@@ -60,7 +60,7 @@ class TwoClassifiers:
         tied = reorder(places, correlation(values, self.truths, {(0, 1): pilot}), rng=rng).astype(np.intp)
         self.order = np.take_along_axis(np.argsort(np.stack(values, axis=1), axis=0, kind="stable"), tied, axis=0)
         self.weight, self.within, self.at = _pairs_of_bins(pilot)
-        self.further = _FurtherOfTwo(pilot, goal.estimand)
+        self.sums = _LossesAndRanks(pilot, goal.estimand)
 
     def study(self, n: int, i: int, rng: np.random.Generator) -> str | None:
         """Simulate `n` rows from the truth number `i`, and return the verdict of their comparison."""
@@ -77,8 +77,8 @@ class TwoClassifiers:
                 np.add.at(by_outcome[outcome], self.at[k], cells[:, pattern])
             confidence = np.broadcast_to(truths.confidence, truths.accuracy.shape)[j]
             margins.append(counts_like(own, by_outcome, confidence, weight))
-        new = self.further.added(_paired(margins, self.at, cells, weight), weight, rng)
-        pair = self.further.tied(pilot + new if self.keep else new)
+        new = self.sums.added(_paired(margins, self.at, cells, weight), weight, rng)
+        pair = self.sums.tied(pilot + new if self.keep else new)
         if not all(self.goal.estimand.available(of) for of in (pair.first, pair.second)):
             return None  # a few new rows may have one outcome only
         return self._verdict(self._compared(pair, self.arguments["draws"], rng))
@@ -97,8 +97,8 @@ class TwoClassifiers:
         return next((word for name, word in VERDICTS.items() if decided[name] >= self.goal.prob), None)
 
 
-class _FurtherOfTwo:
-    """What an estimand of two classifiers needs besides the bins, for simulated rows: sums of losses, and ranks."""
+class _LossesAndRanks:
+    """Losses and ranks of simulated rows of two classifiers, if the estimand needs them."""
 
     def __init__(self, pilot: PairedCounts, estimand: Estimand) -> None:
         self.losses = {kind: JointLosses(pilot, kind) for kind in KINDS if kind in estimand.needs}
