@@ -4,12 +4,14 @@ A message names the argument, the rule, the number of invalid values, the first 
 functions check their arguments once; internal functions trust their input.
 """
 
+import functools
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 from numbers import Integral, Real
+from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -171,12 +173,40 @@ def between(name: str, values: Array, low: float, high: float, of: str = "values
 def fraction(name: str, value: Any) -> float:
     """Require a number strictly between 0 and 1, as for the probability of an interval."""
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"`{name}` must be a number in (0, 1), not {quoted(value)}.")
+        raise TypeError(f"`{name}` must be a number in (0, 1), not {quoted(value)}.{of_percent(value)}")
     number = float(value)
     if not 0 < number < 1:
         hint = " Percent? Divide by 100." if 1 < number <= 100 else ""
         raise ValueError(f"`{name}` must lie strictly between 0 and 1, not {value}.{hint}")
     return number
+
+
+def of_percent(value: Any) -> str:
+    """Return " Write 0.04." for a text such as "4%", otherwise an empty string."""
+    text = value.strip() if isinstance(value, str) else ""
+    number = text.removesuffix("%").strip()
+    if len(text) > SHOWN or number == text or not number.replace(".", "", 1).isdecimal():
+        return ""
+    return f" Write {float(number) / 100:g}."
+
+
+def explained[F: Callable[..., Any]](hint: str) -> Callable[[F], F]:
+    """Let a function add a hint to the error that Python raises for missing or surplus arguments."""
+
+    def decorate(function: F) -> F:
+        def called(*args: Any, **given: Any) -> Any:
+            try:
+                return function(*args, **given)
+            except TypeError as problem:
+                if problem.__traceback__ is None or problem.__traceback__.tb_next is not None:  # from its body
+                    raise
+                raise TypeError(f"{problem}. {hint}") from None
+
+        # with the globals of the other module, since doctest ignores functions that seem to be imported
+        same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)
+        return functools.update_wrapper(same_module, function)  # type: ignore[return-value]  # same signature
+
+    return decorate
 
 
 def color(name: str, value: Any, default: str) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
+from bayescal import _checks
 from bayescal.analyses.classwise import evaluate_class_counts, evaluate_classes
 from bayescal.analyses.groups import evaluate_count_groups, evaluate_row_groups
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
@@ -37,6 +38,7 @@ def evaluate(
 ) -> Evaluation | ClasswiseEvaluation: ...
 @overload
 def evaluate(y_true: Any, y_prob: Any, *, by: Any, **options: Any) -> GroupedEvaluation: ...
+@_checks.explained("For counts, use `evaluate_counts(counts)`.")
 def evaluate(
     y_true: Any,
     y_prob: Any,

@@ -372,3 +372,24 @@ def test_names_that_other_libraries_use_are_translated():
 
     with pytest.raises(TypeError, match=r"takes no 'prior'\. Here it is called 'alpha'\. The options"):
         _checks.known_keywords("the model", ["prior"], model)
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"), [("4%", " Write 0.04."), ("12.5 %", " Write 0.125."), ("4", ""), ("x%", ""), ("%", ""), (4, "")]
+)
+def test_a_percentage_as_text_is_written_as_a_number(value, hint):
+    assert _checks.of_percent(value) == hint
+
+
+def test_a_wrong_call_has_a_hint_and_other_errors_are_unchanged():
+    @_checks.explained("Use b.")
+    def a(x):
+        raise TypeError(f"inside {x}")
+
+    with pytest.raises(TypeError, match=r"missing 1 required positional argument: 'x'. Use b.$"):
+        a()
+    with pytest.raises(TypeError, match=r"^inside 1$"):
+        a(1)
+    counts = bayescal.BinnedCounts.from_arrays([0, 1], [0.2, 0.7])
+    with pytest.raises(TypeError, match=r"For counts, use `evaluate_counts\(counts\)`"):
+        bayescal.evaluate(counts)

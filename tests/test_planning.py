@@ -1,5 +1,7 @@
 """How many labels: against closed forms of one-bin problems, fresh data of the recommended size, and what must be 0."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -8,7 +10,8 @@ from scipy.optimize import brentq
 import bayescal as bc
 from bayescal.analyses.planning import two_classifiers as planning
 from bayescal.analyses.planning.labels_needed import labels_needed
-from bayescal.analyses.planning.simulated_counts import Losses
+from bayescal.analyses.planning.simulated_losses import JointLosses, LogLosses, SquaredErrors
+from bayescal.stats.ranks import Ranks
 
 #: The Dirichlet model with one bin and a mean confidence that is as good as known: only the accuracy is uncertain.
 ONE_BIN = {"model": "dirichlet", "alpha": 1e-6, "bin_variance": 1e-10}
@@ -34,11 +37,13 @@ def pair_of(cells):
     return bc.PairedCounts.from_arrays(a, c, b, c, bins=[0, 1])
 
 
-@pytest.mark.parametrize(("width", "keep"), [(0.03, True), (0.03, False), (0.015, True)])
-def test_rows_for_a_width_are_those_of_the_beta_distribution(width, keep):
+@pytest.mark.parametrize(
+    ("width", "keep", "draws"), [(0.03, True, 2000), (0.03, False, 2000), (0.015, True, 2000), (0.03, True, 200)]
+)
+def test_rows_for_a_width_are_those_of_the_beta_distribution(width, keep, draws):
     """sd of Beta(a, b) is sqrt(p (1 - p) / n): the width is 2 z times it, so n = (2 z / width)^2 p (1 - p)."""
     plan = labels_needed(
-        one_bin_pilot(), width=width, assurance=0.5, keep_pilot=keep, simulations=300, draws=2000, rng=1, **ONE_BIN
+        one_bin_pilot(), width=width, assurance=0.5, keep_pilot=keep, simulations=300, draws=draws, rng=1, **ONE_BIN
     )
     total = (2 * Z / width) ** 2 * 0.8 * 0.2
     # the truth's p (1 - p) varies by 7.5 % given the pilot, an interval of 2000 draws by 2.3 %, so n by 9 %: the median
@@ -76,7 +81,7 @@ def test_the_default_model_meets_its_goal_as_often_as_asked():
 
 
 def assurance(n, pilot, estimate, variance):
-    """Share of futures in which the sign of a Normal mean is known to 95 %, with n rows besides the pilot's.
+    """Share of studies in which the sign of a Normal mean is known to 95 %, with n rows besides the pilot's.
 
     The posterior mean is a martingale: given the pilot, N(estimate, variance (1 / pilot - 1 / (pilot + n))), and then
     its posterior variance is variance / (pilot + n).
@@ -152,7 +157,8 @@ def test_what_is_not_reached_is_said_and_not_extrapolated():
     plan = labels_needed(one_bin_pilot(), width=0.002, largest=3000, simulations=40, draws=200, rng=1, **ONE_BIN)
     assert plan.rows is None
     assert plan.interval[1] is None
-    assert plan.sentence().startswith("Not reached: with 3000 more rows, 0.00 of the simulations")
+    assert plan.sentence().startswith("Not reached: 3000 more rows give")
+    assert "with assurance 0.00 (from 40 simulations), below the assurance of 0.8" in plan.sentence()
     assert max(row["rows"] for row in plan.curve()) == 3000
     assert plan.rows_for(0.999) is None
 
@@ -375,7 +381,7 @@ def test_simulated_losses_have_the_moments_of_the_rows():
     rng = np.random.default_rng(2)
     confidence = rng.random(40_000)
     pilot = bc.BinnedCounts.from_arrays(rng.random(40_000) < confidence, confidence, bins=3)
-    drawn = [Losses(pilot).simulate(pilot.cells, rng) for _ in range(200)]
+    drawn = [SquaredErrors(pilot).simulate(pilot.cells, rng) for _ in range(200)]
     for name in ("total", "squares"):
         mean = np.mean([getattr(each, name) for each in drawn], axis=0)
         # about 200 x 4000 rows of each outcome and bin, whose squared errors have coefficients of variation of 0.5 to 2
@@ -388,7 +394,7 @@ def test_simulated_losses_have_the_moments_of_the_rows():
 
 def test_no_rows_have_no_losses():
     pilot = curved_pilot()
-    none = Losses(pilot).simulate(np.zeros_like(pilot.cells), np.random.default_rng(1))
+    none = SquaredErrors(pilot).simulate(np.zeros_like(pilot.cells), np.random.default_rng(1))
     assert not none.total.any()
     assert not none.squares.any()
 
@@ -413,7 +419,35 @@ NEEDY = bc.Estimand("needy", lambda b, c, rng: b.accuracy[:, 0], "needy", needs=
         (curved_pilot(), {"above": 0.1}, ValueError, "`above` does not fit `estimand` 'ece'.*use `below`"),
         (curved_pilot(), {"width": 0.1, "estimand": "eec"}, ValueError, "`estimand` must be one of"),
         (curved_pilot(), {"width": 3, "estimand": "signed_error"}, ValueError, "strictly between 0 and 2"),
-        (PAIR, {"difference": 0.1, "estimand": "brier_score"}, ValueError, "'brier_score' cannot be planned for"),
+        (curved_pilot(), {"width": "4%"}, TypeError, "not '4%'. Write 0.04."),
+        (curved_pilot(), {"below": "4 %"}, TypeError, "not '4 %'. Write 0.04."),
+        (PAIR, {"difference": "0.5%"}, TypeError, "not '0.5%'. Write 0.005."),
+        (
+            curved_pilot(),
+            {"width": 0.1, "estimand": "auc"},
+            ValueError,
+            r"must hold the order of the rows for `estimand` 'auc', .*Use `evaluate\(y_true, y_prob\).counts`",
+        ),
+        (PAIR, {"difference": 0.1, "estimand": "auc"}, ValueError, r"the order of the rows .*`compare\(...\).pairs"),
+        (
+            replace(curved_pilot(), log_losses=None),
+            {"width": 0.1, "estimand": "log_score"},
+            ValueError,
+            "must hold the sums of log losses for `estimand` 'log_score', and lacks them",
+        ),
+        (
+            replace(PAIR, loss_difference=None),
+            {"difference": 0.1, "estimand": "brier_score"},
+            ValueError,
+            "must hold the sums of squared errors for `estimand` 'brier_score'.*PairedCounts.from_arrays",
+        ),
+        (PAIR, {"difference": 0.1, "estimand": NEEDY}, ValueError, "'needy' cannot be planned .*Define `joint`"),
+        (
+            pair_of([1, 0, 0, 1]),
+            {"difference": 0.1, "estimand": "brier_score"},
+            ValueError,
+            "at least 3 effective rows .*these are 2",
+        ),
     ],
 )
 def test_goals_that_do_not_fit_are_refused(pilot, given, error, said):
@@ -421,18 +455,173 @@ def test_goals_that_do_not_fit_are_refused(pilot, given, error, said):
         labels_needed(pilot, **given)
 
 
-def test_what_cannot_be_simulated_is_refused(monkeypatch):
-    from bayescal.analyses.planning import goals
-
-    monkeypatch.setattr(goals, "SIMULATED", frozenset())
-    with pytest.raises(
-        ValueError, match="`estimand` 'needy' cannot be planned for with `width`: it needs the squared errors"
-    ):
-        labels_needed(curved_pilot(), width=0.1, estimand=NEEDY)
-
-
 @pytest.mark.parametrize(("better", "said"), [("larger", "use `above`"), (None, "use `width`")])
 def test_the_limit_has_the_side_of_better_values(better, said):
     record = bc.Estimand("one", lambda b: b.accuracy[:, 0], "one", better=better)
     with pytest.raises(ValueError, match=f"`below` does not fit `estimand` 'one'.*{said}"):
         labels_needed(curved_pilot(), below=0.1, estimand=record)
+
+
+def test_a_call_with_rows_is_told_that_counts_are_needed():
+    with pytest.raises(
+        TypeError, match=r"2 positional arguments .*It takes the counts of a pilot, as in `labels_needed"
+    ):
+        labels_needed([0, 1], [0.2, 0.3], width=0.1)
+
+
+# the log score and the area under the ROC curve
+
+
+def test_rows_for_a_width_of_the_log_score():
+    """With confidence 0.2, log losses are -log 0.8 and -log 0.2: the score is linear in the accuracy."""
+    plan = labels_needed(
+        one_bin_pilot(), width=0.05, estimand="log_score", assurance=0.5, simulations=200, draws=1000, rng=1, **ONE_BIN
+    )
+    total = (2 * Z * np.log(4) / 0.05) ** 2 * 0.8 * 0.2
+    assert plan.rows + 400 == pytest.approx(total, rel=0.1)
+
+
+def test_simulated_log_losses_have_the_moments_of_the_rows():
+    rng = np.random.default_rng(2)
+    confidence = rng.random(40_000)
+    pilot = bc.BinnedCounts.from_arrays(rng.random(40_000) < confidence, confidence, bins=3)
+    drawn = [LogLosses(pilot).simulate(pilot.cells, rng) for _ in range(200)]
+    for name in ("total", "squares"):
+        mean = np.mean([getattr(each, name) for each in drawn], axis=0)
+        # 200 x 1000 rows of the smallest cell, whose squared losses have a coefficient of variation of about 4
+        np.testing.assert_allclose(mean, getattr(pilot.log_losses, name), rtol=0.03)
+    n = pilot.cells
+    variance = pilot.log_losses.squares / n - (pilot.log_losses.total / n) ** 2
+    np.testing.assert_allclose(np.std([each.total for each in drawn], axis=0), np.sqrt(2 * n * variance), rtol=0.25)
+    none = LogLosses(pilot).simulate(np.zeros_like(n), rng)
+    assert not none.total.any()
+    assert not none.squares.any()
+
+
+def rows_of_two(n=400, seed=1):
+    """Outcomes of events, and two classifiers: the true probabilities, and noisy ones."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(2, 2, n)
+    return (rng.random(n) < p).astype(int), p, np.clip(p + rng.normal(0, 0.1, n), 0.01, 0.99)
+
+
+def placements(y, p):
+    """Share of rows with the other outcome that are ranked correctly relative to each row."""
+    above = (p[y == 1][:, None] > p[y == 0]) + (p[y == 1][:, None] == p[y == 0]) / 2
+    result = np.empty(len(y))
+    result[y == 1], result[y == 0] = above.mean(axis=1), above.mean(axis=0)
+    return result
+
+
+def influences(y, p):
+    """Influence of each row on the AUC: its mean is 0, and the variance of the AUC is its variance over n (DeLong)."""
+    shares = np.where(y == 1, y.mean(), 1 - y.mean())
+    deviation = placements(y, p)
+    return (deviation - deviation[y == 1].mean()) / shares
+
+
+def ranked_counts(y, p):
+    return replace(bc.BinnedCounts.from_arrays(y, p, bins=[0, 1], target="event"), ranks=Ranks.of_rows(p, y))
+
+
+def ranked_pair():
+    y, p, q = rows_of_two()
+    sides = [bc.Predictions.from_labels(y, each) for each in (p, q)]
+    return bc.PairedCounts.from_predictions(*sides, ranked_counts(y, p), ranked_counts(y, q))
+
+
+def test_rows_for_a_width_of_the_auc_are_those_of_delong():
+    y, p, _ = rows_of_two()
+    plan = labels_needed(
+        ranked_counts(y, p), width=0.04, estimand="auc", assurance=0.5, simulations=200, draws=1000, rng=1, **ONE_BIN
+    )
+    total = (2 * Z / 0.04) ** 2 * influences(y, p).var()
+    assert plan.rows + 400 == pytest.approx(total, rel=0.1)
+
+
+def test_the_auc_exceeds_its_limit_as_often_as_asked():
+    """Truths by the Bayesian bootstrap of the pilot's rows (Rubin), and resampled rows; intervals by DeLong."""
+    y, p, _ = rows_of_two()
+    limit = placements(y, p)[y == 1].mean() - 0.02
+    plan = labels_needed(
+        ranked_counts(y, p), above=limit, estimand="auc", assurance=0.7, simulations=200, rng=1, **ONE_BIN
+    )
+    assert 50 < plan.rows < 20_000
+    rng, met = np.random.default_rng(3), []
+    weight, one = np.ones(len(y)), y == 1
+    below = (p[:, None] > p) + (p[:, None] == p) / 2
+    for _ in range(300):
+        for rows in (one, ~one):
+            weight[rows] = rng.dirichlet(np.ones(rows.sum()))
+        shares = np.where(one, y.mean(), 1 - y.mean()) * weight
+        n = 1 + rng.multinomial(plan.rows, shares / shares.sum())  # the pilot's rows, and the new ones
+        placed = np.where(one, below @ (n * ~one) / n[~one].sum(), 1 - below @ (n * one) / n[one].sum())
+        means = [np.average(placed[rows], weights=n[rows]) for rows in (one, ~one)]
+        variance = sum(
+            np.average((placed[rows] - mean) ** 2, weights=n[rows]) / n[rows].sum()
+            for rows, mean in zip((one, ~one), means, strict=True)
+        )
+        met.append(means[0] - stats.norm.ppf(0.95) * np.sqrt(variance) > limit)
+    # standard errors: 0.026 of these studies, and about 0.03 of the plan
+    assert np.mean(met) == pytest.approx(0.7, abs=0.12)
+
+
+@pytest.mark.parametrize("name", ["brier_score", "log_score", "auc"])
+def test_rows_for_the_sign_of_a_difference_are_those_of_the_normal_assurance(name):
+    y, p, q = rows_of_two()
+    of = {
+        "brier_score": lambda c: (y - c) ** 2,
+        "log_score": lambda c: -np.log(np.where(y == 1, c, 1 - c)),
+        "auc": lambda c: placements(y, c)[y == 1].mean() + influences(y, c),
+    }[name]
+    difference = of(p) - of(q)
+    known = {"pilot": 400, "estimate": difference.mean(), "variance": difference.var()}
+    plan = labels_needed(ranked_pair(), difference=0, estimand=name, simulations=200, draws=500, rng=1, **ONE_BIN)
+    # simulation error of the share, 0.8 +- 0.03, 3 sd
+    assert assurance(plan.rows, **known) == pytest.approx(0.8, abs=0.09)
+    assert {"auc": " AUC, ", "brier_score": " Brier score, ", "log_score": " log score, "}[name] in plan.spec
+
+
+@pytest.mark.parametrize("name", ["brier_score", "log_score", "auc"])
+def test_scores_of_one_classifier_under_two_names_are_equal(name):
+    y, p, _ = rows_of_two()
+    rows, counts = bc.Predictions.from_labels(y, p), ranked_counts(y, p)
+    pair = bc.PairedCounts.from_predictions(rows, rows, counts, counts)
+    known = {"estimand": name, "simulations": 20, "draws": 200, "rng": 1, "keep_pilot": False, **ONE_BIN}
+    alone = labels_needed(pair, difference=0.01, **known)
+    assert {row["equal"] for row in alone.curve() if row["rows"] >= 20} == {1.0}
+
+
+def test_simulated_differences_of_losses_have_the_moments_of_the_rows():
+    y, p, q = rows_of_two(5000)
+    pair = bc.PairedCounts.from_arrays(y, p, y, q, bins=5)
+    rng, simulated = np.random.default_rng(1), JointLosses(pair, "losses")
+    drawn = [simulated.simulate(5000, rng) for _ in range(300)]
+    for at, sums in enumerate((pair.first.losses, pair.second.losses, pair.loss_difference)):
+        total, squares = (float(np.sum(each)) for each in (sums.total, sums.squares))
+        assert np.mean([d[at].squares for d in drawn]) == pytest.approx(squares, rel=0.01)
+        sd = np.sqrt(2 * (squares - total**2 / 5000))  # of the truth, and of the rows
+        totals = [d[at].total for d in drawn]
+        assert np.mean(totals) == pytest.approx(total, abs=4 * sd / np.sqrt(300))
+        assert np.std(totals) == pytest.approx(sd, rel=0.15)
+
+
+def test_a_few_new_rows_of_one_outcome_meet_no_goal():
+    y, p, _ = rows_of_two()
+    plan = labels_needed(
+        ranked_counts(y, p), width=0.9, estimand="auc", keep_pilot=False, simulations=40, draws=200, rng=1, **ONE_BIN
+    )
+    assert 1 <= plan.rows < 50
+    assert plan.curve()[0]["share"] < 1
+
+
+def test_pairs_worth_half_need_twice_as_many():
+    """As for one classifier: weights 0 and 2 in turn, so half of the rows count."""
+    plain, w = pair_of([30, 70, 90, 210]), np.tile([0.0, 2.0], 400)
+    a, b = np.repeat([[0, 0, 1, 1], [0, 1, 0, 1]], [60, 140, 180, 420], axis=1)
+    c = np.full(800, 0.2)
+    weighted = bc.PairedCounts.from_arrays(a, c, b, c, bins=[0, 1], weights=w)
+    assert planning._pairs_of_bins(weighted)[0].sum() == pytest.approx(400)
+    known = {"difference": 0, "simulations": 200, "draws": 500, "rng": 1, **ONE_BIN}
+    few, many = (labels_needed(each, **known).rows for each in (plain, weighted))
+    assert many == pytest.approx(2 * few, rel=0.35)

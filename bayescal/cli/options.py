@@ -59,6 +59,16 @@ def _option(panel: str, metavar: str, help_text: str, *names: str, **rules: Any)
     return typer.Option(*names, metavar=metavar, rich_help_panel=panel, help=help_text, **rules)
 
 
+def _number(text: str) -> float:
+    """Parse a number, with a hint for a percentage."""
+    from bayescal._checks import of_percent  # loads numpy
+
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number.{of_percent(text)}") from None
+
+
 def _column(help_text: str, metavar: str = "COLUMN") -> Any:
     return _option(COLUMNS, metavar, help_text)
 
@@ -204,6 +214,7 @@ class CompareQuestionOptions(Options):
             "NUMBER",
             "Region of practical equivalence, in units of the estimand: classifiers that differ by at most this much "
             "count as equal.",
+            parser=_number,
         ),
     ] = None
     target: Annotated[str | None, _option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CONFIDENCE}")] = None
@@ -233,16 +244,25 @@ class CountQuestionOptions(Options):
 class GoalOptions(Options):
     """The goal of a plan; exactly one of width, below and above."""
 
-    width: Annotated[float | None, _option(GOAL, "WIDTH", "A 95 % interval no wider than this.")] = None
+    width: Annotated[float | None, _option(GOAL, "WIDTH", "A 95 % interval no wider than this.", parser=_number)] = None
     below: Annotated[
-        float | None, _option(GOAL, "LIMIT", "A posterior probability of 95 % that the quantity is below this limit.")
+        float | None,
+        _option(
+            GOAL, "LIMIT", "A posterior probability of 95 % that the quantity is below this limit.", parser=_number
+        ),
     ] = None
     above: Annotated[
         float | None,
-        _option(GOAL, "LIMIT", "The same above a limit, for quantities of which larger values are better."),
+        _option(
+            GOAL, "LIMIT", "The same above a limit, for quantities of which larger values are better.", parser=_number
+        ),
     ] = None
-    estimand: Annotated[str | None, _option(GOAL, "NAME", "The quantity.")] = None
-    assurance: Annotated[float | None, _option(GOAL, "SHARE", "Probability with which the goal is to be met.")] = None
+    estimand: Annotated[
+        str | None, _option(GOAL, "NAME", "The quantity. auc needs FILE to hold counts on many bins, merged by --bins.")
+    ] = None
+    assurance: Annotated[
+        float | None, _option(GOAL, "SHARE", "Probability with which the goal is to be met.", parser=_number)
+    ] = None
     largest: Annotated[int | None, _option(GOAL, "NUMBER", "Largest number of rows to consider.")] = None
     simulations: Annotated[int | None, _option(GOAL, "NUMBER", "Number of simulated studies, at least 20.")] = None
 

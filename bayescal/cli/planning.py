@@ -12,6 +12,7 @@ from bayescal.cli.command import Result
 from bayescal.cli.counts import count_files, holds_counts, read_counts
 from bayescal.cli.keywords import PARSERS, keywords_of
 from bayescal.cli.options import ColumnOptions, CountQuestionOptions, GoalOptions, ModelOptions, refuse
+from bayescal.estimands.registry import as_scalar
 from bayescal.report.document import document
 from bayescal.report.page import page
 from bayescal.stats.binned import BinnedCounts
@@ -83,12 +84,29 @@ def plan_file(
     ValueError, TypeError, OSError
         If an option or the file is invalid.
     """
-    counts = _pilot(file, options, question)
+    _require_one_goal(goal)
     keywords = keywords_of(labels_needed, goal, model)
+    record = as_scalar(keywords["estimand"])
+    counts = _pilot(file, options, question)
+    if "outcomes" in record.needs and counts.ranks is None:
+        raise ValueError(
+            f"--estimand {record.name} needs the order of the rows, and '{file.name}' gives only one set of bins. "
+            "Count the rows on many bins with `bayescal count --bins 1500`, and plan from the saved counts with "
+            "--bins 15."
+        )
     result = labels_needed(counts, **{**keywords, "progress": True})
     given = {**options.given(), **goal.given(), **model.given()}
     about = {"target": counts.target, "bins": len(counts.bins), "draws": keywords["draws"]}
     return PlannedFile(result, {"file": file.name, "rows": counts.n_rows, **given, **about})
+
+
+def _require_one_goal(goal: GoalOptions) -> None:
+    named = [f"--{name}" for name in ("width", "below", "above") if name in goal.given()]
+    if len(named) != 1:
+        raise ValueError(
+            "give exactly one goal: --width (of the 95 % interval), --below or --above (a limit of which the posterior "
+            f"is 95 % sure); not {', '.join(named) or 'none'}."
+        )
 
 
 def _pilot(file: Path, options: ColumnOptions, question: CountQuestionOptions) -> BinnedCounts:

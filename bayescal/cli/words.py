@@ -33,6 +33,7 @@ OPTIONS = (
     *OPTION_OF,
 )
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
+OPTIONS += ("width", "below", "above", "assurance", "largest", "simulations")
 PER_ROW = ("y_true", "y_prob", "weights")
 #: Terminal columns: minimum and maximum used, default if the width is unknown, and largest accepted `COLUMNS`.
 NARROWEST, WIDEST, UNKNOWN, UTMOST = 40, 120, 80, 1000

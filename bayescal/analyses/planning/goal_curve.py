@@ -1,11 +1,11 @@
-"""The share of simulated futures that meet a goal, as a curve in the number of rows."""
+"""The share of simulated studies that meet a goal, as a curve in the number of rows."""
 
 import math
 from collections import Counter
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 Floats = NDArray[np.float64]
 #: For each number of rows, how often each verdict was reached; key None where the goal was not met.
@@ -17,6 +17,8 @@ NEAR = 10.0
 WIDTHS = np.geomspace(0.05, 6.0, 25)
 #: Possible powers g of the number of rows, if the curve ends below 1.
 POWERS = np.geomspace(0.25, 1.0, 15)
+#: Precision of the log of a recommended number of rows.
+PRECISION = 1e-4
 #: All sizes count if those within the factor hold a smaller share of the simulations.
 LEAST_NEAR = 1 / 3
 
@@ -73,6 +75,25 @@ class GoalCurve:
             order = np.argsort(at)
             points, weight = at[order], self.joint.ravel()[order]
         return float(np.interp(q, np.cumsum(weight) - weight / 2, points))
+
+    def mean_share(self, log_rows: float) -> float:
+        """Posterior mean of the share of studies that meet the goal with so many rows."""
+        return float((self.joint * ndtr(self._z(log_rows - self.x[:, None]))).sum())
+
+    def rows_with(self, assurance: float) -> float:
+        """Log of the smallest number of rows whose mean share is `assurance`; infinite if it is beyond the grid.
+
+        The mean share is the probability that the next simulated study meets the goal, so it includes the simulation
+        error of the curve. At the posterior median of x it is smaller than the assurance, because the curve is concave
+        there.
+        """
+        low, high = float(self.x[0]), float(self.x[-1])
+        if self.mean_share(high) < assurance:
+            return math.inf
+        while high - low > PRECISION:
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.mean_share(middle) >= assurance else (middle, high)
+        return high
 
     @property
     def width(self) -> float:

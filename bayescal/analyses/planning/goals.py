@@ -10,21 +10,17 @@ import numpy as np
 from bayescal import _checks
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_scalar
+from bayescal.estimands.scores import LEAST_ROWS
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.losses import KINDS
 from bayescal.stats.paired import PairedCounts
 
-#: What estimands need besides the bins, in words.
-WORDS = {
-    "losses": "the squared errors of the rows",
-    "log_losses": "the log losses of the rows",
-    "outcomes": "the order of the rows",
-}
-#: What simulated counts have besides the bins.
-SIMULATED = frozenset({"losses"})
+#: Sums of losses that estimands need besides the bins, in words.
+WORDS = {"losses": "squared errors", "log_losses": "log losses"}
 #: The goals, and the counts of the pilot that each needs.
-KINDS = {"width": BinnedCounts, "below": BinnedCounts, "above": BinnedCounts, "difference": PairedCounts}
+PILOTS = {"width": BinnedCounts, "below": BinnedCounts, "above": BinnedCounts, "difference": PairedCounts}
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ def checked_goal(pilot: Any, given: dict[str, Any], estimand: EstimandLike, prob
     pilot : BinnedCounts or PairedCounts
         The pilot.
     given : dict
-        Values of the goals in `KINDS`; None for those that are not given.
+        Values of the goals in `PILOTS`; None for those that are not given.
     estimand : str, Estimand or callable
         The quantity.
     prob : float
@@ -94,13 +90,13 @@ def checked_goal(pilot: Any, given: dict[str, Any], estimand: EstimandLike, prob
     kind = named[0]
     _require_counts(pilot, kind)
     record = as_scalar(estimand)
-    _require_simulated(record, kind)
+    _require_needed(pilot, record, kind)
     check = {"width": _width, "difference": _difference}.get(kind, _limit)
     return Goal(kind, check(kind, given[kind], record), _checks.fraction("prob", prob), record)
 
 
 def _require_counts(pilot: Any, kind: str) -> None:
-    wanted: Any = KINDS[kind]
+    wanted: Any = PILOTS[kind]
     if not isinstance(pilot, wanted):
         hints = {
             BinnedCounts: "For one classifier use `width`, `below` or `above`; for two, `PairedCounts.from_arrays`.",
@@ -108,21 +104,47 @@ def _require_counts(pilot: Any, kind: str) -> None:
             Evaluation: "Its counts are `.counts`.",
             Comparison: "Its counts are in `.pairs`, as in `comparison.pairs[0, 1]`.",
         }
-        hint = hints.get(type(pilot), "Make them with `from_arrays`.")
+        source = "compare(...).pairs[0, 1]" if kind == "difference" else "evaluate(y_true, y_prob).counts"
+        hint = hints.get(type(pilot), f"Make them with `{wanted.__name__}.from_arrays`, or use `{source}`.")
         raise TypeError(f"`pilot_counts` must be {wanted.__name__} for `{kind}`, not {type(pilot).__name__}. {hint}")
     if not pilot.weight.any():
         raise ValueError("`pilot_counts` must hold labelled rows, and is empty; a few hundred rows are enough.")
 
 
-def _require_simulated(estimand: Estimand, kind: str) -> None:
-    """Raise if simulated counts lack what the estimand needs."""
-    missing = sorted(estimand.needs - (frozenset() if kind == "difference" else SIMULATED))
-    if missing:
-        instead = "a calibration error" if kind == "difference" else "a calibration error or the Brier score"
-        needed = " and ".join(WORDS[each] for each in missing)
+def _require_needed(pilot: Any, estimand: Estimand, kind: str) -> None:
+    """Raise if the pilot lacks what the estimand needs besides the bins, or new rows cannot have it."""
+    both = (pilot.first, pilot.second) if kind == "difference" else (pilot,)
+    for losses in sorted(estimand.needs & KINDS.keys()):
+        _require_losses(pilot, both, estimand, losses)
+    if "outcomes" in estimand.needs and any(counts.ranks is None for counts in both):
+        source = "`compare(...).pairs[0, 1]`" if kind == "difference" else "`evaluate(y_true, y_prob).counts`"
         raise ValueError(
-            f"`estimand` {estimand.name!r} cannot be planned for with `{kind}`: it needs {needed}, and simulated rows "
-            f"are known by their bins only. Plan for {instead}."
+            f"`pilot_counts` must hold the order of the rows for `estimand` {estimand.name!r}, and knows their bins "
+            f"only. Use {source}. Or count on many bins, for example 1500, and merge them with `coarsen(15)`: the fine "
+            "bins then give the order."
+        )
+    if kind == "difference" and estimand.needs & KINDS.keys() and estimand.joint is None:
+        raise ValueError(
+            f"`estimand` {estimand.name!r} cannot be planned for with `difference`: it needs losses by bin, and those "
+            "of two classifiers are simulated for all rows together. Define `joint` in its Estimand."
+        )
+
+
+def _require_losses(pilot: Any, both: tuple[BinnedCounts, ...], estimand: Estimand, losses: str) -> None:
+    sums = [getattr(counts, losses) for counts in both]
+    if len(both) > 1:
+        sums.append(getattr(pilot, KINDS[losses].difference))
+    if any(of is None for of in sums):
+        raise ValueError(
+            f"`pilot_counts` must hold the sums of {WORDS[losses]} for `estimand` {estimand.name!r}, and lacks them: "
+            "counts of one class of a matrix and files of former releases have none. Count the rows again, for "
+            f"example with `{type(pilot).__name__}.from_arrays`."
+        )
+    rows = min(counts.effective_rows for counts in both)
+    if len(both) > 1 and rows < LEAST_ROWS:
+        raise ValueError(
+            f"`pilot_counts` must hold at least {LEAST_ROWS} effective rows for the difference of two scores; these "
+            f"are {rows:.3g}."
         )
 
 
@@ -160,7 +182,7 @@ def _difference(kind: str, value: Any, estimand: Estimand) -> float:
     if estimand.better is None:
         raise ValueError(f"`difference` does not fit `estimand` {estimand.name!r}, of which no value is better.")
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"`{kind}` must be a number in [0, 1), not {value!r}.")
+        raise TypeError(f"`{kind}` must be a number in [0, 1), not {value!r}.{_checks.of_percent(value)}")
     if not 0 <= float(value) < 1:
         hint = " Percent? Divide by 100." if 1 <= float(value) <= 100 else " Its sign is not needed."
         raise ValueError(f"`{kind}` must lie in [0, 1), in units of the {estimand.symbol}, not {value}.{hint}")
@@ -169,5 +191,5 @@ def _difference(kind: str, value: Any, estimand: Estimand) -> float:
 
 def _number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-        raise TypeError(f"`{name}` must be a finite number, not {value!r}.")
+        raise TypeError(f"`{name}` must be a finite number, not {value!r}.{_checks.of_percent(value)}")
     return float(value)

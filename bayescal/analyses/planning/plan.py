@@ -55,16 +55,20 @@ class Plan(_presented.Presented):
 
     @property
     def rows(self) -> int | None:
-        """Rows to label in addition to the pilot; 0 if the pilot is enough, None if `largest` rows are not enough."""
+        """Rows to label in addition to the pilot; 0 if the pilot is enough, None if `largest` rows are not enough.
+
+        With these rows the probability that the goal is met, given the pilot and the simulations, is the assurance. It
+        includes the simulation error of the curve, so fewer simulations give a larger number.
+        """
         if self.pilot_verdict is not None:
             return 0
         if not self.simulated:
             return None
-        return self._rows_at(self._fit.quantile(0.5))
+        return self._rows_at(self._fit.rows_with(self.assurance))
 
     @property
     def interval(self) -> tuple[int | None, int | None]:
-        """Central 95 % interval of `rows` given the simulations; None as in `rows`."""
+        """Central 95 % interval, given the simulations, of the rows with which the share is the assurance."""
         if self.pilot_verdict is not None:
             return 0, 0
         if not self.simulated:
@@ -92,7 +96,7 @@ class Plan(_presented.Presented):
             return 0
         if not self.simulated:
             return None
-        log_rows = self._fit.quantile(0.5, assurance)
+        log_rows = self._fit.rows_with(assurance)
         log_sizes = [math.log(n) for n in self._fit.sizes]
         return self._rows_at(log_rows) if min(log_sizes) <= log_rows <= max(log_sizes) else None
 
@@ -143,10 +147,10 @@ class Plan(_presented.Presented):
                 f"About {self.rows} {more} give {self.goal} with assurance {self.assurance:g} (95 % interval "
                 f"{low} to {upper} from {total} simulations); {self.pilot_now}."
             )
-        last = self.curve()[-1]
+        share = self._fit.mean_share(math.log(self.largest))
         return (
-            f"Not reached: with {last['rows']} {more}, {last['share']:.2f} of the simulations (standard error "
-            f"{last['se']:.2f}) give {self.goal}, below the assurance of {self.assurance:g}; {self.pilot_now}."
+            f"Not reached: {self.largest} {more} give {self.goal} with assurance {share:.2f} (from {total} "
+            f"simulations), below the assurance of {self.assurance:g}; {self.pilot_now}."
         )
 
     @property

@@ -1,4 +1,4 @@
-"""The search for the number of rows with which a goal is met: simulated futures where they tell most."""
+"""The search for the number of rows with which a goal is met: simulated studies where they are most informative."""
 
 import math
 from collections import Counter
@@ -10,7 +10,7 @@ import numpy as np
 from bayescal.analyses.planning.goal_curve import NEAR, Simulated, curve_near_answer
 
 #: Simulates the posterior after more rows; returns a verdict that meets the goal, or None.
-Future = Callable[[int, int, np.random.Generator], str | None]
+Study = Callable[[int, int, np.random.Generator], str | None]
 #: Numbers of rows that are simulated: these times powers of ten; where the curve's width is below STEEP, 48 a decade.
 ROUND_NUMBERS = (1, 1.5, 2, 3, 5, 7)
 FINE_NUMBERS = tuple(round(10 ** (k / 48), 2) for k in range(48))
@@ -22,7 +22,7 @@ ROUNDS, LOOK = 20, 0.8
 
 
 def search(
-    future: Future,
+    study: Study,
     guess: float,
     assurance: float,
     reachable: float,
@@ -31,12 +31,12 @@ def search(
     rng: np.random.Generator,
     advance: Callable[[], None],
 ) -> Simulated:
-    """Simulate futures at numbers of rows that approach the number at which the share is `assurance`.
+    """Simulate studies at numbers of rows that approach the number at which the share is `assurance`.
 
     Parameters
     ----------
-    future : callable
-        Takes the number of rows, the number of the simulation and a generator.
+    study : callable
+        Simulates a study. Takes the number of rows, the number of the simulation and a generator.
     guess : float
         Number of rows at which the search begins.
     assurance : float
@@ -46,11 +46,11 @@ def search(
     largest : int
         Largest number of rows.
     simulations : int
-        Number of simulated futures.
+        Number of simulated studies.
     rng : Generator
         Randomness.
     advance : callable
-        Is called after each future.
+        Is called after each study.
 
     Returns
     -------
@@ -59,12 +59,12 @@ def search(
     """
     sizes, fine = _numbers(ROUND_NUMBERS, largest), _numbers(FINE_NUMBERS, largest)
     simulated: Simulated = {}
-    done = iter(range(simulations))  # numbers of the futures
+    done = iter(range(simulations))  # numbers of the studies
 
     def run(n: int, times: int) -> None:
         of = simulated.setdefault(n, Counter())
         for _, i in zip(range(times), done, strict=False):  # this order loses none of `done`
-            of[future(n, i, rng)] += 1
+            of[study(n, i, rng)] += 1
             advance()
 
     at, last = _nearest(sizes, math.log(max(guess, 1.0))), 0

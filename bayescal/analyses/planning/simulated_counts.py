@@ -1,9 +1,14 @@
 """Counts of rows that are still to be labelled, simulated from a pilot and a truth."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.estimands.scores import mean_losses
+from bayescal.analyses.planning.simulated_losses import OF_KIND
+from bayescal.analyses.planning.simulated_ranks import SimulatedRanks
+from bayescal.estimands.estimand import Estimand
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.losses import LossSums
 
@@ -16,10 +21,8 @@ def effective_rows(n_rows: int, weight: float, weight_sq: float, n: int) -> tupl
     return max(1, round(n * (weight**2 / weight_sq / n_rows))), float(weight_sq / weight)
 
 
-def counts_like(
-    pilot: BinnedCounts, cells: Ints, confidence: Floats, weight: float, losses: LossSums | None = None
-) -> BinnedCounts:
-    """Return counts of simulated rows, each with the mean confidence of its bin.
+def counts_like(pilot: BinnedCounts, cells: Ints, confidence: Floats, weight: float) -> BinnedCounts:
+    """Return counts of simulated rows, each with the mean confidence of its bin, without losses and ranks.
 
     Parameters
     ----------
@@ -31,8 +34,6 @@ def counts_like(
         Mean confidences.
     weight : float
         Weight of each row.
-    losses : LossSums, optional
-        Simulated sums of losses of rows with weight 1.
 
     Returns
     -------
@@ -42,42 +43,25 @@ def counts_like(
     offset = np.where(cells.any(axis=0), confidence - pilot.bins.midpoints, 0.0)
     weights = weight * cells.astype(np.float64)
     total = weights.sum(axis=0)
-    sums = None if losses is None else losses.apply(lambda values: weight * values)
-    return BinnedCounts(
-        pilot.bins, cells, weights, weights * offset, total * offset**2, weight * total, pilot.target, sums
-    )
+    return BinnedCounts(pilot.bins, cells, weights, weights * offset, total * offset**2, weight * total, pilot.target)
 
 
-class Losses:
-    """Sums of squared errors of simulated rows, for the Brier score.
+class LossesAndRanks:
+    """Losses and ranks of simulated rows of one classifier, if the estimand needs them."""
 
-    The mean squared error of each outcome and bin is drawn as `brier_score` draws it given the pilot; those of the rows
-    vary around it with the variance of the pilot's rows. Sums over n rows are Normal, clipped to their possible range.
-    """
+    def __init__(self, pilot: BinnedCounts, estimand: Estimand) -> None:
+        self.losses = {kind: of(pilot) for kind, of in OF_KIND.items() if kind in estimand.needs}
+        self.ranks = SimulatedRanks([pilot]) if "outcomes" in estimand.needs else None
 
-    def __init__(self, pilot: BinnedCounts) -> None:
-        self.mean, self.sd, self.least, self.most = mean_losses(pilot)
-        rows = np.stack([pilot.effective_n - pilot.effective_k, pilot.effective_k])
-        #: Standard deviation of the squared errors of rows: `mean_losses` divides their variance by n + 2.
-        self.of_rows = self.sd * np.sqrt(rows + 2)
+    def added(self, counts: BinnedCounts, weight: float, rng: np.random.Generator) -> BinnedCounts:
+        """Return simulated counts, whose rows have this weight, with their simulated losses and ranks."""
+        parts: dict[str, Any] = {kind: of.simulate(counts.cells, rng).times(weight) for kind, of in self.losses.items()}
+        if self.ranks is not None:
+            [parts["ranks"]] = self.ranks.simulate([counts.cells.sum(axis=1)], weight, rng)
+        return replace(counts, **parts)
 
-    def simulate(self, cells: Ints, rng: np.random.Generator) -> LossSums:
-        """Draw sums of losses and of squared losses of simulated rows.
 
-        Parameters
-        ----------
-        cells : ndarray of int64, shape (2, n_bins)
-            Numbers of rows.
-        rng : Generator
-            Randomness.
-
-        Returns
-        -------
-        LossSums
-            Sums of rows with weight 1.
-        """
-        truth, around = rng.standard_normal((2, *cells.shape))
-        mean = np.clip(self.mean + self.sd * truth, self.least, self.most)
-        total = np.clip(cells * mean + np.sqrt(cells) * self.of_rows * around, cells * self.least, cells * self.most)
-        squares = np.divide(total**2, cells, out=np.zeros_like(total), where=cells > 0) + cells * self.of_rows**2
-        return LossSums(total, squares)
+def shared_out(losses: LossSums, cells: Ints) -> LossSums:
+    """Divide sums over all rows between outcomes and bins in proportion to their numbers of rows."""
+    share = cells / cells.sum()
+    return LossSums(losses.total * share, losses.squares * share)

@@ -1,5 +1,6 @@
 """The goal of two classifiers on the same rows: a verdict on which is better, or that they are equal."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,17 @@ from bayescal import _render
 from bayescal.analyses.one import evaluate_one
 from bayescal.analyses.planning.goals import Goal
 from bayescal.analyses.planning.one_classifier import TRUTHS
-from bayescal.analyses.planning.simulated_counts import counts_like, effective_rows
+from bayescal.analyses.planning.simulated_counts import counts_like, effective_rows, shared_out
+from bayescal.analyses.planning.simulated_losses import JointLosses
+from bayescal.analyses.planning.simulated_ranks import SimulatedRanks
+from bayescal.estimands.auc import correlation_of_aucs
+from bayescal.estimands.estimand import Estimand
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
+from bayescal.results import wording
 from bayescal.results.comparison import Comparison
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.losses import KINDS
 from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
@@ -25,7 +32,7 @@ PATTERNS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
 class TwoClassifiers:
-    """Futures of two classifiers: each draws a truth of both, and new rows from the truth."""
+    """Simulated studies of two classifiers: each draws a truth of both, and new rows from the truth."""
 
     verdicts: tuple[str, ...] = tuple(VERDICTS.values())
     #: With unlimited rows, every difference is settled, unless it equals the limit exactly.
@@ -41,7 +48,10 @@ class TwoClassifiers:
         decided = now.decide("first", "second", estimand=goal.estimand)
         shares = ", ".join(f"P({word}) {_render.probability(decided[name])}" for name, word in VERDICTS.items())
         self.pilot_now = f"the pilot's {pilot.n_rows} rows alone give {shares}"
-        self.spec = f"pilot: {now.spec}"
+        words = f"{pilot.first.target} {goal.estimand.words(pilot.first.target)}"
+        of_first = now.evaluations["first"]
+        question = wording.question(words, [pilot.first], of_first.model, of_first.posterior.prior)
+        self.spec = f"pilot: 2 classifiers on the same rows: {question}, rope {goal.size:g}"
         self.guess = float(pilot.n_rows)
         self.truths = [evaluation.bin_draws for evaluation in now.evaluations.values()]
         values = [evaluation.draws(goal.estimand).values for evaluation in now.evaluations.values()]
@@ -50,14 +60,14 @@ class TwoClassifiers:
         tied = reorder(places, correlation(values, self.truths, {(0, 1): pilot}), rng=rng).astype(np.intp)
         self.order = np.take_along_axis(np.argsort(np.stack(values, axis=1), axis=0, kind="stable"), tied, axis=0)
         self.weight, self.within, self.at = _pairs_of_bins(pilot)
+        self.sums = _LossesAndRanks(pilot, goal.estimand)
 
-    def future(self, n: int, i: int, rng: np.random.Generator) -> str | None:
+    def study(self, n: int, i: int, rng: np.random.Generator) -> str | None:
         """Simulate `n` rows from the truth number `i`, and return the verdict of their comparison."""
         pilot, drawn = self.pilot, self.order[i % TRUTHS]
         accuracies = [truths.accuracy[j] for truths, j in zip(self.truths, drawn, strict=True)]
         rows, weight = effective_rows(pilot.n_rows, pilot.weight.sum(), pilot.weight_sq.sum(), n)
-        effective = pilot.n_rows * rows / n
-        mass = rng.dirichlet(self.weight / self.weight.sum() * effective)
+        mass = rng.dirichlet(self.weight)
         table = mass[:, None] * _outcomes(self.within, mass, self.at, accuracies)
         cells = rng.multinomial(rows, (table / table.sum()).ravel()).reshape(table.shape)
         margins = []
@@ -67,8 +77,11 @@ class TwoClassifiers:
                 np.add.at(by_outcome[outcome], self.at[k], cells[:, pattern])
             confidence = np.broadcast_to(truths.confidence, truths.accuracy.shape)[j]
             margins.append(counts_like(own, by_outcome, confidence, weight))
-        pair = _paired(margins, self.at, cells, weight)
-        return self._verdict(self._compared(pilot + pair if self.keep else pair, self.arguments["draws"], rng))
+        new = self.sums.added(_paired(margins, self.at, cells, weight), weight, rng)
+        pair = self.sums.tied(pilot + new if self.keep else new)
+        if not all(self.goal.estimand.available(of) for of in (pair.first, pair.second)):
+            return None  # a few new rows may have one outcome only
+        return self._verdict(self._compared(pair, self.arguments["draws"], rng))
 
     def _compared(self, pair: PairedCounts, draws: int, rng: np.random.Generator) -> Comparison:
         """Compare as `compare` does, with the same random numbers for both classifiers."""
@@ -84,6 +97,39 @@ class TwoClassifiers:
         return next((word for name, word in VERDICTS.items() if decided[name] >= self.goal.prob), None)
 
 
+class _LossesAndRanks:
+    """Losses and ranks of simulated rows of two classifiers, if the estimand needs them."""
+
+    def __init__(self, pilot: PairedCounts, estimand: Estimand) -> None:
+        self.losses = {kind: JointLosses(pilot, kind) for kind in KINDS if kind in estimand.needs}
+        self.ranks, self.correlation = None, None
+        if "outcomes" in estimand.needs:
+            both, pairs = (pilot.first, pilot.second), {(0, 1): pilot}
+            self.ranks = SimulatedRanks(both, pairs)
+            self.correlation = float(correlation_of_aucs(both, pairs)[0, 1])
+
+    def added(self, pair: PairedCounts, weight: float, rng: np.random.Generator) -> PairedCounts:
+        """Return simulated counts, whose rows have this weight, with their simulated losses and ranks."""
+        of_first: dict[str, Any] = {}
+        of_second: dict[str, Any] = {}
+        differences: dict[str, Any] = {}
+        for kind, losses in self.losses.items():
+            first, second, difference = (sums.times(weight) for sums in losses.simulate(pair.n_rows, rng))
+            of_first[kind] = shared_out(first, pair.first.cells)
+            of_second[kind] = shared_out(second, pair.second.cells)
+            differences[KINDS[kind].difference] = difference
+        if self.ranks is not None:
+            rows = [counts.cells.sum(axis=1) for counts in (pair.first, pair.second)]
+            of_first["ranks"], of_second["ranks"] = self.ranks.simulate(rows, weight, rng)
+        return replace(
+            pair, first=replace(pair.first, **of_first), second=replace(pair.second, **of_second), **differences
+        )
+
+    def tied(self, pair: PairedCounts) -> PairedCounts:
+        """Return the counts with the correlation of the areas under the ROC curve in the pilot."""
+        return replace(pair, area_correlation=self.correlation)
+
+
 def _settled(goal: Goal) -> str:
     sure, words = f"with {100 * goal.prob:g} % posterior probability", goal.estimand.symbol
     better = goal.estimand.comparative
@@ -94,14 +140,14 @@ def _settled(goal: Goal) -> str:
 
 
 def _pairs_of_bins(pilot: PairedCounts) -> tuple[Floats, Floats, tuple[Ints, Ints]]:
-    """Weight of each pair of bins that occurs, shares of the four outcomes in it, and the bins.
+    """Effective rows of each pair of bins that occurs, shares of the four outcomes in it, and the bins.
 
     Shares are smoothed by one row with the outcomes of all rows, so that impossible outcomes keep a share of 0.
     """
     pairs, at = np.unique(pilot.cells[:, [0, 2]], axis=0, return_inverse=True)
     table = np.zeros((len(pairs), 4))
     np.add.at(table, (at, 2 * pilot.cells[:, 1] + pilot.cells[:, 3]), pilot.weight)
-    table *= pilot.n_rows / pilot.weight.sum()
+    table *= pilot.weight.sum() / pilot.weight_sq.sum()
     # both outcomes are possible, also if the pilot has only one of them
     overall = table.sum(axis=0) + np.array([0.5, 0.0, 0.0, 0.5])
     rows = table.sum(axis=1)

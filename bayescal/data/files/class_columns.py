@@ -1,6 +1,7 @@
 """Columns of a file that form a matrix of probabilities, and the class of each."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from bayescal import _checks
@@ -53,6 +54,8 @@ def class_columns(
     numbers = as_integers(endings)
     if numbers is None:
         _endings_name_classes(prefix, columns, endings)
+        if not prefix and classes is None:
+            _require_no_longer_prefix(columns)
     else:
         order = sorted(range(len(columns)), key=numbers.__getitem__)
         columns, endings = [columns[i] for i in order], [endings[i] for i in order]
@@ -93,4 +96,16 @@ def _endings_name_classes(prefix: str, columns: Sequence[str], endings: Sequence
         raise ValueError(
             f"{rule} in {listed(columns)} all of them begin with {endings[0][:1]!r}. "
             f"Did you mean the prefix {prefix + endings[0][:1]!r}?"
+        )
+
+
+def _require_no_longer_prefix(columns: Sequence[str]) -> None:
+    """Refuse an empty prefix if all names begin alike, as in p_0, p_1 or p_cat, p_dog."""
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*columns, strict=False))
+    common = "".join(letters[0] for letters in alike).rstrip("0123456789")
+    endings = [name.removeprefix(common) for name in columns]
+    if common and (common[-1] in "_-.: " or as_integers(endings)):
+        raise ValueError(
+            f"`prob_prefix=''` takes whole names of columns as classes; {listed(list(columns))} begin with "
+            f"{quoted(common)}. Did you mean the prefix {quoted(common)}?"
         )
