@@ -13,9 +13,10 @@ from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import by_column
 from bayescal.data.predictions import Predictions
-from bayescal.results.comparable import checked_rope, same_spec
+from bayescal.results.comparable import same_spec
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.joint import checked_rope
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts, require_paired
 
@@ -106,7 +107,7 @@ def compare(
     (-0.14..., -0.10...)
     """
     y_prob = by_column(y_prob) or y_prob
-    names = _names("y_prob", y_prob)
+    names = named_classifiers("y_prob", y_prob)
     width = checked_rope(rope)
     if target == "classwise":
         raise ValueError(
@@ -237,7 +238,7 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     >>> sum(compare_independent({"a": a, "b": b}, rng=1).p_best().values())
     1.0
     """
-    names = _names("evaluations", evaluations)
+    names = named_classifiers("evaluations", evaluations)
     width = checked_rope(rope)
     for name in names:
         if not isinstance(evaluations[name], Evaluation):
@@ -260,7 +261,8 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     return Comparison(chosen, None, width, int(_checks.generator(rng).integers(2**63)))
 
 
-def _names(argument: str, given: Any) -> list[str]:
+def named_classifiers(argument: str, given: Any) -> list[str]:
+    """Return the names of a mapping of classifiers; it must hold at least two."""
     if not isinstance(given, Mapping):
         raise TypeError(
             f"`{argument}` must be a mapping from names of classifiers, like {{'A': ..., 'B': ...}}; "
