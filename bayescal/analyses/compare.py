@@ -73,11 +73,16 @@ def compare(
 
     See Also
     --------
+    compare_scores : Proper scores of all classes, for matrices of probabilities.
     compare_independent : Classifiers, or groups, on different rows.
 
     Notes
     -----
     Values are combined by position; as in `evaluate`, pandas columns with different indexes raise a `ValueError`.
+
+    Brier score, log score and AUC are compared only if all classifiers have the same event. Under
+    ``target="top-label"``, whether the most probable class is right is another event for each classifier, and methods
+    of the result raise a `ValueError` for these estimands; so they do under ``target="confidence"`` if outcomes differ.
 
     The marginal posteriors are those of each classifier alone. Their dependence is a Gaussian copula [3]_, whose
     correlation comes from the joint Dirichlet posterior of the cells (bin and outcome of one classifier, bin and

@@ -125,6 +125,10 @@ def multiclass_brier_score(
     ValueError, TypeError
         If the convention is unknown; if values are missing or invalid, or a row does not sum to 1, as for `evaluate`.
 
+    See Also
+    --------
+    compare_scores : The scores of several classifiers on the same rows, and their differences.
+
     References
     ----------
     .. [1] G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78,

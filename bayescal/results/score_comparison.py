@@ -64,8 +64,8 @@ class ScoreComparison(Labelled, _render.Presented):
     >>> import bayescal as bc
     >>> wine = bc.datasets.load_wine()
     >>> found = bc.compare_scores(wine.y_true, wine.y_prob, rng=1)
-    >>> found.difference("naive_bayes", "random_forest")
-    Draws(difference)
+    >>> found.difference("naive_bayes", "random_forest").interval(0.95)
+    (-0.03..., 0.01...)
     """
 
     scores: dict[str, MultiClassScore]
