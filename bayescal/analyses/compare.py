@@ -236,6 +236,11 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
         If two of them have the same number of rows (and, for an event, of rows with outcome 1). Classifiers on the same
         rows are not independent: the interval of their difference would be wrong, mostly far too wide.
 
+    Notes
+    -----
+    Under ``target="top-label"``, Brier score, log score and AUC can be compared for one classifier on different rows,
+    not for two classifiers: the event, whether the most probable class is right, differs between classifiers.
+
     Examples
     --------
     >>> a = evaluate_one(BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5), rng=1)
