@@ -5,6 +5,7 @@ from .analyses.bin_sensitivity import bin_sensitivity as bin_sensitivity
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
+from .analyses.compare_scores import compare_scores as compare_scores
 from .analyses.decompose import brier_decomposition as brier_decomposition
 from .analyses.decompose import log_score_decomposition as log_score_decomposition
 from .analyses.decompose import murphy_decomposition as murphy_decomposition
@@ -51,6 +52,7 @@ from .results.decomposition import MurphyDecomposition as MurphyDecomposition
 from .results.evaluation import Evaluation as Evaluation
 from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.mean_score import MultiClassScore as MultiClassScore
+from .results.score_comparison import ScoreComparison as ScoreComparison
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_mass_edges as equal_mass_edges

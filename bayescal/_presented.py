@@ -80,7 +80,7 @@ class Presented:
             - `Evaluation`: ``quantity``;
             - `ClasswiseEvaluation`: ``quantity``, first the two means and then each class;
             - `GroupedEvaluation`: ``group``, without the row of all rows, which is in ``overall.to_frame()``;
-            - `Comparison` and `Change`: ``first`` and ``second``, one row per pair;
+            - `Comparison`, `ScoreComparison` and `Change`: ``first`` and ``second``, one row per pair;
             - `CalibrationMonitor`: ``window``;
             - `BinSensitivity`: ``binning`` and ``n_bins``;
             - `Plan`: ``rows``.

@@ -128,20 +128,28 @@ def test_the_columns_say_which_model_is_better(tmp_path, swapped):
 def test_options_reach_compare(tmp_path):
     digits = datasets.load_digits()
     options = ["--bins", "7", "--binning", "equal-mass", "--draws", "500", "--seed", "3", "--rope", "0.03"]
-    document = saved(tmp_path, DIGITS, *PREFIXES, *options, "--model", "dirichlet", "--estimand", "brier-score")
+    document = saved(tmp_path, DIGITS, *PREFIXES, *options, "--model", "dirichlet", "--estimand", "l2-error")
     models = {name: digits.y_prob[name] for name in ("naive_bayes", "random_forest")}
     found = bc.compare(
         digits.y_true, models, bins=7, binning="equal-mass", draws=500, rng=3, rope=0.03, model="dirichlet"
     )
-    assert document["sentence"] == found.sentence(estimand="brier_score")
-    (expected,), (row,) = found.table(estimand="brier_score"), document["differences"]
+    assert document["sentence"] == found.sentence(estimand="l2_error")
+    (expected,), (row,) = found.table(estimand="l2_error"), document["differences"]
     assert {k: row[k] for k in expected} == expected
     assert {w["rope"]: w["probability"] for w in row["p_within"]}[0.03] == expected["p_rope"]
-    for model in found.each(estimand="brier_score"):
+    for model in found.each(estimand="l2_error"):
         written = next(m for m in document["classifiers"] if m["classifier"] == model["classifier"])
         assert {k: written[k] for k in model} == model
         assert written["table"] == found[model["classifier"]].table()
         assert [b["n"] for b in written["bins"]] == found[model["classifier"]].counts.n.tolist()
+
+
+@pytest.mark.parametrize("estimand", ["brier_score", "log_score", "auc"])
+def test_scores_of_matrices_are_not_compared(estimand):
+    text = refused(DIGITS, *PREFIXES, "--estimand", estimand)
+    assert f"--estimand {estimand} cannot be compared for --prob-prefix: each classifier has another event" in text
+    assert "In Python, `bayescal.compare_scores` compares" in text
+    assert "one class at a time as an event: --prob with" in text
 
 
 @pytest.mark.parametrize("estimand", [*registered()])

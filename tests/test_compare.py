@@ -66,7 +66,9 @@ def test_two_of_three_are_identical(target):
     else:
         y, a, b = multiclass()
     three = bc.compare(y, {"a": a, "b": b, "a again": a}, target=target, draws=DRAWS, rng=1)
-    for estimand in registered():
+    for estimand, record in registered().items():
+        if record.has_own_event(target):
+            continue  # see tests/analyses/test_compare_scores.py
         assert not three.difference("a", "a again", estimand).values.any()
         np.testing.assert_array_equal(
             three.difference("a", "b", estimand).values, three.difference("a again", "b", estimand).values

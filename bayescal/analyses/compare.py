@@ -13,9 +13,10 @@ from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import by_column
 from bayescal.data.predictions import Predictions
-from bayescal.results.comparable import checked_rope, same_spec
+from bayescal.results.comparable import same_spec
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.joint import checked_rope
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts, require_paired
 
@@ -72,11 +73,16 @@ def compare(
 
     See Also
     --------
+    compare_scores : Proper scores of all classes, for matrices of probabilities.
     compare_independent : Classifiers, or groups, on different rows.
 
     Notes
     -----
     Values are combined by position; as in `evaluate`, pandas columns with different indexes raise a `ValueError`.
+
+    Brier score, log score and AUC are compared only if all classifiers have the same event. Under
+    ``target="top-label"``, whether the most probable class is right is another event for each classifier, and methods
+    of the result raise a `ValueError` for these estimands; so they do under ``target="confidence"`` if outcomes differ.
 
     The marginal posteriors are those of each classifier alone. Their dependence is a Gaussian copula [3]_, whose
     correlation comes from the joint Dirichlet posterior of the cells (bin and outcome of one classifier, bin and
@@ -106,7 +112,7 @@ def compare(
     (-0.14..., -0.10...)
     """
     y_prob = by_column(y_prob) or y_prob
-    names = _names("y_prob", y_prob)
+    names = named_classifiers("y_prob", y_prob)
     width = checked_rope(rope)
     if target == "classwise":
         raise ValueError(
@@ -230,6 +236,11 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
         If two of them have the same number of rows (and, for an event, of rows with outcome 1). Classifiers on the same
         rows are not independent: the interval of their difference would be wrong, mostly far too wide.
 
+    Notes
+    -----
+    Under ``target="top-label"``, Brier score, log score and AUC can be compared for one classifier on different rows,
+    not for two classifiers: the event, whether the most probable class is right, differs between classifiers.
+
     Examples
     --------
     >>> a = evaluate_one(BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=5), rng=1)
@@ -237,7 +248,7 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     >>> sum(compare_independent({"a": a, "b": b}, rng=1).p_best().values())
     1.0
     """
-    names = _names("evaluations", evaluations)
+    names = named_classifiers("evaluations", evaluations)
     width = checked_rope(rope)
     for name in names:
         if not isinstance(evaluations[name], Evaluation):
@@ -260,7 +271,8 @@ def compare_independent(evaluations: Mapping[str, Evaluation], *, rope: float = 
     return Comparison(chosen, None, width, int(_checks.generator(rng).integers(2**63)))
 
 
-def _names(argument: str, given: Any) -> list[str]:
+def named_classifiers(argument: str, given: Any) -> list[str]:
+    """Return the names of a mapping of classifiers; it must hold at least two."""
     if not isinstance(given, Mapping):
         raise TypeError(
             f"`{argument}` must be a mapping from names of classifiers, like {{'A': ..., 'B': ...}}; "

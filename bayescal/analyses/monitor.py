@@ -18,9 +18,9 @@ from bayescal.data.times import Start, Window
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.results.change import Change
-from bayescal.results.comparable import checked_rope
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.joint import checked_rope
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.windowed import SCHEMA, WITHOUT_LOSSES, WindowedCounts

@@ -1,6 +1,7 @@
 """Proper scores of all classes: labels and a matrix of probabilities -> mean loss of the rows and its posterior."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,76 @@ Floats = NDArray[np.float64]
 
 #: Convention of the multi-class Brier score -> its words.
 CONVENTIONS = {"sum": "sum over {K} classes", "mean": "mean over {K} classes", "half": "half the sum over {K} classes"}
+
+
+@dataclass(frozen=True)
+class ProperScore:
+    """A proper score of all classes: its words, the bounds of a loss, and its losses.
+
+    Parameters
+    ----------
+    name, convention : str
+        Words.
+    prior_loss, largest : float
+        Loss of the second half row of the prior, and the largest loss; see `MultiClassScore`.
+    of_rows : callable
+        Takes validated rows; returns the loss of each, shape (n_rows,).
+    of_classes : callable
+        Takes a block of probabilities; returns the loss of every row if its label were each class, of the same shape.
+    """
+
+    name: str
+    convention: str
+    prior_loss: float
+    largest: float
+    of_rows: Callable[[ClassRows], Floats]
+    of_classes: Callable[[Floats], Floats]
+
+    def posterior(self, rows: ClassRows, losses: Floats) -> MultiClassScore:
+        """Return the posterior of the mean loss, given the losses of the rows."""
+        weight = rows.scale_free().weight
+        effective = float(len(losses)) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
+        return MultiClassScore(
+            name=self.name,
+            convention=self.convention,
+            n_rows=len(losses),
+            effective_rows=effective,
+            observed=float(np.average(losses, weights=weight)),
+            mean_square=float(np.average(losses**2, weights=weight)),
+            prior_loss=self.prior_loss,
+            largest=self.largest,
+        )
+
+
+def brier_score(n_classes: int, convention: str = "sum") -> ProperScore:
+    """Return the multi-class Brier score."""
+    _checks.one_of("convention", convention, CONVENTIONS)
+    scale = {"sum": 1.0, "mean": 1 / n_classes, "half": 0.5}[convention]
+
+    def of_classes(block: Floats) -> Floats:
+        losses: Floats = np.einsum("ik,ik->i", block, block)[:, None] + 1 - 2 * block
+        return scale * losses
+
+    return ProperScore(
+        "multi-class Brier score",
+        CONVENTIONS[convention].format(K=n_classes),
+        prior_loss=2 * scale,
+        largest=2 * scale,
+        of_rows=lambda rows: scale * _by_block(rows, _squared_errors),
+        of_classes=of_classes,
+    )
+
+
+def log_score(n_classes: int) -> ProperScore:
+    """Return the multi-class log score; probability 0 counts as the smallest positive float in `of_classes`."""
+    return ProperScore(
+        "multi-class log score",
+        f"{n_classes} classes, in nats",
+        prior_loss=2 * float(np.log(n_classes)),
+        largest=float("inf"),
+        of_rows=_log_losses,
+        of_classes=lambda block: -np.log(np.maximum(block, np.finfo(np.float64).tiny)),
+    )
 
 
 def multiclass_brier_score(
@@ -54,6 +125,10 @@ def multiclass_brier_score(
     ValueError, TypeError
         If the convention is unknown; if values are missing or invalid, or a row does not sum to 1, as for `evaluate`.
 
+    See Also
+    --------
+    compare_scores : The scores of several classifiers on the same rows, and their differences.
+
     References
     ----------
     .. [1] G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78,
@@ -69,15 +144,8 @@ def multiclass_brier_score(
     """
     _checks.one_of("convention", convention, CONVENTIONS)
     rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights).checked()
-    scale = {"sum": 1.0, "mean": 1 / rows.n_classes, "half": 0.5}[convention]
-    return _mean_score(
-        rows,
-        scale * _by_block(rows, _squared_errors),
-        name="multi-class Brier score",
-        convention=CONVENTIONS[convention].format(K=rows.n_classes),
-        prior_loss=2 * scale,
-        largest=2 * scale,
-    )
+    score = brier_score(rows.n_classes, convention)
+    return score.posterior(rows, score.of_rows(rows))
 
 
 def multiclass_log_score(
@@ -122,20 +190,20 @@ def multiclass_log_score(
     0.4581
     """
     rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights).checked()
+    score = log_score(rows.n_classes)
+    return score.posterior(rows, score.of_rows(rows))
+
+
+def _log_losses(rows: ClassRows) -> Floats:
+    """Return -log of the probability of the class of each row; raise if a row of positive weight has probability 0."""
     own = np.take_along_axis(rows.matrix, rows.label[:, None], axis=1)[:, 0].astype(np.float64)
     impossible = own == 0 if rows.weight is None else (own == 0) & (rows.weight > 0)
     if impossible.any():
         rule = "must exceed 0 for the class of the row, because the log score is infinite otherwise"
         hint = "To limit the loss, clip the probabilities, as in `np.clip(p, 1e-15, 1 - 1e-15)`, and report the limits."
         _checks.refuse("y_prob", rule, impossible, own, hint)
-    return _mean_score(
-        rows,
-        -np.log(np.where(own == 0, 1.0, own)),  # rows of weight 0 may have probability 0
-        name="multi-class log score",
-        convention=f"{rows.n_classes} classes, in nats",
-        prior_loss=2 * float(np.log(rows.n_classes)),
-        largest=float("inf"),
-    )
+    losses: Floats = -np.log(np.where(own == 0, 1.0, own))  # rows of weight 0 may have probability 0
+    return losses
 
 
 def _by_block(rows: ClassRows, losses: Callable[[Floats, NDArray[Any]], Floats]) -> Floats:
@@ -151,15 +219,3 @@ def _squared_errors(block: Floats, label: NDArray[Any]) -> Floats:
     """Return the sum over classes of squared errors; the block is overwritten."""
     block[np.arange(len(block)), label] -= 1
     return np.einsum("ik,ik->i", block, block)
-
-
-def _mean_score(rows: ClassRows, losses: Floats, **words: Any) -> MultiClassScore:
-    weight = rows.scale_free().weight
-    effective = float(len(losses)) if weight is None else float(weight.sum() ** 2 / (weight**2).sum())
-    return MultiClassScore(
-        n_rows=len(losses),
-        effective_rows=effective,
-        observed=float(np.average(losses, weights=weight)),
-        mean_square=float(np.average(losses**2, weights=weight)),
-        **words,
-    )

@@ -110,6 +110,12 @@ def compare_files(
     keywords = keywords_of(compare, question, model)
     estimand = as_scalar(keywords.pop("estimand").replace("-", "_"))
     estimand.badness(np.zeros(1))  # raises if its values cannot be ranked, before files are read
+    if columns.prob_prefix and estimand.has_own_event("top-label"):
+        raise ValueError(
+            f"--estimand {estimand.name} cannot be compared for --prob-prefix: each classifier has another event, "
+            "whether its own most probable class is right. In Python, `bayescal.compare_scores` compares the Brier "
+            f"score or the log score of all classes. Or compare one class at a time {ONE_CLASS}"
+        )
     if keywords["target"] == "classwise":
         raise ValueError(
             "`target='classwise'` asks one question per class, and a comparison needs a single one. Use "
@@ -132,6 +138,7 @@ def compare_files(
     with warnings_as_notes(first, {}) as more, warnings.catch_warnings():
         warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
         comparison = compare(y_true, {name: r.y_prob for name, r in rows.items()}, **keywords)
+        comparison.draws(estimand)  # raises if the estimand cannot be compared, before anything is saved or shown
     parameters = {"files": [file.name for file in files], **_parameters(columns, models, rows, comparison, keywords)}
     return ComparedFiles(comparison, estimand, {**parameters, "estimand": estimand.name}, [*notes, *more])
 

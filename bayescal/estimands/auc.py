@@ -185,6 +185,7 @@ def _observed(counts: Counts) -> float:
     "AUC",
     title="Area Under the ROC Curve",
     better="larger",
+    same_event=True,
     needs=frozenset({"outcomes"}),
     reported=False,
     plug_in=_observed,

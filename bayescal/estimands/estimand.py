@@ -20,6 +20,8 @@ Better = Literal["smaller", "larger", "nearest zero"]
 NEEDS = (*KINDS, "outcomes")
 #: Targets whose confidence is the probability of an event, not the confidence in a prediction.
 EVENTS = ("event", "classwise")
+#: The target whose event differs between classifiers, and the words of this event.
+OWN_EVENT, OWN_EVENT_WORDS = "top-label", "top label is right"
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,10 @@ class Estimand:
         Smallest and largest possible value.
     of_calibration : bool, default False
         Whether a better value means better calibration, so that sentences may say "better calibrated".
+    same_event : bool, default False
+        Whether values of two classifiers can be compared only if their outcomes are of the same event, as for scores
+        and discrimination. The event of the target ``top-label``, whether the most probable class is right, differs
+        between classifiers.
     stated : str, optional
         For a one-sided error: words for the gap if the target is an event, such as ``"stated too high"``.
     coordinate : (str, tuple of float), optional
@@ -92,6 +98,7 @@ class Estimand:
     better: Better | None = "smaller"
     bounds: tuple[float, float] = (0.0, 1.0)
     of_calibration: bool = False
+    same_event: bool = False
     stated: str = ""
     coordinate: tuple[str, tuple[float, ...]] | None = None
     needs: frozenset[str] = frozenset()
@@ -190,9 +197,26 @@ class Estimand:
         >>> from bayescal.estimands.registry import registered
         >>> registered()["overconfidence"].words("top-label"), registered()["overconfidence"].words("event")
         ('over-confidence', 'error of probabilities stated too high')
+        >>> registered()["brier_score"].words("top-label"), registered()["brier_score"].words("event")
+        ('top-label Brier score', 'Brier score')
         """
         one_sided = self._one_sided(target)
-        return f"error of probabilities {one_sided}" if one_sided else self.symbol
+        return f"error of probabilities {one_sided}" if one_sided else self._of_event(self.symbol, target)
+
+    def _of_event(self, words: str, target: str) -> str:
+        """Return words that name the target too, if values depend on its event and this differs between classifiers."""
+        return f"{target} {words}" if self.has_own_event(target) else words
+
+    def has_own_event(self, target: str) -> bool:
+        """Return whether values of two classifiers cannot be compared, because each has an event of its own.
+
+        Examples
+        --------
+        >>> from bayescal.estimands.registry import registered
+        >>> registered()["auc"].has_own_event("top-label"), registered()["ece"].has_own_event("top-label")
+        (True, False)
+        """
+        return self.same_event and target == OWN_EVENT
 
     def _one_sided(self, target: str) -> str:
         """Return words for the gap of a one-sided error of an event; empty for other estimands and targets."""
@@ -207,7 +231,18 @@ class Estimand:
         >>> registered()["overconfidence"].row_label("top-label"), registered()["overconfidence"].row_label("event")
         ('overconfidence', 'stated too high')
         """
-        return self._one_sided(target) or self.name
+        return self._one_sided(target) or self._of_event(self.name, target)
+
+    def draws_label(self, target: str) -> str:
+        """Return the name of draws: that of the estimand, with the event if it differs between classifiers.
+
+        Examples
+        --------
+        >>> from bayescal.estimands.registry import registered
+        >>> registered()["auc"].draws_label("top-label"), registered()["auc"].draws_label("event")
+        ('auc of the event "top label is right"', 'auc')
+        """
+        return f'{self.name} of the event "{OWN_EVENT_WORDS}"' if self.has_own_event(target) else self.name
 
     def column_label(self, target: str) -> str:
         """Return the label of the column of a printed table: the symbol, or the words of a one-sided error of an event.
@@ -218,7 +253,7 @@ class Estimand:
         >>> registered()["overconfidence"].column_label("top-label"), registered()["ece"].column_label("event")
         ('over-confidence', 'ECE')
         """
-        return self._one_sided(target) or self.symbol
+        return self._one_sided(target) or self._of_event(self.symbol, target)
 
     def axis_label(self, target: str) -> str:
         """Return the label of an axis: title and symbol, or the words of the estimand.
@@ -229,7 +264,9 @@ class Estimand:
         >>> registered()["ece"].axis_label("event"), registered()["max_error"].axis_label("event")
         ('Expected Calibration Error (ECE)', 'largest error')
         """
-        return self.words(target) if self.title == self.symbol else f"{self.title} ({self.symbol})"
+        if self.title == self.symbol:
+            return self.words(target)
+        return self._of_event(f"{self.title} ({self.symbol})", target)
 
     @property
     def comparative(self) -> str:

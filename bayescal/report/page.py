@@ -26,8 +26,11 @@ from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
+from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.mean_score import MultiClassScore
+from bayescal.results.score_comparison import ScoreComparison
 from bayescal.stats.contract import Counts
 
 if TYPE_CHECKING:
@@ -258,6 +261,30 @@ def _(result: Plan) -> Content:
     return Content("How many labels are needed", sheet, shown, {})
 
 
+@_content.register
+def _(result: MultiClassScore) -> Content:
+    sheet = result.sheet(whole=True)
+    rows: dict[str, object] = {"rows": result.n_rows}
+    if result.effective_rows != result.n_rows:
+        rows["effective rows"] = f"{result.effective_rows:.0f}"
+    return Content(_capital(result.name), sheet, [_table("Score", sheet)], rows)
+
+
+@_content.register(CorpDecomposition)
+@_content.register(MurphyDecomposition)
+def _(result: CorpDecomposition | MurphyDecomposition) -> Content:
+    sheet = result.sheet(whole=True)
+    return Content(f"Decomposition of the {result.score_name}", sheet, [_table("Parts", sheet)], {})
+
+
+@_content.register
+def _(result: ScoreComparison) -> Content:
+    sheet = result.sheet(whole=True)
+    shown = [_table("Differences", sheet), tables.scores(result)]
+    first = result[result.names[0]]
+    return Content(f"Comparison by the {first.name}", sheet, shown, {"rows": first.n_rows})
+
+
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
     record = as_scalar(estimand)
     sheet = _render.Sheet(result.sentence(estimand=record), result.spec, (), (), result.remarks)
@@ -269,6 +296,10 @@ def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
         pictures += [_reliability(each, name) for name, each in result.evaluations.items()]
     shown = [tables.differences(result, record), tables.classifiers(result, record)]
     return Content("Comparison of calibration", sheet, shown, rows, pictures)
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _table(title: str, sheet: _render.Sheet) -> Table:

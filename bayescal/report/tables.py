@@ -1,7 +1,8 @@
 """Tables as text, which the command line and the page share: differences, classifiers, bins."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from bayescal import _render
 from bayescal.estimands.estimand import Estimand
@@ -10,6 +11,7 @@ from bayescal.report.document import PROB, bin_table
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.score_comparison import ScoreComparison
 
 #: Columns of the table of differences, after the pair.
 DIFFERENCES = ("mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
@@ -67,19 +69,30 @@ def differences(comparison: Comparison, estimand: Estimand) -> Table:
 
 def classifiers(comparison: Comparison, estimand: Estimand) -> Table:
     """Return the table of classifiers, each by itself."""
-    header = (estimand.column_label(_target(comparison)), "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
+    target = _target(comparison)
+    each = comparison.each(PROB, estimand=estimand)
+    return _classifiers(comparison.axis, each, estimand.column_label(target), estimand.best(target))
+
+
+def scores(comparison: ScoreComparison) -> Table:
+    """Return the table of classifiers, each with its own score."""
+    name = comparison[comparison.names[0]].name
+    return _classifiers(comparison.axis, comparison.each(PROB), name, f"smallest {name}")
+
+
+def _classifiers(axis: str, each: Sequence[Mapping[str, Any]], column: str, best: str) -> Table:
+    header = (column, "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
     rows = [
         [
-            _render.name(row[comparison.axis]),
+            _render.name(row[axis]),
             *(_render.number(row[column]) for column in ("mean", "sd", "low", "high")),
             _share(row["p_best"]),
             f"{row['rank']:.2f}",
         ]
-        for row in comparison.each(PROB, estimand=estimand)
+        for row in each
     ]
-    best = estimand.best(_target(comparison))
-    note = f"P(best) is the probability that the {comparison.axis} has the {best} of all, by any margin."
-    return Table(f"{comparison.axis.capitalize()}s", header, rows, note)
+    note = f"P(best) is the probability that the {axis} has the {best} of all, by any margin."
+    return Table(f"{axis.capitalize()}s", header, rows, note)
 
 
 def bins(evaluation: Evaluation) -> Table:

@@ -5,8 +5,9 @@ from typing import Any
 
 from bayescal import _moved, _render
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.results.compared import SURE, Compared, Floats
+from bayescal.results.compared import Compared, Floats
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.verdict import SURE
 
 HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %")
 NOW, BASELINE = "now", "baseline"

@@ -1,4 +1,4 @@
-"""Joint draws of an estimand, ranks, and the check that evaluations can be compared."""
+"""Joint draws of an estimand of several evaluations, and the checks that evaluations can be compared."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.estimands.estimand import OWN_EVENT, OWN_EVENT_WORDS, Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, registered
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
@@ -14,17 +15,6 @@ from bayescal.stats.losses import KINDS, is_finite
 from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
-
-
-def checked_rope(rope: Any) -> float:
-    """Return a half-width of practical equivalence, which must be a finite number >= 0."""
-    width = np.asarray(rope)
-    if width.shape != () or width.dtype.kind not in "iuf" or not np.isfinite(width) or width < 0:
-        raise ValueError(
-            "`rope` must be a number >= 0 in units of the estimand, the half-width of the region of practical "
-            f"equivalence; not {rope!r}."
-        )
-    return float(width)
 
 
 def common_estimands(
@@ -40,7 +30,10 @@ def common_estimands(
     return [
         name
         for name, each in registered().items()
-        if each.coordinate is None and all(map(each.available, counts)) and not each.needs & missing
+        if each.coordinate is None
+        and all(map(each.available, counts))
+        and not each.needs & missing
+        and not _different_events(each, pairs)
     ]
 
 
@@ -52,6 +45,8 @@ def joint_values(
 ) -> Floats:
     """Joint draws of an estimand of several evaluations, shape (n_draws, n); without `pairs` they are independent."""
     record = as_estimand(estimand)
+    if different := _different_events(record, pairs):
+        raise ValueError(different)
     if record.joint is not None and pairs:
         counts = [evaluation.counts for evaluation in evaluations]
         joint = record.joint(counts, pairs, len(evaluations[0].bin_draws), rng=seed)
@@ -66,54 +61,34 @@ def joint_values(
     return reorder(np.stack(values, axis=1), correlations, rng=seed)
 
 
-def values_of(evaluation: Evaluation, estimand: EstimandLike) -> Floats:
-    """Draws of a scalar estimand of one evaluation."""
-    return np.asarray(evaluation.draws(as_scalar(estimand)).values)
+def _different_events(record: Estimand, pairs: Mapping[tuple[int, int], PairedCounts] | None) -> str:
+    """Return why values of classifiers on the same rows cannot be compared: their events differ; empty if they can.
 
-
-def pair_key(axis: str, rope: float) -> str:
-    """Explain the columns of probabilities in a table of pairs."""
+    One classifier on different rows, such as groups or periods, has one event, so that its values can be compared.
+    """
+    if not record.same_event or not pairs:
+        return ""
+    if any(record.has_own_event(pair.first.target) for pair in pairs.values()):
+        return (
+            f"`estimand={record.name!r}` cannot be compared under `target={OWN_EVENT!r}`: each classifier has another "
+            f"event, {OWN_EVENT_WORDS!r}, so that a classifier with worse probabilities can have the better value. Use "
+            "`compare_scores` for proper scores of all classes; for two classes `target='event'` with `y_prob[:, 1]`; "
+            "or compare one class at a time as an event, as in `compare(y_true == k, {name: P[:, k]})`."
+        )
+    differ = max(int(pair.n[pair.cells[:, 1] != pair.cells[:, 3]].sum()) for pair in pairs.values())
+    if not differ:
+        return ""
+    rows = next(iter(pairs.values())).first.n_rows
     return (
-        f"P(1st) is the probability that the first {axis} is better: its ECE is smaller by more than {rope:g}. P(2nd) "
-        f"is the same for the second {axis}. P(equal) is the probability that the difference is at most {rope:g} (the "
-        "rope)."
+        f"`estimand={record.name!r}` needs the same outcomes of all classifiers; in {differ} of {rows} rows they "
+        "differ: each classifier has another event, so that one with worse confidences can have the better value. "
+        "Compare a calibration error, such as 'ece', or probabilities of one event."
     )
 
 
-def p_smallest(values: Floats) -> Floats:
-    """Compute the probability that each column is the smallest; columns that tie in a draw share it equally.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n_draws, n)
-        Joint draws.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Probabilities that add up to 1.
-
-    Examples
-    --------
-    >>> p_smallest(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
-    array([0.75, 0.25, 0.  ])
-    """
-    smallest = values == values.min(axis=1, keepdims=True)
-    shares: Floats = (smallest / smallest.sum(axis=1, keepdims=True)).mean(axis=0)
-    return shares
-
-
-def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Sort the columns of each row; also return the ranks [start, end) that each sorted value shares with its ties."""
-    order = np.argsort(size, axis=1, kind="stable")
-    ordered = np.take_along_axis(size, order, axis=1)
-    place = np.arange(size.shape[1])
-    differs = ordered[:, 1:] != ordered[:, :-1]
-    first = np.pad(differs, ((0, 0), (1, 0)), constant_values=True)
-    last = np.pad(differs, ((0, 0), (0, 1)), constant_values=True)
-    start = np.maximum.accumulate(np.where(first, place, 0), axis=1)
-    end = np.minimum.accumulate(np.where(last, place + 1, size.shape[1])[:, ::-1], axis=1)[:, ::-1]
-    return order, start, end
+def values_of(evaluation: Evaluation, estimand: EstimandLike) -> Floats:
+    """Draws of a scalar estimand of one evaluation."""
+    return np.asarray(evaluation.draws(as_scalar(estimand)).values)
 
 
 def same_spec(evaluations: Mapping[str, Evaluation]) -> None:

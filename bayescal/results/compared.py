@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: From this probability on, sentences state a direction without reservation.
-SURE = 0.95
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Compared(Evaluations):

@@ -1,17 +1,12 @@
 """Comparison: the joint posterior of several classifiers."""
 
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 from bayescal import _presented, _render
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.results.comparable import pair_key
-from bayescal.results.compared import SURE, Compared
-
-#: Largest number of pairs in a printed table; beyond it, each classifier is shown against the best one.
-MOST_PAIRS = 15
-HEADER = ("difference", "mean", "sd", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
+from bayescal.results.compared import Compared
+from bayescal.results.verdict import HEADER, Verdict, label_lines, pair_cells, pair_key, shown_pairs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,27 +61,7 @@ class Comparison(Compared):
         str
             The verdict, the difference with its interval, and the probabilities of better, worse and equal.
         """
-        better, worse = self._first_two(estimand)
-        decided = self.decide(better, worse, estimand=estimand)
-        verdict = self.verdict(estimand=estimand)
-        if not self.difference(better, worse, estimand).values.any():
-            return f"{verdict}: the difference is exactly 0."
-        difference = self._difference_of_sizes(better, worse, estimand)
-        mean, low, high = (_render.number(v, 3) for v in (difference.mean(), *difference.interval(prob)))
-        numbers = (
-            f"{self.quantity(estimand)} of {better} minus that of {worse}: {mean}, {100 * prob:g} % "
-            f"credible interval {low} to {high}"
-        )
-        equal = f"P(equal within {self.rope:g}) {_render.probability(decided['p_rope'])}"
-        p = decided["p_left"]
-        if decided["p_rope"] >= SURE:
-            return f"{verdict} ({numbers}; {equal})."
-        if p >= SURE:
-            return f"{verdict} ({numbers}; P(better) {_render.probability(p)}; {equal})."
-        return (
-            f"{verdict} ({numbers}; P(better) {_render.probability(p)}, P(worse) "
-            f"{_render.probability(decided['p_right'])}, {equal})."
-        )
+        return self._verdict(estimand).sentence(prob)
 
     @_render.printable
     def verdict(self, *, estimand: EstimandLike = "ece") -> str:
@@ -102,16 +77,21 @@ class Comparison(Compared):
         str
             The beginning of `sentence`.
         """
-        better, worse = self._first_two(estimand)
-        decided = self.decide(better, worse, estimand=estimand)
-        if not self.difference(better, worse, estimand).values.any():
-            return f"{better} and {worse} have the same {self._words(estimand)} in every draw"
-        if decided["p_rope"] >= SURE:
-            return f"{better} and {worse} are practically equal"
-        is_better = self._is_better(estimand)
-        if decided["p_left"] >= SURE:
-            return f"{better} {is_better} {worse}"
-        return f"It is uncertain whether {better} {is_better} {worse}"
+        return self._verdict(estimand).short()
+
+    def _verdict(self, estimand: EstimandLike) -> Verdict:
+        better, worse = self._in_order(estimand)[:2]
+        return Verdict(
+            better,
+            worse,
+            self.decide(better, worse, estimand=estimand),
+            self._difference_of_sizes(better, worse, estimand),
+            self.quantity(estimand),
+            self._words(estimand),
+            self._is_better(estimand),
+            self.rope,
+            exactly_equal=not self.difference(better, worse, estimand).values.any(),
+        )
 
     def _is_better(self, estimand: EstimandLike) -> str:
         """Return the words between the better classifier and the worse one."""
@@ -121,11 +101,6 @@ class Comparison(Compared):
         if self._signed(estimand):
             return f"has a {words} nearer to 0 than"
         return f"has a {'larger' if record.better == 'larger' else 'smaller'} {words} than"
-
-    def _first_two(self, estimand: EstimandLike) -> tuple[str, str]:
-        """Return the best classifier and the second best."""
-        better, worse = self._in_order(estimand)[:2]
-        return better, worse
 
     @property
     def spec(self) -> str:
@@ -141,23 +116,9 @@ class Comparison(Compared):
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        rows = []
-        best, *others = self._in_order("ece")
-        pairs = list(combinations((best, *others), 2))
-        if len(pairs) > MOST_PAIRS and not whole:
-            pairs = [(best, other) for other in others]
-        for row in self._rows(pairs, 0.95, "ece"):
-            numbers = [_render.number(row[name]) for name in ("mean", "sd", "low", "high")]
-            shares = [_render.probability(row[name]).removeprefix("= ") for name in ("p_left", "p_rope", "p_right")]
-            rows.append([f"{row['first']} - {row['second']}", *numbers, *shares])
-        remarks = [
-            f"{row[self.axis]}: ECE {_render.number(row['mean'])}, 95 % interval [{_render.number(row['low'])}, "
-            f"{_render.number(row['high'])}], P(best) {_render.probability(row['p_best'])}, expected rank "
-            f"{row['rank']:.2f}."
-            for row in self.each()
-        ]
-        remarks += self.remarks
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, [pair_key(self.axis, self.rope), *remarks])
+        pairs = shown_pairs(self._in_order("ece"), whole=whole)
+        remarks = [pair_key(self.axis, self.rope), *label_lines(self.each(), self.axis), *self.remarks]
+        return _render.Sheet(self.sentence(), self.spec, HEADER, pair_cells(self._rows(pairs, 0.95, "ece")), remarks)
 
     def to_html(self, path: str | Path, *, estimand: EstimandLike = "ece") -> Path:
         """Write the comparison as one HTML page with pictures, tables that can be sorted, and the specification.

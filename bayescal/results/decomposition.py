@@ -39,6 +39,9 @@ class _Decomposition(_presented.Presented):
         """Score, method and rows, on one line."""
         return self.question
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.question}: {self._sum()})"
+
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         parts = [
             {"part": name, "sign": "+" if sign > 0 else "-", "value": getattr(self, name)}
@@ -54,9 +57,12 @@ class _Decomposition(_presented.Presented):
         str
             The score and all parts, with their signs.
         """
+        return f"The observed {self.score_name} is {self._sum()}."
+
+    def _sum(self) -> str:
         first, *others = self._cells()[:-1]
         terms = "".join(f" {sign} {_words(name)} {value}" for name, sign, value in others)
-        return f"The {self.score_name} is {self._number(self.score)} = {_words(first[0])} {first[2]}{terms}."
+        return f"{self._number(self.score)} = {_words(first[0])} {first[2]}{terms}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
@@ -105,7 +111,7 @@ class MurphyDecomposition(_Decomposition):
     >>> import bayescal as bc
     >>> parts = bc.brier_decomposition([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], method="murphy", bins=2)
     >>> parts.sentence().partition(" + within-bin")[0]
-    'The Brier score is 0.1250 = reliability 0.0400 - resolution 0.0625 + uncertainty 0.1875'
+    'The observed Brier score is 0.1250 = reliability 0.0400 - resolution 0.0625 + uncertainty 0.1875'
     >>> round(parts.within_bin_variance, 4), round(parts.within_bin_covariance, 4)
     (0.01, 0.05)
     """
@@ -158,7 +164,7 @@ class CorpDecomposition(_Decomposition):
     >>> import bayescal as bc
     >>> parts = bc.brier_decomposition([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9])
     >>> print(parts.sentence())
-    The Brier score is 0.2250 = miscalibration 0.1000 - discrimination 0.1250 + uncertainty 0.2500.
+    The observed Brier score is 0.2250 = miscalibration 0.1000 - discrimination 0.1250 + uncertainty 0.2500.
     """
 
     miscalibration: float

@@ -103,7 +103,10 @@ class Evaluation(_presented.Presented):
         drawn = record.draw(self.bin_draws, self.counts, rng=rng)
         # draws from the order of the rows are independent of the bins, so they are not combined with the others
         own = "outcomes" in record.needs
-        return replace(drawn, origin=(self.bin_draws.fingerprint, record.name) if own else self.bin_draws.fingerprint)
+        origin = (self.bin_draws.fingerprint, record.name) if own else self.bin_draws.fingerprint
+        named = record.has_own_event(self.counts.target)
+        name = record.draws_label(self.counts.target) if named else drawn.name
+        return replace(drawn, name=name, origin=origin)
 
     def __getattr__(self, name: str) -> Draws:
         """Return the draws of an estimand that was registered after this class was defined."""

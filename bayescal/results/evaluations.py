@@ -1,7 +1,7 @@
 """Evaluations: several evaluations along one axis, with joint draws of every estimand, differences and ranks."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -9,36 +9,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks, _moved, _presented
+from bayescal import _moved, _presented
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered
-from bayescal.results.comparable import checked_rope, p_smallest, tied_ranks
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.joint import (
+    Labelled,
+    checked_rope,
+    decided,
+    label_rows,
+    mean_ranks,
+    p_smallest,
+    p_within,
+    pair_row,
+    rank_shares,
+)
 
 Floats = NDArray[np.float64]
 #: Default half-width of the region of practical equivalence, in units of the estimand.
 ROPE = 0.01
 
 
-class Evaluations(_presented.Presented, ABC):
+class Evaluations(Labelled, _presented.Presented):
     """Several evaluations along one axis: classifiers, groups, classes, or periods.
 
     Subclasses state the labels, how to get one evaluation, and how draws of one estimand are made joint. Differences,
     probabilities of being the best and ranks follow from the joint draws.
     """
-
-    #: Kind of the labels: "classifier", "group", "class" or "period".
-    axis: str
-
-    @property
-    @abstractmethod
-    def labels(self) -> tuple[Any, ...]:
-        """Labels of the evaluations, in order."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The labels in words, for printing."""
-        return tuple(map(str, self.labels))
 
     @abstractmethod
     def _evaluation(self, label: Any) -> Evaluation:
@@ -69,16 +66,8 @@ class Evaluations(_presented.Presented, ABC):
 
     def __getitem__(self, label: Any) -> Evaluation:
         """Return one evaluation, by its label."""
-        if label not in self.labels:
-            near = _checks.did_you_mean(str(label), self.labels)
-            raise KeyError(f"no {self.axis} {label!r} among {list(self.labels)[:10]!r}.{near}")
+        self._require_label(label)
         return self._evaluation(label)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.labels)
-
-    def __len__(self) -> int:
-        return len(self.labels)
 
     def draws(self, estimand: EstimandLike = "ece") -> Draws:
         """Joint draws of an estimand of all evaluations.
@@ -177,14 +166,7 @@ class Evaluations(_presented.Presented, ABC):
         """
         width = self._rope() if rope is None else checked_rope(rope)
         i, j = self._pair(first, second)
-        badness = self.badness(estimand)
-        gap = badness[:, i] - badness[:, j]
-        shares = {
-            "p_left": float((gap < -width).mean()),
-            "p_rope": float((np.abs(gap) <= width).mean()),
-            "p_right": float((gap > width).mean()),
-        }
-        return shares | {f"{name}_mcse": float(np.sqrt(p * (1 - p) / len(gap))) for name, p in shares.items()}
+        return decided(self._gap(i, j, estimand), width)
 
     @_moved.keywords("Comparison.rope_curve", widths="ropes")
     def rope_curve(
@@ -211,14 +193,8 @@ class Evaluations(_presented.Presented, ABC):
         ValueError
             If a half-width is negative or not finite.
         """
-        widths = np.asarray(ropes, dtype=np.float64)
-        bad = ~(np.isfinite(widths) & (widths >= 0))
-        if bad.any():
-            _checks.refuse("ropes", "must be finite and >= 0", bad, widths)
         i, j = self._pair(first, second)
-        badness = self.badness(estimand)
-        gap = np.sort(np.abs(badness[:, i] - badness[:, j]))
-        return np.searchsorted(gap, widths, side="right") / len(gap)
+        return p_within(self._gap(i, j, estimand), ropes)
 
     def p_best(self, estimand: EstimandLike = "ece") -> dict[Any, float]:
         """Probability that each evaluation is the best; those that tie in a draw share it equally.
@@ -263,9 +239,7 @@ class Evaluations(_presented.Presented, ABC):
         dict of label to float
             Mean ranks from 1 to the number of evaluations.
         """
-        order, start, end = tied_ranks(self.badness(estimand))
-        summed = np.bincount(order.ravel(), weights=((start + 1 + end) / 2).ravel())
-        return self._by_label(summed / len(order))
+        return self._by_label(mean_ranks(self.badness(estimand)))
 
     def rank_probabilities(self, estimand: EstimandLike = "ece") -> Floats:
         """Probability of every rank of every evaluation; those that tie in a draw share their ranks equally.
@@ -281,15 +255,7 @@ class Evaluations(_presented.Presented, ABC):
             Row: an evaluation, in the order of `labels`. Column: a rank, the first being the best. Rows and columns
             add up to 1.
         """
-        order, start, end = tied_ranks(self.badness(estimand))
-        n_draws, size = order.shape
-        share = 1 / (end - start)
-        # a tie takes the ranks start ... end - 1: add its share at one end and subtract it at the other, then cumulate
-        steps = np.zeros((size, size + 1))
-        for place, sign in ((start, 1), (end, -1)):
-            cell = (order * (size + 1) + place).ravel()
-            steps += sign * np.bincount(cell, weights=share.ravel(), minlength=steps.size).reshape(steps.shape)
-        return np.clip(steps.cumsum(axis=1)[:, :-1] / n_draws, 0, 1)
+        return rank_shares(self.badness(estimand))
 
     def each(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return one dict per evaluation, as data.
@@ -306,15 +272,7 @@ class Evaluations(_presented.Presented, ABC):
         list of dict
             Keys ``classifier``, ``group``, ``class`` or ``period`` (the label), mean, sd, low, high, p_best and rank.
         """
-        drawn = self.draws(estimand)
-        low, high = drawn.interval(prob)
-        best, ranks = self.p_best(estimand), self.expected_ranks(estimand)
-        columns = zip(self.labels, drawn.mean(), drawn.sd(), low, high, strict=True)
-        return [
-            {self.axis: label, "mean": float(m), "sd": float(s), "low": float(lo), "high": float(hi)}
-            | {"p_best": best[label], "rank": ranks[label]}
-            for label, m, s, lo, hi in columns
-        ]
+        return label_rows(self.axis, self.labels, self.draws(estimand), self.badness(estimand), prob)
 
     def pairs_table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return the decision table as data: one dict per pair.
@@ -335,28 +293,16 @@ class Evaluations(_presented.Presented, ABC):
         return self._rows(combinations(self._in_order(estimand), 2), prob, estimand)
 
     def _rows(self, pairs: Iterable[tuple[Any, Any]], prob: float, estimand: EstimandLike) -> list[dict[str, Any]]:
-        rows = []
-        for first, second in pairs:
-            difference = self.difference(first, second, estimand)
-            low, high = difference.interval(prob)
-            row = {"first": first, "second": second, "mean": difference.mean(), "sd": difference.sd()}
-            rows.append({**row, "low": low, "high": high, **self.decide(first, second, estimand=estimand)})
-        return rows
+        return [
+            pair_row(*pair, self.difference(*pair, estimand), self.decide(*pair, estimand=estimand), prob)
+            for pair in pairs
+        ]
+
+    def _gap(self, i: int, j: int, estimand: EstimandLike) -> Floats:
+        """Return draws of the difference of two evaluations; negative means that the first is better."""
+        badness = self.badness(estimand)
+        return badness[:, i] - badness[:, j]
 
     def _in_order(self, estimand: EstimandLike) -> tuple[Any, ...]:
         """Return the labels from the best expected rank to the worst; ties keep the given order."""
         return tuple(sorted(self.labels, key=self.expected_ranks(estimand).__getitem__))
-
-    def _by_label(self, values: Floats) -> dict[Any, float]:
-        return dict(zip(self.labels, values.tolist(), strict=True))
-
-    def _pair(self, first: Any, second: Any) -> tuple[int, int]:
-        """Return the positions of two evaluations."""
-        labels = list(self.labels)
-        if first is None and second is None and len(labels) == 2:
-            return 0, 1
-        if first is None or second is None:
-            raise TypeError(f"`first` and `second` must be two of the labels {labels}.")
-        for name, label in (("first", first), ("second", second)):
-            _checks.one_of(name, label, labels)
-        return labels.index(first), labels.index(second)

@@ -11,10 +11,11 @@ from bayescal import _arviz, _checks, _render
 from bayescal.data import times
 from bayescal.data.groups import UNNAMED
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.results.comparable import checked_rope, common_estimands, values_of
+from bayescal.results.comparable import common_estimands, values_of
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations, Floats
+from bayescal.results.joint import checked_rope
 from bayescal.results.remarks import of_several
 
 if TYPE_CHECKING:

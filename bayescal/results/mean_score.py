@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws
@@ -56,7 +57,7 @@ class MultiClassScore(_presented.Presented):
     >>> import bayescal as bc
     >>> wine = bc.datasets.load_wine()
     >>> print(bc.multiclass_brier_score(wine.y_true, wine.y_prob["naive_bayes"]).sentence())
-    The multi-class Brier score (sum over 3 classes) is 0.0351 (95 % credible interval 0.0127 to 0.0837).
+    The observed multi-class Brier score (sum over 3 classes) is 0.0351 (95 % credible interval 0.0127 to 0.0837).
     """
 
     name: str
@@ -100,16 +101,29 @@ class MultiClassScore(_presented.Presented):
         ValueError
             If `prob` is not strictly between 0 and 1.
         """
+        tail = (1 - _checks.fraction("prob", prob)) / 2
+        low, high = self.quantile(np.array([tail, 1 - tail]))
+        return float(low), float(high)
+
+    def quantile(self, p: ArrayLike) -> NDArray[np.float64]:
+        """Quantiles of the posterior.
+
+        Parameters
+        ----------
+        p : array-like
+            Probabilities in [0, 1].
+
+        Returns
+        -------
+        ndarray
+            Values of the score, of the same shape.
+        """
         from scipy.special import betaincinv, gammaincinv
 
-        tail = (1 - _checks.fraction("prob", prob)) / 2
         shape, other = self._shapes
-        ends = np.array([tail, 1 - tail])
         if np.isfinite(self.largest):
-            low, high = self.largest * betaincinv(shape, other, ends)
-        else:
-            low, high = other * gammaincinv(shape, ends)
-        return float(low), float(high)
+            return np.asarray(self.largest * betaincinv(shape, other, p))
+        return np.asarray(other * gammaincinv(shape, p))
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Draws:
         """Draw the mean loss of the population from its posterior.
@@ -142,14 +156,16 @@ class MultiClassScore(_presented.Presented):
         return mean * total, (1 - mean) * total
 
     @property
-    def spec(self) -> str:
-        """Score, convention and rows, on one line."""
+    def question(self) -> str:
+        """Score, convention and rows, in words."""
         weighted = f" (weighted, effective N = {self.effective_rows:.0f})" if self.effective_rows != self.n_rows else ""
+        return f"{self.name}, {self.convention}, N = {self.n_rows}{weighted}"
+
+    @property
+    def spec(self) -> str:
+        """Score, convention, rows, observed value and interval, on one line."""
         low, high = map(self._number, self.interval())
-        return (
-            f"{self.name}, {self.convention}, N = {self.n_rows}{weighted}: {self._number(self.observed)}, "
-            f"95 % interval [{low}, {high}]"
-        )
+        return f"{self.question}: {self._number(self.observed)}, 95 % interval [{low}, {high}]"
 
     def sentence(self, prob: float = 0.95) -> str:
         """The result in words.
@@ -166,8 +182,8 @@ class MultiClassScore(_presented.Presented):
         """
         low, high = map(self._number, self.interval(prob))
         return (
-            f"The {self.name} ({self.convention}) is {self._number(self.observed)} ({100 * prob:g} % credible interval "
-            f"{low} to {high})."
+            f"The observed {self.name} ({self.convention}) is {self._number(self.observed)} ({100 * prob:g} % credible "
+            f"interval {low} to {high})."
         )
 
     def _number(self, value: float) -> str:

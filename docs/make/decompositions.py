@@ -1,5 +1,5 @@
-"""Measure how often intervals of parts of the Brier score, and of scores of all classes, contain the truth; write
-docs/explanation/decompositions.md: part of `make coverage`.
+"""Measure how often intervals of parts of the Brier score, of scores of all classes, and of differences of two such
+scores, contain the truth; write docs/explanation/decompositions.md: part of `make coverage`.
 """
 
 import argparse
@@ -34,6 +34,22 @@ CLASSES = (
     (3, 2.0, 1.0, 1.0), (3, 6.0, 1.0, 1.0), (10, 4.0, 1.0, 1.0), (10, 8.0, 1.0, 1.0), (10, 8.0, 1.7, 1.0),
     (10, 12.0, 1.0, 1.0), (10, 12.0, 1.5, 2.0), (100, 8.0, 1.0, 1.0), (100, 12.0, 1.5, 1.0),
 )  # fmt: skip
+#: Differences: numbers of rows; number of classes and logit of the true class; factor of the logits of each classifier,
+#: standard deviation of the noise that it adds to each, and share of rows in which it has the logits in another order.
+PAIR_SIZES = (100, 300, 2000)
+PAIR_CLASSES = ((3, 2.0), (3, 6.0), (10, 4.0), (10, 12.0))
+PAIRS = {
+    "calibrated - over-confident": ((1, 0, 0), (1.5, 0, 0)),
+    "calibrated - nearly calibrated": ((1, 0, 0), (1.05, 0, 0)),
+    "calibrated - little noise": ((1, 0, 0), (1, 0.1, 0)),
+    "noise - other noise": ((1, 1, 0), (1, 1, 0)),
+    "over-confident - with little noise": ((1.5, 0, 0), (1.5, 0.1, 0)),
+    "calibrated - under-confident": ((1, 0, 0), (0.25, 0, 0)),
+    "calibrated - wrong in 5 % of rows": ((1, 0, 0), (1, 0, 0.05)),
+}
+#: Resamples of the rows in the percentile bootstrap.
+RESAMPLES = 400
+DIFFERENCE = "difference of "
 #: Entries of the matrices from which a true score is computed.
 TRUTH_VALUES = 6_000_000
 COLUMNS = ("n_rows", "population", "truth", "method", "coverage", "above", "width", "repeats")
@@ -84,10 +100,20 @@ def event_cell(job: Job) -> list[dict[str, Any]]:
 def predictions(rng: np.random.Generator, size: int, of: tuple[int, float, float, float]) -> tuple[Any, Floats]:
     """Labels and stated probabilities; true logits are the stated ones divided by the stretch."""
     n_classes, above, stretch, spread = of
+    logits = logits_of(rng, size, n_classes, above, spread)
+    return labels(softmax(logits / stretch, axis=1), rng), softmax(logits, axis=1)
+
+
+def logits_of(rng: np.random.Generator, size: int, n_classes: int, above: float, spread: float = 1.0) -> Floats:
+    """Normal logits; that of one class is raised."""
     logits = rng.normal(0, spread, (size, n_classes))
     logits[np.arange(size), rng.integers(n_classes, size=size)] += above
-    cumulative = softmax(logits / stretch, axis=1).cumsum(axis=1)
-    return (cumulative < rng.random((size, 1))).sum(axis=1).clip(max=n_classes - 1), softmax(logits, axis=1)
+    return logits
+
+
+def labels(true: Floats, rng: np.random.Generator) -> Any:
+    """Draw a label of each row from its true probabilities."""
+    return (true.cumsum(axis=1) < rng.random((len(true), 1))).sum(axis=1).clip(max=true.shape[1] - 1)
 
 
 def scores(y: Any, stated: Floats) -> dict[str, bc.MultiClassScore]:
@@ -126,6 +152,62 @@ def class_cell(job: Job) -> list[dict[str, Any]]:
     return list(_rows(about, truth, stacked(of_data_set() for _ in range(repeats))))
 
 
+# --- differences of two scores on the same rows
+
+
+def stated(logits: Floats, how: tuple[float, float, float], rng: np.random.Generator) -> Floats:
+    """Probabilities that a classifier states, given the true logits."""
+    factor, noise, other_order = how
+    shown = factor * logits + noise * rng.normal(size=logits.shape)
+    wrong = rng.random(len(logits)) < other_order
+    shown[wrong] = rng.permuted(shown[wrong], axis=1)
+    return np.asarray(softmax(shown, axis=1))
+
+
+def losses(matrix: Floats) -> dict[str, Floats]:
+    """Loss of every row if its label were each class, by score."""
+    return {"brier": (matrix**2).sum(axis=1, keepdims=True) + 1 - 2 * matrix, "log": -np.log(matrix)}
+
+
+def true_differences(n_classes: int, above: float, pair: str) -> dict[str, float]:
+    """Expected differences of the losses."""
+    rng, n = np.random.default_rng(0), TRUTH_VALUES // 2 // n_classes
+    logits = logits_of(rng, n, n_classes, above)
+    true, (first, second) = softmax(logits, axis=1), (losses(stated(logits, how, rng)) for how in PAIRS[pair])
+    return {score: float((true * (first[score] - second[score])).sum(axis=1).mean()) for score in first}
+
+
+def pair_cell(job: Job) -> list[dict[str, Any]]:
+    """Intervals of the differences of both scores for one population and one pair of classifiers."""
+    size, (n_classes, above, pair), repeats, draws, rng = job
+    known = true_differences(n_classes, above, pair)
+
+    def of_data_set() -> dict[str, tuple[float, float]]:
+        logits = logits_of(rng, size, n_classes, above)
+        y = labels(softmax(logits, axis=1), rng)
+        matrices = {name: stated(logits, how, rng) for name, how in zip("ab", PAIRS[pair], strict=True)}
+        own = [{score: of[np.arange(size), y] for score, of in losses(p).items()} for p in matrices.values()]
+        times = rng.multinomial(size, np.full(size, 1 / size), size=RESAMPLES) / size
+        ends: dict[str, tuple[float, float]] = {}
+        for score in known:
+            loss = own[0][score] - own[1][score]
+            found = bc.compare_scores(y, matrices, score=score, draws=draws, rng=rng)
+            half = float(stdtrit(size - 1, (1 + PROB) / 2) * loss.std(ddof=1) / np.sqrt(size))
+            ends[f"{score}: compare_scores"] = found.difference("a", "b").interval(PROB)
+            ends[f"{score}: Student t"] = float(loss.mean()) - half, float(loss.mean()) + half
+            ends[f"{score}: percentile bootstrap"] = bc.Draws(times @ loss).interval(PROB)
+        return ends
+
+    named = {score: f"{DIFFERENCE}multi-class {'Brier' if score == 'brier' else 'log'} scores" for score in known}
+    of_all = stacked(of_data_set() for _ in range(repeats))
+    by_method = {
+        name.replace(name.partition(":")[0], named[name.partition(":")[0]], 1): v for name, v in of_all.items()
+    }
+    truth = {name: known["brier" if "Brier" in name else "log"] for name in by_method}
+    about = {"n_rows": size, "population": f"{n_classes} classes, margin {above:g}, {pair}"}
+    return list(_rows(about, truth, by_method))
+
+
 def _rows(about: dict[str, Any], truth: Mapping[str, float], ends: Mapping[str, Floats]) -> Iterator[dict[str, Any]]:
     for name, each in ends.items():
         yield from coverage_rows({**about, "truth": truth[name]}, {name: each}, truth[name])
@@ -139,9 +221,11 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     few = slice(2 if options.quick else None)
     events = [(size, of, options.repeats) for of in EVENTS for size in SIZES][few]
     classes = [(size, of, options.repeats) for of in CLASSES for size in CLASS_SIZES][few]
+    pairs = [(size, (*of, pair), options.repeats) for of in PAIR_CLASSES for pair in PAIRS for size in PAIR_SIZES][few]
     rng = np.random.default_rng(SEED)
     rows = rows_of_jobs(event_cell, jobs_of(events, options.draws, rng=rng), workers=options.workers)
     rows += rows_of_jobs(class_cell, jobs_of(classes, options.draws, rng=rng), workers=options.workers)
+    rows += rows_of_jobs(pair_cell, jobs_of(pairs, options.draws, rng=rng), workers=options.workers)
     settings = {"prob": PROB, "draws": options.draws, "repeats": options.repeats}
     return measured(SEED, settings, COLUMNS, rows)
 
@@ -156,6 +240,7 @@ def line(method: str, of: list[dict[str, Any]]) -> dict[str, Any]:
         "cells": len(of),
         "worst": worst["coverage"],
         "mean": float(np.mean([row["coverage"] for row in of])),
+        "width": float(np.mean([row["width"] for row in of])),
         "where": f"{worst['population']}; n = {worst['n_rows']}",
     }
 
@@ -172,8 +257,24 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         f"seed {numbers['seed']}.\nThe standard error of the coverage in one population is {of_one} near {PROB:g}.\n"
     )
     head = "Quantity | Interval | Populations: | Worst coverage: | Mean coverage: | Worst population"
-    return {"conditions": conditions, "overall": table(head, cells(lines, form))}
+    of_pairs = [each for each in lines if each["quantity"].startswith(DIFFERENCE)]
+    overall = [each for each in lines if each not in of_pairs]
+    with_width = form.replace("{mean:.3f}", "{mean:.3f}|{width:.4f}")
+    return {
+        "conditions": conditions,
+        "overall": table(head, cells(overall, form)),
+        "differences": table(
+            head.replace("Worst population", "Mean width: | Worst population"), cells(of_pairs, with_width)
+        ),
+    }
 
 
 if __name__ == "__main__":
-    run_study(__doc__, measure=measure, tables=tables, numbers="decompositions.json", page="decompositions.md")
+    run_study(
+        __doc__,
+        measure=measure,
+        tables=tables,
+        numbers="decompositions.json",
+        page="decompositions.md",
+        shown=("overall", "differences"),
+    )

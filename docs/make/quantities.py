@@ -109,6 +109,14 @@ JOINT = (
         "rows",
         "Good (1952), J. R. Stat. Soc. B 14",
     ),
+    Quantity(
+        "difference of multi-class scores",
+        ("paired difference of losses",),
+        r"\mathrm{E}\,(L_1 - L_2)",
+        'compare_scores(y, {...}, score="log").difference',
+        "rows",
+        "",
+    ),
 )
 #: Point estimates, which have no interval.
 POINTS = (

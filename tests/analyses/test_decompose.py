@@ -162,7 +162,9 @@ def test_counts_that_cannot_be_decomposed():
 def test_how_it_prints_and_is_exported(tmp_path):
     result = bc.brier_decomposition([0, 1, 0, 1], [0.2, 0.4, 0.7, 0.9], weights=[1, 1, 1, 2])
     shown = str(result)
-    assert shown.startswith("The Brier score is 0.1820 = miscalibration 0.0820 - discrimination 0.1400 + uncertainty")
+    assert shown.startswith(
+        "The observed Brier score is 0.1820 = miscalibration 0.0820 - discrimination 0.1400 + uncertainty"
+    )
     assert shown.endswith("Brier score, CORP decomposition of event, N = 4 (weighted, effective N = 4)")
     frame = result.to_frame()
     assert frame.index.tolist() == ["miscalibration", "discrimination", "uncertainty", "Brier score"]

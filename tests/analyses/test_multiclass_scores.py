@@ -135,7 +135,11 @@ def test_wrong_arguments():
 def test_how_it_prints_and_is_exported():
     score = bc.multiclass_brier_score(["b", "a"], [[0.2, 0.8], [0.6, 0.4]], classes=["a", "b"], weights=[1, 3])
     low, high = score.interval()
-    assert score.sentence().startswith("The multi-class Brier score (sum over 2 classes) is 0.2600 (95 % credible")
+    assert score.sentence().startswith(
+        "The observed multi-class Brier score (sum over 2 classes) is 0.2600 (95 % credible"
+    )
+    assert repr(score).startswith("MultiClassScore(multi-class Brier score, sum over 2 classes, N = 2 (weighted")
+    assert "0.2600" in repr(score)
     assert "N = 2 (weighted, effective N = 2): 0.2600, 95 % interval" in score.spec
     assert f"{low:.4f}" in str(score)
     frame = score.to_frame()

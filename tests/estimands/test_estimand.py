@@ -291,10 +291,10 @@ def test_the_words_of_each_estimand():
         "signed_error": ("signed error", "signed error"),
         "overconfidence": ("over-confidence", "error of probabilities stated too high"),
         "underconfidence": ("under-confidence", "error of probabilities stated too low"),
-        "auc": ("AUC", "AUC"),
+        "auc": ("top-label AUC", "AUC"),
         "squared_l2_error": ("squared l_2 error", "squared l_2 error"),
-        "brier_score": ("Brier score", "Brier score"),
-        "log_score": ("log score", "log score"),
+        "brier_score": ("top-label Brier score", "Brier score"),
+        "log_score": ("top-label log score", "log score"),
     }
 
 

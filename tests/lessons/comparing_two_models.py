@@ -1,6 +1,7 @@
 """Checks of the statements in `notebooks/04_comparing_two_models.ipynb`."""
 
 import numpy as np
+import pytest
 from scipy.stats import norm
 
 
@@ -78,12 +79,20 @@ def check_one_classifier_under_two_names(twice, twice_apart):
     assert width(twice_apart.difference("model", "same model")) > 0.05
 
 
-def check_brier_score(close, close_apart, pair, models, y, test):
-    brier = {how: c.decide(*pair, estimand="brier_score") for how, c in {"paired": close, "apart": close_apart}.items()}
-    assert brier["paired"]["p_right"] > 0.95 > brier["apart"]["p_right"]
-    assert ratio(close, close_apart, *pair, "brier_score") < 0.4
+def check_brier_score(scores, scores_apart, pair, models, y, test):
+    paired = scores.difference(*pair)
+    assert scores.decide(*pair)["p_right"] > 0.95 > (scores_apart > 0.01)
+    assert width(paired) < 0.4 * width(scores_apart)
+    one_hot = np.eye(10)[y[test]]
+    losses = [((models[name] - one_hot) ** 2).sum(axis=1) for name in pair]
+    assert abs(paired.mean() - (losses[0] - losses[1]).mean()) < 0.001
     right = {name: (models[name].argmax(axis=1) == y[test]).mean() for name in pair}
     assert right["isotonic"] > right["temperature"] + 0.01
+
+
+def check_scores_of_top_labels_are_refused(close, pair):
+    with pytest.raises(ValueError, match="`compare_scores`"):
+        close.difference(*pair, "brier_score")
 
 
 def check_signed_errors(signed):

@@ -6,7 +6,7 @@ import pytest
 from bayescal import Comparison, Draws, evaluate_counts
 from bayescal.estimands.errors import lp_error
 from bayescal.estimands.registry import registered
-from bayescal.results.comparable import checked_rope
+from bayescal.results.joint import checked_rope
 from bayescal.stats.binned import BinnedCounts
 
 EIGHT = {

@@ -1,0 +1,379 @@
+"""ScoreComparison: the joint posterior of the proper scores of several classifiers on the same rows."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from bayescal import _arviz, _checks, _render
+from bayescal.draws import Draws
+from bayescal.results.joint import (
+    Labelled,
+    checked_rope,
+    decided,
+    label_rows,
+    mean_ranks,
+    p_smallest,
+    p_within,
+    pair_row,
+    rank_shares,
+)
+from bayescal.results.mean_score import MultiClassScore
+from bayescal.results.verdict import HEADER, Verdict, label_lines, pair_cells, pair_key, shown_pairs
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreComparison(Labelled, _presented.Presented):
+    r"""The joint posterior of a proper score of several classifiers on the same rows; smaller is better.
+
+    Returned by `compare_scores`.
+
+    Parameters
+    ----------
+    scores : dict of str to MultiClassScore
+        The score of each classifier, by name.
+    correlation : ndarray, shape (n_classifiers, n_classifiers)
+        Correlation matrix of the Normals of the copula; exactly 1 for classifiers with the same probabilities.
+    rope : float
+        Half-width of the region of practical equivalence, in units of the score.
+    n_draws : int
+        Number of draws.
+    draws_seed : int
+        Seed of the draws.
+
+    Notes
+    -----
+    Draws of each classifier have the posterior of its own `MultiClassScore`. A Gaussian copula joins them. Its
+    correlation is chosen so that the difference of two scores has the variance :math:`s^2 / (n + 2)`. Here s is the
+    standard deviation of the differences between the losses of the two classifiers, over the n rows and two half rows:
+    one with the largest difference that any row could have, if its label were another class, and one with the smallest.
+    Neither exceeds the loss of the half row in the prior of one score. These half rows represent rare rows in
+    which the losses differ much, of which a test set may contain none.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> wine = bc.datasets.load_wine()
+    >>> found = bc.compare_scores(wine.y_true, wine.y_prob, rng=1)
+    >>> found.difference("naive_bayes", "random_forest").interval(0.95)
+    (-0.03..., 0.01...)
+    """
+
+    scores: dict[str, MultiClassScore]
+    correlation: Floats
+    rope: float
+    n_draws: int
+    draws_seed: int
+
+    axis = "classifier"
+    _index = ("first", "second")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names, in the order in which they were given."""
+        return tuple(self.scores)
+
+    def __getitem__(self, label: str) -> MultiClassScore:
+        """Return the score of one classifier, by its name."""
+        self._require_label(label)
+        return self.scores[label]
+
+    @property
+    def _first(self) -> MultiClassScore:
+        return next(iter(self.scores.values()))
+
+    @cached_property
+    def _values(self) -> Floats:
+        """Joint draws, shape (n_draws, n_classifiers)."""
+        from scipy.special import ndtr
+
+        values, vectors = np.linalg.eigh(self.correlation)
+        # the symmetric root: unlike the signs of eigenvectors, it does not depend on the last digits of sums
+        root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+        root /= np.sqrt((root**2).sum(axis=0))
+        normal = _checks.generator(self.draws_seed).standard_normal((self.n_draws, len(self))) @ root
+        twins = (self.correlation == 1).argmax(axis=0)  # the first classifier with the same probabilities
+        shares = ndtr(normal[:, twins])
+        return np.stack([each.quantile(p) for each, p in zip(self.scores.values(), shares.T, strict=True)], axis=1)
+
+    def draws(self) -> Draws:
+        """Joint draws of the scores of all classifiers.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws, n_classifiers), in the order of `labels`.
+        """
+        return Draws(self._values, f"{self._first.name} by {self.axis}")
+
+    def difference(self, first: str | None = None, second: str | None = None) -> Draws:
+        """Draws of the score of the first classifier minus that of the second.
+
+        Parameters
+        ----------
+        first, second : str, optional
+            Names of two classifiers; may be omitted if there are only two.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,); negative means that the first classifier is better. Exactly 0 in every draw for two names
+            of one classifier.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such name, or more than two classifiers and no names are given.
+        """
+        i, j = self._pair(first, second)
+        return Draws(self._gap(i, j), f"{self._first.name}: {self.names[i]} - {self.names[j]}")
+
+    def _gap(self, i: int, j: int) -> Floats:
+        gap: Floats = self._values[:, i] - self._values[:, j]
+        return gap
+
+    def decide(
+        self, first: str | None = None, second: str | None = None, *, rope: float | None = None
+    ) -> dict[str, float]:
+        """Probabilities that one classifier is better, that the other is, and that they are practically equal.
+
+        Parameters
+        ----------
+        first, second : str, optional
+            Names of two classifiers; may be omitted if there are only two.
+        rope : float, optional
+            Half-width of the region of practical equivalence; by default the attribute `rope`.
+
+        Returns
+        -------
+        dict of str to float
+            Keys as for `Comparison.decide`.
+
+        Raises
+        ------
+        ValueError
+            If there is no such name, or `rope` is negative.
+        """
+        width = self.rope if rope is None else checked_rope(rope)
+        return decided(self._gap(*self._pair(first, second)), width)
+
+    def rope_curve(self, ropes: ArrayLike, first: str | None = None, second: str | None = None) -> Floats:
+        """Probability of practical equivalence as a function of the half-width of its region.
+
+        Parameters
+        ----------
+        ropes : array-like
+            Half-widths, >= 0, in units of the score.
+        first, second : str, optional
+            Names of two classifiers; may be omitted if there are only two.
+
+        Returns
+        -------
+        ndarray
+            Probability that the absolute difference is at most each half-width.
+
+        Raises
+        ------
+        ValueError
+            If a half-width is negative or not finite.
+        """
+        return p_within(self._gap(*self._pair(first, second)), ropes)
+
+    def p_best(self) -> dict[str, float]:
+        """Probability that each classifier has the smallest score; those that tie in a draw share it equally.
+
+        Returns
+        -------
+        dict of str to float
+            Probabilities that add up to 1.
+        """
+        return self._by_label(p_smallest(self._values))
+
+    def p_worst(self) -> dict[str, float]:
+        """Probability that each classifier has the largest score; those that tie in a draw share it equally.
+
+        Returns
+        -------
+        dict of str to float
+            Probabilities that add up to 1.
+        """
+        return self._by_label(p_smallest(-self._values))
+
+    def expected_ranks(self) -> dict[str, float]:
+        """Posterior mean of the rank of each classifier, 1 being the best; those that tie share their mean rank.
+
+        Returns
+        -------
+        dict of str to float
+            Mean ranks from 1 to the number of classifiers.
+        """
+        return self._by_label(mean_ranks(self._values))
+
+    def rank_probabilities(self) -> Floats:
+        """Probability of every rank of every classifier; those that tie in a draw share their ranks equally.
+
+        Returns
+        -------
+        ndarray, shape (n_classifiers, n_classifiers)
+            Row: a classifier, in the order of `labels`. Column: a rank, the first being the best. Rows and columns add
+            up to 1.
+        """
+        return rank_shares(self._values)
+
+    def each(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return one dict per classifier, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys classifier, mean, sd, low, high, p_best, rank and observed (the mean loss of the rows). Mean, sd and
+            interval are those of `MultiClassScore`, without Monte Carlo error.
+        """
+        rows = label_rows(self.axis, self.labels, self.draws(), self._values, prob)
+        for row, score in zip(rows, self.scores.values(), strict=True):
+            low, high = score.interval(prob)
+            row |= {"mean": score.mean, "sd": score.sd, "low": low, "high": high, "observed": score.observed}
+        return rows
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the decision table as data: one dict per pair.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys first, second, mean, sd, low, high (of the difference first - second), and those of `decide`. The
+            classifier ``first`` has the better expected rank.
+        """
+        return [self._row(*pair, prob) for pair in combinations(self._in_order(), 2)]
+
+    def _row(self, first: str, second: str, prob: float) -> dict[str, Any]:
+        return pair_row(first, second, self.difference(first, second), self.decide(first, second), prob)
+
+    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of every score and every difference.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        **options
+            Passed to `arviz.summary`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows ``score[A]``, ``score[B]``, ..., ``difference[A - B]``, ...
+        """
+        prob, pairs = _checks.fraction("prob", prob), list(combinations(self.names, 2))
+        differences = np.stack([self.difference(*pair).values for pair in pairs], axis=1)
+        labels = {"score": self.names, "difference": [f"{first} - {second}" for first, second in pairs]}
+        return _arviz.summary({"score": self._values, "difference": differences}, prob, labels, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """The joint draws as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (``score``), ``observed_data`` (number of rows) and ``constant_data`` (observed score),
+            along the dimension ``classifier``.
+        """
+        scores = self.scores.values()
+        return _arviz.datatree(
+            {"score": self._values},
+            observed={"n_rows": np.array([each.n_rows for each in scores])},
+            constant={"observed_score": np.array([each.observed for each in scores])},
+            along=self.axis,
+            coords={self.axis: np.array(self.names)},
+            attrs={"spec": self.spec, "score": self._first.name, "rope": self.rope},
+        )
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def _in_order(self) -> tuple[str, ...]:
+        """Return the names from the best expected rank to the worst; ties keep the given order."""
+        return tuple(sorted(self.labels, key=self.expected_ranks().__getitem__))
+
+    @_render.printable
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words: the best classifier against the second best.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+
+        Returns
+        -------
+        str
+            The verdict, the difference with its interval, and the probabilities of better, worse and equal.
+        """
+        return self._verdict.sentence(prob)
+
+    @_render.printable
+    def verdict(self) -> str:
+        """The result in words without its numbers, for a title.
+
+        Returns
+        -------
+        str
+            The beginning of `sentence`.
+        """
+        return self._verdict.short()
+
+    @property
+    def _verdict(self) -> Verdict:
+        better, worse = self._in_order()[:2]
+        difference, words = self.difference(better, worse), self._first.name
+        return Verdict(
+            better,
+            worse,
+            self.decide(better, worse),
+            difference,
+            words,
+            words,
+            f"has a smaller {words} than",
+            self.rope,
+            exactly_equal=not difference.values.any(),
+            decimals=_decimals(difference),
+        )
+
+    @property
+    def spec(self) -> str:
+        """Score, convention, rows and rope, on one line."""
+        return f"{len(self)} {self.axis}s on the same rows: {self._first.question}, rope {self.rope:g}"
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
+        rows = [self._row(*pair, 0.95) for pair in shown_pairs(self._in_order(), whole=whole)]
+        narrowest = min((row["high"] - row["low"] for row in rows if row["high"] > row["low"]), default=0.0)
+        d = max(4, _render.decimals(narrowest) + 1)
+        lines = label_lines(self.each(), self.axis, self._first.name, d)
+        remarks = [pair_key(self.axis, self.rope, self._first.name), *lines]
+        return _render.Sheet(self.sentence(), self.spec, HEADER, pair_cells(rows, d), remarks)
+
+
+def _decimals(difference: Draws) -> int:
+    """Return the number of decimals that shows two digits of the width of an interval; at least three."""
+    low, high = difference.interval(0.95)
+    return max(3, _render.decimals(high - low) + 1)
