@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
+from bayescal import _checks
 from bayescal.analyses.classwise import evaluate_class_counts, evaluate_classes
 from bayescal.analyses.groups import evaluate_count_groups, evaluate_row_groups
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
@@ -175,7 +176,7 @@ def evaluate(
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
         return evaluate_row_groups(columns.checked(), Groups.from_column(by, len(columns)), **shown)
     counts = count_rows(columns, bins, binning, ranked=True)
-    return evaluate_counts(counts, model=model, draws=draws, rng=rng, **options)
+    return evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
 
 
 @overload
@@ -240,6 +241,7 @@ def evaluate_counts(
     >>> list(evaluate_counts({"north": counts, "south": counts}, rng=1))
     ['north', 'south']
     """
+    _checks.no_keywords_of_rows("evaluate_counts", options)
     if isinstance(counts, Mapping):
         return evaluate_count_groups(counts, model=model, draws=draws, rng=rng, progress=progress, **options)
     if isinstance(counts, ClasswiseCounts):

@@ -654,3 +654,26 @@ def test_plain_words_say_how_far_and_which_way():
     said = in_plain_words({"One": near, "Two": worse})
     assert f"One: off by {near.ece.mean():.3f} on average" in said
     assert f"Two: off by {worse.ece.mean():.3f} on average, nearly always underconfident" in said  # 63 % are benign
+
+
+def test_a_report_of_chosen_quantities(tiny, tmp_path):
+    out = tmp_path / "out.json"
+    shown = report(tiny, *TINY, "--estimand", "ece, auc,brier-score", "--json", out).stdout
+    assert "brier_score" in shown
+    assert "auc" in shown
+    assert "signed_error" not in shown
+    written = json.loads(out.read_text())
+    assert [row["quantity"] for row in written["table"]] == ["ece", "auc", "brier_score"]
+    assert written["parameters"]["estimand"] == ["ece", "auc", "brier_score"]
+    assert "--estimand must be one of" in refused(tiny, *TINY, "--estimand", "auk")
+    assert "--estimand" in refused(tiny, *TINY, "--estimand", "auc", "--by", "label")
+
+
+def test_an_empty_prefix(tmp_path):
+    """Columns that are named like the classes need no prefix; columns that begin alike do."""
+    alike = tmp_path / "alike.csv"
+    alike.write_text("y,p_cat,p_dog\ncat,0.7,0.3\ndog,0.2,0.8\n")
+    assert "did you mean the prefix 'p_'?" in refused(alike, "--label", "y", "--prob-prefix", "")
+    named = tmp_path / "named.csv"
+    named.write_text("y,cat,dog\ncat,0.7,0.3\ndog,0.2,0.8\n")
+    assert "Expected Calibration Error" in report(named, "--label", "y", "--prob-prefix", "").stdout

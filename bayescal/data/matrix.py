@@ -93,7 +93,8 @@ class ClassRows:
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
         probabilities = to_array("y_prob", y_prob)
         if probabilities.ndim != 2 or probabilities.shape[1] < 2:
-            hint = " For probabilities of one event use `target='event'`." if probabilities.ndim < 3 else ""
+            hint = " Probabilities p of one event? Pass both columns, `np.column_stack([1 - p, p])`."
+            hint = hint if probabilities.ndim < 3 else ""
             raise ValueError(f"`y_prob` must have shape (N, K) with K >= 2; its shape is {probabilities.shape}.{hint}")
         label = column("y_true", to_array("y_true", y_true))
         shapes = f"Their shapes are {label.shape} and {probabilities.shape}."

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, registered
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
@@ -44,6 +46,15 @@ def common_estimands(
     ]
 
 
+def order_rng(seed: int, estimand: Estimand) -> int | np.random.SeedSequence:
+    """Return the seed of the joint draws of one estimand: `seed` for the ECE, and another for every other name.
+
+    With the same random numbers, the draws of two estimands would have nearly the same order, as if the estimands
+    depended on each other.
+    """
+    return seed if estimand.name == "ece" else np.random.SeedSequence((seed, crc32(estimand.name.encode())))
+
+
 def joint_values(
     evaluations: Sequence[Evaluation],
     pairs: Mapping[tuple[int, int], PairedCounts] | None,
@@ -52,9 +63,10 @@ def joint_values(
 ) -> Floats:
     """Joint draws of an estimand of several evaluations, shape (n_draws, n); without `pairs` they are independent."""
     record = as_estimand(estimand)
+    rng = order_rng(seed, record)
     if record.joint is not None and pairs:
         counts = [evaluation.counts for evaluation in evaluations]
-        joint = record.joint(counts, pairs, len(evaluations[0].bin_draws), rng=seed)
+        joint = record.joint(counts, pairs, len(evaluations[0].bin_draws), rng=rng)
         if joint is not None:
             return joint
     values = [values_of(evaluation, estimand) for evaluation in evaluations]
@@ -63,7 +75,7 @@ def joint_values(
         correlations = record.correlation([evaluation.counts for evaluation in evaluations], pairs)
     else:
         correlations = correlation(values, bin_draws, pairs) if pairs else np.eye(len(values))
-    return reorder(np.stack(values, axis=1), correlations, rng=seed)
+    return reorder(np.stack(values, axis=1), correlations, rng=rng)
 
 
 def values_of(evaluation: Evaluation, estimand: EstimandLike) -> Floats:

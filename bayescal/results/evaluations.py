@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks, _moved, _render
 from bayescal.draws import Draws
+from bayescal.estimands.names import hint
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered
 from bayescal.results.comparable import checked_rope, p_smallest, tied_ranks
 from bayescal.results.evaluation import Evaluation
@@ -48,6 +49,10 @@ class Evaluations(_render.Presented, ABC):
     def _joint_values(self, estimand: EstimandLike) -> Floats:
         """Draw an estimand of all evaluations jointly, shape (n_draws, n)."""
 
+    def _pair_values(self, i: int, j: int, estimand: EstimandLike) -> Floats:
+        """Draw an estimand of two evaluations jointly, shape (n_draws, 2), given their positions."""
+        return self.draws(estimand).values[:, [i, j]]
+
     @abstractmethod
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return the rows of the printed table, as data."""
@@ -74,6 +79,13 @@ class Evaluations(_render.Presented, ABC):
             raise KeyError(f"no {self.axis} {label!r} among {list(self.labels)[:10]!r}.{near}")
         return self._evaluation(label)
 
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that says where estimands are: in each evaluation, and as joint draws."""
+        if hasattr(type(self), name):  # a property that raised AttributeError itself
+            return object.__getattribute__(self, name)
+        instead = "" if name.startswith("_") else hint(name, f"result[{self.axis}].{{}}", self.__dir__())
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{instead}")
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self.labels)
 
@@ -91,7 +103,8 @@ class Evaluations(_render.Presented, ABC):
         Returns
         -------
         Draws
-            Shape (n_draws, n), in the order of `labels`.
+            Shape (n_draws, n), in the order of `labels`. Draws of two estimands are not joint with each other: only
+            those of one `Evaluation` are.
         """
         record = as_scalar(estimand)
         # only the last function is kept, since 50 functions would keep 50 arrays
@@ -138,8 +151,8 @@ class Evaluations(_render.Presented, ABC):
             If there is no such label, or more than two evaluations and no labels are given.
         """
         i, j = self._pair(first, second)
-        values = self.draws(estimand).values
-        return Draws(values[:, i] - values[:, j], f"{as_estimand(estimand).name}: {self.names[i]} - {self.names[j]}")
+        values = self._pair_values(i, j, estimand)
+        return Draws(values[:, 0] - values[:, 1], f"{as_estimand(estimand).name}: {self.names[i]} - {self.names[j]}")
 
     def decide(
         self, first: Any = None, second: Any = None, *, rope: float | None = None, estimand: EstimandLike = "ece"
@@ -176,9 +189,8 @@ class Evaluations(_render.Presented, ABC):
            Methods and Practices in Psychological Science 1, 270-280.
         """
         width = self._rope() if rope is None else checked_rope(rope)
-        i, j = self._pair(first, second)
-        badness = self.badness(estimand)
-        gap = badness[:, i] - badness[:, j]
+        badness = as_estimand(estimand).badness(self._pair_values(*self._pair(first, second), estimand))
+        gap = badness[:, 0] - badness[:, 1]
         shares = {
             "p_left": float((gap < -width).mean()),
             "p_rope": float((np.abs(gap) <= width).mean()),
@@ -215,9 +227,8 @@ class Evaluations(_render.Presented, ABC):
         bad = ~(np.isfinite(widths) & (widths >= 0))
         if bad.any():
             _checks.refuse("ropes", "must be finite and >= 0", bad, widths)
-        i, j = self._pair(first, second)
-        badness = self.badness(estimand)
-        gap = np.sort(np.abs(badness[:, i] - badness[:, j]))
+        badness = as_estimand(estimand).badness(self._pair_values(*self._pair(first, second), estimand))
+        gap = np.sort(np.abs(badness[:, 0] - badness[:, 1]))
         return np.searchsorted(gap, widths, side="right") / len(gap)
 
     def p_best(self, estimand: EstimandLike = "ece") -> dict[Any, float]:

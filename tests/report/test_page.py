@@ -640,3 +640,16 @@ def test_a_result_of_another_kind_has_a_page(tmp_path):
     text = Halves().to_html(tmp_path / "x.html").read_text(encoding="utf-8")
     assert Reader(text).tables[0] == [["name", "n"], ["first", "1"]]
     assert "All is well." in text
+
+
+def test_the_page_of_an_evaluation_shows_scores_beside_errors():
+    y, p = [0, 1, 1, 0, 1, 1], [0.2, 0.7, 0.9, 0.4, 0.6, 0.8]
+    text = page(bc.evaluate(y, p, draws=100, rng=1))
+    assert "Discrimination and scores" in text
+    table = text.split("Discrimination and scores")[1].split("</table>")[0]
+    for words in ("AUC", "Brier score", "log score"):
+        assert words in table
+    infinite = page(bc.evaluate(y, [0.2, 0.0, 0.9, 0.4, 0.6, 0.8], draws=100, rng=1))
+    table = infinite.split("Discrimination and scores")[1].split("</table>")[0]
+    assert "Brier score" in table
+    assert "log score" not in table

@@ -1,6 +1,7 @@
 """Columns of a file that form a matrix of probabilities, and the class of each."""
 
 from collections.abc import Sequence
+from os.path import commonprefix
 from typing import Any
 
 from bayescal import _checks
@@ -40,6 +41,8 @@ def class_columns(
         If fewer than two columns begin with `prefix`, or their endings do not name classes.
     """
     columns = [c for c in source.columns if c.startswith(prefix) and c not in besides]
+    if not prefix:
+        _require_names_of_classes(columns)
     if len(columns) < 2:
         matches = (
             f"only {quoted(columns[0])} does (for one column of probabilities use `prob`)" if columns else "none does"
@@ -77,6 +80,16 @@ def named_classes(names: Sequence[str]) -> tuple[int, ...] | tuple[str, ...]:
     if numbers is None or max(map(abs, numbers), default=0) >= 2**53:
         return tuple(names)
     return numbers
+
+
+def _require_names_of_classes(columns: Sequence[str]) -> None:
+    """Refuse an empty prefix if the columns begin alike, so that their names are not those of classes."""
+    common = commonprefix(columns)  # noqa: RUF071  # names, not paths
+    if common:
+        raise FileError(
+            f"`prob_prefix` is empty, which makes a class of every column besides the labels and weights: "
+            f"{listed(columns)}. These columns begin alike: did you mean the prefix {quoted(common)}?"
+        )
 
 
 def _endings_name_classes(prefix: str, columns: Sequence[str], endings: Sequence[str]) -> None:
