@@ -28,11 +28,11 @@ def __getattr__(name):  # type: ignore[no-untyped-def]
     try:
         return _attribute(name)
     except AttributeError as problem:
+        from importlib import import_module
         from importlib.util import find_spec
 
         if name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:
             raise  # a module is imported after this error
-        from bayescal.estimands.names import hint
-
+        hint = import_module("bayescal.estimands.names").hint
         instead = hint(name, "bayescal.evaluate(y_true, y_prob).{}", __all__)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{instead}") from problem

@@ -119,7 +119,7 @@ def test_invalid_rows_are_refused(kind):
         kind().fit([0, 1, 1], [0.2, 0.7, 0.9])
     with pytest.raises(bc.InvalidRows, match="`y_prob` must be complete"):
         kind().fit([0.2, np.nan], [0, 1])
-    with pytest.raises(ValueError, match="needs one probability per row"):
+    with pytest.raises(ValueError, match="`y_prob` must be one column"):
         kind().fit([[0.2, 0.8], [0.4, 0.6]], [0, 1])
     fitted = kind().fit([0.2, 0.7, 0.9], [0, 1, 1])
     with pytest.raises(bc.InvalidRows, match=r"must lie in \[0, 1\].*first at index 1: 1.5"):
