@@ -169,7 +169,7 @@ def evaluate(
                 "`by` cannot be combined with `target='classwise'`, which has one problem per class: use "
                 "`target='top-label'`, or evaluate one class at a time as an event."
             )
-        rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights)
+        rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights, with_target=True)
         return evaluate_classes(rows, **shown)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     if by is not None:

@@ -81,7 +81,11 @@ def test_what_is_printed_is_what_evaluate_finds():
     shown = report(CANCER, *COLUMNS).stdout
     assert found.sentence() in " ".join(shown.split())
     assert found.spec in shown.splitlines()
-    of_events = {"overconfidence": "stated too high", "underconfidence": "stated too low"}
+    of_events = {
+        "overconfidence": "stated too high",
+        "underconfidence": "stated too low",
+        "max_error": "max_error (E90)",
+    }
     for row in found.table():
         numbers = [f"{row[key]:.4f}" for key in ("mean", "sd", "low", "high", "plug_in", "null_mean")]
         name = of_events.get(row["quantity"], row["quantity"])

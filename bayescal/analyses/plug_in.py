@@ -134,7 +134,8 @@ def plug_in_error(
     order = _valid_order(order, debiased)
     reading = {"classes": classes, "logits": logits, "weights": weights}
     if target == "classwise":
-        counts = count_classes(ClassRows.read(y_true, y_prob, **reading).scale_free(), bins, binning)
+        rows = ClassRows.read(y_true, y_prob, **reading, with_target=True)
+        counts = count_classes(rows.scale_free(), bins, binning)
     else:
         counts = (count_rows(read_rows(y_true, y_prob, target=target, **reading), bins, binning),)
     errors = np.array([_error(c, order, debiased) for c in counts])
