@@ -11,6 +11,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import bayescal as bc
+from bayescal import Estimand
 from bayescal._render import wrapped
 from bayescal.estimands.registry import registered
 from bayescal.report.comparison import comparison_shapes, plot_comparison
@@ -466,9 +467,12 @@ def test_a_forest_of_sixty_rows_names_all_of_them():
 
 def test_the_worst_rows_of_a_forest():
     made = grouped(12)
-    for estimand, badness in (("ece", 1), ("auc", -1)):
+    accuracy = Estimand(
+        "accuracy_of_draw", lambda bins: (bins.mass * bins.accuracy).sum(axis=1), "accuracy", better="larger"
+    )
+    for estimand, badness in (("ece", float), ("signed_error", abs), (accuracy, lambda mean: -mean)):
         means = {
-            name: badness * made[label].draws(estimand).mean() for name, label in zip(made.names, made, strict=True)
+            name: badness(made[label].draws(estimand).mean()) for name, label in zip(made.names, made, strict=True)
         }
         worst = sorted(means, key=means.__getitem__, reverse=True)[:3]
         ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3, order="worst first")
