@@ -47,12 +47,12 @@ def common_estimands(
 
 
 def order_rng(seed: int, estimand: Estimand) -> int | np.random.SeedSequence:
-    """Return the seed of the joint draws of one estimand: `seed` for the ECE, and another for every other name.
+    """Return the seed of the joint draws of one estimand: `seed` for the ECE and errors like it, else one of its own.
 
-    With the same random numbers, the draws of two estimands would have nearly the same order, as if the estimands
-    depended on each other.
+    With the same random numbers, the draws of two estimands have nearly the same order. This is appropriate for
+    unsigned errors of calibration, which are equal in one bin; others would seem to depend on each other.
     """
-    return seed if estimand.name == "ece" else np.random.SeedSequence((seed, crc32(estimand.name.encode())))
+    return seed if estimand.of_calibration else np.random.SeedSequence((seed, crc32(estimand.name.encode())))
 
 
 def joint_values(

@@ -103,8 +103,8 @@ class Evaluations(_render.Presented, ABC):
         Returns
         -------
         Draws
-            Shape (n_draws, n), in the order of `labels`. Draws of two estimands are not joint with each other: only
-            those of one `Evaluation` are.
+            Shape (n_draws, n), in the order of `labels`. Draws of two estimands are not joint with each other, unlike
+            those of one `Evaluation`.
         """
         record = as_scalar(estimand)
         # only the last function is kept, since 50 functions would keep 50 arrays
