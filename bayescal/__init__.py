@@ -20,4 +20,19 @@ class _Former:
 _sys.meta_path.append(_Former)
 
 # names are imported at first use, so that `import bayescal` takes little time; __init__.pyi lists them
-__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+_attribute, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+
+
+def __getattr__(name):  # type: ignore[no-untyped-def]
+    """Import a public name; the message for an unknown one names the estimand that it may mean."""
+    try:
+        return _attribute(name)
+    except AttributeError as problem:
+        from importlib import import_module
+        from importlib.util import find_spec
+
+        if name.startswith("_") or find_spec(f"{__name__}.{name}") is not None:
+            raise  # a module is imported after this error
+        hint = import_module("bayescal.estimands.names").hint
+        instead = hint(name, "bayescal.evaluate(y_true, y_prob).{}", __all__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}.{instead}") from problem

@@ -170,14 +170,15 @@ def between(name: str, values: Array, low: float, high: float, of: str = "values
     return values
 
 
-def fraction(name: str, value: Any) -> float:
-    """Require a number strictly between 0 and 1, as for the probability of an interval."""
+def fraction(name: str, value: Any, *, or_zero: bool = False) -> float:
+    """Require a number strictly between 0 and 1, as for the probability of an interval; `or_zero`: or 0."""
+    interval, rule = ("[0, 1)", "lie in [0, 1)") if or_zero else ("(0, 1)", "lie strictly between 0 and 1")
     if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"`{name}` must be a number in (0, 1), not {quoted(value)}.{of_percent(value)}")
+        raise TypeError(f"`{name}` must be a number in {interval}, not {quoted(value)}.{of_percent(value)}")
     number = float(value)
-    if not 0 < number < 1:
+    if not (0 < number < 1 or (or_zero and number == 0)):
         hint = " Percent? Divide by 100." if 1 < number <= 100 else ""
-        raise ValueError(f"`{name}` must lie strictly between 0 and 1, not {value}.{hint}")
+        raise ValueError(f"`{name}` must {rule}, not {value}.{hint}")
     return number
 
 
@@ -250,10 +251,24 @@ ELSEWHERE = {
     "labels": "classes",
     "from_logits": "logits",
 }
+#: Keywords that other functions and methods of this package take, and where to give them.
+PLACES = {
+    "closed": "The side on which bins are closed belongs to `bins`, as in `bins=make_bins(15, closed='right')`.",
+    "estimand": "Results have all estimands, as in `result.auc`, and `estimand=` in methods of comparisons.",
+    "prob": "The result takes it, as in `result.ece.interval(0.9)` or `result.table(prob=0.9)`.",
+    "rope": "It is a keyword of `compare`, and of the methods of its result.",
+    "order": "It is a keyword of `plug_in_error`; an `Evaluation` has the method `lp_error`.",
+    "share": "It is a keyword of `max_error`, as in `bayescal.max_error(evaluation.bin_draws, share=0.05)`.",
+}
+PLACES |= dict.fromkeys(("estimands", "metric", "metrics"), PLACES["estimand"])
+#: Keywords of functions of rows, for suggestions.
+OF_ROWS = ("target", "bins", "binning", "model", "draws", "rng", "weights", "by", "classes", "logits", "progress")
 
 
-def known_keywords(where: str, given: Collection[str], allowed: Callable[..., Any]) -> None:
-    """Raise if `allowed` does not take a keyword; the message suggests the intended or the most similar one."""
+def known_keywords(
+    where: str, given: Collection[str], allowed: Callable[..., Any], known_are: str = "The options of the model are"
+) -> None:
+    """Raise if `allowed` does not take a keyword; the message names where it belongs, or a similar keyword."""
     if not given:
         return
     import inspect
@@ -262,5 +277,17 @@ def known_keywords(where: str, given: Collection[str], allowed: Callable[..., An
     known = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     for word in given:
         if word not in known:
-            hint = f" Here it is called {ELSEWHERE[word]!r}." if word in ELSEWHERE else did_you_mean(word, known)
-            raise TypeError(f"{where} takes no {quoted(word)}.{hint} The options of the model are {known}.")
+            hint = f" {PLACES[word]}" if word in PLACES else did_you_mean(word, [*known, *OF_ROWS])
+            hint = f" Here it is called {ELSEWHERE[word]!r}." if word in ELSEWHERE else hint
+            raise TypeError(f"{where} takes no {quoted(word)}.{hint} {known_are} {known}.")
+
+
+def no_keywords_of_rows(function: str, given: Collection[str]) -> None:
+    """Raise if a function of counts is given a keyword that was settled when the rows were counted."""
+    settled = {"bins", "n_bins", "binning", "closed", "target", "weights", "sample_weight", "by", "classes", "logits"}
+    for word in given:
+        if word in settled:
+            raise TypeError(
+                f"`{function}` takes no {quoted(word)}: counts have their bins, target and weights already. Give it "
+                "when the rows are counted, as in `BinnedCounts.from_arrays(y_true, y_prob, bins=10)`."
+            )

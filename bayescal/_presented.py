@@ -109,7 +109,7 @@ class Presented:
         return _export.frame(self._records(prob, **options), self._index, self._columns, prob)
 
     def to_latex(
-        self, path: str | Path | None = None, *, caption: str | None = None, label: str | None = None
+        self, path: str | Path | None = None, *, caption: str | None = None, label: str | None = None, **options: Any
     ) -> str | Path:
         r"""Return the printed table as LaTeX, with all rows, or write it to a file; it needs the package booktabs.
 
@@ -121,6 +121,8 @@ class Presented:
             Text of the caption; the specification by default. It is text, not LaTeX: special characters are escaped.
         label : str, optional
             Name of the table for ``\ref``.
+        **options
+            ``estimands=`` of an `Evaluation`, as for its `table`.
 
         Returns
         -------
@@ -151,7 +153,7 @@ class Presented:
         """
         from bayescal import _export, _files
 
-        sheet = self.sheet(whole=True)
+        sheet = self.sheet(whole=True, **options)
         caption = sheet.spec if caption is None else caption
         text = _export.latex_table(sheet.header, sheet.rows, caption=caption, label=label, remarks=sheet.remarks)
         if path is None:

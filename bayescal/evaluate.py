@@ -170,14 +170,14 @@ def evaluate(
                 "`by` cannot be combined with `target='classwise'`, which has one problem per class: use "
                 "`target='top-label'`, or evaluate one class at a time as an event."
             )
-        rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights)
+        rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights, with_target=True)
         return evaluate_classes(rows, **shown)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     if by is not None:
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
         return evaluate_row_groups(columns.checked(), Groups.from_column(by, len(columns)), **shown)
     counts = count_rows(columns, bins, binning, ranked=True)
-    return evaluate_counts(counts, model=model, draws=draws, rng=rng, **options)
+    return evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
 
 
 @overload
@@ -242,6 +242,7 @@ def evaluate_counts(
     >>> list(evaluate_counts({"north": counts, "south": counts}, rng=1))
     ['north', 'south']
     """
+    _checks.no_keywords_of_rows("evaluate_counts", options)
     if isinstance(counts, Mapping):
         return evaluate_count_groups(counts, model=model, draws=draws, rng=rng, progress=progress, **options)
     if isinstance(counts, ClasswiseCounts):

@@ -398,11 +398,16 @@ def test_the_index_of_quantities_lists_every_estimand(monkeypatch):
         assert f"<!-- {name}: made by `{quantities.COMMAND}` -->\n\n{made}\n" in page
     estimands = markdown_tables(DOCS / "reference" / "quantities.md")[0][2:]
     package = [each for each in registered().values() if each.function.__module__.startswith("bayescal.")]
-    assert [call for _, _, _, call, *_ in estimands] == [f"`ev.{each.name}`" for each in package]
+    assert [call.partition("]")[0] for _, _, _, call, *_ in estimands] == [f"[`ev.{each.name}`" for each in package]
     assert all(formula.startswith("$") for _, _, formula, *_ in estimands)
     for each in (*quantities.JOINT, *quantities.POINTS):
         first = re.match(r"(?:ev\.)?(\w+)", each.call)[1]
         assert hasattr(bayescal, first) or hasattr(bayescal.Evaluation, first), each.call
+    # every call links to an object of the reference
+    linked = {word for path in (DOCS / "reference").glob("*.md") for word in path.read_text(encoding="utf-8").split()}
+    targets = re.findall(r"\]\(#(bayescal\.[\w.]+)\)", page)
+    assert len(targets) >= len(package) + len(quantities.JOINT) + len(quantities.POINTS)
+    assert set(targets) <= linked
 
 
 def test_the_auc_page_shows_the_numbers_of_its_json():

@@ -360,3 +360,35 @@ def test_options_that_make_no_sense(event, options, error, message):
 def test_evaluate_counts_takes_counts_only():
     with pytest.raises(TypeError, match="`counts` must be BinnedCounts, not list; make them with"):
         bc.evaluate_counts([1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda y, p: bc.evaluate(y, p, closed="right"), "`bins=make_bins(15, closed='right')`"),
+        (lambda y, p: bc.evaluate(y, p, by=y, closed="right"), "`bins=make_bins(15, closed='right')`"),
+        (lambda y, p: bc.compare(y, {"a": p, "b": p}, closed="right"), "`bins=make_bins(15, closed='right')`"),
+        (lambda y, p: bc.evaluate(y, p, estimand="auc"), "Results have all estimands, as in `result.auc`"),
+        (lambda y, p: bc.evaluate(y, p, prob=0.9), "`result.ece.interval(0.9)`"),
+        (lambda y, p: bc.evaluate(y, p, n_bins=10), "Here it is called 'bins'"),
+        (lambda y, p: bc.evaluate(y, p, bin=10), "Did you mean 'bins'"),
+        (
+            lambda y, p: bc.evaluate_counts(bc.BinnedCounts.from_arrays(y, p), bins=5),
+            "`evaluate_counts` takes no 'bins'",
+        ),
+        (lambda y, p: bc.bin_sensitivity(y, p, bins=10), "as in `n_bins=(10, 20)`"),
+    ],
+)
+def test_unknown_keywords_name_the_place_where_they_belong(call, said):
+    with pytest.raises(TypeError) as caught:
+        call([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    assert said in str(caught.value)
+
+
+def test_a_single_problem_cannot_be_classwise():
+    y, p = [0, 1, 2], np.eye(3) * 0.7 + 0.1
+    for call in (bc.brier_decomposition, bc.log_score_decomposition, bc.bin_sensitivity):
+        with pytest.raises(ValueError, match=r"Pass one class as an event, as in `y_true == label`"):
+            call(y, p, target="classwise")
+    with pytest.raises(ValueError, match=r"np.column_stack\(\[1 - p, p\]\)"):
+        bc.multiclass_brier_score([0, 1], [0.2, 0.7])

@@ -98,6 +98,11 @@ def bin_sensitivity(
     >>> result.average.interval(0.95)
     (0.00..., 0.02...)
     """
+    if "bins" in options:
+        raise TypeError(
+            "`bin_sensitivity` takes no 'bins': several numbers of bins are `n_bins=`, as in `n_bins=(10, 20)`. For "
+            "one choice of bins, use `evaluate`."
+        )
     record = as_scalar(estimand)
     ways, numbers = _ways(binning), _numbers(n_bins)
     choices = [(how, number) for how in ways for number in numbers]

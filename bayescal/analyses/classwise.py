@@ -1,5 +1,6 @@
 """Classes of one classifier: one posterior per class, joined by the correlation of their errors."""
 
+from dataclasses import replace
 from functools import partial
 from threading import Lock
 from typing import Any
@@ -92,7 +93,7 @@ def evaluate_class_counts(
         model=model,
         prior=MODELS[model](counts.by_class[0], **options).prior,
         exact=exact,
-        evaluate_class=partial(_evaluate_class, counts.by_class, tuple(seeds), arguments),
+        evaluate_class=partial(_evaluate_class, counts.by_class, counts.classes, tuple(seeds), arguments),
         correlations=(of_errors, of_residuals),
         order_seed=for_errors,
     )
@@ -107,7 +108,11 @@ def _for_exact(evaluation: Evaluation) -> float | None:
 
 
 def _evaluate_class(
-    counts: tuple[BinnedCounts, ...], seeds: tuple[int, ...], arguments: dict[str, Any], k: int
+    counts: tuple[BinnedCounts, ...],
+    classes: tuple[Any, ...],
+    seeds: tuple[int, ...],
+    arguments: dict[str, Any],
+    k: int,
 ) -> Evaluation:
     """Evaluate one class with all its bins; its draws of the ECE are the same as in the result, in another order."""
-    return evaluate_one(counts[k], rng=seeds[k], **arguments)
+    return replace(evaluate_one(counts[k], rng=seeds[k], **arguments), label=f"class {classes[k]}")

@@ -164,6 +164,7 @@ def compare_counts(
     >>> compare_counts({("A", "B"): pair + pair}, rng=1).names
     ('A', 'B')
     """
+    _checks.no_keywords_of_rows("compare_counts", options)
     width = checked_rope(rope)
     if not isinstance(pairs, Mapping) or not pairs:
         raise TypeError("`pairs` must be a mapping like {('A', 'B'): PairedCounts}.")

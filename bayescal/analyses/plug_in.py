@@ -1,6 +1,7 @@
 """Point estimates of calibration errors, for comparison with the literature and with other programs."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,8 @@ def plug_in_error(
     order = _valid_order(order, debiased)
     reading = {"classes": classes, "logits": logits, "weights": weights}
     if target == "classwise":
-        counts = count_classes(ClassRows.read(y_true, y_prob, **reading).scale_free(), bins, binning)
+        rows = ClassRows.read(y_true, y_prob, **reading, with_target=True)
+        counts = count_classes(rows.scale_free(), bins, binning)
     else:
         counts = (count_rows(read_rows(y_true, y_prob, target=target, **reading), bins, binning),)
     errors = np.array([_error(c, order, debiased) for c in counts])
@@ -147,9 +149,11 @@ def plug_in_error(
 
 
 def _valid_order(order: Any, debiased: bool) -> float:
-    if order != np.inf:
-        order = float(_checks.positive("order", order))
-    if order < 1:
+    if isinstance(order, bool) or not isinstance(order, Real):
+        hint = " For the maximum calibration error, pass `float('inf')`." if isinstance(order, str) else ""
+        raise TypeError(f"`order` must be a number >= 1, not {_checks.quoted(order)}.{hint}")
+    order = float(order)
+    if not order >= 1:  # also NaN
         raise ValueError(f"`order` must be at least 1, not {order:g}; below 1, the error is not a norm.")
     if debiased and order != 2:
         raise ValueError(f"`debiased=True` is defined for `order=2` only, not for {order:g}.")

@@ -1,5 +1,6 @@
 """Recalibration of the probabilities of an event: transformers with the interface of scikit-learn."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -7,10 +8,11 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from bayescal import _checks
+from bayescal._invalid import InvalidRows
 from bayescal.analyses.one import count_rows
 from bayescal.data.columns import column, numbers
 from bayescal.data.frames import to_array
-from bayescal.data.predictions import Columns, read_rows
+from bayescal.data.predictions import Columns, Predictions, read_rows
 from bayescal.estimands.isotonic import isotonic_fit
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR, logit
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
@@ -19,6 +21,49 @@ Floats = NDArray[np.float64]
 
 #: Sub-model of the shrinkage prior whose bins lie on a logistic curve.
 DRIFT = "logistic"
+#: Keywords of `evaluate` that hints name, but `fit` and `transform` do not take; and hints in their place.
+_INSTEAD = {
+    "`classes=": "Pass whether the event happened, as in `y_true == label`.",
+    "`logits=": "Logits? Pass probabilities, as in `scipy.special.expit(logits)`.",
+}
+
+
+def _with_own_hint(problem: InvalidRows) -> InvalidRows:
+    """Return the exception with a hint that names no keyword of `evaluate`."""
+    own = next((hint for keyword, hint in _INSTEAD.items() if keyword in problem.finding.hint), None)
+    return problem if own is None else InvalidRows(replace(problem.finding, hint=own))
+
+
+def _read(y_prob: Any, y_true: Any, weights: Any) -> Predictions:
+    """Read the rows of one event; errors name no keyword of `evaluate`."""
+    shape = to_array("y_prob", y_prob).shape
+    if len(shape) == 2 and shape[1] > 1:
+        raise ValueError(
+            f"`y_prob` must be one column, the probabilities of the event; its shape is {shape}. For two classes pass "
+            "`y_prob[:, 1]`. Of several classes, recalibrate one at a time, as in `fit(y_prob[:, k], y_true == k)`."
+        )
+    labels = column("y_true", to_array("y_true", y_true))
+    if labels.dtype.kind not in "biuf":
+        shown = _checks.quoted(np.unique(labels)[:3].tolist())
+        raise TypeError(
+            f"`y_true` must hold 0 and 1, or booleans; it holds other labels, such as {shown}. {_INSTEAD['`classes=']}"
+        )
+    try:
+        rows = read_rows(y_true, y_prob, target="event", weights=weights)
+        assert isinstance(rows, Columns)  # the target `event` has one column
+        return rows.checked().scale_free()
+    except InvalidRows as problem:
+        raise _with_own_hint(problem) from None
+
+
+def _require_both_outcomes(rows: Predictions) -> None:
+    outcomes = rows.outcome if rows.weight is None else rows.outcome[rows.weight > 0]
+    first = outcomes[:1].astype(int)
+    if (outcomes == first).all():
+        raise ValueError(
+            f"`y_true` must hold both outcomes to fit a recalibration; all {len(outcomes)} rows of positive weight "
+            f"have outcome {first[0]}."
+        )
 
 
 class _Recalibration:
@@ -29,13 +74,13 @@ class _Recalibration:
     #: An attribute that `fit` sets.
     _fitted: ClassVar[str]
 
-    def _fit(self, rows: Columns) -> None:
+    def _fit(self, rows: Predictions) -> None:
         raise NotImplementedError
 
     def _recalibrated(self, probability: Floats) -> Floats:
         raise NotImplementedError
 
-    def fit(self, y_prob: Any, y_true: Any, *, weights: Any = None) -> Self:
+    def fit(self, y_prob: Any, y_true: Any, *, weights: Any = None, **unknown: Any) -> Self:
         """Fit to rows that the classifier was not trained on.
 
         Parameters
@@ -45,7 +90,9 @@ class _Recalibration:
         y_true : array-like of {0, 1} or bool, shape (n_rows,)
             Whether the event happened.
         weights : array-like, shape (n_rows,), optional
-            Importance weights >= 0.
+            Importance weights >= 0; scikit-learn calls them ``sample_weight``.
+        **unknown
+            Other keywords raise a `TypeError`.
 
         Returns
         -------
@@ -55,10 +102,11 @@ class _Recalibration:
         Raises
         ------
         ValueError, TypeError
-            If values are missing or invalid, as for `evaluate`.
+            If values are missing or invalid, or all rows of positive weight have the same outcome.
         """
-        rows = read_rows(y_true, y_prob, target="event", weights=weights)
-        assert isinstance(rows, Columns)  # the target `event` has one column
+        _checks.known_keywords("`fit`", unknown, type(self).fit, "Its keywords are")
+        rows = _read(y_prob, y_true, weights)
+        _require_both_outcomes(rows)
         self._fit(rows)
         return self
 
@@ -88,14 +136,18 @@ class _Recalibration:
         values = numbers("y_prob", column("y_prob", given))
         if not len(values):
             return np.empty(given.shape)
-        return self._recalibrated(_checks.probabilities("y_prob", values).astype(np.float64)).reshape(given.shape)
+        try:
+            valid = _checks.probabilities("y_prob", values)
+        except InvalidRows as problem:
+            raise _with_own_hint(problem) from None
+        return self._recalibrated(valid.astype(np.float64)).reshape(given.shape)
 
-    def fit_transform(self, y_prob: Any, y_true: Any, *, weights: Any = None) -> Floats:
+    def fit_transform(self, y_prob: Any, y_true: Any, *, weights: Any = None, **unknown: Any) -> Floats:
         """Fit to rows and recalibrate the same rows, whose errors look smaller than those of new rows.
 
         Parameters
         ----------
-        y_prob, y_true, weights
+        y_prob, y_true, weights, **unknown
             As for `fit`.
 
         Returns
@@ -103,7 +155,7 @@ class _Recalibration:
         ndarray of float64
             Recalibrated probabilities, of the shape of `y_prob`.
         """
-        return self.fit(y_prob, y_true, weights=weights).transform(y_prob)
+        return self.fit(y_prob, y_true, weights=weights, **unknown).transform(y_prob)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of the constructor by name, as scikit-learn's estimators do.
@@ -232,7 +284,7 @@ class LogisticRecalibration(_Recalibration):
         self.intercept_sd = intercept_sd
         self.log_slope_sd = log_slope_sd
 
-    def _fit(self, rows: Columns) -> None:
+    def _fit(self, rows: Predictions) -> None:
         counts = count_rows(rows, self.bins, "equal-mass")
         posterior = shrinkage_posterior(
             counts, intercept_sd=self.intercept_sd, log_slope_sd=self.log_slope_sd, sub_models=[DRIFT]
@@ -287,9 +339,8 @@ class IsotonicRecalibration(_Recalibration):
 
     _fitted = "recalibrated_"
 
-    def _fit(self, rows: Columns) -> None:
-        valid = rows.checked().scale_free()
-        fit = isotonic_fit(valid.confidence, valid.outcome, valid.weight)
+    def _fit(self, rows: Predictions) -> None:
+        fit = isotonic_fit(rows.confidence, rows.outcome, rows.weight)
         self.probability_, self.recalibrated_ = fit.confidence, fit.fitted
 
     def _recalibrated(self, probability: Floats) -> Floats:

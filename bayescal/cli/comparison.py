@@ -75,7 +75,9 @@ class ComparedFiles(Result):
         each = tables.classifiers(comparison, estimand)
         show_table(screen, each.header, each.rows)
         screen.print(each.note + "\n")
-        screen.print(comparison.spec + "\n", soft_wrap=True)  # one line, which can be copied
+        screen.print(
+            comparison.specification(estimand=estimand) + "\n", soft_wrap=True
+        )  # one line, which can be copied
 
 
 def compare_files(

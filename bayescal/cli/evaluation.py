@@ -15,6 +15,8 @@ from bayescal.cli.keywords import keywords_of, model_keywords, settings
 from bayescal.cli.options import ColumnOptions, Options, given_in, refuse
 from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.predictions import RowStream
+from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.registry import as_scalar
 from bayescal.evaluate import evaluate, evaluate_counts
 from bayescal.report.document import document
 from bayescal.report.figure import groups_picture, picture
@@ -46,20 +48,27 @@ class EvaluatedFile(Result):
         Values of the options that give the same result again.
     notes : sequence of str, optional
         Notes on the rows.
+    estimands : list of Estimand, optional
+        Quantities of the table of an `Evaluation`.
     """
 
     evaluation: FileEvaluation
     parameters: dict[str, Any]
     notes: Sequence[str] = ()
+    estimands: list[Estimand] | None = None
 
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page, the picture or the data tree."""
         return {
-            "json": lambda: document(self.evaluation, self.parameters),
+            "json": lambda: document(self.evaluation, self.parameters, **self._chosen),
             "html": lambda: page(self.evaluation, parameters=self.parameters, notes=self.notes),
             "plot": self._picture,
             "netcdf": self.evaluation.to_datatree,
         }
+
+    @property
+    def _chosen(self) -> dict[str, Any]:
+        return {} if self.estimands is None else {"estimands": self.estimands}
 
     def _picture(self) -> "Figure":
         if isinstance(self.evaluation, GroupedEvaluation):
@@ -68,12 +77,12 @@ class EvaluatedFile(Result):
 
     def show(self, screen: "Console") -> None:
         """Print the evaluation."""
-        show_evaluation(screen, self.evaluation)
+        show_evaluation(screen, self.evaluation, **self._chosen)
 
 
-def show_evaluation(screen: "Console", evaluation: FileEvaluation) -> None:
+def show_evaluation(screen: "Console", evaluation: FileEvaluation, **chosen: Any) -> None:
     """Print the sentence, the table (of groups with all rows), remarks and the specification."""
-    sheet = evaluation.sheet(whole=isinstance(evaluation, GroupedEvaluation))
+    sheet = evaluation.sheet(whole=isinstance(evaluation, GroupedEvaluation), **chosen)
     screen.print()
     screen.print(sheet.sentence)
     screen.print(_render.table(sheet, screen.width), crop=False)
@@ -111,23 +120,39 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
     columns = columns_of(options)
     keywords = keywords_of(evaluate, *records) | {"logits": options.logits}
     keywords["target"] = keywords["target"] or columns.target
+    estimands = _estimands(keywords.pop("estimand", None), keywords["by"] or keywords["target"] == "classwise")
     _check_groups(keywords["by"], columns, keywords["target"])
     stream = columns.open(file, keywords["by"])
     with warnings_as_notes(stream, stream.called) as notes:
         evaluation = _evaluate(stream, keywords)
-    parameters = {"file": file.name, **_parameters(columns, stream, evaluation, keywords)}
-    return EvaluatedFile(evaluation, parameters, notes)
+    parameters = {"file": file.name, **_parameters(columns, stream, evaluation, keywords), **_named(estimands)}
+    return EvaluatedFile(evaluation, parameters, notes, estimands)
+
+
+def _estimands(names: str | None, several: Any) -> list[Estimand] | None:
+    """Return the estimands that are named, before files are read; `several`: the result has several evaluations."""
+    if names is None:
+        return None
+    if several:
+        refuse({"estimand": names}, "with several groups or classes, whose table shows the ECE of each")
+    return [as_scalar(name.strip().replace("-", "_")) for name in names.split(",")]
+
+
+def _named(estimands: list[Estimand] | None) -> dict[str, Any]:
+    return {} if estimands is None else {"estimand": [each.name for each in estimands]}
 
 
 def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:
     of_rows = {name: value for name, value in given_in(*records).items() if name in ("by", "target", "binning")}
     refuse(options.given() | of_rows, "with a file of counts, only with rows")
     keywords = keywords_of(evaluate_counts, *records)
+    names = keywords.pop("estimand", None)
     counts = read_counts(file, keywords.pop("bins", None))
+    estimands = _estimands(names, isinstance(counts, ClasswiseCounts))
     evaluation = evaluate_counts(counts, **keywords)
     one = counts.by_class[0] if isinstance(counts, ClasswiseCounts) else counts
     parameters = {"file": file.name, "rows": counts.n_rows, **settings(one, keywords, len(one.bins))}
-    return EvaluatedFile(evaluation, parameters)
+    return EvaluatedFile(evaluation, {**parameters, **_named(estimands)}, estimands=estimands)
 
 
 def _check_groups(by: str | None, columns: ColumnNames, target: str | None) -> None:

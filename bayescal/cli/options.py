@@ -197,6 +197,15 @@ Binning = Annotated[
 class QuestionOptions(Options):
     """The calibration error that is estimated."""
 
+    estimand: Annotated[
+        str | None,
+        _option(
+            QUESTION,
+            "NAMES",
+            "Quantities of the table, separated by commas, such as ece,auc,brier_score. By default all errors of "
+            "calibration.",
+        ),
+    ] = None
     target: Target = None
     bins: Bins = None
     binning: Binning = None

@@ -83,17 +83,21 @@ class ClassRows:
         logits: bool = False,
         weights: Any = None,
         names: Sequence[Any] | None = None,
+        with_target: bool = False,
     ) -> "ClassRows":
         """Check shapes, types and labels; parameters as for `Predictions.from_labels`.
 
-        If `y_prob` was a data frame and is an array now, `names` are the names of its columns.
+        If `y_prob` was a data frame and is an array now, `names` are the names of its columns. `with_target`: the
+        caller has a keyword `target`, which hints may name.
         """
         names = column_names(y_prob) if names is None else names
         refuse_contradiction(names, classes)
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights})
         probabilities = to_array("y_prob", y_prob)
         if probabilities.ndim != 2 or probabilities.shape[1] < 2:
-            hint = " For probabilities of one event use `target='event'`." if probabilities.ndim < 3 else ""
+            hint = " Probabilities p of one event? Pass both columns, `np.column_stack([1 - p, p])`."
+            hint = " For probabilities of one event use `target='event'`." if with_target else hint
+            hint = hint if probabilities.ndim < 3 else ""
             raise ValueError(f"`y_prob` must have shape (N, K) with K >= 2; its shape is {probabilities.shape}.{hint}")
         label = column("y_true", to_array("y_true", y_true))
         shapes = f"Their shapes are {label.shape} and {probabilities.shape}."

@@ -324,7 +324,11 @@ def read_rows(
     probabilities = to_array("y_prob", y_prob)
     target = _resolve_target(target, probabilities)
     if target == "classwise":
-        raise ValueError("`target='classwise'` makes one problem per class: use `Predictions.classwise`.")
+        raise ValueError(
+            "`target='classwise'` makes one problem per class, and a single one is needed here. Pass one class as an "
+            "event, as in `y_true == label` with the column `y_prob[:, k]` of its probabilities. "
+            "`Predictions.classwise` makes the problems of all classes."
+        )
     options: dict[str, Any] = {"classes": classes, "logits": logits}
     if target == "top-label":
         return TopLabels(rows=ClassRows.read(y_true, probabilities, weights=weights, names=names, **options))

@@ -265,4 +265,7 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     drawn = generator.beta(*beta_parameters(ranks), len(bin_draws))
     if ranks.grid_error > 0:
         drawn += generator.uniform(-ranks.grid_error, ranks.grid_error, len(bin_draws))
+        return Draws(
+            np.clip(drawn, 0, 1), f"auc (to within {ranks.grid_error:.2g}, the error of the grid of its counts)"
+        )
     return Draws(np.clip(drawn, 0, 1), "auc")

@@ -187,21 +187,21 @@ COMMON = 0.1
 
 
 @estimand(
-    "largest error",
+    "E90",
+    title="90th percentile of the absolute error",
     of_calibration=True,
-    citation="Harrell (2015), Regression Modeling Strategies (E90); Naeini, Cooper and Hauskrecht (2015), AAAI (MCE)",
+    citation="Harrell (2015), Regression Modeling Strategies",
     formula=r"\max\{t : \sum_b m_b 1(|\theta_b - \mu_b| \ge t) \ge 0.1\}",
-    synonyms=("E90", "90th percentile of the absolute error", "maximum calibration error without rare bins"),
+    synonyms=("largest error of at least 10 % of the population", "maximum calibration error without rare bins"),
 )
 @_moved.keywords(bins="bin_draws")
 @_of_bins
 def max_error(bin_draws: BinDraws, share: float = COMMON) -> Draws:
-    r"""Draw the largest error that at least a share s of the population has.
+    r"""Draw the 90th percentile of the absolute error (E90), the largest error that 10 % of the population have.
 
-    It is :math:`\max\{t : \sum_b m_b 1(|\theta_b - \mu_b| \ge t) \ge s\}`: bins with errors of this size or larger
-    hold at least the share s. With the default of 10 %, it is the 90th percentile of the absolute error over the
-    population, E90 [1]_. With s = 0 it is the maximum calibration error (MCE) [2]_, the largest error of any bin with
-    rows.
+    For a share s, it is :math:`\max\{t : \sum_b m_b 1(|\theta_b - \mu_b| \ge t) \ge s\}`: bins with errors of this
+    size or larger hold at least the share s. The default of 10 % gives E90 [1]_. With s = 0 it is the maximum
+    calibration error (MCE) [2]_, the largest error of any bin with rows.
 
     Parameters
     ----------
@@ -253,12 +253,13 @@ def max_error(bin_draws: BinDraws, share: float = COMMON) -> Draws:
     array([0.2, 0. ])
     """
     gap = np.abs(bin_draws.gap)[:, bin_draws.occupied]
+    share = _checks.fraction("share", share, or_zero=True)
     if share == 0:
         return Draws(gap.max(axis=1), "max_error")
     mass = np.broadcast_to(bin_draws.mass[:, bin_draws.occupied], gap.shape)
     largest_first = np.argsort(-gap, axis=1)
     held = np.take_along_axis(mass, largest_first, axis=1).cumsum(axis=1)
-    enough = held >= _checks.fraction("share", share) - ROUNDING
+    enough = held >= share - ROUNDING
     enough[:, -1] = True  # bins without rows may have mass, so that the others hold less than the share
     each = np.arange(len(gap))
     return Draws(gap[each, largest_first[each, enough.argmax(axis=1)]], "max_error")

@@ -24,6 +24,17 @@ EVENTS = ("event", "classwise")
 OWN_EVENT, OWN_EVENT_WORDS = "top-label", "top label is right"
 
 
+def letters(words: str) -> str:
+    """Return only letters and digits, in lower case, so that spellings of one name are equal.
+
+    Examples
+    --------
+    >>> letters("over-confidence"), letters("l_2 error"), letters("ROC AUC")
+    ('overconfidence', 'l2error', 'rocauc')
+    """
+    return "".join(filter(str.isalnum, words.casefold()))
+
+
 @dataclass(frozen=True)
 class Estimand:
     """A quantity of one evaluation: the function that draws it, its names, and which of its values are better.
@@ -225,13 +236,18 @@ class Estimand:
     def row_label(self, target: str) -> str:
         """Return the label of the row of a printed table: the name, or the words of a one-sided error of an event.
 
+        The symbol follows if it is another word than the name.
+
         Examples
         --------
         >>> from bayescal.estimands.registry import registered
         >>> registered()["overconfidence"].row_label("top-label"), registered()["overconfidence"].row_label("event")
         ('overconfidence', 'stated too high')
+        >>> registered()["ece"].row_label("event"), registered()["max_error"].row_label("event")
+        ('ece', 'max_error (E90)')
         """
-        return self._one_sided(target) or self._of_event(self.name, target)
+        named = self.name if letters(self.name) == letters(self.symbol) else f"{self.name} ({self.symbol})"
+        return self._one_sided(target) or self._of_event(named, target)
 
     def draws_label(self, target: str) -> str:
         """Return the name of draws: that of the estimand, with the event if it differs between classifiers.
@@ -262,7 +278,7 @@ class Estimand:
         --------
         >>> from bayescal.estimands.registry import registered
         >>> registered()["ece"].axis_label("event"), registered()["max_error"].axis_label("event")
-        ('Expected Calibration Error (ECE)', 'largest error')
+        ('Expected Calibration Error (ECE)', '90th percentile of the absolute error (E90)')
         """
         if self.title == self.symbol:
             return self.words(target)

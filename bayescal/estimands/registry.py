@@ -36,6 +36,7 @@ RESERVED = frozenset(
         "gap",
         "group",
         "intercept",
+        "label",
         "lp_error",
         "mass",
         "model",

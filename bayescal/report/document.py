@@ -1,6 +1,6 @@
 """Results as data for JSON documents."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
@@ -45,7 +45,7 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
     parameters : mapping, optional
         Arguments with which the call can be repeated, as those of the command line.
     **options
-        ``estimand=`` of a `Comparison`.
+        ``estimand=`` of a `Comparison`, ``estimands=`` of an `Evaluation`.
 
     Returns
     -------
@@ -72,8 +72,11 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
 
 
 @document.register
-def _(result: Evaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    return {**_with_intervals(SCHEMA, result, parameters), **_of_ece(result), **_bins_and_seeds(result)}
+def _(
+    result: Evaluation, parameters: Parameters = NO_PARAMETERS, *, estimands: Iterable[EstimandLike] | None = None
+) -> dict[str, Any]:
+    chosen = {} if estimands is None else {"table": result.table(PROB, estimands=estimands)}
+    return {**_with_intervals(SCHEMA, result, parameters), **_of_ece(result), **chosen, **_bins_and_seeds(result)}
 
 
 @document.register
@@ -160,6 +163,7 @@ def _(
         row |= {"question": evaluation.question, **_whole(evaluation)}
     return {
         **_with_intervals(COMPARISON_SCHEMA, comparison, parameters),
+        "spec": comparison.specification(estimand=estimand),
         "sentence": comparison.sentence(PROB, estimand=estimand),
         "estimand": {"name": record.name, "title": record.title, "better": record.better},
         "differences": differences,

@@ -31,8 +31,10 @@ INNER = 0.5
 NAME_WIDTH = 24
 #: Least number of characters of a line of the axis label.
 LEAST_LETTERS = 24
-#: Height of a row in inches, and maximum number of rows that are named.
-ROW, NAMED_ROWS = 0.36, 60
+#: Height of a row in inches, of a row if there are many, and of the highest figure.
+ROW, LEAST_ROW, HIGHEST = 0.36, 0.2, 40.0
+#: Height in inches up to which all rows have their full height.
+FULL = 14.0
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 1.4)
 
@@ -62,6 +64,11 @@ class Forest:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def take(self, rows: Sequence[int]) -> "Forest":
+        """Return some of the rows, in this order."""
+        columns = (self.mean, self.low, self.high, self.inner_low, self.inner_high)
+        return Forest(tuple(self.names[at] for at in rows), *(column[list(rows)] for column in columns))
 
 
 def forest(names: Sequence[str], values: Floats, prob: float = 0.95) -> Forest:
@@ -102,6 +109,8 @@ def plot_forest(
     *,
     estimand: EstimandLike = "ece",
     prob: float = 0.95,
+    most: int | None = None,
+    order: str = "given",
     color: Any = None,
     reference_color: Any = None,
 ) -> "Axes":
@@ -119,6 +128,12 @@ def plot_forest(
         What is shown: a name as for `Comparison`, or a function of draws of the bins.
     prob : float, default 0.95
         Probability of the interval, in (0, 1).
+    most : int, optional
+        Draw at most this many rows, those with the worst posterior mean, and the row of all rows or of the mean. The
+        label of the axis states how many are left out.
+    order : {"given", "worst first"}, default "given"
+        Order of the rows from the top. The worst mean of an error is the largest one; of estimands with a sign, the one
+        farthest from 0.
     color : matplotlib color, or mapping or sequence of colors, optional
         Colour of the rows: one, a mapping from labels, or one per row. The row of all rows keeps `reference_color`.
     reference_color : matplotlib color, optional
@@ -127,14 +142,16 @@ def plot_forest(
     Returns
     -------
     matplotlib Axes
-        `ax`, or the new one. The first group is at the top. If there are very many groups, only some are named.
+        `ax`, or the new one. A new figure is up to 40 inches high, enough for about 190 names. If there is no room for
+        all names, only some rows are named, and the label of the axis says so.
 
     Raises
     ------
     TypeError
         If `evaluations` are something else, or `ax` is not an Axes.
     ValueError
-        If there are none, `prob` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
+        If there are none, `prob` is not strictly between 0 and 1, `most` is below 1, `order` is unknown, or a colour is
+        unknown to matplotlib.
 
     See Also
     --------
@@ -150,20 +167,26 @@ def plot_forest(
     ['f (n = 2)', 'm (n = 2)', 'all rows (n = 4)']
     """
     shown = _shown(evaluations)
-    rows = forest(shown.names, shown.values(estimand), prob)
-    ax = axes_or_new(ax, figsize=(6.0, min(1.1 + rows_height(rows.names), 14.0)))
+    every = forest(shown.names, shown.values(estimand), prob)
+    chosen = _chosen(every, estimand, shown.total, most, order)
+    rows = every.take(chosen)
+    ax = axes_or_new(ax, figsize=(6.0, 1.1 + forest_height(rows.names)))
     small = is_small(ax, *ROOM)
     line = _checks.color("reference_color", reference_color, palette(ax).grey)
     labels = list(evaluations)
-    colours = colors_by_name(color, labels, [palette(ax).blue] * len(labels))
+    colours = [*colors_by_name(color, labels, [palette(ax).blue] * len(labels)), line]
+    colours = [colours[at] for at in chosen]
     if shown.total:
-        colours.append(line)
         ax.axvline(rows.mean[-1], color=line, linewidth=1, linestyle="--", zorder=1)
         ax.axhline(len(rows) - 1.5, color=line, linewidth=0.6, alpha=0.5)
-    draw_forest(ax, rows, colours, small=small)
+    step = draw_forest(ax, rows, colours, small=small)
     if has_sign(estimand, rows):
         mark_zero(ax, line)
     words = direction(estimand, shown.target)
+    if len(every) > len(rows):
+        words.append(f"the worst {len(rows) - shown.total} of {len(every) - shown.total} rows")
+    if step > 1:
+        words.append("for lack of room, not all rows are named")
     # the label is centred below the axes, which names at the left make narrower
     letters = max(characters(ax, SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS)
     label = [line for each in (axis_label(estimand, shown.target), *words, key(prob)) for line in wrap(each, letters)]
@@ -172,6 +195,18 @@ def plot_forest(
         small_words(ax)
     keep_within(ax)
     return ax
+
+
+def _chosen(rows: Forest, estimand: EstimandLike, total: bool, most: int | None, order: str) -> list[int]:
+    """Return the positions of the rows to draw, from the top; the last row stays if it is the total."""
+    _checks.one_of("order", order, ("given", "worst first"))
+    record = as_estimand(estimand)
+    size = rows.mean if record.better is None else record.badness(rows.mean)
+    worst_first = np.argsort(-size[: len(rows) - total], kind="stable").tolist()
+    if most is not None:
+        worst_first = worst_first[: _checks.whole_number("most", most)]
+    chosen = worst_first if order == "worst first" else sorted(worst_first)
+    return [*chosen, len(rows) - 1] if total else chosen
 
 
 @dataclass(frozen=True)
@@ -236,8 +271,8 @@ def _rows_of(evaluations: Any) -> list[tuple[str, Evaluation]]:
     return [(str(name), evaluation) for name, evaluation in evaluations.items()]
 
 
-def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool = False) -> None:
-    """Draw dots and bars of rows 0, 1, ... from the top, with names at the left."""
+def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool = False) -> int:
+    """Draw dots and bars of rows 0, 1, ... from the top, with names at the left; return the step of `name_rows`."""
     place = np.arange(len(rows))
     thin = min(1.0, (25 / max(len(rows), 1)) ** 0.5)
     ax.hlines(place, rows.low, rows.high, colors=list(colours), linewidth=1.6 * thin, gid="interval", zorder=3)
@@ -253,23 +288,25 @@ def draw_forest(ax: "Axes", rows: Forest, colours: Sequence[str], *, small: bool
         gid="mean",
     )
     ax.set_ylim(len(rows) - 0.4, -0.6)
-    name_rows(ax, rows.names, small=small)
+    step = name_rows(ax, rows.names, small=small)
     calm(ax, ticks=3 if small else 5)
+    return step
 
 
-def name_rows(ax: "Axes", names: Sequence[str], *, small: bool = False) -> None:
-    """Write the names at the left, on several lines if there is room; if there are very many, only some of them."""
+def name_rows(ax: "Axes", names: Sequence[str], *, small: bool = False) -> int:
+    """Write the names at the left, on several lines if there is room; without room, only every `step`-th, returned."""
     size = TINY if small else SMALLER - 1 if len(names) > 25 else SMALL + 0.5
     room = (
         (0.6 if small else 0.75) * ax.bbox.height * 72 / ax.figure.dpi / (1.2 * size) / len(names)
     )  # lines of text per row
-    step = max(-(-len(names) // NAMED_ROWS), int(np.ceil(1 / room)))
+    step = int(np.ceil(1 / room))
     width = NAME_WIDTH * 2 // 3 if small else NAME_WIDTH
     lines = [wrapped(name, width) for name in names[::step]]
     if small and max(name.count("\n") + 1 for name in lines) > room * step:
         lines = one_line_each([re.sub(r" \(n = \d+\)$", "", name) for name in names[::step]], width)
     ax.set_yticks(range(0, len(names), step), lines, fontsize=size, parse_math=False)
     ax.tick_params(axis="y", length=0)
+    return step
 
 
 def one_line_each(names: Sequence[str], width: int) -> list[str]:
@@ -317,6 +354,12 @@ def name_lines(names: Sequence[str]) -> int:
 def rows_height(names: Sequence[str]) -> float:
     """Return the height in inches of rows with these names."""
     return len(names) * max(ROW, 0.08 + 0.17 * name_lines(names))
+
+
+def forest_height(names: Sequence[str]) -> float:
+    """Return the height in inches of the rows of a forest plot: rows are less high if there are many."""
+    least = min(HIGHEST, LEAST_ROW * len(names))
+    return min(rows_height(names), max(FULL, least))
 
 
 def axis_label(estimand: EstimandLike, target: str) -> str:

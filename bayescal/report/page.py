@@ -17,7 +17,7 @@ from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
 from bayescal.report.bin_sensitivity import plot_bin_sensitivity
 from bayescal.report.comparison import plot_comparison
-from bayescal.report.forest import name_lines, plot_forest, row_names, rows_height
+from bayescal.report.forest import forest_height, name_lines, plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.svg import inline_svg
@@ -134,7 +134,7 @@ def page(
     >>> import bayescal as bc
     >>> text = page(bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1))
     >>> text.count("<svg"), text.count("<table")
-    (2, 3)
+    (2, 4)
     """
     from markupsafe import Markup
 
@@ -198,7 +198,7 @@ def _content(result: Any) -> Content:
 @_content.register
 def _(result: Evaluation) -> Content:
     sheet = result.sheet(whole=True)
-    shown = [_table("Calibration errors", sheet), tables.bins(result)]
+    shown = [_table("Calibration errors", sheet), *tables.discrimination(result), tables.bins(result)]
     pictures = [_reliability(result), _posterior(result)]
     return Content("Calibration report", sheet, shown, _rows(result.counts), pictures)
 
@@ -287,7 +287,9 @@ def _(result: ScoreComparison) -> Content:
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
     record = as_scalar(estimand)
-    sheet = _render.Sheet(result.sentence(estimand=record), result.spec, (), (), result.remarks)
+    sheet = _render.Sheet(
+        result.sentence(estimand=record), result.specification(estimand=record), (), (), result.remarks
+    )
     sizes = {name: each.counts.n_rows for name, each in result.evaluations.items()}
     same = len(set(sizes.values())) == 1
     rows = {"rows": next(iter(sizes.values()))} if same else {f"rows of {name}": n for name, n in sizes.items()}
@@ -323,8 +325,7 @@ def _posterior(evaluation: Evaluation | ClasswiseEvaluation, of: str = "") -> Pi
 
 def _forest(caption: str, evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation) -> Picture:
     names = row_names(evaluations)
-    height = 1.2 + rows_height(names)
-    height = height if len(names) <= NAMED else min(height, 14.0)
+    height = 1.2 + (rows_height(names) if len(names) <= NAMED else forest_height(names))
     return Picture(caption, partial(_drawn, partial(plot_forest, evaluations), WIDTH, height))
 
 

@@ -6,15 +6,19 @@ from typing import Any
 
 from bayescal import _render
 from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.registry import as_scalar
 from bayescal.report.diagram import axis_words
 from bayescal.report.document import PROB, bin_table
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.remarks import grid_remarks
 from bayescal.results.score_comparison import ScoreComparison
 
 #: Columns of the table of differences, after the pair.
 DIFFERENCES = ("mean", "2.5 %", "97.5 %", "P(1st)", "P(equal)", "P(2nd)")
+#: Measures of discrimination, and of calibration and discrimination together.
+SCORES = ("auc", "brier_score", "log_score")
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,22 @@ def _classifiers(axis: str, each: Sequence[Mapping[str, Any]], column: str, best
     ]
     note = f"P(best) is the probability that the {axis} has the {best} of all, by any margin."
     return Table(f"{axis.capitalize()}s", header, rows, note)
+
+
+def discrimination(evaluation: Evaluation) -> list[Table]:
+    """Return the table of discrimination and proper scores; an empty list if the counts have none of them."""
+    known = [each for each in map(as_scalar, SCORES) if each.available(evaluation.counts)]
+    if not known:
+        return []
+    d, target = wording.decimals(evaluation.ece), evaluation.counts.target
+    rows = []
+    for each in known:
+        row = evaluation.row(each, PROB)
+        numbers = (row[column] for column in ("mean", "sd", "low", "high", "plug_in"))
+        rows.append([each.column_label(target), *(_render.number(value, d) for value in numbers)])
+    grid = grid_remarks(evaluation.counts) if any("outcomes" in each.needs for each in known) else []
+    note = " ".join(["AUC: larger is better; of scores, smaller is better.", *grid])
+    return [Table("Discrimination and scores", wording.HEADER[:-1], rows, note)]
 
 
 def bins(evaluation: Evaluation) -> Table:

@@ -17,7 +17,7 @@ from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_estimand, registered
 from bayescal.posterior.copula import reorder
 from bayescal.results import wording
-from bayescal.results.comparable import values_of
+from bayescal.results.comparable import order_rng, values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations, Floats
 from bayescal.results.remarks import of_several, remarks_of
@@ -114,17 +114,17 @@ class ClasswiseEvaluation(Evaluations):
             )
         work = in_threads(lambda k: values_of(self.evaluate_class(k), record), range(len(self)))
         values = np.stack(list(work), axis=1)
-        return reorder(values, correlations, rng=self.order_seed)
+        return reorder(values, correlations, rng=order_rng(self.order_seed, record))
 
     @cached_property
     def ece(self) -> Draws:
         """Draws of the classwise ECE: the unweighted mean over classes."""
-        return self._means(self.by_class)[0]
+        return self._means("ece")[0]
 
     @cached_property
     def marginal_error(self) -> Draws:
         """Draws of the mean ECE over classes, weighted by their observed frequency."""
-        return self._means(self.by_class)[1]
+        return self._means("ece")[1]
 
     def mean_over_classes(self, estimand: EstimandLike = "ece") -> Draws:
         """Draws of the unweighted mean over classes of any error of calibration.
@@ -137,14 +137,16 @@ class ClasswiseEvaluation(Evaluations):
         Returns
         -------
         Draws
-            Shape (n_draws,).
+            Shape (n_draws,). All are 0 for the signed error, because the probabilities of a row and its outcomes both
+            add up to 1: classes whose probabilities are too high are balanced by others. The draws of the classes add
+            up to 0 only approximately, because each class has a posterior of its own.
 
         Raises
         ------
         ValueError
             If the estimand has no joint draws over classes.
         """
-        return self._means(self.draws(estimand))[0]
+        return self._means(estimand)[0]
 
     @cached_property
     def rms_error(self) -> Draws:
@@ -161,10 +163,15 @@ class ClasswiseEvaluation(Evaluations):
         values = root_mean_square(self.draws("l2_error")).values
         return Draws(np.where(self.exact, 0.0, values), "rms_error")
 
-    def _means(self, by_class: Draws) -> tuple[Draws, Draws]:
-        """Draws of the unweighted and of the weighted mean over classes; both are 0 in draws with all classes exact."""
-        means = classwise_mean(by_class), marginal_mean(by_class, self._frequency)
-        unweighted, weighted = (Draws(np.where(self.exact, 0.0, mean.values), mean.name) for mean in means)
+    def _means(self, estimand: EstimandLike) -> tuple[Draws, Draws]:
+        """Draws of the unweighted and of the weighted mean over classes; both are 0 in draws with all classes exact.
+
+        The signed errors of all classes add up to 0: their unweighted mean is known.
+        """
+        by_class = self.draws(estimand)
+        known = self.exact | (as_estimand(estimand) is registered()["signed_error"])
+        means = (classwise_mean(by_class), known), (marginal_mean(by_class, self._frequency), self.exact)
+        unweighted, weighted = (Draws(np.where(zero, 0.0, mean.values), mean.name) for mean, zero in means)
         return unweighted, weighted
 
     @cached_property
@@ -221,7 +228,7 @@ class ClasswiseEvaluation(Evaluations):
             If the estimand has no joint draws over classes.
         """
         by_class, (plug_in, null_mean) = self.draws(estimand), self._plug_in_and_null_mean(estimand)
-        draws = [*self._means(by_class), *map(Draws, by_class.values.T)]
+        draws = [*self._means(estimand), *map(Draws, by_class.values.T)]
         names = [*self._names_of_means(estimand), *(f"class {label}" for label in self.classes)]
         rows = zip(draws, names, self._with_means(plug_in), self._with_means(null_mean), strict=True)
         return [wording.table_row(drawn, name, prob, *values) for drawn, name, *values in rows]
@@ -275,7 +282,7 @@ class ClasswiseEvaluation(Evaluations):
         """
         prob, by_class = _checks.fraction("prob", prob), self.draws(estimand)
         name, names = as_estimand(estimand).name, [n.replace(" ", "_") for n in self._names_of_means(estimand)]
-        quantities = {**dict(zip(names, self._means(by_class), strict=True)), name: by_class}
+        quantities = {**dict(zip(names, self._means(estimand), strict=True)), name: by_class}
         if as_estimand(estimand) is registered()["l2_error"]:
             quantities = {"rms_error": self.rms_error, **quantities}
         return _arviz.summary(quantities, prob, {name: self.classes}, **options)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,15 @@ def common_estimands(
     ]
 
 
+def order_rng(seed: int, estimand: Estimand) -> int | np.random.SeedSequence:
+    """Return the seed of the joint draws of one estimand: `seed` for the ECE and errors like it, else one of its own.
+
+    With the same random numbers, the draws of two estimands have nearly the same order. This is appropriate for
+    unsigned errors of calibration, which are equal in one bin; others would seem to depend on each other.
+    """
+    return seed if estimand.of_calibration else np.random.SeedSequence((seed, crc32(estimand.name.encode())))
+
+
 def joint_values(
     evaluations: Sequence[Evaluation],
     pairs: Mapping[tuple[int, int], PairedCounts] | None,
@@ -47,9 +57,10 @@ def joint_values(
     record = as_estimand(estimand)
     if different := _different_events(record, pairs):
         raise ValueError(different)
+    rng = order_rng(seed, record)
     if record.joint is not None and pairs:
         counts = [evaluation.counts for evaluation in evaluations]
-        joint = record.joint(counts, pairs, len(evaluations[0].bin_draws), rng=seed)
+        joint = record.joint(counts, pairs, len(evaluations[0].bin_draws), rng=rng)
         if joint is not None:
             return joint
     values = [values_of(evaluation, estimand) for evaluation in evaluations]
@@ -58,7 +69,7 @@ def joint_values(
         correlations = record.correlation([evaluation.counts for evaluation in evaluations], pairs)
     else:
         correlations = correlation(values, bin_draws, pairs) if pairs else np.eye(len(values))
-    return reorder(np.stack(values, axis=1), correlations, rng=seed)
+    return reorder(np.stack(values, axis=1), correlations, rng=rng)
 
 
 def _different_events(record: Estimand, pairs: Mapping[tuple[int, int], PairedCounts] | None) -> str:

@@ -53,7 +53,35 @@ class Compared(Evaluations):
         return self.evaluations[label]
 
     def _joint_values(self, estimand: EstimandLike) -> Floats:
-        return joint_values(list(self.evaluations.values()), self.pairs, estimand, self.order_seed)
+        try:
+            return joint_values(list(self.evaluations.values()), self.pairs, estimand, self.order_seed)
+        except ValueError as problem:
+            raise self._naming(problem, estimand) from problem
+
+    def _naming(self, problem: ValueError, estimand: EstimandLike) -> ValueError:
+        """Let the message name the evaluations that lack what the estimand needs, and what the others can do."""
+        lacking = self._lacking(estimand)
+        if not lacking:
+            return problem
+        others = [name for name in self.names if name not in lacking]
+        pair = f"{others[0]!r}, {others[1]!r}" if len(others) > 1 else ""
+        hint = f" Others can be compared in pairs, as in `difference({pair}, estimand=...)`." if pair else ""
+        several = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
+        return ValueError(f"{self.axis} {lacking[0]!r}{several}: {problem}{hint}")
+
+    def _lacking(self, estimand: EstimandLike) -> list[str]:
+        """Return the names of evaluations whose counts lack what the estimand needs, such as finite losses."""
+        record = as_estimand(estimand)
+        return [name for name, each in self.evaluations.items() if not record.available(each.counts)]
+
+    def _pair_values(self, i: int, j: int, estimand: EstimandLike) -> Floats:
+        """Draw two evaluations of all; if others lack what the estimand needs, only these two."""
+        if {self.names[i], self.names[j]}.intersection(lacking := self._lacking(estimand)) or not lacking:
+            return super()._pair_values(i, j, estimand)
+        if i > j:
+            return self._pair_values(j, i, estimand)[:, ::-1]
+        both = [self.evaluations[self.names[at]] for at in (i, j)]
+        return joint_values(both, self.pairs and {(0, 1): self.pairs[i, j]}, estimand, self.order_seed)
 
     def _rope(self) -> float:
         return self.rope
@@ -141,7 +169,6 @@ class Compared(Evaluations):
 
     def _difference_of_sizes(self, first: str, second: str, estimand: EstimandLike) -> Draws:
         """Draws of the difference; if absolute values are compared, of the difference of absolute values."""
-        i, j = self._pair(first, second)
-        values = self.draws(estimand).values
+        values = self._pair_values(*self._pair(first, second), estimand)
         values = np.abs(values) if self._signed(estimand) else values
-        return Draws(values[:, i] - values[:, j], "difference")
+        return Draws(values[:, 0] - values[:, 1], "difference")

@@ -104,13 +104,29 @@ class Comparison(Compared):
 
     @property
     def spec(self) -> str:
-        """Rows, target, bins and model, on one line."""
+        """Rows, target, bins and model, on one line, for the ECE; see `specification` for other estimands."""
+        return self.specification()
+
+    def specification(self, *, estimand: EstimandLike = "ece") -> str:
+        """Describe the comparison on one line: rows, target, estimand, bins and model.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str
+            The line, for a paper.
+        """
         first = next(iter(self.evaluations.values()))
         rows = "the same rows" if self.pairs is not None else "different rows, independent"
         sizes = sorted({e.counts.n_rows for e in self.evaluations.values()})
         n = f"N = {sizes[0]}" if len(sizes) == 1 else f"N = {sizes[0]} to {sizes[-1]}"
+        quantity = f"{first.counts.target} {self._words(estimand)}"
         return (
-            f"{len(self.names)} {self.axis}s on {rows}: {first.counts.target} ECE, {first.counts.bins}, {n}, "
+            f"{len(self.names)} {self.axis}s on {rows}: {quantity}, {first.counts.bins}, {n}, "
             f"{first.model} model, rope {self.rope:g}"
         )
 

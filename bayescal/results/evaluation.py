@@ -1,5 +1,6 @@
 """Evaluation: the result for one classifier and one binary problem."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from bayescal import _arviz, _checks, _moved, _presented, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.names import hint
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered, registered
 from bayescal.posterior.contract import HasHypotheses, HasParameters, Posterior
@@ -17,7 +19,7 @@ from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
 from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.results import wording
-from bayescal.results.remarks import remarks_of
+from bayescal.results.remarks import grid_remarks, remarks_of
 from bayescal.stats.contract import Counts
 
 if TYPE_CHECKING:
@@ -53,6 +55,9 @@ class Evaluation(_presented.Presented):
         Seed of `bin_draws`, with which the posterior reproduces them.
     dirichlet_seed : int
         Seed of `dirichlet_ece`.
+    label : str, default ""
+        Name of the rows' outcome in sentences if this is one of several evaluations of the same rows, such as
+        ``"class cat"``.
     """
 
     counts: Counts
@@ -62,6 +67,7 @@ class Evaluation(_presented.Presented):
     model: str
     bin_draws_seed: int
     dirichlet_seed: int
+    label: str = ""
 
     def draws(self, estimand: EstimandLike) -> Draws:
         """Draws of any estimand; registered estimands are also attributes, as in ``evaluation.ece``.
@@ -100,7 +106,15 @@ class Evaluation(_presented.Presented):
 
     def _draw(self, record: Estimand) -> Draws:
         rng = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS))
-        drawn = record.draw(self.bin_draws, self.counts, rng=rng)
+        try:
+            drawn = record.draw(self.bin_draws, self.counts, rng=rng)
+        except ValueError as problem:
+            if self.label and not record.available(self.counts):
+                raise ValueError(
+                    f"{_render.name(self.label)}: {problem} With the rows, evaluate this class as an event, as in "
+                    "`evaluate(y_true == label, y_prob[:, k])`."
+                ) from problem
+            raise
         # draws from the order of the rows are independent of the bins, so they are not combined with the others
         own = "outcomes" in record.needs
         origin = (self.bin_draws.fingerprint, record.name) if own else self.bin_draws.fingerprint
@@ -113,7 +127,8 @@ class Evaluation(_presented.Presented):
         if hasattr(type(self), name):  # a property that raised AttributeError itself
             return object.__getattribute__(self, name)
         if name.startswith("_") or name not in registered():
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.")
+            instead = "" if name.startswith("_") else hint(name, "evaluation.{}", super().__dir__())
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{instead}")
         return self.draws(name)
 
     def __dir__(self) -> list[str]:
@@ -216,9 +231,16 @@ class Evaluation(_presented.Presented):
         return AttributeError(f"`{name}` exists for model='shrinkage' only; this is model={self.model!r}.")
 
     @property
+    def _of_label(self) -> str:
+        """Words such as " of class cat"; empty without a label."""
+        return f" of {_render.name(self.label)}" if self.label else ""
+
+    @property
     def question(self) -> str:
         """Target, bins, rows and model, in words."""
-        return wording.question(f"{self.counts.target} ECE", [self.counts], self.model, self.posterior.prior)
+        return wording.question(
+            f"{self.counts.target} ECE{self._of_label}", [self.counts], self.model, self.posterior.prior
+        )
 
     @cached_property
     def spec(self) -> str:
@@ -239,22 +261,36 @@ class Evaluation(_presented.Presented):
             Posterior mean and interval, the plug-in value, and the mean of its null distribution.
         """
         null = None if self.null_bin_draws is None else self.null
-        return wording.sentence("Expected Calibration Error", self.ece, prob, self.plug_in, null)
+        return wording.sentence(f"Expected Calibration Error{self._of_label}", self.ece, prob, self.plug_in, null)
 
-    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
-        """Every reported number, as data: one dict per quantity.
+    def _chosen(self, estimands: Iterable[EstimandLike] | None) -> list[Estimand]:
+        """Return the estimands of a table."""
+        if estimands is None:
+            return self._reported
+        if isinstance(estimands, str | Estimand) or callable(estimands):
+            raise TypeError(f"`estimands` must be a list of estimands, as in `estimands=[{estimands!r}]`.")
+        chosen = [as_scalar(each) for each in estimands]
+        if not chosen:
+            raise ValueError("`estimands` is empty; a table needs at least one.")
+        return chosen
+
+    def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:
+        """The numbers of a table, as data: one dict per quantity.
 
         Parameters
         ----------
         prob : float, default 0.95
             Probability of the intervals.
+        estimands : list of str, Estimand or callable, optional
+            The quantities, as in ``["ece", "auc", "brier_score"]``; by default the errors of calibration that printing
+            shows.
 
         Returns
         -------
         list of dict
             Keys quantity, mean, sd, low, high, plug_in, null_mean; the last two are NaN without rows.
         """
-        return [self.row(estimand, prob) for estimand in self._reported]
+        return [self.row(estimand, prob) for estimand in self._chosen(estimands)]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         return self.table(prob, **options)
@@ -278,13 +314,17 @@ class Evaluation(_presented.Presented):
         plug_in, null_mean = self.plug_in_of(record), self._null_mean_of(record)
         return wording.table_row(self.draws(record), record.name, prob, plug_in, null_mean)
 
-    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+    def summary(
+        self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None, **options: Any
+    ) -> "pd.DataFrame":
         """ArviZ's table of the reported quantities.
 
         Parameters
         ----------
         prob : float, default 0.95
             Probability of the (equal-tailed) intervals. ArviZ's own default is 0.89.
+        estimands : list of str, Estimand or callable, optional
+            The quantities, as for `table`.
         **options
             Passed to `arviz.summary`, as in ``kind="stats"`` or ``ci_kind="hdi"``.
 
@@ -295,7 +335,7 @@ class Evaluation(_presented.Presented):
             independent, so that R-hat is near 1 and effective sizes are near `n_draws`.
         """
         prob = _checks.fraction("prob", prob)
-        return _arviz.summary({each.name: getattr(self, each.name) for each in self._reported}, prob, **options)
+        return _arviz.summary({each.name: self.draws(each) for each in self._chosen(estimands)}, prob, **options)
 
     def to_datatree(self) -> "xr.DataTree":
         """Everything as an ArviZ DataTree.
@@ -353,14 +393,29 @@ class Evaluation(_presented.Presented):
             },
         )
 
-    def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
-        d = wording.decimals(self.ece)
+    def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows.
+
+        Parameters
+        ----------
+        whole : bool, default False
+            Without effect.
+        estimands : list of str, Estimand or callable, optional
+            The quantities of the table, as for `table`.
+
+        Returns
+        -------
+        Sheet
+            The text.
+        """
+        d, chosen = wording.decimals(self.ece), self._chosen(estimands)
         rows = [
-            [registered()[name].row_label(self.counts.target), *(_render.number(v, d) for v in numbers)]
-            for name, *numbers in (row.values() for row in self.table())
+            [each.row_label(self.counts.target), *(_render.number(v, d) for v in list(self.row(each).values())[1:])]
+            for each in chosen
         ]
         remarks = [*self._beside(), *self.remarks]
+        if any("outcomes" in each.needs for each in chosen):
+            remarks += grid_remarks(self.counts)
         return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, remarks)
 
     @property

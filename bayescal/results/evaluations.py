@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _moved, _presented
 from bayescal.draws import Draws
+from bayescal.estimands.names import hint
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.joint import (
@@ -45,6 +46,10 @@ class Evaluations(Labelled, _presented.Presented):
     def _joint_values(self, estimand: EstimandLike) -> Floats:
         """Draw an estimand of all evaluations jointly, shape (n_draws, n)."""
 
+    def _pair_values(self, i: int, j: int, estimand: EstimandLike) -> Floats:
+        """Draw an estimand of two evaluations jointly, shape (n_draws, 2), given their positions."""
+        return self.draws(estimand).values[:, [i, j]]
+
     @abstractmethod
     def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
         """Return the rows of the printed table, as data."""
@@ -69,6 +74,13 @@ class Evaluations(Labelled, _presented.Presented):
         self._require_label(label)
         return self._evaluation(label)
 
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that says where estimands are: in each evaluation, and as joint draws."""
+        if hasattr(type(self), name):  # a property that raised AttributeError itself
+            return object.__getattribute__(self, name)
+        instead = "" if name.startswith("_") else hint(name, f"result[{self.axis}].{{}}", self.__dir__())
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{instead}")
+
     def draws(self, estimand: EstimandLike = "ece") -> Draws:
         """Joint draws of an estimand of all evaluations.
 
@@ -80,7 +92,8 @@ class Evaluations(Labelled, _presented.Presented):
         Returns
         -------
         Draws
-            Shape (n_draws, n), in the order of `labels`.
+            Shape (n_draws, n), in the order of `labels`. Draws of two estimands are not joint with each other, unlike
+            those of one `Evaluation`.
         """
         record = as_scalar(estimand)
         # only the last function is kept, since 50 functions would keep 50 arrays
@@ -127,8 +140,8 @@ class Evaluations(Labelled, _presented.Presented):
             If there is no such label, or more than two evaluations and no labels are given.
         """
         i, j = self._pair(first, second)
-        values = self.draws(estimand).values
-        return Draws(values[:, i] - values[:, j], f"{as_estimand(estimand).name}: {self.names[i]} - {self.names[j]}")
+        values = self._pair_values(i, j, estimand)
+        return Draws(values[:, 0] - values[:, 1], f"{as_estimand(estimand).name}: {self.names[i]} - {self.names[j]}")
 
     def decide(
         self, first: Any = None, second: Any = None, *, rope: float | None = None, estimand: EstimandLike = "ece"
@@ -300,8 +313,8 @@ class Evaluations(Labelled, _presented.Presented):
 
     def _gap(self, i: int, j: int, estimand: EstimandLike) -> Floats:
         """Return draws of the difference of two evaluations; negative means that the first is better."""
-        badness = self.badness(estimand)
-        return badness[:, i] - badness[:, j]
+        badness = as_estimand(estimand).badness(self._pair_values(i, j, estimand))
+        return badness[:, 0] - badness[:, 1]
 
     def _in_order(self, estimand: EstimandLike) -> tuple[Any, ...]:
         """Return the labels from the best expected rank to the worst; ties keep the given order."""

@@ -73,6 +73,9 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         """Groups have no row in common: their draws are independent."""
         return np.stack([values_of(evaluation, estimand) for evaluation in self.groups.values()], axis=1)
 
+    def _pair_values(self, i: int, j: int, estimand: EstimandLike) -> Floats:
+        return np.stack([values_of(self.groups[self.labels[at]], estimand) for at in (i, j)], axis=1)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names for printing, such as ``fold 3``; strings, times and tuples are printed without the column name."""

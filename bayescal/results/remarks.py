@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from bayescal.estimands.auc import auc_grid_error
 from bayescal.estimands.errors import COMMON, max_error
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.contract import Counts
@@ -47,6 +48,24 @@ def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
         return ()
     texts = (remark(counts) for remark in _REMARKS)
     return tuple(text for text in texts if text is not None)
+
+
+def grid_remarks(counts: Counts) -> list[str]:
+    """Return the remark on the area under the ROC curve of counts whose grid ties rows; empty if there is no error.
+
+    Examples
+    --------
+    >>> from bayescal import BinnedCounts
+    >>> grid_remarks(BinnedCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.7], bins=2))
+    ['The counts do not order rows of one bin, so the AUC is known to within 0.25; its interval includes this error.']
+    """
+    error = auc_grid_error(counts)
+    if not error:
+        return []
+    return [
+        f"The counts do not order rows of one bin, so the AUC is known to within {error:.2g}; its interval includes "
+        "this error."
+    ]
 
 
 def of_several(remarks: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -120,7 +139,7 @@ def _rare_error(counts: Counts) -> str | None:
     low, high = (counts.bins.edges[np.flatnonzero(counts.occupied)[at] + side] for side in (0, 1))
     return (
         f"The bin from {low:.3g} to {high:.3g} has {100 * observed.mass[0, at]:.2g} % of the rows and an observed gap "
-        f"of {observed.gap[0, at]:.2g}. `max_error` leaves such a bin out: it counts errors that at least "
+        f"of {observed.gap[0, at]:.2g}. `max_error` (E90) leaves such a bin out: it counts errors that at least "
         f"{100 * COMMON:g} % of the population have."
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _arviz, _checks, _render
+from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import Draws
 from bayescal.results.joint import (
     Labelled,

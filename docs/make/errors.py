@@ -40,7 +40,7 @@ def mce(bin_draws: BinDraws) -> Draws:
 ESTIMANDS: dict[str, tuple[EstimandLike, str]] = {
     "ece": ("ece", "ECE"),
     "l2_error": ("l2_error", "l_2 error"),
-    "max_error": ("max_error", "largest error of at least 10 % (`max_error`)"),
+    "max_error": ("max_error", "90th percentile of the absolute error, E90 (`max_error`)"),
     "signed_error": ("signed_error", "signed error"),
     "overconfidence": ("overconfidence", "over-confidence"),
     "underconfidence": ("underconfidence", "under-confidence"),

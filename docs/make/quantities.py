@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pages import fill, table
 
+import bayescal
 from bayescal import Estimand
 from bayescal.estimands.registry import registered
 
@@ -22,7 +23,7 @@ KUMAR = "Kumar, Liang and Ma (2019), NeurIPS"
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity: its name, other names, formula in LaTeX, how to get it, what it needs, and its source."""
+    """A quantity: its name, other names, formula in LaTeX, how to get it, what it needs, its source, and its page."""
 
     name: str
     synonyms: tuple[str, ...]
@@ -30,20 +31,22 @@ class Quantity:
     call: str
     needs: str
     source: str
+    page: str
 
     @classmethod
     def of(cls, estimand: Estimand) -> "Quantity":
         """Describe a registered estimand."""
         name = estimand.title if estimand.title == estimand.symbol else f"{estimand.title} ({estimand.symbol})"
-        return cls(
-            name, estimand.synonyms, estimand.formula, f"ev.{estimand.name}", _needs(estimand), estimand.citation
-        )
+        public = estimand.name if hasattr(bayescal, estimand.name) else f"estimands.scores.{estimand.name}"
+        call, needs, formula = f"ev.{estimand.name}", _needs(estimand), estimand.formula
+        return cls(name, estimand.synonyms, formula, call, needs, estimand.citation, public)
 
     @property
     def cells(self) -> list[str]:
         """Cells of a row; bars in formulas would end a cell."""
         formula = f"${self.formula.replace('|', r'\vert ')}$" if self.formula else ""
-        return [self.name, ", ".join(self.synonyms), formula, f"`{self.call}`", self.needs, self.source]
+        call = f"[`{self.call}`](#bayescal.{self.page})"
+        return [self.name, ", ".join(self.synonyms), formula, call, self.needs, self.source]
 
 
 def _needs(estimand: Estimand) -> str:
@@ -60,6 +63,7 @@ JOINT = (
         'evaluate(y, P, target="classwise").ece',
         "counts of all classes",
         "Nixon et al. (2019), CVPR Workshops",
+        "ClasswiseEvaluation",
     ),
     Quantity(
         "marginal error",
@@ -68,6 +72,7 @@ JOINT = (
         'evaluate(y, P, target="classwise").marginal_error',
         "counts of all classes",
         f"{KUMAR}, section 2; there with order 2",
+        "ClasswiseEvaluation",
     ),
     Quantity(
         "root mean square over classes",
@@ -76,6 +81,7 @@ JOINT = (
         'evaluate(y, P, target="classwise").rms_error',
         "counts of all classes",
         f"{KUMAR}, section 2",
+        "ClasswiseEvaluation",
     ),
     Quantity(
         "l_p error",
@@ -84,6 +90,7 @@ JOINT = (
         "ev.lp_error(p)",
         "counts",
         f"{KUMAR}, section 2",
+        "lp_error",
     ),
     Quantity(
         "difference of two classifiers",
@@ -92,6 +99,7 @@ JOINT = (
         "compare(y, {...}).difference",
         "rows, or paired counts",
         "",
+        "compare",
     ),
     Quantity(
         "multi-class Brier score",
@@ -100,6 +108,7 @@ JOINT = (
         "multiclass_brier_score(y, P)",
         "rows",
         "Brier (1950), Monthly Weather Review 78, equation 2; `convention` divides it by K or by 2",
+        "multiclass_brier_score",
     ),
     Quantity(
         "multi-class log score",
@@ -108,6 +117,7 @@ JOINT = (
         "multiclass_log_score(y, P)",
         "rows",
         "Good (1952), J. R. Stat. Soc. B 14",
+        "multiclass_log_score",
     ),
     Quantity(
         "difference of multi-class scores",
@@ -116,6 +126,7 @@ JOINT = (
         'compare_scores(y, {...}, score="log").difference',
         "rows",
         "",
+        "compare_scores",
     ),
 )
 #: Point estimates, which have no interval.
@@ -127,6 +138,7 @@ POINTS = (
         "plug_in_ece(y, p)",
         "rows",
         "Naeini et al. (2015), AAAI; Guo et al. (2017), ICML, equation 3",
+        "plug_in_ece",
     ),
     Quantity(
         "plug-in l_p and maximum error",
@@ -135,6 +147,7 @@ POINTS = (
         "plug_in_error(y, p, order=p)",
         "rows",
         f"{KUMAR}, section 2",
+        "plug_in_error",
     ),
     Quantity(
         "debiased squared l_2 error",
@@ -143,6 +156,7 @@ POINTS = (
         "debiased_squared_l2_error(counts)",
         "counts",
         f"{KUMAR}, section 5",
+        "debiased_squared_l2_error",
     ),
     Quantity(
         "reliability, resolution, uncertainty",
@@ -152,6 +166,7 @@ POINTS = (
         'brier_decomposition(y, p, method="murphy")',
         "rows, or counts",
         "Murphy (1973), J. Appl. Meteorol. 12; Stephenson, Coelho and Jolliffe (2008), Weather Forecast. 23",
+        "brier_decomposition",
     ),
     Quantity(
         "miscalibration, discrimination, uncertainty",
@@ -160,6 +175,7 @@ POINTS = (
         "brier_decomposition(y, p), log_score_decomposition(y, p)",
         "rows",
         "Dimitriadis, Gneiting and Jordan (2021), PNAS 118, equation 4",
+        "brier_decomposition",
     ),
 )
 HEAD = "Quantity | Other names | Formula | Call | Needs | Source"

@@ -100,3 +100,18 @@ def test_orders_that_are_refused(options, said):
 def test_counts_without_rows():
     with pytest.raises(ValueError, match="has no rows"):
         bc.debiased_squared_l2_error(bc.BinnedCounts.empty(3))
+
+
+@pytest.mark.parametrize(
+    ("order", "error", "said"),
+    [
+        ("inf", TypeError, "must be a number >= 1, not 'inf'. For the maximum calibration error, pass `float('inf')`."),
+        (0, ValueError, "`order` must be at least 1, not 0"),
+        (np.nan, ValueError, "`order` must be at least 1, not nan"),
+        (True, TypeError, "must be a number >= 1, not True"),
+    ],
+)
+def test_orders_that_are_none(order, error, said):
+    with pytest.raises(error) as caught:
+        bc.plug_in_error([0, 1], [0.2, 0.7], order=order)
+    assert said in str(caught.value)

@@ -119,7 +119,7 @@ def test_invalid_rows_are_refused(kind):
         kind().fit([0, 1, 1], [0.2, 0.7, 0.9])
     with pytest.raises(bc.InvalidRows, match="`y_prob` must be complete"):
         kind().fit([0.2, np.nan], [0, 1])
-    with pytest.raises(ValueError, match="needs one probability per row"):
+    with pytest.raises(ValueError, match="`y_prob` must be one column"):
         kind().fit([[0.2, 0.8], [0.4, 0.6]], [0, 1])
     fitted = kind().fit([0.2, 0.7, 0.9], [0, 1, 1])
     with pytest.raises(bc.InvalidRows, match=r"must lie in \[0, 1\].*first at index 1: 1.5"):
@@ -172,3 +172,29 @@ def test_results_stay_between_0_and_1():
     assert (steep.transform([0.0, 1.0, 1 - 1e-5]) > 0).all()
     assert (steep.transform([0.0, 1.0, 1 - 1e-5]) < 1).all()
     assert 0 <= bc.IsotonicRecalibration().fit([0.0, 1e-310], [0, 1]).transform([5e-311])[0] <= 1
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize(
+    ("y_prob", "y_true", "keywords", "error", "said"),
+    [
+        ([0.2, 0.7], [1, 1], {}, ValueError, "must hold both outcomes.*all 2 rows of positive weight have outcome 1"),
+        ([0.2, 0.7, 0.4], [0, 1, 0], {"weights": [1, 0, 1]}, ValueError, "all 2 rows .* outcome 0"),
+        ([0.2, 0.7], ["no", "yes"], {}, TypeError, "other labels, such as .*as in `y_true == label`"),
+        ([0.2, 0.7], [1, 2], {}, bc.InvalidRows, "Pass whether the event happened, as in `y_true == label`"),
+        ([-2.0, 0.7], [0, 1], {}, bc.InvalidRows, r"Pass probabilities, as in `scipy.special.expit\(logits\)`"),
+        ([[0.2, 0.8], [0.7, 0.3]], [0, 1], {}, ValueError, r"must be one column.*pass `y_prob\[:, 1\]`"),
+        ([0.2, 0.7], [0, 1], {"sample_weight": [1, 2]}, TypeError, "Here it is called 'weights'"),
+    ],
+)
+def test_errors_advise_what_fit_accepts(kind, y_prob, y_true, keywords, error, said):
+    with pytest.raises(error, match=said) as caught:
+        kind().fit(y_prob, y_true, **keywords)
+    for word in ("`classes=", "`logits=", "`target="):
+        assert word not in str(caught.value)
+
+
+def test_transform_advises_no_keyword_of_evaluate():
+    fitted = bc.IsotonicRecalibration().fit([0.2, 0.4, 0.7, 0.9], [0, 1, 0, 1])
+    with pytest.raises(bc.InvalidRows, match="expit"):
+        fitted.transform([-3.0, 0.5])

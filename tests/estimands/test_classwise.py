@@ -91,7 +91,7 @@ def test_the_table_of_another_estimand(three_classes):
             {n: alone[n] for n in row if n != "quantity"}
         )
     joint = np.where(ev.exact[:, None], 0, ev.draws("signed_error").values)
-    assert table[0]["mean"] == pytest.approx(joint.mean())
+    assert table[0]["mean"] == 0  # known, because the signed errors of a row add up to 0
     assert table[1]["high"] == pytest.approx(np.quantile(joint @ frequency, 0.9))
     assert table[1]["null_mean"] == pytest.approx(frequency @ [row["null_mean"] for row in table[2:]])
 
@@ -136,3 +136,46 @@ def test_the_root_mean_square_over_classes(three_classes):
     summary = ev.summary(estimand="l2_error", kind="stats", round_to="none")
     assert summary.index[0] == "rms_error"
     assert float(summary["mean"].iloc[0]) == pytest.approx(ev.rms_error.mean(), rel=1e-6)
+
+
+@pytest.fixture(scope="module")
+def pets():
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet(np.ones(3), 300)
+    names = np.array(["ant", "bee", "cat"])
+    label = names[(p.cumsum(axis=1) > rng.random(300)[:, None]).argmax(axis=1)]
+    return bc.evaluate(label, p, target="classwise", classes=list(names), draws=200, rng=1)
+
+
+def test_the_evaluation_of_a_class_names_it(pets):
+    cat = pets["cat"]
+    assert cat.question.startswith("classwise ECE of class cat, 15 equal-width bins")
+    assert cat.sentence().startswith("The Expected Calibration Error of class cat is ")
+    assert "class cat" in repr(cat)
+    np.testing.assert_allclose(np.sort(cat.ece.values), np.sort(pets.by_class.values[:, 2]))
+
+
+def test_scores_of_a_class_say_what_to_do(pets):
+    with pytest.raises(ValueError, match=r"^class cat: the log score needs .*as in `evaluate\(y_true == label"):
+        _ = pets["cat"].log_score
+    with pytest.raises(AttributeError, match=r"The log score is `result\[class\].log_score`"):
+        _ = pets.log_score
+    error = bc.auc_grid_error(pets["cat"].counts)
+    assert error > 0.01  # rows of one bin count as ties
+    assert f"to within {error:.2g}" in repr(pets["cat"].auc)
+    assert any(f"to within {error:.2g}" in remark for remark in pets["cat"].sheet(estimands=["auc"]).remarks)
+    assert not any("order rows" in remark for remark in pets["cat"].sheet().remarks)
+
+
+def test_the_signed_errors_of_all_classes_add_up_to_zero(pets):
+    """Outcomes and probabilities of a row both add up to 1."""
+    np.testing.assert_array_equal(pets.mean_over_classes("signed_error").values, 0.0)
+    rows = pets.table(estimand="signed_error")
+    assert (rows[0]["quantity"], rows[0]["mean"], rows[0]["low"], rows[0]["high"]) == (
+        "classwise signed_error",
+        0,
+        0,
+        0,
+    )
+    assert rows[0]["plug_in"] == pytest.approx(0, abs=1e-12)
+    assert rows[1]["sd"] > 0  # the mean weighted by class frequency is unknown

@@ -125,8 +125,8 @@ def test_bins_without_rows_do_not_fill_the_share():
 @pytest.mark.parametrize(
     ("share", "error", "message"),
     [
-        (1, ValueError, "`share` must lie strictly between 0 and 1"),
-        (-0.1, ValueError, "`share` must lie strictly between 0 and 1"),
+        (1, ValueError, "`share` must lie in [0, 1), not 1"),
+        (-0.1, ValueError, "`share` must lie in [0, 1), not -0.1"),
         (10, ValueError, "Percent? Divide by 100."),
         (np.nan, ValueError, "`share`"),
         ("all", TypeError, "`share` must be a number"),

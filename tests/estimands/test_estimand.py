@@ -15,6 +15,7 @@ import bayescal as bc
 from bayescal import datasets
 from bayescal.cli import app
 from bayescal.estimands import registry as module
+from bayescal.estimands.names import estimand_called
 from bayescal.estimands.registry import RESERVED, as_estimand, estimand, registered
 from bayescal.report.comparison import comparison_shapes
 from bayescal.results.comparable import common_estimands
@@ -287,7 +288,7 @@ def test_the_words_of_each_estimand():
     assert words == {
         "ece": ("ECE", "ECE"),
         "l2_error": ("l_2 error", "l_2 error"),
-        "max_error": ("largest error", "largest error"),
+        "max_error": ("E90", "E90"),
         "signed_error": ("signed error", "signed error"),
         "overconfidence": ("over-confidence", "error of probabilities stated too high"),
         "underconfidence": ("under-confidence", "error of probabilities stated too low"),
@@ -304,3 +305,83 @@ def test_estimands_of_copies_and_pickles(rows):
         np.testing.assert_array_equal(other.max_error.values, ev.max_error.values)
     with pytest.raises(AttributeError, match="'Evaluation' has no attribute 'max_eror'"):
         _ = ev.max_eror
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("roc_auc", "is `evaluation.auc`"),
+        ("roc_auc_score", "is `evaluation.auc`"),
+        ("log_loss", "The log score is `evaluation.log_score`"),
+        ("cross_entropy", "`evaluation.log_score`"),
+        ("brier", "`evaluation.brier_score`"),
+        ("brier_score_loss", "`evaluation.brier_score`"),
+        ("rmsce", "`evaluation.l2_error`"),
+        ("e90", "The 90th percentile of the absolute error (E90) is `evaluation.max_error`"),
+        ("mce", "`bayescal.max_error(evaluation.bin_draws, share=0)` draws the MCE"),
+        ("max_calibration_error", "`bayescal.max_error(evaluation.bin_draws, share=0)` draws the MCE"),
+        ("ace", "ACE has two meanings"),
+        ("to_fram", "Did you mean 'to_frame'"),
+        ("xyzzy_plugh", "no attribute 'xyzzy_plugh'."),
+    ],
+)
+def test_an_unknown_attribute_names_the_right_one(rows, name, said):
+    ev = bc.evaluate(*rows, draws=10, rng=1)
+    with pytest.raises(AttributeError) as caught:
+        getattr(ev, name)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("log_score", "The log score is `bayescal.evaluate(y_true, y_prob).log_score`."),
+        ("brier_score", "`bayescal.evaluate(y_true, y_prob).brier_score`"),
+        ("expected_calibration_error", "`bayescal.evaluate(y_true, y_prob).ece`"),
+        ("mce", "order=float('inf')"),
+        ("evaluat", "Did you mean 'evaluate'"),
+    ],
+)
+def test_an_unknown_name_of_the_package_names_the_right_one(name, said):
+    with pytest.raises(AttributeError) as caught:
+        getattr(bc, name)
+    assert said in str(caught.value)
+
+
+def test_unknown_names_do_not_hide_modules_and_protocols():
+    assert not hasattr(bc, "__wrapped__")
+    assert not hasattr(bc, "_nothing")
+    from bayescal import report
+
+    assert report.__name__ == "bayescal.report"
+
+
+def test_every_synonym_leads_to_its_estimand():
+    """Each name in the registry is found; of two estimands with one synonym, the first."""
+    taken = set()
+    for each in registered().values():
+        for word in (each.name, each.symbol, each.title, *each.synonyms):
+            if word not in taken:
+                assert estimand_called(word.upper().replace(" ", "_")) is each
+            taken.add(word)
+
+
+def test_a_table_of_chosen_estimands(rows):
+    ev = bc.evaluate(*rows, draws=200, rng=1)
+    chosen = ["auc", "ece", lambda bins: bins.mass[:, 0]]
+    assert [row["quantity"] for row in ev.table(estimands=chosen)] == ["auc", "ece", "<lambda>"]
+    assert ev.table(estimands=["auc"])[0]["mean"] == ev.auc.mean()
+    assert list(ev.to_frame(estimands=["auc", "brier_score"]).index) == ["auc", "brier_score"]
+    assert list(ev.summary(estimands=["log_score"]).index) == ["log_score"]
+    assert [row[0] for row in ev.sheet(estimands=chosen).rows] == ["auc", "ece", "<lambda>"]
+    assert "auc" in ev.to_latex(estimands=["auc"])
+    with pytest.raises(TypeError, match=r"must be a list of estimands, as in `estimands=\['auc'\]`"):
+        ev.table(estimands="auc")
+    with pytest.raises(ValueError, match="`estimands` is empty"):
+        ev.table(estimands=[])
+
+
+def test_rows_of_a_table_name_the_symbol_that_is_another_word(rows):
+    ev = bc.evaluate(*rows, draws=50, rng=1)
+    assert [row[0] for row in ev.sheet().rows][:4] == ["ece", "l2_error", "max_error (E90)", "signed_error"]
+    assert ev.table()[2]["quantity"] == "max_error"

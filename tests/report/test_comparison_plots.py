@@ -11,6 +11,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import bayescal as bc
+from bayescal import Estimand
 from bayescal._render import wrapped
 from bayescal.estimands.registry import registered
 from bayescal.report.comparison import comparison_shapes, plot_comparison
@@ -452,3 +453,40 @@ def test_errors_of_one_direction_are_called_by_the_target():
         assert label.splitlines()[0] == called
     ax = plot_comparison(comparison(), page((7, 7)).subplots(), estimand="overconfidence")
     assert ax.get_xlabel().startswith(too_high)
+
+
+def test_a_forest_of_sixty_rows_names_all_of_them():
+    ax = plot_forest(grouped(60))
+    assert len(ax.get_yticklabels()) == 62  # groups, one of a single row, and all rows
+    assert "not all rows are named" not in ax.get_xlabel()
+    assert_words_apart(ax.figure)
+    ax = plot_forest(grouped(60), page((6, 4)).subplots())
+    assert len(ax.get_yticklabels()) < 62
+    assert "for lack of room, not all rows are named" in ax.get_xlabel()
+
+
+def test_the_worst_rows_of_a_forest():
+    made = grouped(12)
+    accuracy = Estimand(
+        "accuracy_of_draw", lambda bins: (bins.mass * bins.accuracy).sum(axis=1), "accuracy", better="larger"
+    )
+    for estimand, badness in (("ece", float), ("signed_error", abs), (accuracy, lambda mean: -mean)):
+        means = {
+            name: badness(made[label].draws(estimand).mean()) for name, label in zip(made.names, made, strict=True)
+        }
+        worst = sorted(means, key=means.__getitem__, reverse=True)[:3]
+        ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3, order="worst first")
+        names = [label.get_text().split(" (")[0] for label in ax.get_yticklabels()]
+        assert names == [*worst, "all rows"]
+        assert "the worst 3 of 13 rows" in ax.get_xlabel()
+        ax = plot_forest(made, page((6, 4)).subplots(), estimand=estimand, most=3)
+        assert [label.get_text().split(" (")[0] for label in ax.get_yticklabels()] == [
+            *(name for name in made.names if name in worst),
+            "all rows",
+        ]
+    for keywords, said in (
+        ({"most": 0}, "`most` must be an integer >= 1"),
+        ({"order": "size"}, "`order` must be one of"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            plot_forest(made, page((6, 4)).subplots(), **keywords)

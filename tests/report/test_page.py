@@ -281,18 +281,18 @@ def test_a_comparison_shows_the_tables_of_the_command_line(estimand):
 
 def test_the_bins_are_those_of_the_counts():
     made = result("event")
-    header, *table = read("event").tables[1]
+    header, *table = read("event").tables[2]
     assert header == ["bin", "rows", "mean stated probability", "observed event rate", "2.5 %", "97.5 %"]
     assert [int(row[1]) for row in table] == made.counts.n.tolist()
     assert [float(row[3]) for row in table] == pytest.approx(made.counts.accuracy, abs=5.1e-5)
-    empty = Reader(page(bc.evaluate([0, 1, 1], [0.1, 0.9, 0.95], bins=3, draws=50, rng=1))).tables[1]
+    empty = Reader(page(bc.evaluate([0, 1, 1], [0.1, 0.9, 0.95], bins=3, draws=50, rng=1))).tables[2]
     assert empty[2] == ["0.333 to 0.667", "0", "-", "-", "-", "-"]
 
 
 def test_edges_that_differ_late_differ_on_the_page():
     edges = [0, 0.999991, 0.999992, 1]
     made = bc.evaluate([0, 1, 1], [0.1, 0.9999915, 0.9999925], bins=edges, draws=50, rng=1)
-    table = Reader(page(made)).tables[1]
+    table = Reader(page(made)).tables[2]
     assert [row[0] for row in table[1:]] == ["0 to 0.999991", "0.999991 to 0.999992", "0.999992 to 1"]
 
 
@@ -640,3 +640,16 @@ def test_a_result_of_another_kind_has_a_page(tmp_path):
     text = Halves().to_html(tmp_path / "x.html").read_text(encoding="utf-8")
     assert Reader(text).tables[0] == [["name", "n"], ["first", "1"]]
     assert "All is well." in text
+
+
+def test_the_page_of_an_evaluation_shows_scores_beside_errors():
+    y, p = [0, 1, 1, 0, 1, 1], [0.2, 0.7, 0.9, 0.4, 0.6, 0.8]
+    text = page(bc.evaluate(y, p, draws=100, rng=1))
+    assert "Discrimination and scores" in text
+    table = text.split("Discrimination and scores")[1].split("</table>")[0]
+    for words in ("AUC", "Brier score", "log score"):
+        assert words in table
+    infinite = page(bc.evaluate(y, [0.2, 0.0, 0.9, 0.4, 0.6, 0.8], draws=100, rng=1))
+    table = infinite.split("Discrimination and scores")[1].split("</table>")[0]
+    assert "Brier score" in table
+    assert "log score" not in table

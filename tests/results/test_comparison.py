@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayescal import Comparison, Draws, evaluate_counts
+from bayescal import Comparison, Draws, compare, evaluate, evaluate_counts
 from bayescal.estimands.errors import lp_error
 from bayescal.estimands.registry import registered
 from bayescal.results.joint import checked_rope
@@ -380,3 +380,82 @@ def test_an_error_of_events_is_not_called_over_confidence():
         comparison._joint["overconfidence"] = registered()["overconfidence"], made._joint["ece"][1]
     assert made.verdict(estimand="overconfidence") == "A has a smaller over-confidence than B"
     assert said.verdict(estimand="overconfidence") == "A has a smaller error of probabilities stated too high than B"
+
+
+# --- estimands other than the ECE
+
+
+@pytest.fixture(scope="module")
+def one_infinite():
+    """Three classifiers on the same rows; C states 0 for an event that occurred."""
+    rng = np.random.default_rng(8)
+    p = rng.uniform(0.05, 0.95, 400)
+    y = rng.random(400) < p
+    certain = p.copy()
+    certain[np.flatnonzero(y)[0]] = 0.0
+    y_prob = {"A": p, "B": np.clip(p + 0.1, 0, 1 - 1e-6), "C": certain}
+    return y, y_prob, compare(y, y_prob, draws=300, rng=2)
+
+
+def test_the_specification_names_the_estimand_that_is_compared(one_infinite):
+    comparison = one_infinite[2]
+    assert ": event ECE, 15 equal-width bins" in comparison.spec == comparison.specification()
+    assert ": event Brier score, 15 equal-width bins" in comparison.specification(estimand="brier_score")
+    assert ": event E90, 15" in comparison.specification(estimand="max_error")
+
+
+def test_an_infinite_loss_concerns_only_its_classifier(one_infinite):
+    y, y_prob, comparison = one_infinite
+    with pytest.raises(ValueError, match=r"^classifier 'C': the log score is infinite.*difference\('A', 'B'"):
+        comparison.draws("log_score")
+    with pytest.raises(ValueError, match=r"^classifier 'C': the log score is infinite"):
+        comparison.difference("A", "C", "log_score")
+    difference = comparison.difference("A", "B", "log_score")
+    # the mean difference of the losses of the rows, which is the mean of its Student t posterior
+    losses = [-np.log(np.where(y, y_prob[name], 1 - y_prob[name])) for name in "AB"]
+    error = (losses[0] - losses[1]).std(ddof=1) / 20
+    assert difference.mean() == pytest.approx((losses[0] - losses[1]).mean(), abs=4 * error / np.sqrt(300))
+    assert difference.sd() == pytest.approx(error, rel=0.2)
+    np.testing.assert_array_equal(comparison.difference("B", "A", "log_score").values, -difference.values)
+    decided = comparison.decide("A", "B", rope=0, estimand="log_score")
+    assert decided["p_left"] == (difference.values < 0).mean()
+    assert comparison.rope_curve([1.0], "A", "B", "log_score") == 1.0
+    # without infinite losses, a pair has the draws of all
+    np.testing.assert_array_equal(
+        comparison.difference("A", "C", "brier_score").values,
+        comparison.draws("brier_score").values[:, 0] - comparison.draws("brier_score").values[:, 2],
+    )
+
+
+def test_groups_of_finite_loss_are_compared_although_another_has_an_infinite_one():
+    p = np.array([0.2, 0.8, 0.3, 0.6, 0.0, 0.5])
+    groups = evaluate([0, 1, 1, 0, 1, 1], p, by=["a", "a", "b", "b", "c", "c"], draws=50, rng=1)
+    values = groups.difference("a", "b", "log_score").values
+    np.testing.assert_array_equal(values, groups["a"].log_score.values - groups["b"].log_score.values)
+    with pytest.raises(ValueError, match="the log score is infinite"):
+        groups.difference("a", "c", "log_score")
+
+
+def test_draws_of_two_estimands_do_not_share_their_order():
+    """The AUC does not depend on the draws of the bins. |r| of 1000 independent pairs exceeds 0.13 in 4 of 100 000."""
+    rng = np.random.default_rng(4)
+    p = rng.random(600)
+    y = rng.random(600) < p
+    comparison = compare(y, {"A": p, "B": rng.random(600)}, draws=1000, rng=3)
+    for name in ("auc", "signed_error", "brier_score"):
+        for column in range(2):
+            pair = np.stack([comparison.draws("ece").values[:, column], comparison.draws(name).values[:, column]])
+            assert abs(np.corrcoef(pair.argsort(axis=1).argsort(axis=1))[0, 1]) < 0.13
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("roc_auc", "The Area Under the ROC Curve (AUC) is `result[classifier].auc`."),
+        ("p_bset", "Did you mean 'p_best'"),
+    ],
+)
+def test_an_unknown_attribute_names_the_right_one(real, name, said):
+    with pytest.raises(AttributeError) as caught:
+        getattr(real, name)
+    assert said in str(caught.value)

@@ -13,8 +13,10 @@ from bayescal.datasets.simulate import BetaPopulation, simulate, true_bins
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import make_bins
 from bayescal.verify.studies.coverage import COLUMNS, METHODS, bootstrap_ece, coverage_study
 from bayescal.verify.studies.methods import bootstrap_bins, methods_of
+from bayescal.verify.studies.sun import l2_interval
 
 CELL = {"sizes": [200], "populations": ["flat"], "curves": ["calibrated"]}
 
@@ -316,3 +318,8 @@ def test_an_estimand_of_more_than_the_bins_needs_a_truth():
 def test_estimands_that_are_none(estimand, error, said):
     with pytest.raises(error, match=said):
         coverage_study(**CELL, estimand=estimand, repeats=1, draws=10)
+
+
+def test_the_interval_of_sun_needs_rows():
+    with pytest.raises(ValueError, match="must have at least one row"):
+        l2_interval(BinnedCounts.empty(make_bins(15)), 0.95)

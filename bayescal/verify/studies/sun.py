@@ -64,7 +64,7 @@ def squared_l2_interval(counts: BinnedCounts, prob: float) -> Interval:
     Raises
     ------
     ValueError
-        If the rows are weighted, the bins have unequal widths, or the counts lack sums of losses.
+        If there are no rows, they are weighted, the bins have unequal widths, or the counts lack sums of losses.
 
     Notes
     -----
@@ -114,6 +114,8 @@ class _Sums:
     @classmethod
     def of(cls, counts: BinnedCounts) -> "_Sums":
         """Compute the sums from counts."""
+        if not counts.n_rows:
+            raise ValueError("`counts` must have at least one row; the interval of no rows is not defined.")
         if counts.weighted:
             raise ValueError("`counts` must be of rows without weights.")
         if counts.losses is None:
