@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from bayescal import _render
+from bayescal import _presented, _render
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.compared import Compared
 from bayescal.results.verdict import HEADER, Verdict, label_lines, pair_cells, pair_key, shown_pairs
@@ -140,7 +140,7 @@ class Comparison(Compared):
         ValueError, TypeError, OSError
             As for `Evaluation.to_html`, or if the estimand cannot be compared.
         """
-        return _render.save_page(self, path, estimand=estimand)
+        return _presented.save_page(self, path, estimand=estimand)
 
     def to_json(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
         """Return the comparison as JSON, or write it to a file, as ``bayescal compare --json`` does.
@@ -162,4 +162,4 @@ class Comparison(Compared):
         ValueError, TypeError, OSError
             As for `Evaluation.to_json`, or if the estimand cannot be compared.
         """
-        return _render.json_of(self, path, estimand=estimand)
+        return _presented.json_of(self, path, estimand=estimand)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _arviz, _checks, _render
+from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import Draws
 from bayescal.results.joint import (
     Labelled,
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreComparison(Labelled, _render.Presented):
+class ScoreComparison(Labelled, _presented.Presented):
     r"""The joint posterior of a proper score of several classifiers on the same rows; smaller is better.
 
     Returned by `compare_scores`.
