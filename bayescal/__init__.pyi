@@ -6,6 +6,7 @@ from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
 from .analyses.cumulative import cumulative_difference as cumulative_difference
+from .analyses.cumulative import cumulative_difference_subpopulation as cumulative_difference_subpopulation
 from .analyses.decompose import brier_decomposition as brier_decomposition
 from .analyses.decompose import log_score_decomposition as log_score_decomposition
 from .analyses.decompose import murphy_decomposition as murphy_decomposition
@@ -48,6 +49,7 @@ from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
 from .results.cumulative import CumulativeDifference as CumulativeDifference
+from .results.cumulative import SubpopulationDifference as SubpopulationDifference
 from .results.decomposition import CorpDecomposition as CorpDecomposition
 from .results.decomposition import MurphyDecomposition as MurphyDecomposition
 from .results.evaluation import Evaluation as Evaluation

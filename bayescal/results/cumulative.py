@@ -400,6 +400,56 @@ class CumulativeDifference(Cumulative):
         return "If the scores were calibrated,"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class SubpopulationDifference(Cumulative):
+    r"""The cumulative difference between a subpopulation and the full population at the same scores.
+
+    Made by `cumulative_difference_subpopulation`; printing it shows a sentence and the two statistics. "Calibration"
+    means here that the subpopulation and the full population have the same mean response at every score.
+
+    Parameters
+    ----------
+    steps : Steps
+        Sums over the members with each distinct score; residuals are responses minus the mean response of the full
+        population near the score.
+    question : str
+        What is compared, and the rows, in words.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> sub = bc.cumulative_difference_subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
+    >>> sub.curve
+    array([0.  , 0.25, 0.  ])
+    >>> sub.average_difference
+    0.0
+    """
+
+    @property
+    def average_difference(self) -> float:
+        """Weighted mean over the members of response minus mean response of the full population at that score."""
+        return float(self.curve[-1])
+
+    def _no_difference(self) -> str:
+        return "the subpopulation has the responses of the full population"
+
+    def _difference(self, slope: float) -> str:
+        return f"responses of the subpopulation are {'higher' if slope > 0 else 'lower'} than in the full population,"
+
+    def _under_calibration(self) -> str:
+        return "If the two had equal means at every score,"
+
+    def _mean_title(self) -> str:
+        return "if equal"
+
+    def _assumption(self) -> str:
+        return "equal means"
+
+    def _remarks(self) -> list[str]:
+        average = self._number(self.average_difference)
+        return [f"Average difference over the subpopulation: {average}.", *super()._remarks()]
+
+
 def p_words(value: float) -> str:
     """Format a P-value with two digits."""
     return f"{value:.2g}"
