@@ -4,7 +4,7 @@ from typing import Any
 
 from bayescal.data.predictions import Predictions
 from bayescal.data.responses import Responses, read_member
-from bayescal.results.cumulative import CumulativeDifference, SubpopulationDifference
+from bayescal.results.cumulative import QUESTION, CumulativeDifference, SubpopulationDifference
 from bayescal.stats.ordered import OrderedSums
 from bayescal.stats.subpopulation import subpopulation_steps
 
@@ -35,7 +35,8 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
 
     Notes
     -----
-    Rows are sorted once. Rows with equal scores are merged, so the order of the rows has no effect.
+    Rows are sorted once. Rows with equal scores are merged, so the order of the rows has no effect. From counts in fine
+    bins, use `cumulative_difference.from_counts`, which is `CumulativeDifference.from_counts`.
 
     References
     ----------
@@ -53,7 +54,11 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     (0.12, 0.12, 0.189)
     """
     rows = Predictions.from_outcomes(outcome, score, weights, names=("outcome", "score"))
-    return CumulativeDifference(OrderedSums.from_rows(rows), "cumulative difference between outcomes and scores")
+    return CumulativeDifference(OrderedSums.from_rows(rows), QUESTION)
+
+
+#: `cumulative_difference.from_counts(counts)`, for those who look for the function
+cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]
 
 
 def cumulative_difference_subpopulation(

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from bayescal import _checks, _render
 from bayescal.estimands import cumulative
 from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE, quantile_max_abs
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.grid import GridSteps, steps_of_counts
 from bayescal.stats.ordered import Steps
 
 Array = NDArray[Any]
@@ -17,6 +19,8 @@ Floats = NDArray[np.float64]
 
 #: Names of the two statistics in sentences and tables.
 NAMES = {"kuiper": "Kuiper statistic", "kolmogorov_smirnov": "Kolmogorov-Smirnov statistic"}
+#: What `CumulativeDifference` compares.
+QUESTION = "cumulative difference between outcomes and scores"
 #: Mean size of a step, in units of sigma, above which a remark says that P-values are rough.
 LARGE_STEP = 0.2
 
@@ -290,7 +294,11 @@ class Cumulative(_render.Presented):
         if steps.weighted:
             effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
             weighted = f" (weighted, effective N = {effective:.0f})"
-        return f"{self.question}, N = {steps.n_rows.sum()}{weighted}, {len(steps)} distinct scores"
+        return f"{self.question}, N = {steps.n_rows.sum()}{weighted}, {len(steps)} {self._points}"
+
+    @property
+    def _points(self) -> str:
+        return "distinct scores"
 
     def sentence(self) -> str:
         """The largest deviation in words.
@@ -389,6 +397,64 @@ class CumulativeDifference(Cumulative):
     >>> round(cd.kuiper, 2), cd.worst_interval, round(cd.p_kuiper, 2)
     (0.12, (0.2, 0.2), 0.62)
     """
+
+    @classmethod
+    def from_counts(cls, counts: BinnedCounts) -> "CumulativeDifference":
+        """Compute the cumulative difference at the edges of fine bins, from counts of streams, engines or files.
+
+        Parameters
+        ----------
+        counts : BinnedCounts
+            Counts in many bins, such as 1000, with at least one row of positive weight.
+
+        Returns
+        -------
+        CumulativeDifference
+            The curve is exact at the edges of the bins; `score` contains the mean confidences of occupied bins.
+            `grid_error` bounds what the bins hide.
+
+        Raises
+        ------
+        TypeError
+            If `counts` are not `BinnedCounts`.
+        ValueError
+            If there are no rows.
+
+        Examples
+        --------
+        Within the first bin, the curve of the rows rises to 0.8 / 3 and falls to 0.5 / 3 again. The counts do not contain
+        the order: if the curve first fell to -0.1, and then rose to 0.2, the statistic would be 0.3.
+
+        >>> import bayescal as bc
+        >>> counts = bc.BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.3, 0.9], bins=2)
+        >>> cd = CumulativeDifference.from_counts(counts)
+        >>> round(cd.kuiper, 3), round(cd.grid_error, 3)
+        (0.2, 0.1)
+        >>> round(bc.cumulative_difference([1, 0, 1], [0.2, 0.3, 0.9]).kuiper, 3)
+        0.267
+        """
+        if not isinstance(counts, BinnedCounts):
+            raise TypeError(
+                f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `cumulative_difference`."
+            )
+        if not counts.occupied.any():
+            raise ValueError("`counts` must have at least one row of positive weight; a curve needs rows.")
+        return cls(steps_of_counts(counts), f"{QUESTION}, {counts.bins}")
+
+    @property
+    def grid_error(self) -> float:
+        """Largest amount by which the two statistics of the rows can exceed those of their counts; 0 for rows."""
+        return cumulative.grid_error(self.curve, self.steps) if isinstance(self.steps, GridSteps) else 0.0
+
+    @property
+    def _points(self) -> str:
+        return "occupied bins" if isinstance(self.steps, GridSteps) else "distinct scores"
+
+    def _remarks(self) -> list[str]:
+        if not isinstance(self.steps, GridSteps):
+            return super()._remarks()
+        low, high = self._number(self.kuiper), self._number(self.kuiper + self.grid_error)
+        return [f"From counts: the Kuiper statistic of the rows is between {low} and {high}.", *super()._remarks()]
 
     def _no_difference(self) -> str:
         return "the share of outcome 1 equals the score"
