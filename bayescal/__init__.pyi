@@ -24,6 +24,7 @@ from .draws import BinDraws as BinDraws
 from .draws import Draws as Draws
 from .estimands.auc import auc as auc
 from .estimands.auc import auc_grid_error as auc_grid_error
+from .estimands.c_emp import rows_for_c_emp as rows_for_c_emp
 from .estimands.debiased import debiased_squared_l2_error as debiased_squared_l2_error
 from .estimands.decompositions import squared_l2_error as squared_l2_error
 from .estimands.errors import ece as ece
@@ -41,6 +42,7 @@ from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
 from .posterior.shrinkage.model import shrinkage_posterior as shrinkage_posterior
 from .report.bin_sensitivity import plot_bin_sensitivity as plot_bin_sensitivity
 from .report.comparison import plot_comparison as plot_comparison
+from .report.cumulative import plot_cumulative as plot_cumulative
 from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.forest import plot_forest as plot_forest
 from .report.posterior import plot_posterior as plot_posterior

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
-from bayescal.estimands import cumulative
+from bayescal.estimands import c_emp, cumulative
 from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE, quantile_max_abs
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.grid import GridSteps, steps_of_counts
@@ -422,8 +422,8 @@ class CumulativeDifference(Cumulative):
 
         Examples
         --------
-        Within the first bin, the curve of the rows rises to 0.8 / 3 and falls to 0.5 / 3 again. The counts do not contain
-        the order: if the curve first fell to -0.1, and then rose to 0.2, the statistic would be 0.3.
+        Within the first bin, the curve of the rows rises to 0.8 / 3 and falls to 0.5 / 3 again. The counts do not
+        contain the order: if the curve first fell to -0.1, and then rose to 0.2, the statistic would be 0.3.
 
         >>> import bayescal as bc
         >>> counts = bc.BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.3, 0.9], bins=2)
@@ -440,6 +440,44 @@ class CumulativeDifference(Cumulative):
         if not counts.occupied.any():
             raise ValueError("`counts` must have at least one row of positive weight; a curve needs rows.")
         return cls(steps_of_counts(counts), f"{QUESTION}, {counts.bins}")
+
+    def c_emp_bound(self, prob: float = 0.95, *, given_scores: bool = False) -> float:
+        """Return a bound of the error of the Kuiper statistic (c_emp) that holds for every number of rows.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability with which the bound holds.
+        given_scores : bool, default False
+            Whether the population has the scores (and weights) of these rows, so that only outcomes are random.
+
+        Returns
+        -------
+        float
+            The statistic of the population differs from `kuiper` by at most this number, for any classifier and any
+            population of independent rows; see `rows_for_c_emp`. `kuiper_interval` is much narrower, but approximate.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1, or rows have weights and scores are not given.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> rows = bc.datasets.simulate.simulate(20000, population="flat", rng=1)
+        >>> cd = bc.cumulative_difference(rows.outcome, rows.confidence)
+        >>> round(cd.c_emp_bound(), 4), round(cd.c_emp_bound(given_scores=True), 4)
+        (0.0384, 0.0192)
+        """
+        prob = _checks.fraction("prob", prob)
+        steps = self.steps
+        if steps.weighted and not given_scores:
+            raise ValueError(
+                "`given_scores` must be True for rows with weights; else the bound needs rows of equal weight."
+            )
+        effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
+        return c_emp.c_emp_bound(effective, prob, given_scores=given_scores)
 
     @property
     def grid_error(self) -> float:
