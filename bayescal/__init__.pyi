@@ -19,6 +19,7 @@ from .analyses.plug_in import plug_in_ece as plug_in_ece
 from .analyses.plug_in import plug_in_error as plug_in_error
 from .analyses.recalibration import IsotonicRecalibration as IsotonicRecalibration
 from .analyses.recalibration import LogisticRecalibration as LogisticRecalibration
+from .analyses.screen import screen_subpopulations as screen_subpopulations
 from .data.predictions import Predictions as Predictions
 from .draws import BinDraws as BinDraws
 from .draws import Draws as Draws
@@ -57,6 +58,7 @@ from .results.decomposition import MurphyDecomposition as MurphyDecomposition
 from .results.evaluation import Evaluation as Evaluation
 from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.mean_score import MultiClassScore as MultiClassScore
+from .results.screen import SubpopulationScreen as SubpopulationScreen
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_mass_edges as equal_mass_edges

@@ -465,7 +465,8 @@ class CumulativeDifference(Cumulative):
         Examples
         --------
         >>> import bayescal as bc
-        >>> rows = bc.datasets.simulate.simulate(20000, population="flat", rng=1)
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(20000, population="flat", rng=1)
         >>> cd = bc.cumulative_difference(rows.outcome, rows.confidence)
         >>> round(cd.c_emp_bound(), 4), round(cd.c_emp_bound(given_scores=True), 4)
         (0.0384, 0.0192)

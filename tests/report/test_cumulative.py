@@ -92,7 +92,7 @@ def test_colours_follow_the_background():
     assert to_hex(artist(bc.plot_cumulative(CD, axes()), "curve").get_color()).upper() == LIGHT.blue
     with plt.style.context("dark_background"):
         assert to_hex(artist(bc.plot_cumulative(CD, axes()), "curve").get_color()).upper() == DARK.blue
-    assert artist(bc.plot_cumulative(CD, axes(), worst_color="red"), "worst part").get_color() == "red"
+    assert to_hex(artist(bc.plot_cumulative(CD, axes(), worst_color="red"), "worst part").get_color()) == "#ff0000"
 
 
 def test_wrong_arguments():
