@@ -53,7 +53,11 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     >>> round(cd.kuiper, 3), round(cd.kolmogorov_smirnov, 3), round(cd.sigma, 3)
     (0.12, 0.12, 0.189)
     """
-    rows = Predictions.from_outcomes(outcome, score, weights, names=("outcome", "score"))
+    return cumulative_difference_of(Predictions.from_outcomes(outcome, score, weights, names=("outcome", "score")))
+
+
+def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
+    """Return the cumulative difference of validated rows; see `cumulative_difference`."""
     return CumulativeDifference(OrderedSums.from_rows(rows), QUESTION)
 
 
