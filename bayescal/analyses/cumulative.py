@@ -95,8 +95,8 @@ def cumulative_difference_subpopulation(
     Notes
     -----
     The responses of the full population are averaged in cells that end halfway between neighbouring scores of the
-    subpopulation [1]_. The noise of these averages is not part of `sigma`, which is accurate if the subpopulation is a
-    small part of the full population.
+    subpopulation [1]_. Members are part of these averages; if cells contain many members (ties) or heavy weights, and
+    the subpopulation is a large part of the full population, `sigma` is too large, and so are P-values.
 
     References
     ----------
