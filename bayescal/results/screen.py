@@ -102,7 +102,7 @@ class SubpopulationScreen(_render.Presented):
         return np.maximum(self.sums.top, -self.sums.bottom)
 
     def _in_sigma(self) -> Floats:
-        sigma = np.sqrt(self.sums.variance)
+        sigma = self.sums.sigma
         return np.divide(self._value(), sigma, out=np.zeros(len(self)), where=sigma > 0)
 
     def table(self) -> list[dict[str, Any]]:
@@ -116,7 +116,7 @@ class SubpopulationScreen(_render.Presented):
         """
         value, sigma, in_sigma, adjusted = (
             self._value(),
-            np.sqrt(self.sums.variance),
+            self.sums.sigma,
             self._in_sigma(),
             self.adjusted_p_value,
         )

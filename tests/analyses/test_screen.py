@@ -55,11 +55,11 @@ def test_groups_that_differ_are_flagged():
 
 
 def test_few_false_discoveries_without_differences():
-    """100 sets of 25 groups without differences: a set with a flag has probability 0.05; more than 13 has 0.0005."""
+    """100 sets of 25 groups without differences: a set with a flag has probability 0.06; more than 16 has 0.0002."""
     flags = 0
     for seed in range(100):
         flags += bool(bc.screen_subpopulations(*population(seed=seed)[:3]).flagged)
-    assert flags <= 13
+    assert flags <= 16
 
 
 def test_long_tables_are_shortened_and_groups_of_weight_zero_left_out():
