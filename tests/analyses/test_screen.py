@@ -76,6 +76,11 @@ def test_cells_with_rows_of_one_group_add_exactly_nothing():
     (row,) = [row for row in screen.table() if row["group"] == "a"]
     assert (row["kuiper"], row["average_difference"]) == (pytest.approx(0.25 / 3), pytest.approx(-0.25 / 3))
     assert screen["a"].curve == pytest.approx([0, 0, 0, -0.25 / 3])
+    # with responses of different sizes, differences of cumulative sums are not exact
+    response = np.append(np.random.default_rng(1).lognormal(sigma=8, size=500), 1e12)
+    sums = bc.screen_subpopulations(response, np.arange(501.0), ["a"] * 500 + ["b"]).sums
+    assert sums.top[0] == 0
+    assert sums.bottom[0] == sums.end[0] < 0
 
 
 def test_wrong_arguments():
