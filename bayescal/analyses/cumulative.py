@@ -1,0 +1,118 @@
+"""Cumulative differences: rows -> sums by score -> the curve and its statistics."""
+
+from typing import Any
+
+from bayescal.data.predictions import Predictions
+from bayescal.data.responses import Responses, read_member
+from bayescal.results.cumulative import QUESTION, CumulativeDifference, SubpopulationDifference
+from bayescal.stats.ordered import OrderedSums
+from bayescal.stats.subpopulation import subpopulation_steps
+
+
+def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> CumulativeDifference:
+    r"""Measure calibration without bins, by the cumulative difference between outcomes and scores.
+
+    Parameters
+    ----------
+    outcome : array-like of {0, 1} or bool, shape (n_rows,)
+        Observed outcomes.
+    score : array-like of float, shape (n_rows,)
+        Probability stated for outcome 1, in [0, 1].
+    weights : array-like of float, shape (n_rows,), optional
+        Importance weights, >= 0. Only their ratios matter.
+
+    Returns
+    -------
+    CumulativeDifference
+        The curve, the Kuiper and the Kolmogorov-Smirnov statistic with P-values [1]_, and the interval of scores with
+        the largest deviation. The Kuiper statistic is also the empirical calibration measure of [2]_.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If columns differ in length, or values are missing, out of range or not 0 and 1. The message names the argument,
+        the number of invalid values, and the first index and value.
+
+    Notes
+    -----
+    Rows are sorted once. Rows with equal scores are merged, so the order of the rows has no effect. From counts in fine
+    bins, use `cumulative_difference.from_counts`, which is `CumulativeDifference.from_counts`.
+
+    References
+    ----------
+    .. [1] M. Tygert (2021), "Cumulative deviation of a subpopulation from the full population", Journal of Big Data 8,
+       117, equations 41 to 50.
+    .. [2] Gao, Parameswaran and Peng, who define the calibration measure c(f) of a classifier as the supremum, over
+       intervals of scores, of \|E[1{p1 < c <= p2} (z - c)]\|, and its empirical value c_emp.
+
+    Examples
+    --------
+    Of the two rows with score 0.2, one has outcome 1: their mean deviation of 0.3, with 2 of 5 rows, is the largest.
+
+    >>> cd = cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+    >>> round(cd.kuiper, 3), round(cd.kolmogorov_smirnov, 3), round(cd.sigma, 3)
+    (0.12, 0.12, 0.189)
+    """
+    return cumulative_difference_of(Predictions.from_outcomes(outcome, score, weights, names=("outcome", "score")))
+
+
+def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
+    """Return the cumulative difference of validated rows; see `cumulative_difference`."""
+    return CumulativeDifference(OrderedSums.from_rows(rows), QUESTION)
+
+
+#: `cumulative_difference.from_counts(counts)`, for those who look for the function
+cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]
+
+
+def cumulative_difference_subpopulation(
+    response: Any, score: Any, member: Any, weights: Any = None
+) -> SubpopulationDifference:
+    r"""Compare a subpopulation with the full population at the same scores, without bins.
+
+    Parameters
+    ----------
+    response : array-like of float, int or bool, shape (n_rows,)
+        Responses of the full population, such as outcomes, losses or costs; any finite numbers.
+    score : array-like of float, shape (n_rows,)
+        Scores, on any scale. The two populations are compared at equal scores.
+    member : array-like of bool, shape (n_rows,)
+        Whether each row belongs to the subpopulation.
+    weights : array-like of float, shape (n_rows,), optional
+        Importance weights, >= 0. Only their ratios matter.
+
+    Returns
+    -------
+    SubpopulationDifference
+        The curve, its statistics and P-values, the interval of scores with the largest deviation, and the average
+        difference.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If columns differ in length, values are missing, infinite or not numbers, or `member` marks no row or all rows.
+
+    Notes
+    -----
+    The responses of the full population are averaged in cells that end halfway between neighbouring scores of the
+    subpopulation [1]_. Members are part of these averages. `sigma` and the uncorrected P-values ignore this, as
+    published programs do; corrected P-values take it into account. The difference matters if cells contain several
+    members (ties) or heavy weights, and the subpopulation is a large part of the full population.
+
+    References
+    ----------
+    .. [1] M. Tygert (2021), "Cumulative deviation of a subpopulation from the full population", Journal of Big Data 8,
+       117, equations 5 to 33.
+
+    Examples
+    --------
+    The cells end at 0.25. The means of the full population are 1/2 and 3/2, so that the members deviate by 1/2 and
+    -1/2.
+
+    >>> sub = cumulative_difference_subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
+    >>> sub.kuiper, sub.average_difference
+    (0.25, 0.0)
+    """
+    rows = Responses.read(response, score, weights, others={"member": member})
+    steps = subpopulation_steps(rows, read_member(member, rows))
+    return SubpopulationDifference(steps, "cumulative difference between a subpopulation and the full population")

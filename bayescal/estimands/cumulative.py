@@ -1,0 +1,187 @@
+r"""The cumulative difference of ordered rows, its Kuiper and Kolmogorov-Smirnov statistics, and their null scale.
+
+The cumulative difference at the k-th distinct score is :math:`S_k = \sum_{j \le k} d_j / W`, where :math:`d_j` is the
+sum of w (z - c) over the rows of score j and W the sum of all weights; it begins with :math:`S_0 = 0`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.estimands.brownian import quantile_range, sf_max_abs, sf_range
+from bayescal.stats.grid import GridSteps
+from bayescal.stats.ordered import Steps
+from bayescal.stats.subpopulation import SubpopulationSteps
+
+Floats = NDArray[np.float64]
+
+#: Scores per part of a pass, so that temporary arrays are small.
+CHUNK = 2**16
+#: A random walk stays below the Brownian path through its points by this number of standard deviations of a step on
+#: average: -zeta(1/2) / sqrt(2 pi).
+SHORTFALL = 0.5825971579390106
+
+
+def cumulative_curve(steps: Steps) -> Floats:
+    """Return the cumulative difference before the first score (0) and at each score.
+
+    Parameters
+    ----------
+    steps : Steps
+        The steps.
+
+    Returns
+    -------
+    ndarray, shape (n_scores + 1,)
+        The curve.
+    """
+    curve = np.empty(len(steps) + 1)
+    curve[0] = 0.0
+    for begin, part in _parts(steps):
+        curve[begin + 1 : begin + 1 + len(part)] = part.deviation
+    np.cumsum(curve, out=curve)
+    curve /= steps.weight.sum()
+    return curve
+
+
+def cumulative_weight(steps: Steps) -> Floats:
+    """Return the share of the weight before the first score (0) and up to each score; shape (n_scores + 1,)."""
+    share = np.empty(len(steps) + 1)
+    share[0] = 0.0
+    np.cumsum(steps.weight, out=share[1:])
+    share /= share[-1]
+    return share
+
+
+def kuiper(curve: Floats) -> float:
+    r"""Return the Kuiper statistic: the maximum minus the minimum of the curve.
+
+    It is also the supremum over intervals of scores of the absolute mean of 1{p1 < c <= p2} (z - c), the empirical
+    calibration measure c_emp.
+    """
+    return float(curve.max() - curve.min())
+
+
+def kolmogorov_smirnov(curve: Floats) -> float:
+    """Return the Kolmogorov-Smirnov statistic: the largest absolute value of the curve."""
+    return float(max(curve.max(), -curve.min()))
+
+
+def grid_error(curve: Floats, steps: GridSteps) -> float:
+    """Return how much the Kuiper statistic of rows can exceed that of their counts, for any order within the bins.
+
+    The bound holds for the Kolmogorov-Smirnov statistic too. Within a bin, the curve lies between its start minus the
+    fall and its start plus the rise, and its largest change is the larger of the two.
+    """
+    total = steps.weight.sum()
+    high, low = curve[:-1] + steps.rise / total, curve[:-1] - steps.fall / total
+    within = float(max(steps.rise.max(), steps.fall.max()) / total)
+    top, bottom = int(high.argmax()), int(low.argmin())
+    if top != bottom:
+        between = float(high[top] - low[bottom])
+    else:  # one bin cannot contain both extremes
+        between = max(
+            float(high[top] - np.delete(low, bottom).min(initial=np.inf)),
+            float(np.delete(high, top).max(initial=-np.inf) - low[bottom]),
+        )
+    return max(0.0, max(within, between) - kuiper(curve))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The noise of a cumulative difference.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the end of the curve under calibration.
+    robust_sigma : float
+        Root of the sum of squared residuals, with weights; an upper estimate of the standard deviation of the end of
+        the curve that does not assume calibration.
+    null_sigma : float
+        Standard deviation of the end of the curve for corrected P-values: `sigma`, except for subpopulations.
+    mean_step : float
+        Mean standard deviation of a step, as a share of `null_sigma`; steps are weighted by their variance.
+    """
+
+    sigma: float
+    robust_sigma: float
+    null_sigma: float
+    mean_step: float
+
+
+def scale(steps: Steps) -> Scale:
+    r"""Compute the noise of a cumulative difference.
+
+    Parameters
+    ----------
+    steps : Steps
+        The steps.
+
+    Returns
+    -------
+    Scale
+        With :math:`v_j` the variance of step j under calibration, :math:`\sigma = \sqrt{\sum v_j} / W`, and the mean
+        step is :math:`\sum v_j^{3/2} / (\sum v_j)^{3/2}`.
+    """
+    variance = squares = exact = cubes = 0.0
+    for _, part in _parts(steps):
+        each = np.maximum(part.calibrated_variance, 0.0)
+        variance += float(each.sum())
+        squares += float(part.deviation_sq.sum())
+        if isinstance(part, SubpopulationSteps):
+            each = part.difference_variance
+        exact += float(each.sum())
+        cubes += float((each * np.sqrt(each)).sum())
+    total = float(steps.weight.sum())
+    mean_step = cubes / exact**1.5 if exact > 0 else 0.0
+    return Scale(variance**0.5 / total, squares**0.5 / total, exact**0.5 / total, mean_step)
+
+
+def p_kuiper(statistic: float, scale: Scale, *, corrected: bool = True) -> float:
+    """Return the probability of a Kuiper statistic of at least this size under calibration.
+
+    Parameters
+    ----------
+    statistic : float
+        The statistic.
+    scale : Scale
+        Noise of the curve.
+    corrected : bool, default True
+        Whether to use `scale.null_sigma`, and to add the expected difference between the range of the curve and that of
+        Brownian motion, which goes on between the steps. Otherwise `scale.sigma` is used, as in the literature.
+    """
+    return _p_value(sf_range, statistic, scale, 2 * SHORTFALL, corrected=corrected)
+
+
+def p_kolmogorov_smirnov(statistic: float, scale: Scale, *, corrected: bool = True) -> float:
+    """Return the probability of a Kolmogorov-Smirnov statistic of at least this size; see `p_kuiper`."""
+    return _p_value(sf_max_abs, statistic, scale, SHORTFALL, corrected=corrected)
+
+
+def _p_value(tail: Any, statistic: float, scale: Scale, shortfall: float, *, corrected: bool) -> float:
+    sigma = scale.null_sigma if corrected else scale.sigma
+    if sigma == 0:  # all outcomes are certain under calibration
+        return float(statistic == 0)
+    return float(tail(statistic / sigma + shortfall * scale.mean_step * corrected))
+
+
+def kuiper_interval(statistic: float, scale: Scale, prob: float) -> tuple[float, float]:
+    """Return a conservative confidence interval of the Kuiper statistic of the population.
+
+    The statistics of sample and population differ at most by the range of the difference of their curves, which is
+    close to Brownian motion with standard deviation at most `scale.robust_sigma`.
+    """
+    if scale.robust_sigma == 0:
+        return float("nan"), float("nan")
+    margin = quantile_range(prob) * scale.robust_sigma
+    return max(0.0, statistic - margin), min(1.0, statistic + margin)
+
+
+def _parts(steps: Steps) -> Iterator[tuple[int, Steps]]:
+    """Yield parts of the steps, and where each begins; the order of sums does not depend on the parts' number."""
+    for begin in range(0, len(steps), CHUNK):
+        yield begin, steps[begin : begin + CHUNK]
