@@ -96,6 +96,8 @@ class ShrinkagePrior:
         Dirichlet parameter of each bin mass; None means 2 / M.
     sub_models : tuple of str
         Names of the sub-models that take part.
+    pooled : tuple of str
+        Families that form a linear pool; without them, all sub-models are averaged by their marginal likelihoods.
     """
 
     intercept_sd: float = 0.5
@@ -107,6 +109,7 @@ class ShrinkagePrior:
     prior_odds: float = 1.0
     mass_alpha: float | None = None
     sub_models: tuple[str, ...] = (*NAMES, SATURATED)
+    pooled: tuple[str, ...] = POOLED
 
     def __str__(self) -> str:
         shown = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
