@@ -1,0 +1,164 @@
+"""OrderedSums: rows in the order of their scores, summed over equal scores; the input of all cumulative statistics."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.data.predictions import Predictions
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedSums:
+    r"""Sums over the rows of each distinct score, in increasing order of the scores.
+
+    Equal scores are merged, so the order of rows has no effect. Rows of weight 0 are left out. Without weights, all
+    weights are 1, and weights of 1 give the same bits as no weights. Multiplying all weights by a power of two does
+    not change any result.
+
+    Parameters
+    ----------
+    score : ndarray of float, shape (n_scores,)
+        Distinct scores c, increasing.
+    weight : ndarray of float64, shape (n_scores,)
+        Sum of w over the rows of each score.
+    response : ndarray of float64, shape (n_scores,)
+        Sum of w z, where z is the outcome.
+    weight_sq : ndarray of float64, shape (n_scores,)
+        Sum of w^2.
+    response_weight_sq : ndarray of float64, shape (n_scores,)
+        Sum of w^2 z.
+    n_rows : ndarray of int64, shape (n_scores,)
+        Number of rows with positive weight.
+    weighted : bool
+        Whether rows had weights.
+    target : str
+        Meaning of score and outcome; see `evaluate`.
+
+    Examples
+    --------
+    >>> rows = Predictions.from_outcomes([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+    >>> sums = OrderedSums.from_rows(rows)
+    >>> sums.score, sums.n_rows, sums.deviation.round(3)
+    (array([0.2, 0.6, 0.9]), array([2, 2, 1]), array([ 0.6, -0.2,  0.1]))
+    """
+
+    score: Array
+    weight: Floats
+    response: Floats
+    weight_sq: Floats
+    response_weight_sq: Floats
+    n_rows: NDArray[np.int64]
+    weighted: bool = False
+    target: str = "confidence"
+
+    @classmethod
+    def from_rows(cls, rows: Predictions) -> "OrderedSums":
+        """Sort valid rows once and sum them by score.
+
+        Parameters
+        ----------
+        rows : Predictions
+            Validated rows.
+
+        Returns
+        -------
+        OrderedSums
+            The sums.
+        """
+        weight = rows.scale_free().weight
+        return _unweighted(rows) if weight is None else _weighted(rows, weight)
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def __repr__(self) -> str:
+        weighted = ", weighted" if self.weighted else ""
+        return f"OrderedSums({self.n_rows.sum()} rows, {len(self)} distinct scores, {self.target}{weighted})"
+
+    @property
+    def deviation(self) -> Floats:
+        """Sum of w (z - c)."""
+        product = np.multiply(self.weight, self.score, dtype=np.float64)
+        return np.subtract(self.response, product, out=product)
+
+    @property
+    def deviation_sq(self) -> Floats:
+        """Sum of w^2 (z - c)^2."""
+        negative = (self.weight_sq - self.response_weight_sq) * np.square(self.score, dtype=np.float64)
+        return negative + self.response_weight_sq * (1.0 - self.score.astype(np.float64, copy=False)) ** 2
+
+    @property
+    def calibrated_variance(self) -> Floats:
+        """Sum of w^2 c (1 - c): the variance of `deviation` under exact calibration."""
+        score = self.score.astype(np.float64, copy=False)
+        return self.weight_sq * (score * (1.0 - score))
+
+
+def _unweighted(rows: Predictions) -> OrderedSums:
+    """Sort keys of score and outcome, which needs one array of the size of the scores and no index."""
+    score, outcome = _sorted_by_key(rows.confidence, rows.outcome)
+    starts = _starts(score)
+    if starts is None:
+        n_rows = np.broadcast_to(np.int64(1), score.shape)
+        response = outcome.astype(np.float64)
+    else:
+        n_rows = np.diff(starts, append=len(score))
+        response = np.add.reduceat(outcome, starts, dtype=np.float64)
+        score = score[starts]
+    weight = np.broadcast_to(1.0, score.shape) if starts is None else n_rows.astype(np.float64)
+    return OrderedSums(score, weight, response, weight, response, n_rows, weighted=False, target=rows.target)
+
+
+def _sorted_by_key(score: Array, outcome: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Sort scores, and rows of equal scores by outcome.
+
+    The bits of floats >= 0, read as unsigned integers, have the order of the floats. The highest two bits of floats
+    below 2 are 0, so the bits can be shifted by one to append the outcome.
+    """
+    if score.dtype.itemsize not in (2, 4, 8):
+        score = score.astype(np.float64)
+    one = np.array(1, dtype=f"u{score.dtype.itemsize}")
+    keys = (score + np.zeros((), score.dtype)).view(one.dtype)  # adding 0 makes a copy, and 0 of -0
+    keys = keys.astype(one.dtype.newbyteorder("="), copy=False)
+    np.left_shift(keys, one, out=keys)
+    np.bitwise_or(keys, outcome == 1, out=keys)
+    keys.sort()
+    outcome = np.bitwise_and(keys, one).astype(np.bool_)
+    np.right_shift(keys, one, out=keys)
+    return keys.view(score.dtype.newbyteorder("=")), outcome
+
+
+def _weighted(rows: Predictions, weight: Floats) -> OrderedSums:
+    order = np.argsort(rows.confidence)
+    order = order[weight[order] > 0]
+    score, weight, outcome = rows.confidence[order], weight[order], rows.outcome[order] == 1
+    starts = _starts(score)
+    n_rows = np.broadcast_to(np.int64(1), score.shape) if starts is None else np.diff(starts, append=len(score))
+
+    def total(values: Floats) -> Floats:
+        return values if starts is None else np.add.reduceat(values, starts)
+
+    square = weight * weight
+    return OrderedSums(
+        score=(score if starts is None else score[starts]) + np.zeros((), score.dtype),  # 0 instead of -0
+        weight=total(weight),
+        response=total(weight * outcome),
+        weight_sq=total(square),
+        response_weight_sq=total(square * outcome),
+        n_rows=n_rows,
+        weighted=True,
+        target=rows.target,
+    )
+
+
+def _starts(score: Array) -> NDArray[np.intp] | None:
+    """Return the first row of each distinct score, or None if all scores are distinct."""
+    first = np.empty(len(score), dtype=np.bool_)
+    first[:1] = True
+    np.not_equal(score[1:], score[:-1], out=first[1:])
+    return None if first.all() else np.flatnonzero(first)
