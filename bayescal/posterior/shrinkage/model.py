@@ -21,6 +21,7 @@ def shrinkage_posterior(
     prior_odds: float = 1.0,
     mass_alpha: float | None = None,
     sub_models: Sequence[str] | None = None,
+    pool: bool = True,
 ) -> ShrinkagePosterior:
     r"""Compute the posterior of the bins under the shrinkage model, which shrinks accuracies towards mean confidences.
 
@@ -58,6 +59,9 @@ def shrinkage_posterior(
     sub_models : sequence of str, optional
         Names of the sub-models or families that take part; by default all of those in the notes. ``["independent"]``
         is the model of release 0.1.0. Without ``"saturated"``, saturated bins are treated like other bins.
+    pool : bool, default True
+        Whether the families "independent" and "shared" form a linear pool, in which each has half of the draws. With
+        False, all sub-models are averaged by their marginal likelihoods.
 
     Returns
     -------
@@ -160,6 +164,7 @@ def shrinkage_posterior(
         prior_odds=prior_odds,
         mass_alpha=mass_alpha,
         sub_models=sub_models,
+        pool=pool,
     )
     posterior = ShrinkagePosterior(counts, prior)
     if prior.names == (ENDS,) and counts.n_rows and not posterior.crowded.any():

@@ -1,0 +1,1 @@
+"""Posterior of the cumulative difference and of its Kuiper and Kolmogorov-Smirnov statistics; see `posterior`."""
