@@ -1,4 +1,4 @@
-"""MergedCounts: ordered sums merged into bins of nearly equal weight; rows with equal scores share a bin."""
+"""MergedCounts: steps of a cumulative difference merged into bins of nearly equal weight; rows with equal scores share a bin."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.stats.bins import Bins
-from bayescal.stats.ordered import OrderedSums
+from bayescal.stats.ordered import Steps
 
 Floats = NDArray[np.float64]
 
@@ -24,8 +24,10 @@ class MergedCounts:
         Largest score in each bin: the cumulative curve of the bins is that of the rows at these scores.
     n : ndarray of int64, shape (n_bins,)
         Numbers of rows.
-    weight, response, score_sum, weight_sq : ndarray, shape (n_bins,)
-        Sums of w, w z, w c and w^2.
+    weight, deviation, score_sum, weight_sq : ndarray, shape (n_bins,)
+        Sums of w, w (z - c), w c and w^2.
+    step_size : ndarray, shape (n_bins,)
+        Sum over the scores of (sum of w^2)^(3/2), which the mean step of a curve needs.
     weighted : bool
         Whether rows had weights.
     target : str
@@ -36,9 +38,10 @@ class MergedCounts:
     upper: Floats
     n: NDArray[np.int64]
     weight: Floats
-    response: Floats
+    deviation: Floats
     score_sum: Floats
     weight_sq: Floats
+    step_size: Floats
     weighted: bool
     target: str
 
@@ -62,7 +65,7 @@ class MergedCounts:
     @property
     def accuracy(self) -> Floats:
         """Observed share of outcome 1 per bin."""
-        return np.clip(self.response / self.weight, 0.0, 1.0)
+        return np.clip((self.score_sum + self.deviation) / self.weight, 0.0, 1.0)
 
     @property
     def mean_confidence(self) -> Floats:
@@ -92,21 +95,41 @@ class MergedCounts:
     @property
     def curve(self) -> Floats:
         """Cumulative difference at the upper end of each bin, as a share of all weight."""
-        return np.cumsum(self.response - self.score_sum) / self.weight.sum()
+        return np.cumsum(self.deviation) / self.weight.sum()
+
+    def variance(self, accuracy: Floats) -> Floats:
+        """Variances of the steps of `curve` from bin to bin, given the accuracies of the bins."""
+        return accuracy * (1 - accuracy) * self.weight_sq / self.weight.sum() ** 2
+
+    def mean_step(self, accuracy: Floats, *, between: str) -> float:
+        """Mean standard deviation of a step, weighted by variance and relative to the end of the curve.
+
+        Parameters
+        ----------
+        accuracy : ndarray, shape (n_bins,)
+            Accuracies of the bins.
+        between : {"bins", "scores"}
+            Whether steps go from bin to bin, or from score to score.
+        """
+        each = accuracy * (1 - accuracy)
+        size = self.step_size if between == "scores" else self.weight_sq**1.5
+        return float((each**1.5 * size).sum() / (each * self.weight_sq).sum() ** 1.5)
 
     def __add__(self, other: Any) -> "MergedCounts":
         raise TypeError("bins of equal weight cannot be added, because their edges depend on the rows.")
 
 
-def merge_scores(sums: OrderedSums, n_bins: int) -> MergedCounts:
-    """Merge ordered sums into at most `n_bins` bins of nearly equal weight.
+def merge_scores(steps: Steps, n_bins: int, *, target: str = "confidence") -> MergedCounts:
+    """Merge the steps of a cumulative difference into at most `n_bins` bins of nearly equal weight.
 
     Parameters
     ----------
-    sums : OrderedSums
-        Sums by score, with at least one row.
+    steps : Steps
+        Steps of outcomes 0 and 1 less their scores, with at least one row.
     n_bins : int
         Largest number of bins. There are fewer if there are fewer scores, or if single scores have much of the weight.
+    target : str, default "confidence"
+        Meaning of score and outcome.
 
     Returns
     -------
@@ -116,19 +139,20 @@ def merge_scores(sums: OrderedSums, n_bins: int) -> MergedCounts:
     Examples
     --------
     >>> from bayescal.data.predictions import Predictions
+    >>> from bayescal.stats.ordered import OrderedSums
     >>> rows = Predictions.from_outcomes([0, 1, 0, 1, 1, 1], [0.1, 0.1, 0.1, 0.4, 0.6, 0.9])
     >>> counts = merge_scores(OrderedSums.from_rows(rows), 3)
     >>> counts.n, counts.upper, counts.bins.edges
     (array([3, 1, 2]), array([0.1, 0.4, 0.9]), array([0.  , 0.25, 0.5 , 1.  ]))
     """
-    reached = np.cumsum(sums.weight)
+    reached = np.cumsum(steps.weight)
     wanted = reached[-1] * np.arange(1, n_bins) / n_bins
     after = np.searchsorted(reached, wanted)  # the score with which the multiple is reached
     before = np.where(after > 0, reached[after - 1], 0.0)
     last = np.where(wanted - before < reached[after] - wanted, after, after + 1)  # number of scores below the edge
-    last = np.unique(last[(last > 0) & (last < len(sums))])
+    last = np.unique(last[(last > 0) & (last < len(steps))])
     starts = np.concatenate([[0], last])
-    score = sums.score.astype(np.float64, copy=False)
+    score = steps.score.astype(np.float64, copy=False)
 
     def total(values: NDArray[Any]) -> NDArray[Any]:
         return np.add.reduceat(values, starts)
@@ -137,11 +161,12 @@ def merge_scores(sums: OrderedSums, n_bins: int) -> MergedCounts:
     return MergedCounts(
         bins=Bins(edges, "equal-mass"),
         upper=score[np.append(last, len(score)) - 1],
-        n=total(sums.n_rows),
-        weight=total(sums.weight),
-        response=total(sums.response),
-        score_sum=total(sums.weight * score),
-        weight_sq=total(sums.weight_sq),
-        weighted=sums.weighted,
-        target=sums.target,
+        n=total(steps.n_rows),
+        weight=total(steps.weight),
+        deviation=total(steps.deviation),
+        score_sum=total(steps.weight * score),
+        weight_sq=total(steps.weight_sq),
+        step_size=total(steps.weight_sq * np.sqrt(steps.weight_sq)),
+        weighted=steps.weighted,
+        target=target,
     )

@@ -1,7 +1,7 @@
 """OrderedSums: rows in the order of their scores, summed over equal scores; the input of all cumulative statistics."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,83 @@ from bayescal.data.predictions import Predictions
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+
+
+class Steps(Protocol):
+    r"""Steps of a cumulative difference, in increasing order of the scores; arrays of shape (n_scores,).
+
+    A row has the residual r = z - e: its response minus what is expected at its score. `OrderedSums`, whose expected
+    value is the score itself, satisfies this protocol, and so does `StoredSteps`.
+    """
+
+    @property
+    def score(self) -> Array:
+        """Distinct scores, increasing."""
+
+    @property
+    def weight(self) -> Floats:
+        """Sum of w."""
+
+    @property
+    def deviation(self) -> Floats:
+        """Sum of w r."""
+
+    @property
+    def weight_sq(self) -> Floats:
+        """Sum of w^2."""
+
+    @property
+    def deviation_weight_sq(self) -> Floats:
+        """Sum of w^2 r."""
+
+    @property
+    def deviation_sq(self) -> Floats:
+        """Sum of w^2 r^2."""
+
+    @property
+    def calibrated_variance(self) -> Floats:
+        """Variance of `deviation` if the mean of r is 0 at each score."""
+
+    @property
+    def n_rows(self) -> NDArray[np.int64]:
+        """Number of rows with positive weight."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows had weights."""
+
+    def __len__(self) -> int:
+        """Return the number of distinct scores."""
+
+    def __getitem__(self, part: slice) -> Self:
+        """Return the steps of a range of scores."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredSteps:
+    """Steps whose sums are stored, because they do not follow from score and response; members as for `Steps`."""
+
+    score: Array
+    weight: Floats
+    deviation: Floats
+    weight_sq: Floats
+    deviation_weight_sq: Floats
+    deviation_sq: Floats
+    calibrated_variance: Floats
+    n_rows: NDArray[np.int64]
+    weighted: bool
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def __getitem__(self, part: slice) -> Self:
+        return _part(self, part)
+
+
+def _part[T](record: T, part: slice) -> T:
+    """Return a record whose arrays are views of a part of those of another."""
+    changed = {name: value[part] for name, value in vars(record).items() if isinstance(value, np.ndarray)}
+    return replace(record, **changed)  # type: ignore[type-var]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +157,21 @@ class OrderedSums:
         weighted = ", weighted" if self.weighted else ""
         return f"OrderedSums({self.n_rows.sum()} rows, {len(self)} distinct scores, {self.target}{weighted})"
 
+    def __getitem__(self, part: slice) -> "OrderedSums":
+        """Return the sums of a range of scores; the arrays are views."""
+        return _part(self, part)
+
     @property
     def deviation(self) -> Floats:
         """Sum of w (z - c)."""
         product = np.multiply(self.weight, self.score, dtype=np.float64)
         return np.subtract(self.response, product, out=product)
+
+    @property
+    def deviation_weight_sq(self) -> Floats:
+        """Sum of w^2 (z - c)."""
+        product = np.multiply(self.weight_sq, self.score, dtype=np.float64)
+        return np.subtract(self.response_weight_sq, product, out=product)
 
     @property
     def deviation_sq(self) -> Floats:

@@ -100,7 +100,8 @@ def shrinkage_posterior(
       g of neighbouring bins (a change-point model [3]_). At each of the E edges between bins with rows, a
       segment ends with probability :math:`\min(\nu / E, 0.9)`, with :math:`\nu \in \{1, 4, 16\}`. A segment is exact
       (:math:`\delta = 0`) with probability 1/2; otherwise :math:`\delta \sim \mathrm{Normal}(0, \tau^2)` with a density
-      of :math:`\tau` proportional to :math:`\tau^{-1/2}` on (0, 2.5). If there are more than 128 bins, neighbours are
+      of :math:`\tau` proportional to :math:`\tau^{-1/2}` on (0, 2.5). Shifts are added to logits of at most 9.21 in
+      size, which matters only without ``"saturated"``. If there are more than 128 bins, neighbours are
       joined into blocks.
     * "offset": :math:`\theta_b = \sin^2(\arcsin \sqrt{\bar c_b} \pm \delta)` with one :math:`\delta` for all bins that
       are off, uniform in its logarithm on (0.0001, 0.7). The probability of being off is 0.25, 0.5 or 1.

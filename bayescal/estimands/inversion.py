@@ -24,26 +24,13 @@ Statistic = Callable[[Floats], Floats]
 VALUES, REACH = 33, 3.5
 #: Number of simulated paths of the noise.
 PATHS = 1000
-#: -zeta(1/2) / sqrt(2 pi): the mean of the maximum of Brownian motion exceeds that of a random walk by this number of
-#: standard deviations of a step (Chernoff 1965; Siegmund 1985, Sequential Analysis, section 10.4).
-SHORTFALL = 0.5825971579390106
 
 
 def noise_paths(variance: Floats, rng: np.random.Generator) -> Floats:
-    """Simulate Gaussian random walks, shape (PATHS, n_bins), from the variances of their steps."""
-    return np.cumsum(np.sqrt(variance) * rng.standard_normal((PATHS, len(variance))), axis=1)
-
-
-def mean_step(variance: Floats) -> float:
-    """Compute the mean standard deviation of the steps, weighted by variance, relative to that of the end of the walk.
-
-    Examples
-    --------
-    >>> mean_step(np.full(16, 0.5))  # sixteen equal steps
-    0.25
-    """
-    total = float(variance.sum())
-    return float((variance**1.5).sum()) / total**1.5 if total > 0 else 0.0
+    """Simulate Gaussian random walks, which begin at 0, from the variances of their steps; (PATHS, n_bins + 1)."""
+    path = np.zeros((PATHS, len(variance) + 1))
+    np.cumsum(np.sqrt(variance) * rng.standard_normal((PATHS, len(variance))), axis=1, out=path[:, 1:])
+    return path
 
 
 def confidence_draws(
@@ -57,9 +44,9 @@ def confidence_draws(
         Kuiper's or the Kolmogorov-Smirnov statistic.
     observed : float
         Plug-in value :math:`\hat d` of all rows.
-    shape : ndarray, shape (n_bins,)
+    shape : ndarray, shape (n_bins + 1,)
         Curve whose statistic is 1.
-    noise : ndarray, shape (n_paths, n_bins)
+    noise : ndarray, shape (n_paths, n_bins + 1)
         Paths of the noise.
     shortfall : float
         Amount that is added to the statistic of each path, because a path is known at the ends of the bins only.

@@ -1,0 +1,156 @@
+r"""The cumulative difference of ordered rows, its Kuiper and Kolmogorov-Smirnov statistics, and their null scale.
+
+The cumulative difference at the k-th distinct score is :math:`S_k = \sum_{j \le k} d_j / W`, where :math:`d_j` is the
+sum of w (z - c) over the rows of score j and W the sum of all weights; it begins with :math:`S_0 = 0`.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.estimands.brownian import quantile_range, sf_max_abs, sf_range
+from bayescal.stats.ordered import Steps
+
+Floats = NDArray[np.float64]
+
+#: Scores per part of a pass, so that temporary arrays are small.
+CHUNK = 2**16
+#: A random walk stays below the Brownian path through its points by this number of standard deviations of a step on
+#: average: -zeta(1/2) / sqrt(2 pi).
+SHORTFALL = 0.5825971579390106
+
+
+def cumulative_curve(steps: Steps) -> Floats:
+    """Return the cumulative difference before the first score (0) and at each score.
+
+    Parameters
+    ----------
+    steps : Steps
+        The steps.
+
+    Returns
+    -------
+    ndarray, shape (n_scores + 1,)
+        The curve.
+    """
+    curve = np.empty(len(steps) + 1)
+    curve[0] = 0.0
+    for begin, part in _parts(steps):
+        curve[begin + 1 : begin + 1 + len(part)] = part.deviation
+    np.cumsum(curve, out=curve)
+    curve /= steps.weight.sum()
+    return curve
+
+
+def cumulative_weight(steps: Steps) -> Floats:
+    """Return the share of the weight before the first score (0) and up to each score; shape (n_scores + 1,)."""
+    share = np.empty(len(steps) + 1)
+    share[0] = 0.0
+    np.cumsum(steps.weight, out=share[1:])
+    share /= share[-1]
+    return share
+
+
+def kuiper(curve: Floats) -> Any:
+    r"""Return the Kuiper statistic: the maximum minus the minimum of the curve, or of each curve over the last axis.
+
+    It is also the supremum over intervals of scores of the absolute mean of 1{p1 < c <= p2} (z - c), the empirical
+    calibration measure c_emp.
+    """
+    return curve.max(axis=-1) - curve.min(axis=-1)
+
+
+def kolmogorov_smirnov(curve: Floats) -> Any:
+    """Return the Kolmogorov-Smirnov statistic: the largest absolute value of the curve, or of each over the last axis."""
+    return np.maximum(curve.max(axis=-1), -curve.min(axis=-1))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The noise of a cumulative difference.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the end of the curve under calibration.
+    robust_sigma : float
+        Root of the sum of squared residuals, with weights; an upper estimate of the standard deviation of the end of
+        the curve that does not assume calibration.
+    mean_step : float
+        Mean standard deviation of a step, as a share of `sigma`; steps are weighted by their variance.
+    """
+
+    sigma: float
+    robust_sigma: float
+    mean_step: float
+
+
+def scale(steps: Steps) -> Scale:
+    r"""Compute the noise of a cumulative difference.
+
+    Parameters
+    ----------
+    steps : Steps
+        The steps.
+
+    Returns
+    -------
+    Scale
+        With :math:`v_j` the variance of step j under calibration, :math:`\sigma = \sqrt{\sum v_j} / W`, and the mean
+        step is :math:`\sum v_j^{3/2} / (\sum v_j)^{3/2}`.
+    """
+    variance = squares = cubes = 0.0
+    for _, part in _parts(steps):
+        each = np.maximum(part.calibrated_variance, 0.0)
+        variance += float(each.sum())
+        squares += float(part.deviation_sq.sum())
+        cubes += float((each * np.sqrt(each)).sum())
+    total = float(steps.weight.sum())
+    mean_step = cubes / variance**1.5 if variance > 0 else 0.0
+    return Scale(np.sqrt(variance) / total, np.sqrt(squares) / total, mean_step)
+
+
+def p_kuiper(statistic: float, scale: Scale, *, corrected: bool = True) -> float:
+    """Return the probability of a Kuiper statistic of at least this size under calibration.
+
+    Parameters
+    ----------
+    statistic : float
+        The statistic.
+    scale : Scale
+        Noise of the curve.
+    corrected : bool, default True
+        Whether to add the expected difference between the range of the curve and that of Brownian motion, which goes
+        on between the steps.
+    """
+    return _p_value(sf_range, statistic, scale, 2 * SHORTFALL * corrected)
+
+
+def p_kolmogorov_smirnov(statistic: float, scale: Scale, *, corrected: bool = True) -> float:
+    """Return the probability of a Kolmogorov-Smirnov statistic of at least this size; see `p_kuiper`."""
+    return _p_value(sf_max_abs, statistic, scale, SHORTFALL * corrected)
+
+
+def _p_value(tail: Any, statistic: float, scale: Scale, shortfall: float) -> float:
+    if scale.sigma == 0:  # all outcomes are certain under calibration
+        return float(statistic == 0)
+    return float(tail(statistic / scale.sigma + shortfall * scale.mean_step))
+
+
+def kuiper_interval(statistic: float, scale: Scale, prob: float) -> tuple[float, float]:
+    """Return a conservative confidence interval of the Kuiper statistic of the population.
+
+    The statistics of sample and population differ at most by the range of the difference of their curves, which is
+    close to Brownian motion with standard deviation at most `scale.robust_sigma`.
+    """
+    margin = quantile_range(prob) * scale.robust_sigma
+    return max(0.0, statistic - margin), min(1.0, statistic + margin)
+
+
+def _parts(steps: Steps) -> Iterator[tuple[int, Steps]]:
+    """Yield parts of the steps, and where each begins; the order of sums does not depend on the parts' number."""
+    for begin in range(0, len(steps), CHUNK):
+        yield begin, steps[begin : begin + CHUNK]

@@ -1,0 +1,138 @@
+"""Draws of the Kuiper and Kolmogorov-Smirnov statistics of the population, and of its cumulative difference."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.draws import BinDraws
+from bayescal.estimands.cumulative import SHORTFALL, cumulative_curve, kolmogorov_smirnov, kuiper
+from bayescal.estimands.inversion import Statistic, confidence_draws, noise_paths
+from bayescal.posterior.segments import segments_posterior
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
+from bayescal.stats.merged import MergedCounts, merge_scores
+from bayescal.stats.ordered import Steps
+
+Floats = NDArray[np.float64]
+
+#: Largest number of bins of equal mass.
+BINS = 64
+#: "pooled": half of the draws of each statistic come from the posterior of the segments model, half from a confidence
+#: distribution. "segments", "inversion": all come from the first, or from the second.
+POOLED, SEGMENTS, INVERSION = MODELS = ("pooled", "segments", "inversion")
+#: In the variance of the noise, accuracies are at least this far from 0 and 1.
+LEAST_ACCURACY = 1e-4
+#: Curves whose Kuiper statistic is at most this are those of exact calibration, up to rounding.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class CumulativeDraws:
+    """Draws of the statistics and of the curve of the population.
+
+    Parameters
+    ----------
+    posterior : ShrinkagePosterior
+        Posterior of the bins under the segments model.
+    score : ndarray, shape (n_bins,)
+        Largest score in each bin.
+    curve : ndarray, shape (n_draws, n_bins + 1)
+        Curves of the segments model: 0, and the values at these scores.
+    kuiper, kolmogorov_smirnov : ndarray, shape (n_draws,)
+        The statistics: those of `curve` under the segments model.
+    """
+
+    posterior: ShrinkagePosterior
+    score: Floats
+    curve: Floats
+    kuiper: Floats
+    kolmogorov_smirnov: Floats
+
+
+def draw_cumulative(
+    steps: Steps, n_draws: int, rng: np.random.Generator, *, model: str = POOLED, target: str = "confidence"
+) -> CumulativeDraws:
+    """Draw the cumulative difference of the population, and its statistics.
+
+    Parameters
+    ----------
+    steps : Steps
+        Steps of outcomes 0 and 1 less their scores, with at least one row.
+    n_draws : int
+        Number of draws.
+    rng : Generator
+        Randomness.
+    model : {"pooled", "segments", "inversion"}, default "pooled"
+        See `MODELS`.
+    target : str, default "confidence"
+        Meaning of score and outcome.
+
+    Returns
+    -------
+    CumulativeDraws
+        Independent draws.
+    """
+    counts = merge_scores(steps, BINS, target=target)
+    posterior = segments_posterior(counts)
+    bins = posterior.sample(n_draws, rng=rng)
+    curve = curve_of(bins)
+    d, g = kuiper(curve), kolmogorov_smirnov(curve)
+    if model != SEGMENTS:
+        kept = n_draws // 2 if model == POOLED else 0
+        inversion = _Inversion(steps, counts, bins.accuracy.mean(axis=0), curve, n_draws - kept, rng)
+        order = rng.permutation(n_draws)
+        d = np.concatenate([d[:kept], inversion.draws(kuiper, sides=2)])[order]
+        g = np.concatenate([g[:kept], inversion.draws(kolmogorov_smirnov, sides=1)])[order]
+    return CumulativeDraws(posterior, counts.upper, curve, d, g)
+
+
+def curve_of(bins: BinDraws) -> Floats:
+    """Compute the cumulative difference of each draw: 0, and the values at the upper ends of the bins.
+
+    Examples
+    --------
+    >>> mass, accuracy, confidence = np.array([[0.25, 0.75]]), np.array([[0.5, 0.75]]), np.array([[0.25, 0.875]])
+    >>> curve_of(BinDraws(mass, accuracy, confidence, np.ones(2, bool), weight=mass))
+    array([[ 0.     ,  0.0625 , -0.03125]])
+    """
+    return _from_0(np.cumsum(bins.mass * bins.gap, axis=1))
+
+
+def _from_0(curve: Floats) -> Floats:
+    return np.concatenate([np.zeros((*curve.shape[:-1], 1)), curve], axis=-1)
+
+
+class _Inversion:
+    """Confidence distributions of both statistics, along the mean of the curves that are not 0.
+
+    Both use the same paths of the noise and the same uniform numbers.
+    """
+
+    def __init__(
+        self,
+        steps: Steps,
+        counts: MergedCounts,
+        accuracy: Floats,
+        curve: Floats,
+        n_draws: int,
+        rng: np.random.Generator,
+    ) -> None:
+        off = kuiper(curve) > ROUNDING
+        self.mean = curve[off].mean(axis=0) if off.any() else _from_0(counts.curve)
+        accuracy = np.clip(accuracy, LEAST_ACCURACY, 1 - LEAST_ACCURACY)
+        variance = counts.variance(accuracy)
+        self.noise = noise_paths(variance, rng)
+        self.observed = cumulative_curve(steps)
+        # steps from bin to bin are longer than those from score to score, so paths miss more of the extremes
+        by_bin, by_score = (counts.mean_step(accuracy, between=between) for between in ("bins", "scores"))
+        longer = max(by_bin - by_score, 0.0)  # only rounding makes it negative
+        self.shortfall = SHORTFALL * longer * float(np.sqrt(variance.sum()))
+        self.uniform = (rng.permutation(n_draws) + rng.random(n_draws)) / n_draws
+
+    def draws(self, statistic: Statistic, *, sides: int) -> Floats:
+        """Draw one statistic, which depends on the extremes of the curve on one or on both sides of 0."""
+        size = float(statistic(self.mean))
+        if size <= ROUNDING:  # all outcomes equal their scores
+            return np.zeros(len(self.uniform))
+        observed = float(statistic(self.observed))
+        return confidence_draws(statistic, observed, self.mean / size, self.noise, sides * self.shortfall, self.uniform)

@@ -1,1 +1,0 @@
-"""Posterior of the cumulative difference and of its Kuiper and Kolmogorov-Smirnov statistics; see `posterior`."""
