@@ -36,6 +36,8 @@ class CumulativeDraws:
         Posterior of the bins under the segments model.
     score : ndarray, shape (n_bins,)
         Largest score in each bin.
+    bins : BinDraws
+        Draws of the bins.
     curve : ndarray, shape (n_draws, n_bins + 1)
         Curves of the segments model: 0, and the values at these scores.
     kuiper, kolmogorov_smirnov : ndarray, shape (n_draws,)
@@ -44,6 +46,7 @@ class CumulativeDraws:
 
     posterior: ShrinkagePosterior
     score: Floats
+    bins: BinDraws
     curve: Floats
     kuiper: Floats
     kolmogorov_smirnov: Floats
@@ -83,7 +86,7 @@ def draw_cumulative(
         order = rng.permutation(n_draws)
         d = np.concatenate([d[:kept], inversion.draws(kuiper, sides=2)])[order]
         g = np.concatenate([g[:kept], inversion.draws(kolmogorov_smirnov, sides=1)])[order]
-    return CumulativeDraws(posterior, counts.upper, curve, d, g)
+    return CumulativeDraws(posterior, counts.upper, bins, curve, d, g)
 
 
 def curve_of(bins: BinDraws) -> Floats:
