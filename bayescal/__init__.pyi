@@ -5,6 +5,7 @@ from .analyses.bin_sensitivity import bin_sensitivity as bin_sensitivity
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
+from .analyses.cumulative import cumulative_difference as cumulative_difference
 from .analyses.decompose import brier_decomposition as brier_decomposition
 from .analyses.decompose import log_score_decomposition as log_score_decomposition
 from .analyses.decompose import murphy_decomposition as murphy_decomposition
@@ -46,6 +47,7 @@ from .report.reliability import plot_reliability as plot_reliability
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
+from .results.cumulative import CumulativeDifference as CumulativeDifference
 from .results.decomposition import CorpDecomposition as CorpDecomposition
 from .results.decomposition import MurphyDecomposition as MurphyDecomposition
 from .results.evaluation import Evaluation as Evaluation

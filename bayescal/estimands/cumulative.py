@@ -55,7 +55,7 @@ def cumulative_weight(steps: Steps) -> Floats:
 
 
 def kuiper(curve: Floats) -> Any:
-    r"""Return the Kuiper statistic: the maximum minus the minimum of the curve, or of each curve over the last axis.
+    r"""Return the Kuiper statistic: the maximum minus the minimum of the curve; of several curves, over the last axis.
 
     It is also the supremum over intervals of scores of the absolute mean of 1{p1 < c <= p2} (z - c), the empirical
     calibration measure c_emp.
@@ -64,7 +64,7 @@ def kuiper(curve: Floats) -> Any:
 
 
 def kolmogorov_smirnov(curve: Floats) -> Any:
-    """Return the Kolmogorov-Smirnov statistic: the largest absolute value of the curve, or of each over the last axis."""
+    """Return the Kolmogorov-Smirnov statistic: the largest absolute value; of several curves, over the last axis."""
     return np.maximum(curve.max(axis=-1), -curve.min(axis=-1))
 
 
@@ -110,7 +110,7 @@ def scale(steps: Steps) -> Scale:
         cubes += float((each * np.sqrt(each)).sum())
     total = float(steps.weight.sum())
     mean_step = cubes / variance**1.5 if variance > 0 else 0.0
-    return Scale(np.sqrt(variance) / total, np.sqrt(squares) / total, mean_step)
+    return Scale(variance**0.5 / total, squares**0.5 / total, mean_step)
 
 
 def p_kuiper(statistic: float, scale: Scale, *, corrected: bool = True) -> float:
@@ -146,6 +146,8 @@ def kuiper_interval(statistic: float, scale: Scale, prob: float) -> tuple[float,
     The statistics of sample and population differ at most by the range of the difference of their curves, which is
     close to Brownian motion with standard deviation at most `scale.robust_sigma`.
     """
+    if scale.robust_sigma == 0:
+        return float("nan"), float("nan")
     margin = quantile_range(prob) * scale.robust_sigma
     return max(0.0, statistic - margin), min(1.0, statistic + margin)
 

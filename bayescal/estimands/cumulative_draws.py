@@ -53,7 +53,7 @@ class CumulativeDraws:
 
 
 def draw_cumulative(
-    steps: Steps, n_draws: int, rng: np.random.Generator, *, model: str = POOLED, target: str = "confidence"
+    steps: Steps, n_draws: int, rng: np.random.Generator, *, model: str = POOLED
 ) -> CumulativeDraws:
     """Draw the cumulative difference of the population, and its statistics.
 
@@ -67,15 +67,13 @@ def draw_cumulative(
         Randomness.
     model : {"pooled", "segments", "inversion"}, default "pooled"
         See `MODELS`.
-    target : str, default "confidence"
-        Meaning of score and outcome.
 
     Returns
     -------
     CumulativeDraws
         Independent draws.
     """
-    counts = merge_scores(steps, BINS, target=target)
+    counts = merge_scores(steps, BINS)
     posterior = segments_posterior(counts)
     bins = posterior.sample(n_draws, rng=rng)
     curve = curve_of(bins)

@@ -95,7 +95,7 @@ class CumulativePosterior(_render.Presented):
     P(kuiper < 0.02) = 0.0985
     """
 
-    observed: CumulativeDifference
+    observed: "CumulativeDifference"
     drawn: CumulativeDraws
     model: str
 
@@ -248,11 +248,9 @@ class CumulativePosterior(_render.Presented):
         return tuple(texts)
 
 
-def posterior_of(
-    observed: CumulativeDifference, draws: int, rng: Any, model: str, *, target: str = "confidence"
-) -> CumulativePosterior:
+def posterior_of(observed: "CumulativeDifference", draws: int, rng: Any, model: str) -> CumulativePosterior:
     """Draw the posterior of a cumulative difference; arguments as for `CumulativeDifference.posterior`."""
     draws = _checks.whole_number("draws", draws, 2)
     _checks.one_of("model", model, MODELS)
-    drawn = draw_cumulative(observed.steps, draws, _checks.generator(rng), model=model, target=target)
+    drawn = draw_cumulative(observed.steps, draws, _checks.generator(rng), model=model)
     return CumulativePosterior(observed, drawn, model)

@@ -30,8 +30,6 @@ class MergedCounts:
         Sum over the scores of (sum of w^2)^(3/2), which the mean step of a curve needs.
     weighted : bool
         Whether rows had weights.
-    target : str
-        Meaning of score and outcome; see `evaluate`.
     """
 
     bins: Bins
@@ -43,8 +41,8 @@ class MergedCounts:
     weight_sq: Floats
     step_size: Floats
     weighted: bool
-    target: str
 
+    target = "confidence"
     losses = log_losses = ranks = None
 
     @property
@@ -119,7 +117,7 @@ class MergedCounts:
         raise TypeError("bins of equal weight cannot be added, because their edges depend on the rows.")
 
 
-def merge_scores(steps: Steps, n_bins: int, *, target: str = "confidence") -> MergedCounts:
+def merge_scores(steps: Steps, n_bins: int) -> MergedCounts:
     """Merge the steps of a cumulative difference into at most `n_bins` bins of nearly equal weight.
 
     Parameters
@@ -128,8 +126,6 @@ def merge_scores(steps: Steps, n_bins: int, *, target: str = "confidence") -> Me
         Steps of outcomes 0 and 1 less their scores, with at least one row.
     n_bins : int
         Largest number of bins. There are fewer if there are fewer scores, or if single scores have much of the weight.
-    target : str, default "confidence"
-        Meaning of score and outcome.
 
     Returns
     -------
@@ -168,5 +164,4 @@ def merge_scores(steps: Steps, n_bins: int, *, target: str = "confidence") -> Me
         weight_sq=total(steps.weight_sq),
         step_size=total(steps.weight_sq * np.sqrt(steps.weight_sq)),
         weighted=steps.weighted,
-        target=target,
     )

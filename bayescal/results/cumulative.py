@@ -1,0 +1,405 @@
+"""Cumulative differences of rows in the order of their scores: the curve, its statistics, and how they print."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _render
+from bayescal.estimands import cumulative
+from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE, quantile_max_abs
+from bayescal.stats.ordered import Steps
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+#: Names of the two statistics in sentences and tables.
+NAMES = {"kuiper": "Kuiper statistic", "kolmogorov_smirnov": "Kolmogorov-Smirnov statistic"}
+#: Mean size of a step, in units of sigma, above which a remark says that P-values are rough.
+LARGE_STEP = 0.2
+
+
+class Slope(NamedTuple):
+    """The mean difference in an interval of scores: the slope of the cumulative difference.
+
+    Parameters
+    ----------
+    slope : float
+        Weighted mean of the residuals of the rows in the interval.
+    standard_error : float
+        Its standard error, from the spread of these residuals; NaN for a single row.
+    standard_error_if_calibrated : float
+        Its standard deviation under calibration, to judge whether the slope differs from 0.
+    weight : float
+        Share of the weight of all rows that lies in the interval.
+    """
+
+    slope: float
+    standard_error: float
+    standard_error_if_calibrated: float
+    weight: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Cumulative(_render.Presented):
+    """The base of `CumulativeDifference` and `SubpopulationDifference`.
+
+    Parameters
+    ----------
+    steps : Steps
+        Sums over the rows of each distinct score.
+    question : str
+        What is compared, and the rows, in words.
+    """
+
+    steps: Steps
+    question: str
+
+    _index = ("quantity",)
+    _columns = ("value", "in_sigma", "if_calibrated", "p_value", "p_value_uncorrected")
+
+    @property
+    def score(self) -> Array:
+        """Distinct scores of rows with positive weight, increasing; shape (n_scores,)."""
+        return self.steps.score
+
+    @property
+    def abscissae(self) -> Floats:
+        """Share of the weight before the first score (0) and up to each score; shape (n_scores + 1,)."""
+        return cumulative.cumulative_weight(self.steps)
+
+    @cached_property
+    def _curve(self) -> Floats:
+        # numpy's argmin and argmax copy arrays that cannot be written
+        return cumulative.cumulative_curve(self.steps)
+
+    @property
+    def curve(self) -> Floats:
+        """The cumulative difference before the first score (0) and at each score; shape (n_scores + 1,)."""
+        curve = self._curve.view()
+        curve.setflags(write=False)
+        return curve
+
+    @cached_property
+    def scale(self) -> cumulative.Scale:
+        """The noise of the curve: `sigma`, `robust_sigma` and the mean size of a step."""
+        return cumulative.scale(self.steps)
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the end of the curve under calibration."""
+        return self.scale.sigma
+
+    @property
+    def robust_sigma(self) -> float:
+        """The same from squared residuals, without the assumption of calibration."""
+        return self.scale.robust_sigma
+
+    @cached_property
+    def kuiper(self) -> float:
+        """Kuiper statistic: the largest absolute change of the curve between two scores."""
+        return float(cumulative.kuiper(self.curve))
+
+    @cached_property
+    def kolmogorov_smirnov(self) -> float:
+        """Kolmogorov-Smirnov statistic: the largest absolute value of the curve."""
+        return float(cumulative.kolmogorov_smirnov(self.curve))
+
+    @property
+    def p_kuiper(self) -> float:
+        """Probability of a Kuiper statistic of at least this size under calibration, corrected for the step size."""
+        return cumulative.p_kuiper(self.kuiper, self.scale)
+
+    @property
+    def p_kuiper_uncorrected(self) -> float:
+        """The same without the correction, as in the literature."""
+        return cumulative.p_kuiper(self.kuiper, self.scale, corrected=False)
+
+    @property
+    def p_kolmogorov_smirnov(self) -> float:
+        """Probability of a Kolmogorov-Smirnov statistic of at least this size under calibration, corrected."""
+        return cumulative.p_kolmogorov_smirnov(self.kolmogorov_smirnov, self.scale)
+
+    @property
+    def p_kolmogorov_smirnov_uncorrected(self) -> float:
+        """The same without the correction, as in the literature."""
+        return cumulative.p_kolmogorov_smirnov(self.kolmogorov_smirnov, self.scale, corrected=False)
+
+    @property
+    def worst_interval(self) -> tuple[float, float]:
+        """Smallest and largest score of the interval over which the curve changes most, both ends included."""
+        begin, end = self._worst()
+        return float(self.score[begin]), float(self.score[end - 1])
+
+    def _worst(self) -> tuple[int, int]:
+        """Return the points of the curve at its minimum and maximum, in order."""
+        begin, end = sorted((int(self._curve.argmin()), int(self._curve.argmax())))
+        return (begin, end) if begin < end else (0, len(self.score))
+
+    def slope(self, low: float, high: float) -> Slope:
+        """Compute the mean difference over an interval of scores: the slope of the curve.
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the interval, which belong to it.
+
+        Returns
+        -------
+        Slope
+            Slope, two standard errors, and the share of the rows.
+
+        Raises
+        ------
+        ValueError
+            If `low` is not below or equal to `high`, or no score lies in the interval.
+
+        Examples
+        --------
+        The mean of the outcomes minus scores 1 - 0.2, 0 - 0.4 and 1 - 0.7 is 0.233.
+
+        >>> import bayescal as bc
+        >>> cd = bc.cumulative_difference([1, 0, 1, 1], [0.2, 0.4, 0.7, 0.9])
+        >>> [round(value, 3) for value in cd.slope(0.1, 0.8)]
+        [0.233, 0.348, 0.26, 0.75]
+        """
+        part = self._between(low, high)
+        weight, squares = float(part.weight.sum()), float(part.weight_sq.sum())
+        slope = float(part.deviation.sum()) / weight
+        spread = float(part.deviation_sq.sum()) - 2 * slope * float(part.deviation_weight_sq.sum()) + slope**2 * squares
+        freedom = 1 - squares / weight**2  # with equal weights, 1 - 1/n
+        rows = int(part.n_rows.sum())
+        error = float(np.sqrt(max(spread, 0.0) / freedom)) / weight if rows > 1 and freedom > 0 else float("nan")
+        calibrated = float(np.sqrt(max(float(part.calibrated_variance.sum()), 0.0))) / weight
+        return Slope(slope, error, calibrated, weight / float(self.steps.weight.sum()))
+
+    def zoom(self, low: float, high: float) -> Self:
+        """Return the cumulative difference of the rows whose scores lie in an interval, computed anew.
+
+        Parameters
+        ----------
+        low, high : float
+            Ends of the interval, which belong to it.
+
+        Returns
+        -------
+        CumulativeDifference or SubpopulationDifference
+            The curve begins with 0 at `low`, and weights are divided by the weight of the rows in the interval.
+
+        Raises
+        ------
+        ValueError
+            As for `slope`.
+        """
+        part = self._between(low, high)
+        return replace(self, steps=part, question=f"{self.question}, scores in [{low:g}, {high:g}]")
+
+    def _between(self, low: float, high: float) -> Steps:
+        if not low <= high:
+            raise ValueError(f"`low` must not exceed `high`; got {low!r} and {high!r}.")
+        begin, end = np.searchsorted(self.score, low, "left"), np.searchsorted(self.score, high, "right")
+        if begin == end:
+            raise ValueError(
+                f"`low` and `high` must enclose at least one score; there is none in [{low:g}, {high:g}]. All scores "
+                f"lie in [{self.score[0]:g}, {self.score[-1]:g}]."
+            )
+        return self.steps[begin:end]
+
+    def band(self, prob: float = 0.95) -> tuple[Floats, Floats]:
+        """Return a simultaneous confidence band of the curve of the population.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability with which the band contains the whole curve.
+
+        Returns
+        -------
+        (low, high) : tuple of ndarray, shape (n_scores + 1,)
+            The curve minus and plus a constant: `robust_sigma` times the quantile of the maximum absolute value of
+            Brownian motion, 2.241 for 0.95.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1.
+        """
+        margin = quantile_max_abs(_checks.fraction("prob", prob)) * self.robust_sigma
+        return self.curve - margin, self.curve + margin
+
+    def kuiper_interval(self, prob: float = 0.95) -> tuple[float, float]:
+        """Return a conservative confidence interval of the Kuiper statistic of the population.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+
+        Returns
+        -------
+        (low, high) : tuple of float
+            The statistic minus and plus `robust_sigma` times the quantile of the range of Brownian motion, 2.498 for
+            0.95. The interval assumes no model; its coverage is above `prob`. NaN if all residuals are 0.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1.
+        """
+        return cumulative.kuiper_interval(self.kuiper, self.scale, _checks.fraction("prob", prob))
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return the numbers as data: one dict per statistic.
+
+        Returns
+        -------
+        list of dict
+            Keys quantity, value, in_sigma (value / `sigma`), if_calibrated (its mean under calibration, 1.596 or 1.253
+            sigma), p_value (with the correction for the step size) and p_value_uncorrected.
+        """
+        return [
+            {
+                "quantity": name,
+                "value": value,
+                "in_sigma": value / self.sigma if self.sigma > 0 else float("nan"),
+                "if_calibrated": mean * self.sigma,
+                "p_value": p_value,
+                "p_value_uncorrected": uncorrected,
+            }
+            for name, value, mean, p_value, uncorrected in (
+                ("kuiper", self.kuiper, MEAN_RANGE, self.p_kuiper, self.p_kuiper_uncorrected),
+                (
+                    "kolmogorov_smirnov",
+                    self.kolmogorov_smirnov,
+                    MEAN_MAX_ABS,
+                    self.p_kolmogorov_smirnov,
+                    self.p_kolmogorov_smirnov_uncorrected,
+                ),
+            )
+        ]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(**options)
+
+    @property
+    def spec(self) -> str:
+        """What is compared, the rows and the number of distinct scores, on one line."""
+        steps, weighted = self.steps, ""
+        if steps.weighted:
+            effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
+            weighted = f" (weighted, effective N = {effective:.0f})"
+        return f"{self.question}, N = {steps.n_rows.sum()}{weighted}, {len(steps)} distinct scores"
+
+    def sentence(self) -> str:
+        """The largest deviation in words.
+
+        Returns
+        -------
+        str
+            The interval of scores with the largest deviation, its direction and mean size, the Kuiper statistic, and
+            its P-value.
+        """
+        low, high = self.worst_interval
+        if self.kuiper == 0:
+            return f"The cumulative difference is 0 at every score: {self._no_difference()}."
+        slope = self.slope(low, high)
+        places = _render.decimals(high - low)
+        where = f"Between the scores {low:.{places}f} and {high:.{places}f}" if high > low else f"At the score {low:g}"
+        size = _render.number(abs(slope.slope), 3)
+        return (
+            f"{where}, {self._difference(slope.slope)} by {size} on average. This is the largest deviation of all "
+            f"intervals of scores: the Kuiper statistic is {self._number(self.kuiper)}. {self._under_calibration()} "
+            f"the probability of a statistic of at least this size is {p_words(self.p_kuiper)}."
+        )
+
+    def _no_difference(self) -> str:
+        raise NotImplementedError
+
+    def _difference(self, slope: float) -> str:
+        raise NotImplementedError
+
+    def _under_calibration(self) -> str:
+        raise NotImplementedError
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
+        rows = [
+            [
+                NAMES[row["quantity"]],
+                *(self._number(row[name]) for name in ("value", "if_calibrated")),
+                _render.number(row["in_sigma"], 2),
+                *(p_words(row[name]) for name in ("p_value", "p_value_uncorrected")),
+            ]
+            for row in self.table()
+        ]
+        header = ("statistic", "value", self._mean_title(), "in sigma", "P-value", "uncorrected")
+        return _render.Sheet(self.sentence(), self.spec, header, rows, self._remarks())
+
+    def _mean_title(self) -> str:
+        return "if calibrated"
+
+    def _remarks(self) -> list[str]:
+        if self.robust_sigma == 0:
+            return ["All residuals are 0, so that the noise cannot be estimated and there is no interval."]
+        low, high = (self._number(end) for end in self.kuiper_interval(0.95))
+        remarks = [
+            f"sigma = {self._number(self.sigma)}; from squared residuals, without assuming {self._assumption()}, "
+            f"{self._number(self.robust_sigma)}. Conservative 95 % interval of the Kuiper statistic in the population: "
+            f"{low} to {high}."
+        ]
+        if self.scale.mean_step > LARGE_STEP:
+            remarks.append(
+                "The P-values are rough: they assume many small steps, and the mean step is "
+                f"{self.scale.mean_step:.2f} sigma (few rows, few distinct scores, or a few heavy weights)."
+            )
+        return remarks
+
+    def _assumption(self) -> str:
+        return "calibration"
+
+    def _number(self, value: float) -> str:
+        return _render.number(value, _render.decimals(self.robust_sigma / 10, 4))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CumulativeDifference(Cumulative):
+    r"""The cumulative difference between outcomes and scores, without bins.
+
+    Made by `cumulative_difference`; printing it shows a sentence and the two statistics.
+
+    With the rows in the order of their scores, :math:`S_k = \sum_{i \le k} w_i (z_i - c_i) / \sum_i w_i`. The slope of
+    :math:`S` against the cumulative weight is the mean difference between outcome and score: it is 0 where the
+    classifier is calibrated, negative where scores are too high, and positive where they are too low.
+
+    Parameters
+    ----------
+    steps : Steps
+        Sums over the rows of each distinct score.
+    question : str
+        What is compared, and the rows, in words.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> cd = bc.cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+    >>> cd.curve.round(2)
+    array([0.  , 0.12, 0.08, 0.1 ])
+    >>> round(cd.kuiper, 2), cd.worst_interval, round(cd.p_kuiper, 2)
+    (0.12, (0.2, 0.2), 0.62)
+    """
+
+    def _no_difference(self) -> str:
+        return "the share of outcome 1 equals the score"
+
+    def _difference(self, slope: float) -> str:
+        return f"outcome 1 is {'more' if slope > 0 else 'less'} frequent than the scores state,"
+
+    def _under_calibration(self) -> str:
+        return "If the scores were calibrated,"
+
+
+def p_words(value: float) -> str:
+    """Format a P-value with two digits."""
+    return f"{value:.2g}"

@@ -1,0 +1,187 @@
+"""Cumulative differences: the definition on small data in exact arithmetic, ties, weights, slopes, parts and errors."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+from bayescal._invalid import InvalidRows
+
+HAND = ([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+
+
+def simulated(n=300, *, seed=1, decimals=2, weighted=False):
+    rng = np.random.default_rng(seed)
+    score = rng.random(n).round(decimals)
+    weights = rng.exponential(size=n) if weighted else None
+    return rng.random(n) < score**1.2, score, weights
+
+
+def largest_mean(outcome, score, weights):
+    """Largest absolute weighted mean of 1{p1 < c <= p2} (z - c) over all pairs of scores, in rational numbers."""
+    w = [Fraction(1)] * len(score) if weights is None else [Fraction(x) for x in weights.tolist()]
+    sums = {}
+    for z, c, x in zip(outcome, score.tolist(), w, strict=True):
+        sums[c] = sums.get(c, 0) + x * (int(z) - Fraction(c))
+    points = [Fraction(0)]
+    for c in sorted(sums):
+        points.append(points[-1] + sums[c] / sum(w))
+    return float(max(abs(b - a) for a, b in combinations(points, 2))), float(max(map(abs, points)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("decimals", [1, 2, 15])
+def test_statistics_equal_the_definition(weighted, decimals):
+    outcome, score, weights = simulated(120, decimals=decimals, weighted=weighted)
+    cd = bc.cumulative_difference(outcome, score, weights=weights)
+    kuiper, smirnov = largest_mean(outcome, score, weights)
+    assert cd.kuiper == pytest.approx(kuiper, rel=1e-12)
+    assert cd.kolmogorov_smirnov == pytest.approx(smirnov, rel=1e-12)
+    w = np.ones(120) if weights is None else weights
+    assert cd.sigma == pytest.approx(np.sqrt(np.sum(w**2 * score * (1 - score))) / w.sum(), rel=1e-12)
+    assert cd.robust_sigma == pytest.approx(np.sqrt(np.sum(w**2 * (outcome - score) ** 2)) / w.sum(), rel=1e-12)
+
+
+def test_hand_examples():
+    cd = bc.cumulative_difference(*HAND)
+    assert cd.curve == pytest.approx([0, 0.12, 0.08, 0.1])
+    assert cd.abscissae == pytest.approx([0, 0.4, 0.8, 1])
+    assert (cd.kuiper, cd.worst_interval) == (pytest.approx(0.12), (0.2, 0.2))
+    assert bc.cumulative_difference([1, 0], [0.25, 0.75]).kuiper == 0.375
+    assert bc.cumulative_difference([1, 1, 0, 0], [0.5] * 4).kuiper == 0
+
+
+def test_the_worst_interval_has_the_largest_deviation():
+    for seed in range(20):
+        outcome, score, weights = simulated(seed=seed, weighted=True)
+        cd = bc.cumulative_difference(outcome, score, weights=weights)
+        slope = cd.slope(*cd.worst_interval)
+        assert abs(slope.slope) * slope.weight == pytest.approx(cd.kuiper, rel=1e-10)
+
+
+def test_order_of_rows_has_no_effect_and_weights_only_have_ratios():
+    outcome, score, weights = simulated(weighted=True)
+    cd = bc.cumulative_difference(outcome, score)
+    order = np.random.default_rng(2).permutation(len(score))
+    assert np.array_equal(bc.cumulative_difference(outcome[order], score[order]).curve, cd.curve)
+    assert np.array_equal(bc.cumulative_difference(outcome, score, weights=np.ones(300)).curve, cd.curve)
+    one = bc.cumulative_difference(outcome, score, weights=weights)
+    for factor in (2.0**20, 2.0**-700, 3.7):
+        other = bc.cumulative_difference(outcome, score, weights=weights * factor)
+        np.testing.assert_allclose(other.curve, one.curve, rtol=1e-12, atol=1e-16)
+        assert other.sigma == pytest.approx(one.sigma, rel=1e-12)
+
+
+def test_columns_of_other_types_give_the_same_numbers():
+    outcome, score, _ = simulated()
+    cd = bc.cumulative_difference(outcome, score)
+    for y in (outcome.tolist(), outcome.astype(np.int8), outcome.astype(float)):
+        assert bc.cumulative_difference(y, score.tolist()).kuiper == cd.kuiper
+    single = score.astype(np.float32)
+    assert bc.cumulative_difference(outcome, single).kuiper == pytest.approx(
+        bc.cumulative_difference(outcome, single.astype(np.float64)).kuiper, rel=1e-12
+    )
+
+
+def test_slope_is_the_mean_residual_with_its_standard_error():
+    outcome, score, _ = simulated(decimals=15)
+    inside = (score >= 0.3) & (score <= 0.7)
+    residual = (outcome - score)[inside]
+    slope, error, calibrated, weight = bc.cumulative_difference(outcome, score).slope(0.3, 0.7)
+    assert slope == pytest.approx(residual.mean(), rel=1e-12)
+    assert error == pytest.approx(residual.std(ddof=1) / np.sqrt(len(residual)), rel=1e-10)
+    assert calibrated == pytest.approx(np.sqrt(np.sum((score * (1 - score))[inside])) / inside.sum(), rel=1e-12)
+    assert weight == pytest.approx(inside.mean())
+
+
+def test_a_slope_of_one_row_has_no_standard_error():
+    assert np.isnan(bc.cumulative_difference(*HAND).slope(0.9, 0.9).standard_error)
+
+
+def test_zoom_equals_the_rows_in_the_interval():
+    outcome, score, weights = simulated(weighted=True)
+    inside = (score >= 0.3) & (score <= 0.7)
+    part = bc.cumulative_difference(outcome, score, weights=weights).zoom(0.3, 0.7)
+    alone = bc.cumulative_difference(outcome[inside], score[inside], weights=weights[inside])
+    assert part.curve == pytest.approx(alone.curve, abs=1e-15)
+    assert (part.sigma, part.p_kuiper) == (pytest.approx(alone.sigma), pytest.approx(alone.p_kuiper))
+    assert "scores in [0.3, 0.7]" in part.spec
+
+
+def test_correction_adds_the_shortfall_at_both_ends():
+    """Steps of equal variance: the mean step is 1/sqrt(n), and the walk falls short by 0.5826 of it at each end."""
+    from bayescal.estimands.brownian import sf_max_abs, sf_range
+
+    rng = np.random.default_rng(4)
+    score = np.repeat([0.5], 400) + np.linspace(-1e-9, 1e-9, 400)
+    cd = bc.cumulative_difference(rng.random(400) < 0.5, score)
+    assert cd.scale.mean_step == pytest.approx(1 / 20, rel=1e-9)
+    assert cd.p_kuiper == pytest.approx(sf_range(cd.kuiper / cd.sigma + 2 * 0.5825971579390106 / 20), rel=1e-9)
+    smirnov = cd.kolmogorov_smirnov / cd.sigma
+    assert cd.p_kolmogorov_smirnov == pytest.approx(sf_max_abs(smirnov + 0.5825971579390106 / 20), rel=1e-9)
+    assert cd.p_kolmogorov_smirnov_uncorrected == pytest.approx(sf_max_abs(smirnov), rel=1e-12)
+
+
+def test_certain_scores():
+    """Scores of 0 and 1 leave no noise: a single contrary outcome refutes calibration."""
+    right = bc.cumulative_difference([1, 0, 1], [1.0, 0.0, 1.0])
+    assert (right.kuiper, right.p_kuiper, right.p_kolmogorov_smirnov) == (0, 1, 1)
+    assert np.isnan(right.kuiper_interval()).all()
+    assert "there is no interval" in str(right)
+    wrong = bc.cumulative_difference([1, 0, 0], [1.0, 0.0, 1.0])
+    assert (wrong.p_kuiper, wrong.p_kolmogorov_smirnov) == (0, 0)
+
+
+def test_intervals_and_bands_have_their_quantiles():
+    cd = bc.cumulative_difference(*simulated()[:2])
+    low, high = cd.band(0.95)
+    assert (high - low) / 2 == pytest.approx(2.2414027 * cd.robust_sigma, rel=1e-6)
+    low, high = cd.kuiper_interval(0.95)
+    assert (high - cd.kuiper) == pytest.approx(2.4976722 * cd.robust_sigma, rel=1e-6)
+    assert low == max(0, cd.kuiper - 2.4976722 * cd.robust_sigma)
+
+
+def test_presentation():
+    cd = bc.cumulative_difference(*simulated()[:2])
+    text = str(cd)
+    assert text.startswith("Between the scores ")
+    assert "outcome 1 is less frequent than the scores state" in text
+    assert cd.spec == "cumulative difference between outcomes and scores, N = 300, 98 distinct scores"
+    assert repr(cd) == f"CumulativeDifference({cd.spec})"
+    frame = cd.to_frame()
+    assert frame.loc["kuiper", "value"] == cd.kuiper
+    assert frame.loc["kolmogorov_smirnov", "p_value"] == cd.p_kolmogorov_smirnov
+    assert "mean step" not in text
+    assert "The P-values are rough" in str(bc.cumulative_difference(*HAND))
+    assert "effective N = 4" in bc.cumulative_difference(*HAND, weights=[1, 2, 1, 1, 1]).spec
+
+
+@pytest.mark.parametrize(
+    ("outcome", "score", "weights", "words"),
+    [
+        ([0, 1], [0.2, np.nan], None, "`score`"),
+        ([0, 1], [0.2, 1.5], None, r"`score` must lie in \[0, 1\]"),
+        ([0, 2], [0.2, 0.5], None, "`outcome`"),
+        ([0, 1], [0.2, 0.5], [1, -1], "`weights`"),
+        ([0, 1], [0.2, 0.5], [0, 0], "`weights`"),
+    ],
+)
+def test_invalid_rows(outcome, score, weights, words):
+    with pytest.raises(InvalidRows, match=words):
+        bc.cumulative_difference(outcome, score, weights=weights)
+
+
+def test_lengths_and_intervals_are_checked():
+    with pytest.raises(ValueError, match="`outcome` and `score` must have the same length"):
+        bc.cumulative_difference([0, 1, 1], [0.2, 0.3])
+    cd = bc.cumulative_difference(*HAND)
+    with pytest.raises(ValueError, match="`low` must not exceed `high`"):
+        cd.slope(0.5, 0.4)
+    with pytest.raises(ValueError, match="must enclose at least one score"):
+        cd.zoom(0.3, 0.5)
+    with pytest.raises(ValueError, match="must not exceed"):
+        cd.slope(np.nan, 0.5)
+    with pytest.raises(ValueError, match="`prob`"):
+        cd.band(1.0)
