@@ -52,9 +52,7 @@ class CumulativeDraws:
     kolmogorov_smirnov: Floats
 
 
-def draw_cumulative(
-    steps: Steps, n_draws: int, rng: np.random.Generator, *, model: str = POOLED
-) -> CumulativeDraws:
+def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, model: str = POOLED) -> CumulativeDraws:
     """Draw the cumulative difference of the population, and its statistics.
 
     Parameters

@@ -4,8 +4,8 @@ from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.stats.contract import Counts
 
-#: The sub-models: a smooth drift, and segments around exact calibration. Saturated bins have no model of their own, under
-#: which the probability of exact calibration would be below 0.05.
+#: The sub-models: a smooth drift, and segments around exact calibration. Saturated bins have no model of their own,
+#: because the probability of exact calibration would then be below 0.05 whatever the rows.
 SUB_MODELS = ("logistic", "runs")
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from bayescal import _checks, _render
 from bayescal.estimands import cumulative
 from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE, quantile_max_abs
 from bayescal.stats.ordered import Steps
+
+if TYPE_CHECKING:
+    from bayescal.results.cumulative_posterior import CumulativePosterior
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -389,6 +392,43 @@ class CumulativeDifference(Cumulative):
     >>> round(cd.kuiper, 2), cd.worst_interval, round(cd.p_kuiper, 2)
     (0.12, (0.2, 0.2), 0.62)
     """
+
+    def posterior(self, draws: int = 4000, *, rng: Any = None, model: str = "pooled") -> "CumulativePosterior":
+        """Draw the Kuiper and Kolmogorov-Smirnov statistics of the population, and its cumulative difference.
+
+        Parameters
+        ----------
+        draws : int, default 4000
+            Number of draws, at least 2.
+        rng : None, int, SeedSequence or Generator
+            Seed or generator, as for `numpy.random.default_rng`.
+        model : {"pooled", "segments"}, default "pooled"
+            With "pooled", half of the draws of each statistic come from a posterior of the curve, and half from a
+            confidence distribution that removes the upward bias of the plug-in value. With "segments", all draws come
+            from the posterior, and those of the statistics and of the curve are joint; the intervals are too high for
+            curves that return to 0 many times.
+
+        Returns
+        -------
+        CumulativePosterior
+            Draws, intervals and bands; its notes describe both models.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `draws` is not an integer of at least 2, or `model` is unknown.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(2000, population="flat", rng=1)
+        >>> bc.cumulative_difference(rows.outcome, rows.confidence).posterior(rng=1).kuiper.median()
+        0.0
+        """
+        from bayescal.results.cumulative_posterior import posterior_of  # loads scipy, which the curve does not need
+
+        return posterior_of(self, draws, rng, model)
 
     def _no_difference(self) -> str:
         return "the share of outcome 1 equals the score"

@@ -1,4 +1,4 @@
-"""MergedCounts: steps of a cumulative difference merged into bins of nearly equal weight; rows with equal scores share a bin."""
+"""MergedCounts: steps of a cumulative difference merged into bins of nearly equal weight that divide no score."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -223,7 +223,9 @@ def _runs(rows: BinRows) -> SubModelGraph:
     origin = np.clip(_logit(rows.inside), -FARTHEST_ORIGIN, FARTHEST_ORIGIN)
     eta = origin + shift[:, None]
     # log-likelihood relative to no shift, without underflow
-    ratio = rows.k * (origin - _logit(rows.inside) + shift[:, None]) + rows.n * (pt.softplus(_logit(rows.inside)) - pt.softplus(eta))
+    ratio = rows.k * (origin - _logit(rows.inside) + shift[:, None]) + rows.n * (
+        pt.softplus(_logit(rows.inside)) - pt.softplus(eta)
+    )
     # ends[s] of a segment that begins at s: log-likelihood ratio if off, by end; prior by number of changes and end
     off, either, prior = [], [], []
     for s in range(count):

@@ -14,6 +14,7 @@ from studies import conditions, coverage_rows, jobs_of, measured, one_line_per_c
 
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
+from bayescal.draws import Draws
 from bayescal.estimands.brownian import quantile_max_abs, quantile_range
 from bayescal.estimands.cumulative import Scale, cumulative_curve, kolmogorov_smirnov, kuiper, scale
 from bayescal.estimands.cumulative_draws import MODELS, draw_cumulative
@@ -21,7 +22,6 @@ from bayescal.stats.merged import merge_scores
 from bayescal.stats.ordered import OrderedSums
 from bayescal.verify.studies.coverage import STUDY_CURVES
 from bayescal.verify.studies.study import basic_interval, name_of, stacked
-from bayescal.draws import Draws
 
 Floats = NDArray[np.float64]
 Ends = tuple[float, float]
@@ -166,7 +166,7 @@ def overall(rows: Iterable[dict[str, Any]], quantity: str) -> str:
 
 def by_cell(rows: Iterable[dict[str, Any]], quantity: str) -> str:
     """One line per cell: truth, coverage and width of the package's intervals, and coverage of others."""
-    head = "Rows: | Population | Curve | Truth: | Pooled: | Width: | Segments: | Inversion: | Percentile: | Inverted bound:"
+    head = "Rows: | Population | Curve | Truth: | Pooled: | Width: | Segments: | Inversion: | Percentile: | Inverted:"
     form = (
         "{n_rows}|{population}|{curve}|{truth:.4f}|{pooled_coverage:.2f}|{pooled_width:.4f}|{segments_coverage:.2f}"
         "|{inversion_coverage:.2f}|{percentile_coverage:.2f}|{inverted_coverage:.2f}"

@@ -249,7 +249,7 @@ class Segments:
     def _shifted(self) -> Floats:
         """Log likelihood ratio of each shift against 0, cumulated over blocks, shape (n_blocks + 1, n_cells)."""
         eta = self._origin[:, None] + self._middles
-        # with h = expit(eta): k log(h / c) + (n - k) log((1 - h) / (1 - c)) = k (eta - logit c) + n log((1 - h) / (1 - c))
+        # with h = expit(eta): k log(h/c) + (n - k) log((1 - h)/(1 - c)) = k (eta - logit c) + n log((1 - h)/(1 - c))
         log_ratio = log_expit(-eta) - log_expit(-self.logit)[:, None]
         clipped = self.k * (self._origin - self.logit)
         return self._cumulated(self.n[:, None] * log_ratio + self.k[:, None] * self._middles + clipped[:, None])
