@@ -6,6 +6,7 @@ from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
 from .analyses.cumulative import cumulative_difference as cumulative_difference
+from .analyses.cumulative import cumulative_difference_subpopulation as cumulative_difference_subpopulation
 from .analyses.decompose import brier_decomposition as brier_decomposition
 from .analyses.decompose import log_score_decomposition as log_score_decomposition
 from .analyses.decompose import murphy_decomposition as murphy_decomposition
@@ -18,11 +19,13 @@ from .analyses.plug_in import plug_in_ece as plug_in_ece
 from .analyses.plug_in import plug_in_error as plug_in_error
 from .analyses.recalibration import IsotonicRecalibration as IsotonicRecalibration
 from .analyses.recalibration import LogisticRecalibration as LogisticRecalibration
+from .analyses.screen import screen_subpopulations as screen_subpopulations
 from .data.predictions import Predictions as Predictions
 from .draws import BinDraws as BinDraws
 from .draws import Draws as Draws
 from .estimands.auc import auc as auc
 from .estimands.auc import auc_grid_error as auc_grid_error
+from .estimands.c_emp import rows_for_c_emp as rows_for_c_emp
 from .estimands.debiased import debiased_squared_l2_error as debiased_squared_l2_error
 from .estimands.decompositions import squared_l2_error as squared_l2_error
 from .estimands.errors import ece as ece
@@ -40,6 +43,7 @@ from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
 from .posterior.shrinkage.model import shrinkage_posterior as shrinkage_posterior
 from .report.bin_sensitivity import plot_bin_sensitivity as plot_bin_sensitivity
 from .report.comparison import plot_comparison as plot_comparison
+from .report.cumulative import plot_cumulative as plot_cumulative
 from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.forest import plot_forest as plot_forest
 from .report.posterior import plot_posterior as plot_posterior
@@ -48,6 +52,7 @@ from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
 from .results.cumulative import CumulativeDifference as CumulativeDifference
+from .results.cumulative import SubpopulationDifference as SubpopulationDifference
 from .results.cumulative_posterior import CumulativeBand as CumulativeBand
 from .results.cumulative_posterior import CumulativePosterior as CumulativePosterior
 from .results.decomposition import CorpDecomposition as CorpDecomposition
@@ -55,6 +60,7 @@ from .results.decomposition import MurphyDecomposition as MurphyDecomposition
 from .results.evaluation import Evaluation as Evaluation
 from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.mean_score import MultiClassScore as MultiClassScore
+from .results.screen import SubpopulationScreen as SubpopulationScreen
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_mass_edges as equal_mass_edges

@@ -3,8 +3,10 @@
 from typing import Any
 
 from bayescal.data.predictions import Predictions
-from bayescal.results.cumulative import CumulativeDifference
+from bayescal.data.responses import Responses, read_member
+from bayescal.results.cumulative import QUESTION, CumulativeDifference, SubpopulationDifference
 from bayescal.stats.ordered import OrderedSums
+from bayescal.stats.subpopulation import subpopulation_steps
 
 
 def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> CumulativeDifference:
@@ -33,7 +35,8 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
 
     Notes
     -----
-    Rows are sorted once. Rows with equal scores are merged, so the order of the rows has no effect.
+    Rows are sorted once. Rows with equal scores are merged, so the order of the rows has no effect. From counts in fine
+    bins, use `cumulative_difference.from_counts`, which is `CumulativeDifference.from_counts`.
 
     References
     ----------
@@ -51,4 +54,60 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     (0.12, 0.12, 0.189)
     """
     rows = Predictions.from_outcomes(outcome, score, weights, names=("outcome", "score"))
-    return CumulativeDifference(OrderedSums.from_rows(rows), "cumulative difference between outcomes and scores")
+    return CumulativeDifference(OrderedSums.from_rows(rows), QUESTION)
+
+
+#: `cumulative_difference.from_counts(counts)`, for those who look for the function
+cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]
+
+
+def cumulative_difference_subpopulation(
+    response: Any, score: Any, member: Any, weights: Any = None
+) -> SubpopulationDifference:
+    r"""Compare a subpopulation with the full population at the same scores, without bins.
+
+    Parameters
+    ----------
+    response : array-like of float, int or bool, shape (n_rows,)
+        Responses of the full population, such as outcomes, losses or costs; any finite numbers.
+    score : array-like of float, shape (n_rows,)
+        Scores, on any scale. The two populations are compared at equal scores.
+    member : array-like of bool, shape (n_rows,)
+        Whether each row belongs to the subpopulation.
+    weights : array-like of float, shape (n_rows,), optional
+        Importance weights, >= 0. Only their ratios matter.
+
+    Returns
+    -------
+    SubpopulationDifference
+        The curve, its statistics and P-values, the interval of scores with the largest deviation, and the average
+        difference.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If columns differ in length, values are missing, infinite or not numbers, or `member` marks no row or all rows.
+
+    Notes
+    -----
+    The responses of the full population are averaged in cells that end halfway between neighbouring scores of the
+    subpopulation [1]_. The noise of these averages is not part of `sigma`, which is accurate if the subpopulation is a
+    small part of the full population.
+
+    References
+    ----------
+    .. [1] M. Tygert (2021), "Cumulative deviation of a subpopulation from the full population", Journal of Big Data 8,
+       117, equations 5 to 33.
+
+    Examples
+    --------
+    The cells end at 0.25. The means of the full population are 1/2 and 3/2, so that the members deviate by 1/2 and
+    -1/2.
+
+    >>> sub = cumulative_difference_subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
+    >>> sub.kuiper, sub.average_difference
+    (0.25, 0.0)
+    """
+    rows = Responses.read(response, score, weights, others={"member": member})
+    steps = subpopulation_steps(rows, read_member(member, rows))
+    return SubpopulationDifference(steps, "cumulative difference between a subpopulation and the full population")

@@ -12,10 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.estimands.brownian import quantile_range, sf_max_abs, sf_range
+from bayescal.stats.grid import GridSteps
 from bayescal.stats.ordered import Steps
 
 Floats = NDArray[np.float64]
 
+#: Names of the two statistics in sentences and tables.
+NAMES = {"kuiper": "Kuiper statistic", "kolmogorov_smirnov": "Kolmogorov-Smirnov statistic"}
 #: Scores per part of a pass, so that temporary arrays are small.
 CHUNK = 2**16
 #: A random walk stays below the Brownian path through its points by this number of standard deviations of a step on
@@ -66,6 +69,26 @@ def kuiper(curve: Floats) -> Any:
 def kolmogorov_smirnov(curve: Floats) -> Any:
     """Return the Kolmogorov-Smirnov statistic: the largest absolute value; of several curves, over the last axis."""
     return np.maximum(curve.max(axis=-1), -curve.min(axis=-1))
+
+
+def grid_error(curve: Floats, steps: GridSteps) -> float:
+    """Return how much the Kuiper statistic of rows can exceed that of their counts, for any order within the bins.
+
+    The bound holds for the Kolmogorov-Smirnov statistic too. Within a bin, the curve lies between its start minus the
+    fall and its start plus the rise, and its largest change is the larger of the two.
+    """
+    total = steps.weight.sum()
+    high, low = curve[:-1] + steps.rise / total, curve[:-1] - steps.fall / total
+    within = float(max(steps.rise.max(), steps.fall.max()) / total)
+    top, bottom = int(high.argmax()), int(low.argmin())
+    if top != bottom:
+        between = float(high[top] - low[bottom])
+    else:  # one bin cannot contain both extremes
+        between = max(
+            float(high[top] - np.delete(low, bottom).min(initial=np.inf)),
+            float(np.delete(high, top).max(initial=-np.inf) - low[bottom]),
+        )
+    return max(0.0, max(within, between) - kuiper(curve))
 
 
 @dataclass(frozen=True)

@@ -189,12 +189,32 @@ def headline(
     small : bool, default False
         Whether the axes are small.
     """
-    import textwrap
-
     low, high = evaluation.ece.interval(prob)
     mean, low, high = (_render.number(v) for v in (evaluation.ece.mean(), low, high))
-    size = TINY - 0.5 if small else SMALLER
+    interval = "" if small else f", {100 * prob:g} % interval"
     paragraphs = [note] if small else [evaluation.question, note]
+    titled(ax, f"ECE {mean}{interval} [{low}, {high}]", paragraphs, above=above, small=small)
+
+
+def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, small: bool = False) -> None:
+    """Write a title, and paragraphs below it in smaller type.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        The axes.
+    title : str
+        One line.
+    paragraphs : sequence of str
+        Texts, which are wrapped; empty ones take no space.
+    above : float
+        Points to leave free above the axes.
+    small : bool, default False
+        Whether the axes are small.
+    """
+    import textwrap
+
+    size = TINY - 0.5 if small else SMALLER
     lines = [line for words in paragraphs for line in textwrap.wrap(_render.visible(words), characters(ax, size))]
     ax.annotate(
         "\n".join(lines),
@@ -207,10 +227,4 @@ def headline(
         alpha=0.7,
         parse_math=False,
     )
-    interval = "" if small else f", {100 * prob:g} % interval"
-    ax.set_title(
-        f"ECE {mean}{interval} [{low}, {high}]",
-        loc="left",
-        fontsize=TINY + 1 if small else SMALL + 1,
-        pad=above + 1.25 * size * len(lines) + 3,
-    )
+    ax.set_title(title, loc="left", fontsize=TINY + 1 if small else SMALL + 1, pad=above + 1.25 * size * len(lines) + 3)

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
-from bayescal.estimands import cumulative
+from bayescal.estimands import c_emp, cumulative
 from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE, quantile_max_abs
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.grid import GridSteps, steps_of_counts
 from bayescal.stats.ordered import Steps
 
 if TYPE_CHECKING:
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-#: Names of the two statistics in sentences and tables.
-NAMES = {"kuiper": "Kuiper statistic", "kolmogorov_smirnov": "Kolmogorov-Smirnov statistic"}
+#: What `CumulativeDifference` compares.
+QUESTION = "cumulative difference between outcomes and scores"
 #: Mean size of a step, in units of sigma, above which a remark says that P-values are rough.
 LARGE_STEP = 0.2
 
@@ -293,7 +295,11 @@ class Cumulative(_render.Presented):
         if steps.weighted:
             effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
             weighted = f" (weighted, effective N = {effective:.0f})"
-        return f"{self.question}, N = {steps.n_rows.sum()}{weighted}, {len(steps)} distinct scores"
+        return f"{self.question}, N = {steps.n_rows.sum()}{weighted}, {len(steps)} {self._points}"
+
+    @property
+    def _points(self) -> str:
+        return "distinct scores"
 
     def sentence(self) -> str:
         """The largest deviation in words.
@@ -330,7 +336,7 @@ class Cumulative(_render.Presented):
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [
             [
-                NAMES[row["quantity"]],
+                cumulative.NAMES[row["quantity"]],
                 *(self._number(row[name]) for name in ("value", "if_calibrated")),
                 _render.number(row["in_sigma"], 2),
                 *(p_words(row[name]) for name in ("p_value", "p_value_uncorrected")),
@@ -393,6 +399,49 @@ class CumulativeDifference(Cumulative):
     (0.12, (0.2, 0.2), 0.62)
     """
 
+    @classmethod
+    def from_counts(cls, counts: BinnedCounts) -> "CumulativeDifference":
+        """Compute the cumulative difference at the edges of fine bins, from counts of streams, engines or files.
+
+        Parameters
+        ----------
+        counts : BinnedCounts
+            Counts in many bins, such as 1000, with at least one row of positive weight.
+
+        Returns
+        -------
+        CumulativeDifference
+            The curve is exact at the edges of the bins; `score` contains the mean confidences of occupied bins.
+            `grid_error` bounds what the bins hide.
+
+        Raises
+        ------
+        TypeError
+            If `counts` are not `BinnedCounts`.
+        ValueError
+            If there are no rows.
+
+        Examples
+        --------
+        Within the first bin, the curve of the rows rises to 0.8 / 3 and falls to 0.5 / 3 again. The counts do not
+        contain the order: if the curve first fell to -0.1, and then rose to 0.2, the statistic would be 0.3.
+
+        >>> import bayescal as bc
+        >>> counts = bc.BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.3, 0.9], bins=2)
+        >>> cd = CumulativeDifference.from_counts(counts)
+        >>> round(cd.kuiper, 3), round(cd.grid_error, 3)
+        (0.2, 0.1)
+        >>> round(bc.cumulative_difference([1, 0, 1], [0.2, 0.3, 0.9]).kuiper, 3)
+        0.267
+        """
+        if not isinstance(counts, BinnedCounts):
+            raise TypeError(
+                f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `cumulative_difference`."
+            )
+        if not counts.occupied.any():
+            raise ValueError("`counts` must have at least one row of positive weight; a curve needs rows.")
+        return cls(steps_of_counts(counts), f"{QUESTION}, {counts.bins}")
+
     def posterior(self, draws: int = 4000, *, rng: Any = None, model: str = "pooled") -> "CumulativePosterior":
         """Draw the Kuiper and Kolmogorov-Smirnov statistics of the population, and its cumulative difference.
 
@@ -430,6 +479,60 @@ class CumulativeDifference(Cumulative):
 
         return posterior_of(self, draws, rng, model)
 
+    def c_emp_bound(self, prob: float = 0.95, *, given_scores: bool = False) -> float:
+        """Return a bound of the error of the Kuiper statistic (c_emp) that holds for every number of rows.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability with which the bound holds.
+        given_scores : bool, default False
+            Whether the population has the scores (and weights) of these rows, so that only outcomes are random.
+
+        Returns
+        -------
+        float
+            The statistic of the population differs from `kuiper` by at most this number, for any classifier and any
+            population of independent rows; see `rows_for_c_emp`. `kuiper_interval` is much narrower, but approximate.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1, or rows have weights and scores are not given.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(20000, population="flat", rng=1)
+        >>> cd = bc.cumulative_difference(rows.outcome, rows.confidence)
+        >>> round(cd.c_emp_bound(), 4), round(cd.c_emp_bound(given_scores=True), 4)
+        (0.0384, 0.0192)
+        """
+        prob = _checks.fraction("prob", prob)
+        steps = self.steps
+        if steps.weighted and not given_scores:
+            raise ValueError(
+                "`given_scores` must be True for rows with weights; else the bound needs rows of equal weight."
+            )
+        effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
+        return c_emp.c_emp_bound(effective, prob, given_scores=given_scores)
+
+    @property
+    def grid_error(self) -> float:
+        """Largest amount by which the two statistics of the rows can exceed those of their counts; 0 for rows."""
+        return cumulative.grid_error(self.curve, self.steps) if isinstance(self.steps, GridSteps) else 0.0
+
+    @property
+    def _points(self) -> str:
+        return "occupied bins" if isinstance(self.steps, GridSteps) else "distinct scores"
+
+    def _remarks(self) -> list[str]:
+        if not isinstance(self.steps, GridSteps):
+            return super()._remarks()
+        low, high = self._number(self.kuiper), self._number(self.kuiper + self.grid_error)
+        return [f"From counts: the Kuiper statistic of the rows is between {low} and {high}.", *super()._remarks()]
+
     def _no_difference(self) -> str:
         return "the share of outcome 1 equals the score"
 
@@ -438,6 +541,56 @@ class CumulativeDifference(Cumulative):
 
     def _under_calibration(self) -> str:
         return "If the scores were calibrated,"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SubpopulationDifference(Cumulative):
+    r"""The cumulative difference between a subpopulation and the full population at the same scores.
+
+    Made by `cumulative_difference_subpopulation`; printing it shows a sentence and the two statistics. "Calibration"
+    means here that the subpopulation and the full population have the same mean response at every score.
+
+    Parameters
+    ----------
+    steps : Steps
+        Sums over the members with each distinct score; residuals are responses minus the mean response of the full
+        population near the score.
+    question : str
+        What is compared, and the rows, in words.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> sub = bc.cumulative_difference_subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
+    >>> sub.curve
+    array([0.  , 0.25, 0.  ])
+    >>> sub.average_difference
+    0.0
+    """
+
+    @property
+    def average_difference(self) -> float:
+        """Weighted mean over the members of response minus mean response of the full population at that score."""
+        return float(self.curve[-1])
+
+    def _no_difference(self) -> str:
+        return "the subpopulation has the responses of the full population"
+
+    def _difference(self, slope: float) -> str:
+        return f"responses of the subpopulation are {'higher' if slope > 0 else 'lower'} than in the full population,"
+
+    def _under_calibration(self) -> str:
+        return "If the two had equal means at every score,"
+
+    def _mean_title(self) -> str:
+        return "if equal"
+
+    def _assumption(self) -> str:
+        return "equal means"
+
+    def _remarks(self) -> list[str]:
+        average = self._number(self.average_difference)
+        return [f"Average difference over the subpopulation: {average}.", *super()._remarks()]
 
 
 def p_words(value: float) -> str:

@@ -1,8 +1,8 @@
-"""CumulativePosterior: what is known of the cumulative difference of the population, and how it prints."""
+"""CumulativePosterior: draws of the cumulative difference of the population and of its statistics, and their text."""
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from bayescal import _checks, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE
-from bayescal.estimands.cumulative import SHORTFALL
+from bayescal.estimands.cumulative import NAMES, SHORTFALL, Scale
 from bayescal.estimands.cumulative_draws import POOLED, SEGMENTS, CumulativeDraws, draw_cumulative
 from bayescal.results import wording
-from bayescal.results.cumulative import NAMES, CumulativeDifference
 from bayescal.results.remarks import few_rows
+from bayescal.stats.ordered import Steps
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +22,37 @@ Floats = NDArray[np.float64]
 MODELS = (POOLED, SEGMENTS)
 #: Means of the statistics of Brownian motion, and numbers of sides of 0 whose extremes they depend on.
 IF_CALIBRATED = {"kuiper": (MEAN_RANGE, 2), "kolmogorov_smirnov": (MEAN_MAX_ABS, 1)}
+
+
+class Observed(Protocol):
+    """The members of `CumulativeDifference` that the posterior uses."""
+
+    @property
+    def steps(self) -> Steps:
+        """Sums over the rows of each distinct score."""
+
+    @property
+    def scale(self) -> Scale:
+        """The noise of the curve."""
+
+    @property
+    def score(self) -> NDArray[Any]:
+        """Distinct scores."""
+
+    @property
+    def spec(self) -> str:
+        """Comparison and rows, on one line."""
+
+    @property
+    def kuiper(self) -> float:
+        """Plug-in value."""
+
+    @property
+    def kolmogorov_smirnov(self) -> float:
+        """Plug-in value."""
+
+    def band(self, prob: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the simultaneous band, from before the first score on."""
 
 
 class CumulativeBand(NamedTuple):
@@ -95,7 +126,7 @@ class CumulativePosterior(_render.Presented):
     P(kuiper < 0.02) = 0.0475
     """
 
-    observed: CumulativeDifference
+    observed: Observed
     drawn: CumulativeDraws
     model: str
 
@@ -250,7 +281,7 @@ class CumulativePosterior(_render.Presented):
         return tuple(texts)
 
 
-def posterior_of(observed: CumulativeDifference, draws: int, rng: Any, model: str) -> CumulativePosterior:
+def posterior_of(observed: Observed, draws: int, rng: Any, model: str) -> CumulativePosterior:
     """Draw the posterior of a cumulative difference; arguments as for `CumulativeDifference.posterior`."""
     draws = _checks.whole_number("draws", draws, 2)
     _checks.one_of("model", model, MODELS)

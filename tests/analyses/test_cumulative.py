@@ -185,3 +185,42 @@ def test_lengths_and_intervals_are_checked():
         cd.slope(np.nan, 0.5)
     with pytest.raises(ValueError, match="`prob`"):
         cd.band(1.0)
+
+
+@pytest.mark.parametrize("bins", [1, 7, 100, 1000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_bound_the_statistics_of_their_rows(bins, weighted):
+    for seed in range(10):
+        outcome, score, weights = simulated(seed=seed, decimals=15, weighted=weighted)
+        rows = bc.cumulative_difference(outcome, score, weights=weights)
+        counts = bc.BinnedCounts.from_arrays(outcome, score, bins=bins, weights=weights)
+        cd = bc.cumulative_difference.from_counts(counts)
+        for statistic in ("kuiper", "kolmogorov_smirnov"):
+            of_rows, of_counts = getattr(rows, statistic), getattr(cd, statistic)
+            assert of_counts - 1e-12 <= of_rows <= of_counts + cd.grid_error + 1e-12
+        assert cd.curve[-1] == pytest.approx(rows.curve[-1], abs=1e-14)
+        if not weighted:
+            assert cd.sigma == pytest.approx(rows.sigma, rel=1e-10)
+            assert cd.robust_sigma == pytest.approx(rows.robust_sigma, rel=1e-10)
+
+
+def test_the_grid_error_is_reached():
+    """All outcomes 1 come first in the bin, so that the curve rises by 5/20 before it falls to 0."""
+    score = np.linspace(0.49999, 0.50001, 20)
+    outcome = np.repeat([1, 0], 10)
+    counts = bc.BinnedCounts.from_arrays(outcome, score, bins=1)
+    cd = bc.CumulativeDifference.from_counts(counts)
+    assert cd.kuiper == pytest.approx(0, abs=1e-12)
+    assert cd.grid_error == pytest.approx(0.25, abs=1e-4)
+    assert bc.cumulative_difference(outcome, score).kuiper == pytest.approx(0.25, abs=1e-4)
+    assert "the Kuiper statistic of the rows is between 0.0000 and 0.2500" in str(cd)
+    assert "1 equal-width bin" in cd.spec
+    assert "1 occupied bins" in cd.spec
+
+
+def test_counts_without_rows_and_other_objects_are_refused():
+    with pytest.raises(ValueError, match="at least one row"):
+        bc.CumulativeDifference.from_counts(bc.BinnedCounts.empty(10))
+    with pytest.raises(TypeError, match="must be BinnedCounts, not list"):
+        bc.CumulativeDifference.from_counts([1, 2])
+    assert bc.cumulative_difference(*HAND).grid_error == 0

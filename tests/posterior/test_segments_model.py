@@ -72,5 +72,6 @@ def test_one_bin_against_quadrature(confidence):
     assert segments.log_evidence == pytest.approx(np.logaddexp(np.log(0.5), np.log(0.5) + slab), abs=0.003)
     accuracy = segments.draw(20_000, np.random.default_rng(1)).accuracy[:, 0]
     p_off = np.exp(slab) / (1 + np.exp(slab)) if slab < 300 else 1.0
-    mean = p_off * np.trapezoid(weight * expit(start + grid), grid) / np.trapezoid(weight, grid) + (1 - p_off) * confidence
+    mean_if_off = np.trapezoid(weight * expit(start + grid), grid) / np.trapezoid(weight, grid)
+    mean = p_off * mean_if_off + (1 - p_off) * confidence
     assert accuracy.mean() == pytest.approx(mean, abs=5 * accuracy.std() / np.sqrt(20_000) + 1e-5)

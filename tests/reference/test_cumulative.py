@@ -8,7 +8,15 @@ import pytest
 import bayescal as bc
 from bayescal.estimands import brownian, cumulative
 
-COUNTED = {"cumdiff": 13, "cumdiff_weighted": 3, "c_emp": 9, "pvalues": 14, "cumdiff_peers": 36}
+COUNTED = {
+    "cumdiff": 13,
+    "cumdiff_weighted": 3,
+    "c_emp": 9,
+    "pvalues": 14,
+    "cumdiff_peers": 36,
+    "subpop": 8,
+    "subpop_weighted": 3,
+}
 
 
 def rows(record, reference_data):
@@ -121,3 +129,44 @@ def test_mapie(records, reference_data):
             assert value == pytest.approx(record["value"], rel=1e-6)
         compared += 1
     assert compared == 24  # six data sets without ties
+
+
+def subpopulation(record, reference_data):
+    """Response, score, members and weights of a record."""
+    data, view = reference_data(record["data"]), record["view"]
+    if record["data"].startswith("cumdiff/"):
+        order = np.argsort(data["scores"], kind="stable")  # indices refer to sorted scores
+        member = np.zeros(len(order), dtype=bool)
+        member[order[data["indices"]]] = True
+        return data["responses"], data["scores"], member, data.get("weights")
+    column, _, value = view.split("subpopulation ")[1].split(",")[0].partition("==")
+    if view.startswith("score top confidence"):
+        outcome, score, _ = top_label(data)
+        return outcome, score, data["labels"] == int(value), None
+    weights = data["fnlwgt"] if "weights=" in view else None
+    score = data["lr_test" if "lr_test" in view else "probs"]
+    return data["labels"], score, data[column] == int(value), weights
+
+
+@pytest.mark.parametrize("family", ["subpop", "subpop_weighted"])
+def test_subpopulations_of_tygerts_programs(records, reference_data, family):
+    found = records(family)
+    assert len(found) == COUNTED[family]
+    for record in found:
+        sub = bc.cumulative_difference_subpopulation(*subpopulation(record, reference_data))
+        expected = record["value"]
+        for name, value in (
+            ("kuiper", sub.kuiper),
+            ("ks", sub.kolmogorov_smirnov),
+            ("sigma", sub.sigma),
+            ("ordinate", sub.average_difference),
+            ("kuiper_over_sigma", sub.kuiper / sub.sigma),
+            ("ks_over_sigma", sub.kolmogorov_smirnov / sub.sigma),
+            ("p_kuiper", sub.p_kuiper_uncorrected),
+            ("p_ks", sub.p_kolmogorov_smirnov_uncorrected),
+        ):
+            assert value == pytest.approx(expected[name], rel=1e-9, abs=1e-14), (record["id"], name)
+        if "n_sub" in expected:
+            assert sub.steps.n_rows.sum() == expected["n_sub"]
+        if "caption" in record:
+            assert_caption(sub, record["caption"])

@@ -52,7 +52,7 @@ def test_ties_are_never_divided(n_bins):
     assert (np.diff(counts.bins.edges) > 0).all()
     edges = counts.bins.edges
     assert ((edges[1:-1] < counts.upper[1:]) & (counts.upper[:-1] < edges[1:-1])).all()
-    # with 5 bins of 60 rows, the ends nearest to 60, 120, 180 and 240 are 51, 51, 251 and 251; 64 bins have room for all
+    # with 5 bins of 60 rows, the ends nearest to 60, 120, 180 and 240 are 51, 51, 251 and 251
     expected = {1: [300], 5: [51, 251, 300], 64: [50, 51, 251, 254, 300]}
     assert ends.tolist() == expected.get(n_bins, ends.tolist())
 

@@ -1,0 +1,90 @@
+"""Responses: real-valued responses with a score and an optional weight per row, validated."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.data.alignment import same_rows
+from bayescal.data.columns import allowed_weights, binary, column, scale_free, weight_column
+from bayescal.data.frames import to_array
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Responses:
+    """Validated rows with a real-valued response.
+
+    Parameters
+    ----------
+    response : ndarray of float64, shape (n_rows,)
+        Finite numbers.
+    score : ndarray of float64, shape (n_rows,)
+        Finite numbers, on any scale.
+    weight : ndarray of float64, shape (n_rows,), or None
+        Weights >= 0 with a positive sum, whose squares can be summed.
+    """
+
+    response: Floats
+    score: Floats
+    weight: Floats | None
+
+    @classmethod
+    def read(cls, response: Any, score: Any, weights: Any, *, others: dict[str, Any]) -> "Responses":
+        """Check columns of one length; `others` are further columns of the same rows, to compare their indexes.
+
+        Examples
+        --------
+        >>> Responses.read([1, 3], [0.2, 0.7], None, others={}).response
+        array([1., 3.])
+        """
+        same_rows({"response": response, "score": score, "weights": weights, **others})
+        columns = {name: _real(name, values) for name, values in (("response", response), ("score", score))}
+        _checks.same_length(tuple(columns), tuple(map(len, columns.values())))
+        _checks.not_empty("response", len(columns["response"]))
+        for name, values in columns.items():
+            _checks.finite(name, values)
+        weight = weight_column(weights, len(columns["response"]), "response")
+        return cls(**columns, weight=None if weight is None else scale_free(allowed_weights(weight)))
+
+    def __len__(self) -> int:
+        return len(self.response)
+
+
+def _real(name: str, values: Any) -> Floats:
+    array = column(name, to_array(name, values))
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"`{name}` must hold numbers, not dtype {array.dtype}.")
+    return array.astype(np.float64, copy=False)
+
+
+def read_member(member: Any, rows: Responses) -> NDArray[np.bool_]:
+    """Check a column that marks rows: some rows of positive weight, but not all.
+
+    Parameters
+    ----------
+    member : array-like of bool or {0, 1}, shape (n_rows,)
+        The column.
+    rows : Responses
+        The rows.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
+        The marks.
+    """
+    given = column("member", to_array("member", member))
+    _checks.same_length(("member", "response"), (len(given), len(rows)))
+    marked = binary("member", given, None) == 1
+    counted = np.ones(len(rows), dtype=np.bool_) if rows.weight is None else rows.weight > 0
+    marks = f"it marks {np.count_nonzero(marked)} of {len(rows)} rows"
+    if not marked[counted].any():
+        raise ValueError(f"`member` must mark at least one row of positive weight; {marks}.")
+    if marked[counted].all():
+        raise ValueError(
+            f"`member` must not mark all rows of positive weight; {marks}, and would be compared with themselves."
+        )
+    return marked

@@ -1,0 +1,278 @@
+"""The plot of a cumulative difference: computed as a record, then drawn."""
+
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _render
+from bayescal.report.drawing import SMALL, axes_or_new, palette, titled
+from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.results.cumulative import Cumulative, CumulativeDifference, p_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+#: Pieces of the curve of which at most the smallest and the largest value are drawn.
+PIECES = 2000
+#: Shares of the weight whose scores label the lower axis; in small axes, every second one.
+TICKS = np.linspace(0, 1, 6)
+#: Width of the triangle, as a share of the axis.
+TRIANGLE = 0.045
+#: Width and height in inches below which labels are fewer and smaller.
+ROOM = (4.2, 3.2)
+
+
+@dataclass(frozen=True, eq=False)
+class CumulativePoints:
+    """Content of the plot of a cumulative difference.
+
+    Parameters
+    ----------
+    share, curve : ndarray, shape (n_points,)
+        The curve against the share of the weight, without points that cannot be seen.
+    margin : float
+        Half the height of the band.
+    sigma : float
+        Standard deviation of the end of the curve under calibration.
+    worst : ndarray, shape (2, 2)
+        Ends of the worst interval: share and curve of each.
+    tick_share, tick_score : ndarray
+        Shares, and the scores at which the cumulative weight reaches them.
+    """
+
+    share: Floats
+    curve: Floats
+    margin: float
+    sigma: float
+    worst: Floats
+    tick_share: Floats
+    tick_score: Floats
+
+
+def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
+    """Compute what `plot_cumulative` draws.
+
+    Parameters
+    ----------
+    cd : CumulativeDifference or SubpopulationDifference
+        The result.
+    prob : float, default 0.95
+        Probability of the band.
+
+    Returns
+    -------
+    CumulativePoints
+        The numbers to draw.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> points = cumulative_points(bc.cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9]))
+    >>> points.worst.round(2).tolist(), points.tick_score.tolist()
+    ([[0.0, 0.0], [0.4, 0.12]], [0.2, 0.2, 0.2, 0.6, 0.6, 0.9])
+    """
+    share, curve = cd.abscissae, cd.curve
+    low, high = cd.band(prob)
+    ends = sorted((int(curve.argmin()), int(curve.argmax())))
+    # a share is reached at the first score whose cumulative weight is not below it, up to rounding
+    reached = np.searchsorted(share[1:], TICKS - 1e-12, side="left")
+    seen = _visible(curve)
+    return CumulativePoints(
+        share=share[seen],
+        curve=curve[seen],
+        margin=float(high[0] - low[0]) / 2,
+        sigma=cd.sigma,
+        worst=np.column_stack([share[ends], curve[ends]]),
+        tick_share=TICKS,
+        tick_score=cd.score[np.minimum(reached, len(cd.score) - 1)].astype(np.float64),
+    )
+
+
+def _visible(curve: Floats) -> NDArray[np.intp]:
+    """Return the first and last point, and the smallest and largest of each piece."""
+    if len(curve) <= 2 * PIECES:
+        return np.arange(len(curve))
+    size = len(curve) // PIECES
+    pieces = curve[: size * PIECES].reshape(PIECES, size)
+    begins = size * np.arange(PIECES)
+    rest = np.arange(size * PIECES, len(curve))
+    return np.unique(
+        np.concatenate([[0], begins + pieces.argmin(axis=1), begins + pieces.argmax(axis=1), rest, [len(curve) - 1]])
+    )
+
+
+def plot_cumulative(
+    cd: Cumulative,
+    ax: "Axes | None" = None,
+    *,
+    zoom: tuple[float, float] | None = None,
+    prob: float = 0.95,
+    color: Any = None,
+    worst_color: Any = None,
+) -> "Axes":
+    """Draw a cumulative difference: its slope is the miscalibration at each score.
+
+    Where the curve is flat, the scores are calibrated; where it rises, outcome 1 is more frequent than stated, and
+    where it falls, less frequent. Steep parts of any length can be seen, which bins would hide. The triangle at the
+    origin shows how far the curve of a calibrated classifier would move by chance: it ends at 2 `sigma` above and
+    below 0. The worst interval of scores, over which the curve changes most, is marked; this change is the Kuiper
+    statistic.
+
+    Parameters
+    ----------
+    cd : CumulativeDifference or SubpopulationDifference
+        From `cumulative_difference` or `cumulative_difference_subpopulation`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    zoom : (float, float), optional
+        An interval of scores; the curve of its rows alone is computed anew.
+    prob : float, default 0.95
+        Probability that the band contains the whole curve of the population, in (0, 1).
+    color, worst_color : matplotlib color, optional
+        Colours of the curve and its band, and of the worst interval. Default colours are lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. The lower axis is labelled with scores; the upper one with the share of rows, or of the
+        weight.
+
+    Raises
+    ------
+    TypeError
+        If `cd` is something else, or `ax` is not an Axes.
+    ValueError
+        If `prob` is not strictly between 0 and 1, `zoom` contains no score, or a colour is unknown to matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> cd = bc.cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+    >>> ax = plot_cumulative(cd, Figure().subplots())
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['0.20', '0.20', '0.20', '0.60', '0.60', '0.90']
+    """
+    if not isinstance(cd, Cumulative):
+        raise TypeError(
+            f"`cd` must be a CumulativeDifference or a SubpopulationDifference, not {type(cd).__name__}; make one with "
+            "`bayescal.cumulative_difference(outcome, score)`."
+        )
+    if zoom is not None:
+        cd = cd.zoom(*zoom)
+    points = cumulative_points(cd, _checks.fraction("prob", prob))
+    ax = axes_or_new(ax, figsize=(6.4, 4.6))
+    small = is_small(ax, *ROOM)
+    colours = palette(ax)
+    main = _checks.color("color", color, colours.blue)
+    marked = _checks.color("worst_color", worst_color, colours.orange)
+    _draw(ax, points, main, marked, colours.grey)
+    _axes(ax, cd, points, small=small)
+    chance = "if calibrated" if isinstance(cd, CumulativeDifference) else "if equal"
+    key = _key(ax, prob, chance, (main, marked, colours.grey), small=small)
+    kuiper, p = _render.number(cd.kuiper, _render.decimals(cd.robust_sigma / 10, 4)), p_words(cd.p_kuiper)
+    title = f"Kuiper {kuiper}, P = {p}" if small else f"Kuiper statistic {kuiper}, P-value {p}"
+    titled(ax, title, [] if small else [cd.spec], above=key, small=small)
+    if small:
+        small_words(ax)
+    keep_within(ax)
+    return ax
+
+
+def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: str) -> None:
+    (x0, y0), (x1, y1) = points.worst
+    ax.axhline(0, color=grey, linewidth=0.8, zorder=1)
+    ax.fill_between(
+        points.share,
+        points.curve - points.margin,
+        points.curve + points.margin,
+        color=main,
+        alpha=0.18,
+        linewidth=0,
+        zorder=2,
+        gid="band",
+    )
+    ax.fill(
+        [0, 0, TRIANGLE],
+        [-2 * points.sigma, 2 * points.sigma, 0],
+        color=grey,
+        alpha=0.75,
+        linewidth=0,
+        zorder=3,
+        gid="triangle",
+    )
+    ax.axvspan(x0, x1, color=marked, alpha=0.1, linewidth=0, zorder=0, gid="worst interval")
+    ax.plot(points.share, points.curve, color=main, linewidth=1.4, zorder=4, gid="curve")
+    inside = (points.share >= x0) & (points.share <= x1)
+    ax.plot(points.share[inside], points.curve[inside], color=marked, linewidth=2, zorder=5, gid="worst part")
+    ax.plot([x0, x1], [y0, y1], "o", color=marked, markersize=4, zorder=6, gid="worst ends")
+
+
+def _axes(ax: "Axes", cd: Cumulative, points: CumulativePoints, *, small: bool) -> None:
+    every = 2 if small else 1
+    # five steps: with every second tick, the last one is not drawn
+    ax.set_xticks(points.tick_share[::every], score_labels(points.tick_score[::every]))
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("score", fontsize=SMALL)
+    rises = "scores are too low" if isinstance(cd, CumulativeDifference) else "the subpopulation is higher"
+    height = max(16, int(characters(ax, SMALL) * ax.bbox.height / ax.bbox.width))
+    words = ["cumulative difference"] if small else wrap(f"cumulative difference (rises where {rises})", height)
+    ax.set_ylabel("\n".join(words), fontsize=SMALL)
+    ax.tick_params(labelsize=SMALL)
+    ax.spines["right"].set_visible(False)
+    upper = ax.secondary_xaxis("top")
+    upper.set_xticks(points.tick_share[::every], [f"{share:g}" for share in points.tick_share[::every].round(2)])
+    upper.tick_params(labelsize=TINY if small else SMALL, pad=2)
+    upper.set_xlabel("share of the weight" if cd.steps.weighted else "share of the rows", fontsize=TINY, labelpad=2)
+
+
+def score_labels(scores: Floats) -> list[str]:
+    """Format scores with so many decimals that different scores have different labels; two to six.
+
+    Examples
+    --------
+    >>> score_labels(np.array([0.2, 0.9991, 0.9994]))
+    ['0.2000', '0.9991', '0.9994']
+    """
+    for places in range(2, 7):
+        labels = [f"{score:.{places}f}" for score in scores]
+        if len(set(labels)) == len(set(scores.tolist())):
+            return labels
+    return [f"{score:.4g}" for score in scores]
+
+
+def _key(ax: "Axes", prob: float, chance: str, colours: tuple[str, str, str], *, small: bool) -> float:
+    """Draw the key above the upper axis; return the points that it and the upper axis take."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.transforms import ScaledTranslation
+
+    main, marked, grey = colours
+    handles = [
+        Patch(color=main, alpha=0.18, linewidth=0, label=f"{100 * prob:g} % band"),
+        Line2D([], [], color=marked, linewidth=2, label="worst interval"),
+        Line2D([], [], color=grey, marker=">", linestyle="", markersize=7, label=f"\u00b1 2 sigma {chance}"),
+    ]
+    size = TINY if small else SMALL
+    upper = 3.4 * size
+    wide = sum(len(str(handle.get_label())) + 6 for handle in handles) > characters(ax, size)
+    ax.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        bbox_transform=ax.transAxes + ScaledTranslation(0, upper / 72, ax.figure.dpi_scale_trans),
+        ncols=1 if wide else 3,
+        frameon=False,
+        fontsize=size,
+        borderaxespad=0,
+        borderpad=0,
+        handlelength=1.2,
+        handletextpad=0.5,
+        columnspacing=0.9,
+    )
+    return upper + 1.4 * size * (3 if wide else 1) + 4

@@ -1,0 +1,185 @@
+"""SubpopulationScreen: many subpopulations against the full population, sorted by how clearly they differ."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _render
+from bayescal.data.groups import Groups
+from bayescal.data.responses import Responses
+from bayescal.results.cumulative import SubpopulationDifference, p_words
+from bayescal.stats.subpopulation import GroupSums, subpopulation_steps
+
+Floats = NDArray[np.float64]
+
+#: Maximum number of groups that are printed.
+PRINTED = 25
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SubpopulationScreen(_render.Presented):
+    """Groups of rows, each compared with the full population at the same scores.
+
+    Made by `screen_subpopulations`. ``screen[label]`` is the `SubpopulationDifference` of a group; iterating goes over
+    the labels, most clearly different groups first.
+
+    Parameters
+    ----------
+    rows : Responses
+        The full population.
+    groups : Groups
+        The group of each row.
+    sums : GroupSums
+        Statistics of each group.
+    p_value : ndarray, shape (n_groups,)
+        P-value of each group.
+    statistic : str
+        The statistic of the P-values.
+    fdr : float
+        False discovery rate of the flags.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(4000, population="flat", rng=1)
+    >>> ward = np.repeat(["a", "b", "c", "d"], 1000)
+    >>> excess = np.where(ward == "c", 0.2, 0.0)
+    >>> screen = bc.screen_subpopulations(rows.outcome + excess, rows.confidence, ward)
+    >>> screen.flagged[:1], round(screen["c"].average_difference, 2)
+    (('c',), 0.13)
+    """
+
+    rows: Responses
+    groups: Groups
+    sums: GroupSums
+    p_value: Floats
+    statistic: str
+    fdr: float
+
+    _index = ("group",)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.groups.labels[i] for i in self._order())
+
+    def __getitem__(self, label: Any) -> SubpopulationDifference:
+        """Return the cumulative difference of one group, as in ``screen["ward 7"]``."""
+        if label not in self.groups.labels:
+            raise KeyError(f"no group {label!r} among {len(self)} groups.")
+        member = self.groups.of_row == self.groups.labels.index(label)
+        question = f"cumulative difference between the {self.groups.name} {_render.name(label)} and the full population"
+        return SubpopulationDifference(subpopulation_steps(self.rows, member), question)
+
+    @property
+    def adjusted_p_value(self) -> Floats:
+        """P-values adjusted by the method of Benjamini and Hochberg, in the order of ``groups.labels``."""
+        order, n = np.argsort(self.p_value), len(self)
+        scaled = self.p_value[order] * n / np.arange(1, n + 1)
+        adjusted = np.empty(n)
+        adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+        return adjusted
+
+    @property
+    def flagged(self) -> tuple[Any, ...]:
+        """Labels of the groups whose adjusted P-value is at most `fdr`, most clearly different groups first."""
+        adjusted = self.adjusted_p_value
+        return tuple(self.groups.labels[i] for i in self._order() if adjusted[i] <= self.fdr)
+
+    def _order(self) -> NDArray[np.intp]:
+        """Return the groups by P-value; equal ones, such as 0, by the statistic in units of sigma."""
+        return np.lexsort((-self._in_sigma(), self.p_value))
+
+    def _value(self) -> Floats:
+        if self.statistic == "kuiper":
+            return self.sums.top - self.sums.bottom
+        return np.maximum(self.sums.top, -self.sums.bottom)
+
+    def _in_sigma(self) -> Floats:
+        sigma = np.sqrt(self.sums.variance)
+        return np.divide(self._value(), sigma, out=np.zeros(len(self)), where=sigma > 0)
+
+    def table(self) -> list[dict[str, Any]]:
+        """Return the numbers as data: one dict per group, most clearly different groups first.
+
+        Returns
+        -------
+        list of dict
+            Keys group, n (rows of positive weight), average_difference, the statistic (``kuiper`` or
+            ``kolmogorov_smirnov``), sigma, in_sigma (statistic / sigma), p_value, adjusted_p_value and flagged.
+        """
+        value, sigma, in_sigma, adjusted = (
+            self._value(),
+            np.sqrt(self.sums.variance),
+            self._in_sigma(),
+            self.adjusted_p_value,
+        )
+        return [
+            {
+                "group": self.groups.labels[i],
+                "n": int(self.sums.n_rows[i]),
+                "average_difference": float(self.sums.end[i]),
+                self.statistic: float(value[i]),
+                "sigma": float(sigma[i]),
+                "in_sigma": float(in_sigma[i]),
+                "p_value": float(self.p_value[i]),
+                "adjusted_p_value": float(adjusted[i]),
+                "flagged": bool(adjusted[i] <= self.fdr),
+            }
+            for i in self._order()
+        ]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(**options)
+
+    @property
+    def spec(self) -> str:
+        """What is compared, the rows, the groups and the method, on one line."""
+        weighted = "" if self.rows.weight is None else " (weighted)"
+        words = self.statistic.replace("kuiper", "Kuiper").replace("kolmogorov_smirnov", "Kolmogorov-Smirnov")
+        return (
+            f"subpopulations by {_render.name(self.groups.name)} against the full population, {words} statistic, "
+            f"N = {self.sums.n_rows.sum()}{weighted}, {len(self)} groups, false discovery rate {self.fdr:g}"
+        )
+
+    def sentence(self) -> str:
+        """The number of groups that differ, and the clearest one, in words."""
+        first, flagged = self.table()[0], len(self.flagged)
+        higher = "higher" if first["average_difference"] > 0 else "lower"
+        size = _render.number(abs(first["average_difference"]), 3)
+        verb = "differs" if flagged == 1 else "differ"
+        return (
+            f"{flagged} of {len(self)} groups {verb} from the full population at equal scores, with a false discovery "
+            f"rate of {100 * self.fdr:g} %. The smallest P-value, {p_words(first['p_value'])}, belongs to "
+            f"{_render.name(first['group'])}, whose responses are {higher} by {size} on average."
+        )
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all groups."""
+        table = self.table()
+        shown = table if whole else table[:PRINTED]
+        rows = [
+            [
+                str(row["group"]),
+                str(row["n"]),
+                *(_render.number(row[name]) for name in ("average_difference", self.statistic)),
+                _render.number(row["in_sigma"], 2),
+                *(p_words(row[name]) for name in ("p_value", "adjusted_p_value")),
+                "yes" if row["flagged"] else "",
+            ]
+            for row in shown
+        ]
+        header = (self.groups.name, "n", "average", self.statistic, "in sigma", "P-value", "adjusted", "differs")
+        remarks = [
+            "Adjusted P-values follow Benjamini and Hochberg. The groups are parts of the full population, so their "
+            "P-values are not independent."
+        ]
+        if len(shown) < len(table):
+            remarks.insert(0, f"{len(table) - len(shown)} groups with larger P-values are not shown; see `to_frame`.")
+        return _render.Sheet(self.sentence(), self.spec, header, rows, remarks)

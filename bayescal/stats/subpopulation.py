@@ -1,0 +1,178 @@
+"""Subpopulations against the full population, averaged in cells around the scores of the subpopulation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.data.responses import Responses
+from bayescal.stats.ordered import StoredSteps
+
+Floats = NDArray[np.float64]
+
+
+def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> StoredSteps:
+    r"""Sum the members of a subpopulation by score, minus the mean response of the full population near that score.
+
+    Parameters
+    ----------
+    rows : Responses
+        The full population, which includes the subpopulation.
+    member : ndarray of bool, shape (n_rows,)
+        The rows of the subpopulation.
+
+    Returns
+    -------
+    StoredSteps
+        One step per distinct score t_j of members with positive weight. The expected response is the weighted mean over
+        all rows with scores in the cell (m_{j-1}, m_j], where m_j is the midpoint of t_j and t_{j+1}; the first cell
+        begins at minus infinity and the last one ends at infinity [1]_. `calibrated_variance` is the sum of squared
+        weights of the members times the variance of the responses in the cell.
+
+    References
+    ----------
+    .. [1] M. Tygert (2021), "Cumulative deviation of a subpopulation from the full population", Journal of Big Data 8,
+       117, equations 5 to 33.
+    """
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    member = member & (weight > 0)
+    score, step = np.unique(rows.score[member], return_inverse=True)
+    cell = np.searchsorted(midpoints(score), rows.score, side="left")
+    # responses are centred, so that the variance within cells does not cancel
+    response = rows.response - np.average(rows.response, weights=weight)
+
+    def in_cells(values: Floats) -> Floats:
+        return np.bincount(cell, values, len(score))
+
+    total = in_cells(weight)
+    mean = in_cells(weight * response) / total
+    variance = in_cells(weight * (response - mean[cell]) ** 2) / total
+
+    own, residual = weight[member], response[member] - mean[step]
+
+    def of_members(values: Floats) -> Floats:
+        return np.bincount(step, values, len(score))
+
+    square = of_members(own**2)
+    return StoredSteps(
+        score=score,
+        weight=of_members(own),
+        deviation=of_members(own * residual),
+        weight_sq=square,
+        deviation_weight_sq=of_members(own**2 * residual),
+        deviation_sq=of_members((own * residual) ** 2),
+        calibrated_variance=square * variance,
+        n_rows=np.bincount(step, minlength=len(score)),
+        weighted=rows.weight is not None,
+    )
+
+
+def midpoints(score: Floats) -> Floats:
+    """Return the ends of the cells between neighbouring scores; each lies below the higher score."""
+    middle = score[:-1] / 2 + score[1:] / 2
+    # between neighbouring floats the midpoint may round to the higher one, whose cell would lose its own rows
+    return np.where(middle < score[1:], middle, score[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """Statistics of many subpopulations; arrays of shape (n_groups,).
+
+    Parameters
+    ----------
+    n_rows : ndarray of int64
+        Rows of positive weight.
+    top, bottom, end : ndarray of float64
+        Largest, smallest and last value of the cumulative difference of each group, which begins with 0.
+    variance : ndarray of float64
+        Variance of the end of the curve if means are equal.
+    mean_step : ndarray of float64
+        Mean standard deviation of a step, as a share of that of the end; 0 if the variance is 0.
+    """
+
+    n_rows: NDArray[np.int64]
+    top: Floats
+    bottom: Floats
+    end: Floats
+    variance: Floats
+    mean_step: Floats
+
+
+def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
+    """Compute the statistics of the cumulative difference of every group against the full population.
+
+    Parameters
+    ----------
+    rows : Responses
+        The full population.
+    group : ndarray of int, shape (n_rows,)
+        Group of each row, from 0 to n_groups - 1.
+    n_groups : int
+        Number of groups; each has a row of positive weight.
+
+    Returns
+    -------
+    GroupSums
+        The statistics that `subpopulation_steps` gives for each group. All groups are computed at once, from one sort
+        of the rows by group and score, and from cumulative sums over the full population in the order of the scores.
+    """
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    counted = np.flatnonzero(weight > 0)
+    response, score, weight = _centred(rows.response[counted], weight[counted]), rows.score[counted], weight[counted]
+    group = group[counted]
+    order = np.lexsort((score, group))
+    of_group, of_score = group[order], score[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (of_group[1:] != of_group[:-1]) | (of_score[1:] != of_score[:-1])
+    starts = np.flatnonzero(new)
+    level, level_group = of_score[starts], of_group[starts]
+    first = np.searchsorted(level_group, np.arange(n_groups))
+
+    own = np.add.reduceat(weight[order], starts)
+    own_rows = np.diff(starts, append=len(order))
+    mean, spread, cell_rows = _cell_moments(response, score, weight, level, level_group)
+    deviation = np.add.reduceat((weight * response)[order], starts) - own * mean
+    deviation[cell_rows == own_rows] = 0.0  # cells without other rows: the mean is that of the members
+    variance = np.add.reduceat((weight**2)[order], starts) * spread
+
+    curve = np.cumsum(deviation)
+    curve -= np.repeat(curve[first] - deviation[first], np.diff(first, append=len(curve)))
+    total = np.add.reduceat(own, first)
+    of_end = np.add.reduceat(variance, first)
+    cubes = np.add.reduceat(variance**1.5, first)
+    return GroupSums(
+        n_rows=np.bincount(group, minlength=n_groups),
+        top=np.maximum(np.maximum.reduceat(curve, first), 0.0) / total,
+        bottom=np.minimum(np.minimum.reduceat(curve, first), 0.0) / total,
+        end=curve[np.append(first[1:], len(curve)) - 1] / total,
+        variance=of_end / total**2,
+        mean_step=np.divide(cubes, of_end**1.5, out=np.zeros(n_groups), where=of_end > 0),
+    )
+
+
+def _centred(response: Floats, weight: Floats) -> Floats:
+    """Subtract the mean; from integers, an integer, so that unweighted sums stay exact."""
+    mean = float(np.average(response, weights=weight))
+    return response - (round(mean) if (response == np.rint(response)).all() else mean)
+
+
+def _cell_moments(
+    response: Floats, score: Floats, weight: Floats, level: Floats, level_group: NDArray[np.integer]
+) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return mean, variance and number of rows of the full population in the cell of each score of each group."""
+    order = np.argsort(score)
+    ends = np.full(len(level), np.inf)
+    ends[:-1] = np.where(level_group[1:] == level_group[:-1], midpoints(level), np.inf)
+    high = np.searchsorted(score[order], ends, side="right")
+    low = np.zeros_like(high)
+    low[1:] = np.where(level_group[1:] == level_group[:-1], high[:-1], 0)
+
+    def in_cells(values: Floats) -> Floats:
+        # in extended precision, if the processor has it, because differences of cumulative sums cancel
+        sums = np.concatenate([[0], np.cumsum(values[order], dtype=np.longdouble)])
+        return (sums[high] - sums[low]).astype(np.float64)
+
+    total = in_cells(weight)
+    mean = in_cells(weight * response) / total
+    squares = in_cells(weight * response**2) / total
+    return mean, np.maximum(squares - mean**2, 0.0), high - low

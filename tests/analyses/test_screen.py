@@ -1,0 +1,92 @@
+"""Screening: every group has the numbers of its own comparison; flags, order, weights, errors."""
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+
+
+def population(n=2000, n_groups=25, *, seed=1, weighted=False, real=False):
+    rng = np.random.default_rng(seed)
+    score = rng.random(n).round(2)
+    response = rng.normal(size=n) + 100 if real else rng.random(n) < score
+    weights = rng.exponential(size=n) * (rng.random(n) < 0.9) if weighted else None
+    return response, score, rng.integers(0, n_groups, n), weights
+
+
+@pytest.mark.parametrize("statistic", ["kuiper", "kolmogorov_smirnov"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("real", [False, True])
+def test_each_group_has_the_numbers_of_its_own_comparison(statistic, weighted, real):
+    response, score, group, weights = population(weighted=weighted, real=real)
+    screen = bc.screen_subpopulations(response, score, group, weights=weights, statistic=statistic)
+    assert len(screen) == 25
+    for row in screen.table():
+        alone = bc.cumulative_difference_subpopulation(response, score, group == row["group"], weights)
+        again = screen[row["group"]]
+        assert again.kuiper == alone.kuiper
+        assert row["n"] == alone.steps.n_rows.sum()
+        assert row[statistic] == pytest.approx(getattr(alone, statistic), rel=1e-9)
+        assert row["sigma"] == pytest.approx(alone.sigma, rel=1e-9)
+        assert row["average_difference"] == pytest.approx(alone.average_difference, rel=1e-9, abs=1e-12)
+        assert row["p_value"] == pytest.approx(getattr(alone, f"p_{statistic}"), rel=1e-8)
+
+
+def test_adjusted_p_values_are_those_of_scipy():
+    from scipy.stats import false_discovery_control
+
+    screen = bc.screen_subpopulations(*population()[:3])
+    np.testing.assert_allclose(screen.adjusted_p_value, false_discovery_control(screen.p_value), rtol=1e-12)
+    p = [row["p_value"] for row in screen.table()]
+    assert p == sorted(p)
+    assert list(screen) == [row["group"] for row in screen.table()]
+
+
+def test_groups_that_differ_are_flagged():
+    response, score, group, _ = population(20_000)
+    shifted = response + 0.3 * np.isin(group, [3, 7])
+    screen = bc.screen_subpopulations(shifted, score, group)
+    assert set(screen.flagged[:2]) == {3, 7}
+    assert screen.to_frame().loc[3, "flagged"]
+    text = " ".join(str(screen).split())
+    assert text.startswith(f"{len(screen.flagged)} of 25 groups differ from the full population at equal scores")
+    assert "false discovery rate 0.05" in screen.spec
+    assert "cumulative difference between the group 3 and the full population" in screen[3].spec
+
+
+def test_few_false_discoveries_without_differences():
+    """100 sets of 25 groups without differences: a set with a flag has probability 0.05; more than 13 has 0.0005."""
+    flags = 0
+    for seed in range(100):
+        flags += bool(bc.screen_subpopulations(*population(seed=seed)[:3]).flagged)
+    assert flags <= 13
+
+
+def test_long_tables_are_shortened_and_groups_of_weight_zero_left_out():
+    response, score, group, _ = population(n_groups=40)
+    screen = bc.screen_subpopulations(response, score, group, weights=(group != 11).astype(float))
+    assert 11 not in list(screen)
+    assert len(screen.to_frame()) == 39
+    assert "14 groups with larger P-values are not shown" in str(screen)
+
+
+def test_cells_with_rows_of_one_group_add_exactly_nothing():
+    """The cells of a end at 3 and 7; only the last one contains another row, whose response is 0.5 higher."""
+    screen = bc.screen_subpopulations([0.1, 0.7, 0.3, 0.8], [1, 5, 9, 20], ["a", "a", "a", "b"])
+    (row,) = [row for row in screen.table() if row["group"] == "a"]
+    assert (row["kuiper"], row["average_difference"]) == (pytest.approx(0.25 / 3), pytest.approx(-0.25 / 3))
+    assert screen["a"].curve == pytest.approx([0, 0, 0, -0.25 / 3])
+
+
+def test_wrong_arguments():
+    response, score, group, _ = population(50)
+    with pytest.raises(ValueError, match="`by` and `response` must have the same length"):
+        bc.screen_subpopulations(response, score, group[:-1])
+    with pytest.raises(ValueError, match="at least two groups"):
+        bc.screen_subpopulations(response, score, np.zeros(50))
+    with pytest.raises(ValueError, match="`statistic`"):
+        bc.screen_subpopulations(response, score, group, statistic="ks")
+    with pytest.raises(ValueError, match="`fdr`"):
+        bc.screen_subpopulations(response, score, group, fdr=2)
+    with pytest.raises(KeyError, match="no group 99"):
+        bc.screen_subpopulations(response, score, group)[99]

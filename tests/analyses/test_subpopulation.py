@@ -1,0 +1,120 @@
+"""A subpopulation against the full population: the definition in exact arithmetic, cells, real responses, errors."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+from bayescal.stats.subpopulation import midpoints
+
+
+def population(n=150, *, seed=1, weighted=False, real=True):
+    rng = np.random.default_rng(seed)
+    score = np.round(8 * rng.normal(size=n)) / 8  # midpoints are exact, and some rows lie on them
+    response = rng.gamma(1 + score**2).round(3) if real else rng.random(n) < 0.4
+    weights = rng.exponential(size=n).round(2) + 0.01 if weighted else None
+    return response, score, rng.random(n) < 0.3, weights
+
+
+def by_definition(response, score, member, weights):
+    """Points of the curve and sigma^2 in rational numbers, one cell after the other."""
+    w = [Fraction(1)] * len(score) if weights is None else [Fraction(x) for x in weights.tolist()]
+    r, s = ([Fraction(float(x)) for x in values] for values in (response, score))
+    levels = sorted({s[i] for i in range(len(s)) if member[i]})
+    ends = [(a + b) / 2 for a, b in pairwise(levels)]
+    total = sum(w[i] for i in range(len(s)) if member[i])
+    points, variance, low = [Fraction(0)], Fraction(0), None
+    for level, high in zip(levels, [*ends, None], strict=True):
+        cell = [i for i in range(len(s)) if (low is None or s[i] > low) and (high is None or s[i] <= high)]
+        weight = sum(w[i] for i in cell)
+        mean = sum(w[i] * r[i] for i in cell) / weight
+        spread = sum(w[i] * r[i] ** 2 for i in cell) / weight - mean**2
+        own = [i for i in range(len(s)) if member[i] and s[i] == level]
+        points.append(points[-1] + sum(w[i] * (r[i] - mean) for i in own) / total)
+        variance += sum(w[i] ** 2 for i in own) / total**2 * spread
+        low = high
+    return np.array(points, dtype=float), float(variance)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("real", [False, True])
+def test_curve_and_sigma_equal_the_definition(weighted, real):
+    rows = population(weighted=weighted, real=real)
+    sub = bc.cumulative_difference_subpopulation(*rows)
+    curve, variance = by_definition(*rows)
+    np.testing.assert_allclose(sub.curve, curve, rtol=1e-10, atol=1e-13)
+    assert sub.sigma**2 == pytest.approx(variance, rel=1e-10)
+    assert sub.kuiper == pytest.approx(curve.max() - curve.min(), rel=1e-10)
+    assert sub.average_difference == pytest.approx(curve[-1], rel=1e-10, abs=1e-13)
+
+
+def test_units_of_response_and_score_have_no_effect():
+    """P-values do not change if responses are shifted and scaled, nor if scores are scaled by a power of two."""
+    response, score, member, _ = population()
+    one = bc.cumulative_difference_subpopulation(response, score, member)
+    other = bc.cumulative_difference_subpopulation(1e6 + 1e3 * response, 8 * score, member)
+    assert other.p_kuiper == pytest.approx(one.p_kuiper, rel=1e-9)
+    assert other.kuiper == pytest.approx(1e3 * one.kuiper, rel=1e-9)
+
+
+def test_weights_of_one_give_the_same_numbers():
+    response, score, member, _ = population()
+    one = bc.cumulative_difference_subpopulation(response, score, member)
+    other = bc.cumulative_difference_subpopulation(response, score, member, np.ones(len(score)))
+    assert np.array_equal(one.curve, other.curve)
+    assert one.sigma == other.sigma
+
+
+def test_cells_between_neighbouring_floats_contain_their_own_score():
+    score = np.array([1.0, np.nextafter(1.0, 2), np.nextafter(np.nextafter(1.0, 2), 2)])
+    assert (midpoints(score) >= score[:-1]).all()
+    assert (midpoints(score) < score[1:]).all()
+    sub = bc.cumulative_difference_subpopulation([1, 2, 4, 9], [*score, 3], [1, 1, 1, 0])
+    assert np.isfinite(sub.curve).all()
+    assert (midpoints(np.array([-1.7e308, 1.7e308])) == 0).all()
+
+
+def test_presentation():
+    response, score, member, weights = population(weighted=True)
+    text = str(bc.cumulative_difference_subpopulation(response + 2.0 * member, score, member, weights))
+    text = " ".join(text.split())
+    assert "responses of the subpopulation are higher than in the full population" in text
+    assert "If the two had equal means at every score," in text
+    assert "Average difference over the subpopulation: 1." in text
+
+
+@pytest.mark.parametrize(
+    ("member", "words"),
+    [
+        ([0, 0, 0], "at least one row of positive weight; it marks 0 of 3 rows"),
+        ([1, 1, 1], "must not mark all rows of positive weight; it marks 3 of 3 rows"),
+        ([0, 0, 1], "at least one row of positive weight; it marks 1 of 3 rows"),
+        ([1, 1, 0], "must not mark all rows of positive weight; it marks 2 of 3 rows"),
+        ([1, 2, 0], "`member`"),
+        ([1, 0], "`member` and `response` must have the same length"),
+    ],
+)
+def test_invalid_members(member, words):
+    with pytest.raises(ValueError, match=words):
+        bc.cumulative_difference_subpopulation([1, 2, 3], [0.1, 0.2, 0.3], member, [1, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("response", "score", "words"),
+    [
+        ([1, np.nan, 2], [0.1, 0.2, 0.3], "`response`"),
+        ([1, 2, 3], [0.1, np.inf, 0.3], "`score` must be finite"),
+        ([1, 2], [0.1, 0.2, 0.3], "`response` and `score` must have the same length"),
+        ([], [], "`response` is empty"),
+    ],
+)
+def test_invalid_rows(response, score, words):
+    with pytest.raises(ValueError, match=words):
+        bc.cumulative_difference_subpopulation(response, score, [1, 0, 0])
+
+
+def test_responses_are_numbers():
+    with pytest.raises(TypeError, match="`response` must hold numbers"):
+        bc.cumulative_difference_subpopulation(["a", "b"], [0.1, 0.2], [1, 0])

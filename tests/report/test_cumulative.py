@@ -1,0 +1,104 @@
+"""The plot of a cumulative difference: what is drawn, where, and in which space."""
+
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+import bayescal as bc
+from bayescal.datasets.simulate import simulate
+from bayescal.report.cumulative import PIECES, cumulative_points, score_labels
+from bayescal.report.drawing import DARK, LIGHT
+
+ROWS = simulate(3000, population="flat", curve="wave", strength=0.1, rng=2)
+CD = bc.cumulative_difference(ROWS.outcome, ROWS.confidence)
+
+
+def axes(size=(6.4, 4.6)):
+    figure = Figure(figsize=size)
+    FigureCanvasAgg(figure)
+    return figure.subplots()
+
+
+def artist(ax, gid):
+    (found,) = [each for each in ax.get_children() if each.get_gid() == gid]
+    return found
+
+
+def test_the_curve_the_triangle_and_the_worst_interval():
+    ax = bc.plot_cumulative(CD, axes())
+    np.testing.assert_allclose(artist(ax, "curve").get_xydata(), np.column_stack([CD.abscissae, CD.curve]))
+    corners = artist(ax, "triangle").get_xy()
+    assert corners[:, 1].max() == pytest.approx(2 * CD.sigma)
+    assert corners[:, 1].min() == pytest.approx(-2 * CD.sigma)
+    ends = artist(ax, "worst ends").get_xydata()
+    assert abs(ends[1, 1] - ends[0, 1]) == pytest.approx(CD.kuiper)
+    low, high = CD.worst_interval
+    assert ends[1, 0] - ends[0, 0] == pytest.approx(CD.slope(low, high).weight)
+
+
+def test_the_band_has_the_height_of_the_result():
+    points = cumulative_points(CD, 0.9)
+    low, high = CD.band(0.9)
+    assert 2 * points.margin == pytest.approx(float((high - low)[0]))
+
+
+def test_ticks_name_the_scores_at_shares_of_the_rows():
+    points = cumulative_points(CD)
+    expected = np.sort(ROWS.confidence)[np.maximum(np.arange(0, 3001, 600) - 1, 0)]
+    np.testing.assert_allclose(points.tick_score, expected)
+    assert score_labels(np.array([0.5, 0.5, 0.99991])) == ["0.50", "0.50", "1.00"]
+    assert score_labels(np.array([0.9991, 0.9994])) == ["0.9991", "0.9994"]
+
+
+def test_many_points_are_thinned_but_their_extremes_remain():
+    rows = simulate(50_000, rng=3)
+    cd = bc.cumulative_difference(rows.outcome, rows.confidence)
+    points = cumulative_points(cd)
+    assert len(points.curve) < 4 * PIECES
+    assert (points.curve.max(), points.curve.min()) == (cd.curve.max(), cd.curve.min())
+    assert (points.share[0], points.share[-1]) == (0, 1)
+
+
+def test_zoom_draws_the_rows_of_an_interval_anew():
+    ax, part = bc.plot_cumulative(CD, axes(), zoom=(0.2, 0.4)), CD.zoom(0.2, 0.4)
+    np.testing.assert_allclose(artist(ax, "curve").get_xydata(), np.column_stack([part.abscissae, part.curve]))
+    assert ax.get_xticklabels()[-1].get_text() == "0.40"
+
+
+def test_words_name_weights_and_subpopulations():
+    member = np.arange(3000) % 7 == 0
+    sub = bc.cumulative_difference_subpopulation(ROWS.outcome, ROWS.confidence, member, np.ones(3000))
+    ax = bc.plot_cumulative(sub, axes())
+    assert ax.child_axes[0].get_xlabel() == "share of the weight"
+    assert "the subpopulation is higher" in ax.get_ylabel().replace("\n", " ")
+    assert "2 sigma if equal" in ax.get_legend().get_texts()[2].get_text()
+
+
+@pytest.mark.parametrize("size", [(6.4, 4.6), (3.2, 2.6), (10, 3)])
+def test_the_plot_stays_within_its_figure(size):
+    ax = bc.plot_cumulative(CD, axes(size))
+    ax.figure.canvas.draw()
+    box = ax.get_tightbbox()
+    assert box.x0 >= -1
+    assert box.y0 >= -1
+    assert box.x1 <= ax.figure.bbox.width + 1
+    assert box.y1 <= ax.figure.bbox.height + 1
+
+
+def test_colours_follow_the_background():
+    assert to_hex(artist(bc.plot_cumulative(CD, axes()), "curve").get_color()).upper() == LIGHT.blue
+    with plt.style.context("dark_background"):
+        assert to_hex(artist(bc.plot_cumulative(CD, axes()), "curve").get_color()).upper() == DARK.blue
+    assert to_hex(artist(bc.plot_cumulative(CD, axes(), worst_color="red"), "worst part").get_color()) == "#ff0000"
+
+
+def test_wrong_arguments():
+    with pytest.raises(TypeError, match="`cd` must be a CumulativeDifference"):
+        bc.plot_cumulative([1, 2])
+    with pytest.raises(ValueError, match="enclose at least one score"):
+        bc.plot_cumulative(bc.cumulative_difference([0, 1], [0.1, 0.9]), axes(), zoom=(0.2, 0.3))
+    with pytest.raises(ValueError, match="`color`"):
+        bc.plot_cumulative(CD, axes(), color="no color")
