@@ -25,6 +25,7 @@ def numbers_of(name):
     [
         ("bin_sensitivity", "bin_sensitivity.json", "choice_of_bins.md"),
         ("planning", "planning.json", "plans.md"),
+        ("cumulative_coverage", "cumulative_coverage.json", "cumulative_posterior.md"),
     ],
 )
 def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
@@ -40,6 +41,19 @@ def test_the_average_over_bins_contains_the_truth():
     assert len(coverage) == 24
     assert min(coverage) >= 0.85
     assert sum(coverage) / len(coverage) >= 0.93
+
+
+def test_intervals_of_the_cumulative_difference_contain_the_truth():
+    """The requirements of the page: 81 cells, also those in which posteriors of the curve alone fail."""
+    numbers = numbers_of("cumulative_coverage.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    for quantity in ("Kuiper", "Kolmogorov-Smirnov"):
+        coverage = [r["coverage"] for r in rows if r["quantity"] == quantity and r["method"] == "pooled"]
+        assert len(coverage) == 81
+        assert min(coverage) >= 0.75  # 20 data sets per cell: one of 81 cells at 0.95 is this low by chance
+        assert sum(coverage) / 81 >= 0.95
+    band = [r["coverage"] for r in rows if r["method"] == "simultaneous band"]
+    assert sum(band) / len(band) >= 0.93
 
 
 def test_the_true_error_is_that_of_the_quadrature(script):

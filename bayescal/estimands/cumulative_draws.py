@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from bayescal.draws import BinDraws
 from bayescal.estimands.cumulative import SHORTFALL, cumulative_curve, kolmogorov_smirnov, kuiper
-from bayescal.estimands.inversion import Statistic, confidence_draws, noise_paths
+from bayescal.estimands.inversion import ConfidenceDistribution, Statistic, invert, noise_paths
 from bayescal.posterior.segments import segments_posterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.stats.merged import MergedCounts, merge_scores
@@ -18,8 +18,8 @@ Floats = NDArray[np.float64]
 #: Largest number of bins of equal mass.
 BINS = 64
 #: "pooled": half of the draws of each statistic come from the posterior of the segments model, half from a confidence
-#: distribution. "segments", "inversion": all come from the first, or from the second.
-POOLED, SEGMENTS, INVERSION = MODELS = ("pooled", "segments", "inversion")
+#: distribution. "segments": all come from the posterior.
+POOLED, SEGMENTS = MODELS = ("pooled", "segments")
 #: In the variance of the noise, accuracies are at least this far from 0 and 1.
 LEAST_ACCURACY = 1e-4
 #: Curves whose Kuiper statistic is at most this are those of exact calibration, up to rounding.
@@ -63,7 +63,7 @@ def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, mod
         Number of draws.
     rng : Generator
         Randomness.
-    model : {"pooled", "segments", "inversion"}, default "pooled"
+    model : {"pooled", "segments"}, default "pooled"
         See `MODELS`.
 
     Returns
@@ -76,13 +76,53 @@ def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, mod
     bins = posterior.sample(n_draws, rng=rng)
     curve = curve_of(bins)
     d, g = kuiper(curve), kolmogorov_smirnov(curve)
-    if model != SEGMENTS:
-        kept = n_draws // 2 if model == POOLED else 0
-        inversion = _Inversion(steps, counts, bins.accuracy.mean(axis=0), curve, n_draws - kept, rng)
+    if model == POOLED:
+        half = n_draws // 2
+        uniform = (rng.permutation(n_draws - half) + rng.random(n_draws - half)) / (n_draws - half)
         order = rng.permutation(n_draws)
-        d = np.concatenate([d[:kept], inversion.draws(kuiper, sides=2)])[order]
-        g = np.concatenate([g[:kept], inversion.draws(kolmogorov_smirnov, sides=1)])[order]
+        others = [each.quantile(uniform) for each in confidence_distributions(steps, counts, bins, curve, rng)]
+        d, g = (np.concatenate([own[:half], other])[order] for own, other in zip((d, g), others, strict=True))
     return CumulativeDraws(posterior, counts.upper, bins, curve, d, g)
+
+
+def confidence_distributions(
+    steps: Steps, counts: MergedCounts, bins: BinDraws, curve: Floats, rng: np.random.Generator
+) -> tuple[ConfidenceDistribution, ConfidenceDistribution]:
+    """Compute the confidence distributions of both statistics, along the mean of the curves that are not 0.
+
+    Parameters
+    ----------
+    steps : Steps
+        The steps.
+    counts : MergedCounts
+        Their bins.
+    bins : BinDraws
+        Draws of the bins under the segments model, for the variance of the noise.
+    curve : ndarray, shape (n_draws, n_bins + 1)
+        Their curves.
+    rng : Generator
+        Randomness of the noise; both statistics use the same paths.
+
+    Returns
+    -------
+    (kuiper, kolmogorov_smirnov) : tuple of ConfidenceDistribution
+        Confidence distributions of the statistics of the population.
+    """
+    off = kuiper(curve) > ROUNDING
+    mean = curve[off].mean(axis=0) if off.any() else _from_0(counts.curve)
+    accuracy = np.clip(bins.accuracy.mean(axis=0), LEAST_ACCURACY, 1 - LEAST_ACCURACY)
+    variance = counts.variance(accuracy)
+    # steps from bin to bin are longer than those from score to score, so paths miss more of the extremes
+    by_bin, by_score = (counts.mean_step(accuracy, between=between) for between in ("bins", "scores"))
+    shortfall = SHORTFALL * max(by_bin - by_score, 0.0) * float(np.sqrt(variance.sum()))
+    noise, observed = noise_paths(variance, rng), cumulative_curve(steps)
+
+    def along(statistic: Statistic, sides: int) -> ConfidenceDistribution:
+        size = float(statistic(mean))
+        shape = mean / size if size > ROUNDING else np.zeros_like(mean)  # without errors, whatever d is
+        return invert(statistic, float(statistic(observed)), shape, noise, sides * shortfall)
+
+    return along(kuiper, 2), along(kolmogorov_smirnov, 1)
 
 
 def curve_of(bins: BinDraws) -> Floats:
@@ -99,39 +139,3 @@ def curve_of(bins: BinDraws) -> Floats:
 
 def _from_0(curve: Floats) -> Floats:
     return np.concatenate([np.zeros((*curve.shape[:-1], 1)), curve], axis=-1)
-
-
-class _Inversion:
-    """Confidence distributions of both statistics, along the mean of the curves that are not 0.
-
-    Both use the same paths of the noise and the same uniform numbers.
-    """
-
-    def __init__(
-        self,
-        steps: Steps,
-        counts: MergedCounts,
-        accuracy: Floats,
-        curve: Floats,
-        n_draws: int,
-        rng: np.random.Generator,
-    ) -> None:
-        off = kuiper(curve) > ROUNDING
-        self.mean = curve[off].mean(axis=0) if off.any() else _from_0(counts.curve)
-        accuracy = np.clip(accuracy, LEAST_ACCURACY, 1 - LEAST_ACCURACY)
-        variance = counts.variance(accuracy)
-        self.noise = noise_paths(variance, rng)
-        self.observed = cumulative_curve(steps)
-        # steps from bin to bin are longer than those from score to score, so paths miss more of the extremes
-        by_bin, by_score = (counts.mean_step(accuracy, between=between) for between in ("bins", "scores"))
-        longer = max(by_bin - by_score, 0.0)  # only rounding makes it negative
-        self.shortfall = SHORTFALL * longer * float(np.sqrt(variance.sum()))
-        self.uniform = (rng.permutation(n_draws) + rng.random(n_draws)) / n_draws
-
-    def draws(self, statistic: Statistic, *, sides: int) -> Floats:
-        """Draw one statistic, which depends on the extremes of the curve on one or on both sides of 0."""
-        size = float(statistic(self.mean))
-        if size <= ROUNDING:  # all outcomes equal their scores
-            return np.zeros(len(self.uniform))
-        observed = float(statistic(self.observed))
-        return confidence_draws(statistic, observed, self.mean / size, self.noise, sides * self.shortfall, self.uniform)

@@ -12,6 +12,7 @@ References
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +34,32 @@ def noise_paths(variance: Floats, rng: np.random.Generator) -> Floats:
     return path
 
 
-def confidence_draws(
-    statistic: Statistic, observed: float, shape: Floats, noise: Floats, shortfall: float, uniform: Floats
-) -> Floats:
-    r"""Draw from the confidence distribution of d.
+@dataclass(frozen=True, eq=False)
+class ConfidenceDistribution:
+    r"""Confidence distribution of d, made by `invert`.
+
+    Parameters
+    ----------
+    value : ndarray, shape (VALUES,)
+        Values of d, from 0.
+    probability : ndarray, shape (VALUES,)
+        H at these values, non-decreasing, and 1 at the last.
+    """
+
+    value: Floats
+    probability: Floats
+
+    def quantile(self, uniform: Floats) -> Floats:
+        """Return the quantiles, in [0, 1]; H(0), the P-value of exact calibration, is the probability of d = 0."""
+        rising = self.probability + 1e-12 * np.arange(VALUES)  # np.interp needs increasing abscissae
+        inside = np.minimum(np.interp(uniform, rising, self.value), 1.0)
+        return np.where(uniform <= self.probability[0], 0.0, inside)
+
+
+def invert(
+    statistic: Statistic, observed: float, shape: Floats, noise: Floats, shortfall: float
+) -> ConfidenceDistribution:
+    r"""Compute the confidence distribution of d.
 
     Parameters
     ----------
@@ -50,19 +73,14 @@ def confidence_draws(
         Paths of the noise.
     shortfall : float
         Amount that is added to the statistic of each path, because a path is known at the ends of the bins only.
-    uniform : ndarray, shape (n_draws,)
-        Numbers in [0, 1).
 
     Returns
     -------
-    ndarray, shape (n_draws,)
-        :math:`H^{-1}(u)` for :math:`H(d) = P(\mathrm{statistic}(d \cdot \mathrm{shape} + \mathrm{noise}) > \hat d)`,
-        made non-decreasing in d. H(0), the P-value of exact calibration, is the probability of d = 0.
+    ConfidenceDistribution
+        :math:`H(d) = P(\mathrm{statistic}(d \cdot \mathrm{shape} + \mathrm{noise}) > \hat d)`, made non-decreasing.
     """
-    sd = float(noise[:, -1].std())
-    d = np.linspace(0.0, observed + REACH * sd, VALUES)
+    d = np.linspace(0.0, observed + REACH * float(noise[:, -1].std()), VALUES)
     exceeds = np.array([np.mean(statistic(value * shape + noise) + shortfall > observed) for value in d])
     exceeds = np.maximum.accumulate(exceeds)
     exceeds[-1] = 1.0
-    rising = exceeds + 1e-12 * np.arange(VALUES)  # np.interp needs increasing abscissae
-    return np.where(uniform <= exceeds[0], 0.0, np.minimum(np.interp(uniform, rising, d), 1.0))
+    return ConfidenceDistribution(d, exceeds)

@@ -11,15 +11,13 @@ from bayescal import _checks, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE
 from bayescal.estimands.cumulative import NAMES, SHORTFALL, Scale
-from bayescal.estimands.cumulative_draws import POOLED, SEGMENTS, CumulativeDraws, draw_cumulative
+from bayescal.estimands.cumulative_draws import MODELS, POOLED, SEGMENTS, CumulativeDraws, draw_cumulative
 from bayescal.results import wording
 from bayescal.results.remarks import few_rows
 from bayescal.stats.ordered import Steps
 
 Floats = NDArray[np.float64]
 
-#: Models of `CumulativeDifference.posterior`.
-MODELS = (POOLED, SEGMENTS)
 #: Means of the statistics of Brownian motion, and numbers of sides of 0 whose extremes they depend on.
 IF_CALIBRATED = {"kuiper": (MEAN_RANGE, 2), "kolmogorov_smirnov": (MEAN_MAX_ABS, 1)}
 

@@ -17,7 +17,7 @@ from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
 from bayescal.draws import Draws
 from bayescal.estimands.brownian import quantile_max_abs, quantile_range
 from bayescal.estimands.cumulative import Scale, cumulative_curve, kolmogorov_smirnov, kuiper, scale
-from bayescal.estimands.cumulative_draws import MODELS, draw_cumulative
+from bayescal.estimands.cumulative_draws import BINS, confidence_distributions, draw_cumulative
 from bayescal.stats.merged import merge_scores
 from bayescal.stats.ordered import OrderedSums
 from bayescal.verify.studies.coverage import STUDY_CURVES
@@ -34,8 +34,6 @@ QUANTILES = 100_000
 BOOTSTRAP_BINS = 300
 STATISTICS = {"Kuiper": kuiper, "Kolmogorov-Smirnov": kolmogorov_smirnov}
 QUANTILE_OF = {"Kuiper": quantile_range, "Kolmogorov-Smirnov": quantile_max_abs}
-#: Names of the intervals of the package, in the order of its models.
-OURS = dict(zip(MODELS, ("pooled", "segments alone", "inversion alone"), strict=True))
 BANDS = ("simultaneous band", "pointwise bands")
 COLUMNS = ("quantity", "n_rows", "population", "curve", "truth", "method", "coverage", "above", "width", "repeats")
 
@@ -81,30 +79,35 @@ def bootstrap(steps: OrderedSums, draws: int, rng: np.random.Generator) -> Float
 
 
 def intervals_of(steps: OrderedSums, draws: int, seed: int) -> tuple[dict[tuple[str, str], Ends], Any, Scale]:
-    """Intervals by statistic and method; also the draws of the segments model, and the noise of the curve."""
-    drawn = {model: draw_cumulative(steps, draws, np.random.default_rng(seed), model=model) for model in MODELS}
+    """Intervals by statistic and method; also the draws of the package, and the noise of the curve."""
+    drawn = draw_cumulative(steps, draws, np.random.default_rng(seed))
+    counts = merge_scores(steps, BINS)
+    inverted = confidence_distributions(steps, counts, drawn.bins, drawn.curve, np.random.default_rng(seed))
     resampled, observed = bootstrap(steps, draws, np.random.default_rng(seed)), cumulative_curve(steps)
     noise, intervals = scale(steps), {}
-    for name, statistic in STATISTICS.items():
-        attribute = statistic.__name__
-        intervals |= {(name, OURS[m]): Draws(getattr(each, attribute)).interval(PROB) for m, each in drawn.items()}
+    tails = np.array([(1 - PROB) / 2, (1 + PROB) / 2])
+    for (name, statistic), confidence in zip(STATISTICS.items(), inverted, strict=True):
         plug_in, again = float(statistic(observed)), Draws(statistic(resampled))
         margin = QUANTILE_OF[name](PROB) * noise.robust_sigma
-        intervals |= {
-            (name, "percentile bootstrap"): again.interval(PROB),
-            (name, "basic bootstrap"): tuple(max(end, 0.0) for end in basic_interval(plug_in, again, PROB)[:2]),
-            (name, "inverted bound"): (max(plug_in - margin, 0.0), plug_in + margin),
+        found = {
+            "pooled": Draws(getattr(drawn, statistic.__name__)).interval(PROB),
+            "segments alone": Draws(statistic(drawn.curve)).interval(PROB),
+            "inversion alone": tuple(confidence.quantile(tails)),
+            "percentile bootstrap": again.interval(PROB),
+            "basic bootstrap": tuple(max(end, 0.0) for end in basic_interval(plug_in, again, PROB)[:2]),
+            "inverted bound": (max(plug_in - margin, 0.0), plug_in + margin),
         }
-    return intervals, drawn["segments"], noise
+        intervals |= {(name, method): ends for method, ends in found.items()}
+    return intervals, drawn, noise
 
 
-def bands_of(steps: OrderedSums, segments: Any, noise: Scale, at: Floats, population: str) -> dict[str, Ends]:
+def bands_of(steps: OrderedSums, drawn: Any, noise: Scale, at: Floats, population: str) -> dict[str, Ends]:
     """For each kind of band, the share of scores at which it contains the curve, and its mean width."""
     c = quantiles(population)
     half = quantile_max_abs(PROB) * noise.robust_sigma
     inside = np.abs(cumulative_curve(steps)[1:] - np.interp(steps.score, c, at[1:])).max() <= half
-    low, high = np.quantile(segments.curve[:, 1:], [(1 - PROB) / 2, (1 + PROB) / 2], axis=0)
-    truth = np.interp(segments.score, c, at[1:])
+    low, high = np.quantile(drawn.curve[:, 1:], [(1 - PROB) / 2, (1 + PROB) / 2], axis=0)
+    truth = np.interp(drawn.score, c, at[1:])
     share = float(np.mean((low <= truth + 1e-9) & (truth <= high + 1e-9)))
     return dict(zip(BANDS, ((float(inside), 2 * half), (share, float((high - low).mean()))), strict=True))
 
@@ -120,8 +123,8 @@ def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
         for _ in range(repeats):
             data = simulate(n_rows, population=population, curve=curve, rng=rng)
             steps = OrderedSums.from_rows(Predictions.from_outcomes(data.outcome, data.confidence))
-            found, segments, noise = intervals_of(steps, draws, int(rng.integers(2**63)))
-            bands.append(bands_of(steps, segments, noise, at, population))
+            found, drawn, noise = intervals_of(steps, draws, int(rng.integers(2**63)))
+            bands.append(bands_of(steps, drawn, noise, at, population))
             yield found
 
     by_method = stacked(intervals())

@@ -9,8 +9,9 @@ import bayescal as bc
 from bayescal.data.predictions import Predictions
 from bayescal.datasets.simulate import simulate
 from bayescal.estimands.cumulative import kolmogorov_smirnov, kuiper
-from bayescal.estimands.cumulative_draws import draw_cumulative
-from bayescal.estimands.inversion import PATHS, confidence_draws, noise_paths
+from bayescal.estimands.cumulative_draws import confidence_distributions, draw_cumulative
+from bayescal.estimands.inversion import PATHS, invert, noise_paths
+from bayescal.stats.merged import merge_scores
 from bayescal.stats.ordered import OrderedSums
 
 
@@ -29,22 +30,22 @@ def test_one_step_has_a_known_confidence_distribution(observed):
     noise[:, 1] = norm.ppf((np.arange(PATHS) + 0.5) / PATHS)
     uniform = np.array([0.05, 0.2, 0.5, 0.8, 0.975])
     # scaled by 0.2, because d is at most 1
-    drawn = confidence_draws(kolmogorov_smirnov, 0.2 * observed, np.array([0.0, 1.0]), 0.2 * noise, 0.0, uniform)
+    found = invert(kolmogorov_smirnov, 0.2 * observed, np.array([0.0, 1.0]), 0.2 * noise, 0.0)
 
     def excess(d, u):
         return norm.sf(observed - d) + norm.sf(observed + d) - u
 
     expected = [0.2 * brentq(excess, 0, 20, args=(u,)) if excess(0, u) < 0 else 0.0 for u in uniform]
-    np.testing.assert_allclose(drawn, np.minimum(expected, 1.0), atol=0.2 * 0.02)
+    np.testing.assert_allclose(found.quantile(uniform), np.minimum(expected, 1.0), atol=0.2 * 0.02)
 
 
 def test_the_shortfall_raises_the_statistic_of_every_path():
     noise = noise_paths(np.full(4, 0.01), np.random.default_rng(1))
     assert (noise[:, 0] == 0).all()
     uniform, shape = (np.arange(500) + 0.5) / 500, np.linspace(0, 1, 5)
-    one, other = (confidence_draws(kuiper, 0.3 + moved, shape, noise, moved, uniform) for moved in (0.0, 0.1))
+    one, other = (invert(kuiper, 0.3 + moved, shape, noise, moved) for moved in (0.0, 0.1))
     # both compare the same paths with 0.3; only the grids of d differ
-    np.testing.assert_allclose(one, other, atol=0.02)
+    np.testing.assert_allclose(one.quantile(uniform), other.quantile(uniform), atol=0.02)
 
 
 def test_noise_paths_have_the_variances_of_their_steps():
@@ -54,14 +55,20 @@ def test_noise_paths_have_the_variances_of_their_steps():
     np.testing.assert_allclose(np.diff(paths).var(axis=0), variance, rtol=5 * np.sqrt(2 / PATHS))
 
 
+def inverted(steps, seed):
+    """Confidence distributions of both statistics."""
+    drawn = draw_cumulative(steps, 1000, np.random.default_rng(seed), model="segments")
+    counts = merge_scores(steps, 64)
+    return drawn, confidence_distributions(steps, counts, drawn.bins, drawn.curve, np.random.default_rng(seed))
+
+
 def test_the_probability_of_0_is_the_p_value():
     """Rows have 2000 steps and the paths 64, so this fails without the correction for the step size."""
     found, expected = [], []
     for seed in range(12):
         data = simulate(2000, population="flat", rng=seed)
         cd = bc.cumulative_difference(data.outcome, data.confidence)
-        drawn = draw_cumulative(cd.steps, 1000, np.random.default_rng(seed), model="inversion")
-        found.append([np.mean(drawn.kuiper == 0), np.mean(drawn.kolmogorov_smirnov == 0)])
+        found.append([each.probability[0] for each in inverted(cd.steps, seed)[1]])
         expected.append([cd.p_kuiper, cd.p_kolmogorov_smirnov])
     difference = np.array(found) - np.array(expected)
     assert np.abs(difference).max() < 0.1  # 1000 paths: a standard error of 0.016; variances of fitted accuracies
@@ -92,14 +99,11 @@ def test_half_of_the_pooled_draws_are_from_either_source():
 def test_inversion_lowers_what_noise_raises():
     """A wave returns to 0 four times: draws of the curve are too high, and the confidence distribution is not."""
     truth = 0.00398  # amplitude 0.05 / (4 pi) of the cumulative wave on a flat population
-    low = {}
-    for model in ("segments", "inversion"):
-        drawn = draw_cumulative(steps_of(20_000, 3, curve="wave"), 1000, np.random.default_rng(1), model=model)
-        low[model] = float(np.quantile(drawn.kuiper, 0.025))
-    assert low["inversion"] < truth < low["segments"]
+    drawn, (kuiper_of, _) = inverted(steps_of(20_000, 3, curve="wave"), 1)
+    assert kuiper_of.quantile(np.array([0.025]))[0] < truth < np.quantile(drawn.kuiper, 0.025)
 
 
-@pytest.mark.parametrize("model", ["pooled", "segments", "inversion"])
+@pytest.mark.parametrize("model", ["pooled", "segments"])
 def test_certain_and_right(model):
     """All outcomes equal their scores: nothing is known of errors that are rarer than 1 in 1000 rows."""
     score = np.repeat([0.0, 1.0], 500)
@@ -115,7 +119,7 @@ def test_contrary_outcomes_at_0_and_1():
     score = np.repeat([0.0, 1.0], 500)
     outcome = np.concatenate([np.arange(500) < 25, np.arange(500) >= 25]).astype(int)
     steps = OrderedSums.from_rows(Predictions.from_outcomes(outcome, score))
-    for model in ("segments", "inversion"):
+    for model in ("segments", "pooled"):
         drawn = draw_cumulative(steps, 2000, np.random.default_rng(1), model=model)
         low, high = np.quantile(drawn.kuiper, [0.025, 0.975])
         assert low < 0.025 < high
