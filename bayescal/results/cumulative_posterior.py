@@ -119,9 +119,9 @@ class CumulativePosterior(_render.Presented):
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
     >>> posterior = bc.cumulative_difference(rows.outcome, rows.confidence).posterior(rng=1)
     >>> posterior.kuiper
-    Draws(kuiper: mean 0.03358, 95 % interval [0.017, 0.04757], 4000 draws)
+    Draws(kuiper: mean 0.03346, 95 % interval [0.01784, 0.04753], 4000 draws)
     >>> posterior.kuiper < 0.02
-    P(kuiper < 0.02) = 0.0475
+    P(kuiper < 0.02) = 0.0455
     """
 
     observed: Observed
