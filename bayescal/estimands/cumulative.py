@@ -88,7 +88,7 @@ def grid_error(curve: Floats, steps: GridSteps) -> float:
             float(high[top] - np.delete(low, bottom).min(initial=np.inf)),
             float(np.delete(high, top).max(initial=-np.inf) - low[bottom]),
         )
-    return max(0.0, max(within, between) - kuiper(curve))
+    return max(0.0, max(within, between) - float(kuiper(curve)))
 
 
 @dataclass(frozen=True)
