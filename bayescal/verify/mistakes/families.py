@@ -163,10 +163,6 @@ def _by_evidence(change: Callable[[dict[str, float]], dict[str, float]]) -> Maki
     return weighing(weigh)
 
 
-def _evidence_twice() -> Making:
-    return weighing(lambda posterior: np.array(list(posterior.probabilities.values())) ** 2)
-
-
 #: Controls without a mistake; see `bayescal.verify.mistakes.unspoilt`.
 UNSPOILT_FAMILIES = (
     control("runs", "runs: another class, rightly", of_class(_Segments), 1000),
@@ -191,7 +187,6 @@ FAMILY_MISTAKES: tuple[Control, ...] = (
     # the segments model: a drift or runs of bins
     control("segments", "drift or runs: by prior weight, evidence forgotten", weighing(_prior_weights), 1000),
     control("segments", "drift or runs: the more probable one alone", weighing(most_probable), 800),
-    control("segments", "drift or runs: evidence counted twice", _evidence_twice(), 4000),
     # one amount
     control("offset", "amount: all bins that are off are above", of_class(_AlwaysUp), 100),
     control("offset", "amount: up or down by a coin", of_class(_Coin), 400),
