@@ -93,6 +93,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/bin_sensitivity.py $(SHORT)
 	$(RUN) python docs/make/planning.py $(SHORT)
 	$(RUN) python docs/make/decompositions.py $(SHORT)
+	$(RUN) python docs/make/cumulative.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)

@@ -26,12 +26,24 @@ def numbers_of(name):
         ("bin_sensitivity", "bin_sensitivity.json", "choice_of_bins.md"),
         ("planning", "planning.json", "plans.md"),
         ("cumulative_coverage", "cumulative_coverage.json", "cumulative_posterior.md"),
+        ("cumulative", "cumulative.json", "cumulative.md"),
     ],
 )
 def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
     text = (DOCS / "explanation" / page).read_text(encoding="utf-8")
     for shown in script(name).tables(numbers_of(file)).values():
         assert shown.strip() in text
+
+
+def test_corrected_p_values_are_nearly_uniform():
+    """Without ties and weights, no chi-square test rejects at 1e-6; else at most 6 % are rejected at 5 %."""
+    numbers = numbers_of("cumulative.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    corrected = [row for row in rows if row["correction"] == "yes"]
+    assert (numbers["repeats"], len(corrected)) == (10_000, 36)
+    assert all(row["chi_square"] >= 1e-6 for row in corrected if row["data"] == "plain")
+    assert all(0.0485 <= row["at_5"] <= 0.06 for row in corrected)
+    assert max(row["at_1"] for row in corrected) <= 0.015
 
 
 def test_the_average_over_bins_contains_the_truth():

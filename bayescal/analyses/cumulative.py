@@ -53,7 +53,11 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     >>> round(cd.kuiper, 3), round(cd.kolmogorov_smirnov, 3), round(cd.sigma, 3)
     (0.12, 0.12, 0.189)
     """
-    rows = Predictions.from_outcomes(outcome, score, weights, names=("outcome", "score"))
+    return cumulative_difference_of(Predictions.from_outcomes(outcome, score, weights, names=("outcome", "score")))
+
+
+def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
+    """Return the cumulative difference of validated rows; see `cumulative_difference`."""
     return CumulativeDifference(OrderedSums.from_rows(rows), QUESTION)
 
 
@@ -91,8 +95,8 @@ def cumulative_difference_subpopulation(
     Notes
     -----
     The responses of the full population are averaged in cells that end halfway between neighbouring scores of the
-    subpopulation [1]_. The noise of these averages is not part of `sigma`, which is accurate if the subpopulation is a
-    small part of the full population.
+    subpopulation [1]_. Members are part of these averages; if cells contain many members (ties) or heavy weights, and
+    the subpopulation is a large part of the full population, `sigma` is too large, and so are P-values.
 
     References
     ----------

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from bayescal.cli.command import command
-from bayescal.cli.commands import compare, count, demo, merge, plan, report, verify
+from bayescal.cli.commands import compare, count, cumulative, demo, merge, plan, report, verify
 from bayescal.cli.help import Commands, HelpOfCompare, HelpOfEvaluate, HelpOfPlan
 from bayescal.cli.words import prepare_terminal
 
@@ -47,6 +47,7 @@ app.command(cls=HelpOfCompare, no_args_is_help=True, epilog=compare.EXAMPLES)(co
 app.command(no_args_is_help=True, epilog=count.EXAMPLES)(command(count.count))
 app.command(no_args_is_help=True)(command(merge.merge))
 app.command(cls=HelpOfPlan, no_args_is_help=True, epilog=plan.EXAMPLES)(command(plan.plan))
+app.command(no_args_is_help=True, epilog=cumulative.EXAMPLES)(command(cumulative.cumulative))
 app.command(no_args_is_help=True, epilog=verify.EXAMPLES)(command(verify.verify))
 
 

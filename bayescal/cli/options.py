@@ -166,6 +166,16 @@ class GroupOptions(Options):
     ] = None
 
 
+@dataclass(frozen=True)
+class CumulativeOptions(Options):
+    """The groups of rows that are compared with all rows."""
+
+    group: Annotated[
+        str | None, _column("Column of groups: each is compared with all rows at equal probabilities.")
+    ] = None
+    value: Annotated[str | None, _column("One group of --group, instead of all.", "VALUE")] = None
+
+
 # question
 
 _EVENT = "Kind of calibration. [bold]event[/]: label 1 is as frequent as predicted (default with --prob)."
@@ -307,6 +317,13 @@ class OutputOptions(PageOptions):
         Path | None, _option(OUTPUT, "OUT.png", "Reliability diagram and posterior, as .png, .pdf or .svg.")
     ] = None
     netcdf: NetCdf = None
+
+
+@dataclass(frozen=True)
+class CumulativeOutputOptions(PageOptions):
+    """Files that hold a cumulative difference."""
+
+    plot: Annotated[Path | None, _option(OUTPUT, "OUT.png", "The cumulative difference, as .png, .pdf or .svg.")] = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 r"""Distributions of the range and of the maximum absolute value of Brownian motion on [0, 1].
 
 The cumulative difference of a calibrated classifier, divided by its standard deviation sigma, is close to Brownian
-motion B, so that these are the null distributions of the Kuiper statistic (range) and of the Kolmogorov-Smirnov
+motion B, so that these are the null distributions of the Kuiper statistic (range [1]_) and of the Kolmogorov-Smirnov
 statistic (maximum absolute value). Each has two series. The reflection series converges fast for large values and
 gives upper tails without cancellation; the theta series converges fast for small values and gives lower tails.
 

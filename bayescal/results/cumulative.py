@@ -290,7 +290,7 @@ class Cumulative(_render.Presented):
 
     @property
     def spec(self) -> str:
-        """What is compared, the rows and the number of distinct scores, on one line."""
+        """Question, rows and number of distinct scores, on one line."""
         steps, weighted = self.steps, ""
         if steps.weighted:
             effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())

@@ -140,7 +140,7 @@ class SubpopulationScreen(_render.Presented):
 
     @property
     def spec(self) -> str:
-        """What is compared, the rows, the groups and the method, on one line."""
+        """Statistic, rows, groups and false discovery rate, on one line."""
         weighted = "" if self.rows.weight is None else " (weighted)"
         words = self.statistic.replace("kuiper", "Kuiper").replace("kolmogorov_smirnov", "Kolmogorov-Smirnov")
         return (

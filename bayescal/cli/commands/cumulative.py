@@ -1,0 +1,36 @@
+"""``bayescal cumulative``: calibration without bins."""
+
+from bayescal.cli.command import Job
+from bayescal.cli.options import ColumnOptions, CumulativeOptions, CumulativeOutputOptions, ReportFile
+
+EXAMPLES = """\b
+[bold]Examples[/]
+[dim]cumulative difference between outcomes and probabilities, with a picture[/]
+  bayescal cumulative games.csv --label won --prob probability --plot won.png
+[dim]every hospital against all patients at equal probabilities[/]
+  bayescal cumulative patients.parquet --label died --prob risk --group hospital
+[dim]one hospital, with a picture[/]
+  bayescal cumulative patients.parquet --label died --prob risk \\
+      --group hospital --value north --plot north.png
+[dim]a file larger than memory: count it in fine bins first[/]
+  bayescal count large.parquet --label won --prob p --bins 1000 -o fine.json
+  bayescal cumulative fine.json
+"""
+
+
+def cumulative(
+    file: ReportFile,
+    columns: ColumnOptions,
+    groups: CumulativeOptions,
+    outputs: CumulativeOutputOptions,
+) -> Job:
+    """Measure calibration without bins: cumulative differences between outcomes and probabilities.
+
+    Prints the interval of probabilities with the largest deviation, the Kuiper and the Kolmogorov-Smirnov statistic,
+    and their P-values. With --group, compares groups of rows with all rows at equal probabilities.
+
+    The rows must fit into memory; a file of counts in fine bins needs little.
+    """
+    from bayescal.cli.cumulative import cumulative_of_file
+
+    return Job(lambda: cumulative_of_file(file, columns, groups, outputs), outputs.given(), [file])

@@ -1,0 +1,147 @@
+"""A file -> its cumulative difference, or that of its groups, as ``bayescal cumulative`` saves and shows it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal import _render
+from bayescal._invalid import quoted
+from bayescal.analyses.cumulative import cumulative_difference_of, cumulative_difference_subpopulation
+from bayescal.analyses.screen import screen_subpopulations
+from bayescal.cli.columns import columns_of
+from bayescal.cli.command import Result
+from bayescal.cli.counts import holds_counts, read_counts
+from bayescal.cli.options import ColumnOptions, CumulativeOptions, CumulativeOutputOptions, refuse
+from bayescal.cli.words import warnings_as_notes
+from bayescal.data.files.predictions import Rows
+from bayescal.data.predictions import read_rows
+from bayescal.report.cumulative import plot_cumulative
+from bayescal.report.document import document
+from bayescal.report.page import page
+from bayescal.results.cumulative import Cumulative, CumulativeDifference
+from bayescal.results.screen import SubpopulationScreen
+from bayescal.stats.binned import BinnedCounts
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class CumulativeFile(Result):
+    """The cumulative difference of a file.
+
+    Parameters
+    ----------
+    result : CumulativeDifference, SubpopulationDifference or SubpopulationScreen
+        The result.
+    parameters : dict
+        Values of the options that give the same result again.
+    notes : sequence of str, optional
+        Notes on the rows.
+    """
+
+    result: Cumulative | SubpopulationScreen
+    parameters: dict[str, Any]
+    notes: Sequence[str] = ()
+
+    def contents(self) -> dict[str, Callable[[], Any]]:
+        """Make the JSON document, the page or the picture."""
+        return {
+            "json": lambda: document(self.result, self.parameters),
+            "html": lambda: page(self.result, parameters=self.parameters, notes=self.notes),
+            "plot": self._picture,
+        }
+
+    def _picture(self) -> "Figure":
+        from matplotlib.figure import Figure
+
+        assert isinstance(self.result, Cumulative)  # --plot was refused for a screen
+        figure = Figure(figsize=(7, 5), layout="tight")
+        plot_cumulative(self.result, figure.subplots())
+        return figure
+
+    def show(self, screen: "Console") -> None:
+        """Print the sentence, the table, remarks and the specification."""
+        sheet = self.result.sheet()
+        screen.print()
+        screen.print(sheet.sentence)
+        screen.print(_render.table(sheet, screen.width), crop=False)
+        for remark in sheet.remarks:
+            screen.print(remark)
+        screen.print("\n" + sheet.spec + "\n", soft_wrap=True)
+
+
+def cumulative_of_file(
+    file: Path, options: ColumnOptions, groups: CumulativeOptions, outputs: CumulativeOutputOptions
+) -> CumulativeFile:
+    """Compute the cumulative difference of a file of predictions or of counts.
+
+    Parameters
+    ----------
+    file : Path
+        The file.
+    options : ColumnOptions
+        Columns of the file.
+    groups : CumulativeOptions
+        Groups that are compared with all rows.
+    outputs : CumulativeOutputOptions
+        Files to write; a picture needs a single curve.
+
+    Returns
+    -------
+    CumulativeFile
+        The result.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        If an option or the file is invalid.
+    """
+    if groups.value is not None and groups.group is None:
+        raise ValueError("--value names a group of --group COLUMN, which is missing.")
+    if groups.group is not None and groups.value is None and outputs.plot is not None:
+        raise ValueError("--plot draws one curve: with --group, name a group by --value.")
+    if holds_counts(file):
+        refuse(options.given() | groups.given(), "with a file of counts, only with rows")
+        return _counted(file)
+    columns = columns_of(options)
+    stream = columns.open(file, groups.group)
+    called = stream.called | {"by": f"column {groups.group!r}"}
+    with warnings_as_notes(stream, called) as notes:
+        rows = stream.read()
+        result = _result(rows, columns.target, options.logits, groups)
+    given = {"file": file.name, "rows": len(rows.y_true), **options.given(), **groups.given()}
+    return CumulativeFile(result, given, notes)
+
+
+def _counted(file: Path) -> CumulativeFile:
+    counts = read_counts(file, None)
+    if not isinstance(counts, BinnedCounts):
+        raise ValueError(f"'{file.name}' holds counts of all classes; a cumulative difference needs one problem.")
+    parameters = {"file": file.name, "rows": counts.n_rows, "bins": len(counts.bins)}
+    return CumulativeFile(CumulativeDifference.from_counts(counts), parameters)
+
+
+def _result(
+    rows: Rows, target: str | None, logits: bool, groups: CumulativeOptions
+) -> Cumulative | SubpopulationScreen:
+    problem = read_rows(
+        rows.y_true, rows.y_prob, target=target, classes=rows.classes, logits=logits, weights=rows.weights
+    ).checked()
+    if groups.group is None:
+        return cumulative_difference_of(problem)
+    columns = problem.outcome, problem.confidence
+    if groups.value is None:
+        screen = screen_subpopulations(*columns, rows.group, weights=problem.weight)
+        return replace(screen, groups=replace(screen.groups, name=groups.group))
+    member = np.asarray(rows.group == groups.value)
+    if not member.any():
+        occurring = np.unique(np.asarray(rows.group, dtype=np.str_))[:5].tolist()
+        raise ValueError(
+            f"--value must occur in column {groups.group!r}; {quoted(groups.value)} does not, but {quoted(occurring)}."
+        )
+    return cumulative_difference_subpopulation(*columns, member, problem.weight)

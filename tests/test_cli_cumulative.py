@@ -1,0 +1,85 @@
+"""``bayescal cumulative``: the numbers of the library, from rows, groups and counts."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import bayescal as bc
+from bayescal.cli import app
+from bayescal.datasets.simulate import simulate
+
+ROWS = simulate(600, population="flat", rng=1)
+SITE = np.array(["north", "south", "west"])[np.arange(600) % 3]
+
+
+@pytest.fixture
+def file(tmp_path):
+    frame = pd.DataFrame({"y": ROWS.outcome.astype(int), "p": ROWS.confidence, "site": SITE, "w": np.arange(1, 601)})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    return tmp_path / "rows.csv"
+
+
+def run(file, *arguments, columns=("--label", "y", "--prob", "p")):
+    given = ["cumulative", str(file), *columns, *map(str, arguments)]
+    return CliRunner().invoke(app, given, env={"COLUMNS": "200", "TERM": "dumb"})
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1.0, 601)])
+def test_it_is_the_cumulative_difference_of_the_library(file, tmp_path, weights):
+    out = tmp_path / "out.json"
+    done = run(file, "--json", out, "--plot", tmp_path / "out.png", *([] if weights is None else ["--weights", "w"]))
+    assert done.exit_code == 0, done.output
+    cd = bc.cumulative_difference(ROWS.outcome, ROWS.confidence, weights=weights)
+    saved = json.loads(out.read_text(encoding="utf-8"))
+    assert saved["table"] == cd.table()
+    assert saved["parameters"]["label"] == "y"
+    assert cd.sentence() in " ".join(done.stdout.split())
+    assert cd.spec in done.stdout
+    assert (tmp_path / "out.png").stat().st_size > 10_000
+
+
+def test_all_groups(file, tmp_path):
+    out = tmp_path / "out.json"
+    done = run(file, "--group", "site", "--json", out, "--html", tmp_path / "out.html")
+    assert done.exit_code == 0, done.output
+    screen = bc.screen_subpopulations(ROWS.outcome, ROWS.confidence, pd.Series(SITE, name="site"))
+    assert json.loads(out.read_text(encoding="utf-8"))["table"] == screen.table()
+    assert screen.spec in done.stdout
+    assert "north" in (tmp_path / "out.html").read_text(encoding="utf-8")
+
+
+def test_one_group(file, tmp_path):
+    done = run(file, "--group", "site", "--value", "north", "--plot", tmp_path / "out.svg")
+    assert done.exit_code == 0, done.output
+    sub = bc.cumulative_difference_subpopulation(ROWS.outcome, ROWS.confidence, SITE == "north")
+    assert sub.sentence() in " ".join(done.stdout.split())
+
+
+def test_counts(tmp_path):
+    counts = bc.BinnedCounts.from_arrays(ROWS.outcome, ROWS.confidence, bins=200, target="event")
+    bc.save_counts(counts, tmp_path / "fine.json")
+    done = run(tmp_path / "fine.json", columns=())
+    assert done.exit_code == 0, done.output
+    assert bc.CumulativeDifference.from_counts(counts).sentence() in " ".join(done.stdout.split())
+    refused = run(tmp_path / "fine.json", "--group", "site", columns=())
+    assert refused.exit_code == 2
+    assert "--group cannot be used with a file of counts" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--value", "north"), "--value names a group of --group COLUMN, which is missing"),
+        (("--group", "site", "--plot", "out.png"), "with --group, name a group by --value"),
+        (("--group", "site", "--value", "east"), "--value must occur in column 'site'; 'east' does not, but ['north',"),
+        (("--group", "place"), "place"),
+    ],
+)
+def test_invalid_options_are_refused(file, arguments, said):
+    refused = run(file, *arguments)
+    assert refused.exit_code == 2
+    assert refused.stdout == ""
+    assert said in refused.stderr
