@@ -60,10 +60,10 @@ def test_intervals_of_the_cumulative_difference_contain_the_truth():
     """The requirements of the page: 81 cells, also those in which posteriors of the curve alone fail."""
     numbers = numbers_of("cumulative_coverage.json")
     rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
-    for quantity in ("Kuiper", "Kolmogorov-Smirnov"):
+    for quantity, least in (("Kuiper", 0.82), ("Kolmogorov-Smirnov", 0.75)):
         coverage = [r["coverage"] for r in rows if r["quantity"] == quantity and r["method"] == "pooled"]
         assert len(coverage) == 81
-        assert min(coverage) >= 0.75  # 20 data sets per cell: one of 81 cells at 0.95 is this low by chance
+        assert min(coverage) >= least
         assert sum(coverage) / 81 >= 0.95
     band = [r["coverage"] for r in rows if r["method"] == "simultaneous band"]
     assert sum(band) / len(band) >= 0.93
