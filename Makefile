@@ -14,10 +14,13 @@ UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
 PYTHON := $(or $(UV_PYTHON),$(shell ./.ci/find-python),3.13)
 LOWEST_PYTHON := $(or $(shell ./.ci/find-python 3.12),3.12)
 export UV_PROJECT_ENVIRONMENT := .venv
+# with this variable, each of the many processes that tests start would compile all modules that it imports
+unexport PYTHONDONTWRITEBYTECODE
 RUN := $(UV) run --no-sync
 # exactly the versions in the requirement files; nothing is resolved, so new releases of other projects have no effect
-# one process per core; files are not split, so that their tests share what is slow to set up
-PARALLEL := -n auto --maxprocesses=4 --dist loadfile
+# one process per core; files are not split, so that their tests share what is slow to set up; they run in the order of
+# their names, docstrings last: by default files with few tests are last, and a slow one of these leaves cores without work
+PARALLEL := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 PINNED := $(UV) pip install -q --python .venv --no-deps
 
 help:

@@ -310,7 +310,7 @@ def test_the_page_of_other_errors_shows_the_numbers_of_its_json():
     stored = json.loads((DOCS / "_static" / "errors.json").read_text(encoding="utf-8"))
     rows = [dict(zip(stored["columns"], row, strict=True)) for row in stored["rows"]]
     page = DOCS / "explanation" / "coverage_other_errors.md"
-    overall, weak, _ = markdown_tables(page)
+    overall, weak = markdown_tables(page)
     shown, named = {}, ""
     for words, method, *numbers in overall[2:]:
         named = words or named  # only the first line of an estimand names it

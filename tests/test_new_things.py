@@ -84,7 +84,7 @@ def edited(text, lines):
 def copy(tmp_path_factory):
     """Return a folder with a copy of the package in which the edits of the page were made, and the edited files."""
     folder = tmp_path_factory.mktemp("new")
-    shutil.copytree(ROOT / "bayescal", folder / "bayescal", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "bayescal", folder / "bayescal")
     blocks = BLOCK.findall(PAGE)
     for name, code in blocks:
         file = folder / name

@@ -95,8 +95,9 @@ def cumulative_difference_subpopulation(
     Notes
     -----
     The responses of the full population are averaged in cells that end halfway between neighbouring scores of the
-    subpopulation [1]_. Members are part of these averages; if cells contain many members (ties) or heavy weights, and
-    the subpopulation is a large part of the full population, `sigma` is too large, and so are P-values.
+    subpopulation [1]_. Members are part of these averages. `sigma` and the uncorrected P-values ignore this, as
+    published programs do; corrected P-values take it into account. The difference matters if cells contain several
+    members (ties) or heavy weights, and the subpopulation is a large part of the full population.
 
     References
     ----------

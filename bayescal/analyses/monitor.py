@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal import _checks, _files, _moved, _render
+from bayescal import _checks, _files, _moved, _presented, _render
 from bayescal._locks import ProcessLock
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import evaluate_one
@@ -32,7 +32,7 @@ HEADER = ("window", "n", "accuracy", "confidence", "plug-in ECE")
 Span = tuple[Any, Any]
 
 
-class CalibrationMonitor(_render.Presented):
+class CalibrationMonitor(_presented.Presented):
     """Watch the calibration of a stream of batches: counts by window of time, and the posterior of a change.
 
     A window holds sums over its rows, not the rows, so memory does not grow with the number of rows. Several threads

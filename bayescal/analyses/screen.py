@@ -94,7 +94,7 @@ def _with_weight(groups: Groups, rows: Responses) -> Groups:
 
 
 def _p_values(sums: GroupSums, statistic: str) -> Any:
-    sigma = np.sqrt(sums.variance)
+    sigma = sums.difference_sigma
     kuiper = statistic == "kuiper"
     value = sums.top - sums.bottom if kuiper else np.maximum(sums.top, -sums.bottom)
     in_sigma = np.divide(value, sigma, out=np.zeros(len(sigma)), where=sigma > 0)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal._files import json_text, replacing
-from bayescal._render import PAGE_SUFFIXES
+from bayescal._presented import PAGE_SUFFIXES
 from bayescal.stats.stored import save_counts
 
 if TYPE_CHECKING:

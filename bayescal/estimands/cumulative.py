@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bayescal.estimands.brownian import quantile_range, sf_max_abs, sf_range
 from bayescal.stats.grid import GridSteps
 from bayescal.stats.ordered import Steps
+from bayescal.stats.subpopulation import SubpopulationSteps
 
 Floats = NDArray[np.float64]
 
@@ -102,12 +103,15 @@ class Scale:
     robust_sigma : float
         Root of the sum of squared residuals, with weights; an upper estimate of the standard deviation of the end of
         the curve that does not assume calibration.
+    null_sigma : float
+        Standard deviation of the end of the curve for corrected P-values: `sigma`, except for subpopulations.
     mean_step : float
-        Mean standard deviation of a step, as a share of `sigma`; steps are weighted by their variance.
+        Mean standard deviation of a step, as a share of `null_sigma`; steps are weighted by their variance.
     """
 
     sigma: float
     robust_sigma: float
+    null_sigma: float
     mean_step: float
 
 
@@ -125,15 +129,18 @@ def scale(steps: Steps) -> Scale:
         With :math:`v_j` the variance of step j under calibration, :math:`\sigma = \sqrt{\sum v_j} / W`, and the mean
         step is :math:`\sum v_j^{3/2} / (\sum v_j)^{3/2}`.
     """
-    variance = squares = cubes = 0.0
+    variance = squares = exact = cubes = 0.0
     for _, part in _parts(steps):
         each = np.maximum(part.calibrated_variance, 0.0)
         variance += float(each.sum())
         squares += float(part.deviation_sq.sum())
+        if isinstance(part, SubpopulationSteps):
+            each = part.difference_variance
+        exact += float(each.sum())
         cubes += float((each * np.sqrt(each)).sum())
     total = float(steps.weight.sum())
-    mean_step = cubes / variance**1.5 if variance > 0 else 0.0
-    return Scale(variance**0.5 / total, squares**0.5 / total, mean_step)
+    mean_step = cubes / exact**1.5 if exact > 0 else 0.0
+    return Scale(variance**0.5 / total, squares**0.5 / total, exact**0.5 / total, mean_step)
 
 
 def p_kuiper(statistic: float, scale: Scale, *, corrected: bool = True) -> float:
@@ -146,21 +153,22 @@ def p_kuiper(statistic: float, scale: Scale, *, corrected: bool = True) -> float
     scale : Scale
         Noise of the curve.
     corrected : bool, default True
-        Whether to add the expected difference between the range of the curve and that of Brownian motion, which goes
-        on between the steps.
+        Whether to use `scale.null_sigma`, and to add the expected difference between the range of the curve and that of
+        Brownian motion, which goes on between the steps. Otherwise `scale.sigma` is used, as in the literature.
     """
-    return _p_value(sf_range, statistic, scale, 2 * SHORTFALL * corrected)
+    return _p_value(sf_range, statistic, scale, 2 * SHORTFALL, corrected=corrected)
 
 
 def p_kolmogorov_smirnov(statistic: float, scale: Scale, *, corrected: bool = True) -> float:
     """Return the probability of a Kolmogorov-Smirnov statistic of at least this size; see `p_kuiper`."""
-    return _p_value(sf_max_abs, statistic, scale, SHORTFALL * corrected)
+    return _p_value(sf_max_abs, statistic, scale, SHORTFALL, corrected=corrected)
 
 
-def _p_value(tail: Any, statistic: float, scale: Scale, shortfall: float) -> float:
-    if scale.sigma == 0:  # all outcomes are certain under calibration
+def _p_value(tail: Any, statistic: float, scale: Scale, shortfall: float, *, corrected: bool) -> float:
+    sigma = scale.null_sigma if corrected else scale.sigma
+    if sigma == 0:  # all outcomes are certain under calibration
         return float(statistic == 0)
-    return float(tail(statistic / scale.sigma + shortfall * scale.mean_step))
+    return float(tail(statistic / sigma + shortfall * scale.mean_step * corrected))
 
 
 def kuiper_interval(statistic: float, scale: Scale, prob: float) -> tuple[float, float]:

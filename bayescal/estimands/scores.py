@@ -1,6 +1,6 @@
 """Proper scores: Brier score and log score of one classifier, and of several classifiers on the same rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ from bayescal import _checks, _moved
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import _add
+from bayescal.posterior.copula import with_ranks_of
+from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.stats.contract import Counts
 from bayescal.stats.losses import KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
@@ -108,16 +110,15 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
         drawn += mean[outcome]
         return np.clip(drawn, least[outcome], most[outcome], out=drawn)
 
-    return Draws(_mean_over_cells(bin_draws, of_cells), "brier_score")
+    return Draws(_mean_over_cells(bin_draws.mass, bin_draws.accuracy, map(of_cells, (0, 1))), "brier_score")
 
 
-def _mean_over_cells(bin_draws: BinDraws, of_cells: Callable[[int], Floats]) -> Floats:
-    """Average draws of the mean losses of one outcome, shape (n_draws, n_bins), over bins and outcomes."""
-    score = np.zeros(len(bin_draws))
-    for outcome, share in enumerate((1 - bin_draws.accuracy, bin_draws.accuracy)):
-        drawn = of_cells(outcome)
-        drawn *= share
-        drawn *= bin_draws.mass
+def _mean_over_cells(mass: Floats, accuracy: Floats, cells: Iterable[Floats]) -> Floats:
+    """Average draws of the mean losses of outcome 0 and of outcome 1, shape (n_draws, n_bins), over both and bins."""
+    score = np.zeros(len(mass))
+    for share, of_outcome in zip((1 - accuracy, accuracy), cells, strict=True):
+        drawn = of_outcome * share
+        drawn *= mass
         score += drawn.sum(axis=-1)
     return score
 
@@ -128,7 +129,7 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     Parameters
     ----------
     bin_draws : BinDraws
-        Draws of the bins, from a posterior given `counts`.
+        Draws of the bins, from a posterior given `counts`. They determine the number and the order of the draws only.
     counts : BinnedCounts
         The counts; their `log_losses` are the sums of log losses and of their squares in each bin.
     rng : None, int, SeedSequence or Generator
@@ -147,12 +148,19 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
 
     Notes
     -----
-    The score is a mean over bins and outcomes, as for `brier_score`. The log loss within a bin has a smallest value
-    :math:`l_{bz}`, and in a bin with edge 0 or 1 it has no largest one. If confidences are uniform in a bin [0, h], the
-    excess over :math:`l_{b1}` has an exponential distribution with mean 1. Therefore one row is added to the rows of
-    each cell, whose confidence is uniform in the bin: its mean log loss and mean squared log loss are closed forms. The
-    excess of the mean loss over :math:`l_{bz}` is Gamma, with the mean of these rows and the variance of a Bayesian
-    bootstrap [1]_, :math:`s_{bz}^2 / (n_{bz} + 2)`, clipped to the possible range.
+    The score is a mean over bins and outcomes, as for `brier_score`, but masses and accuracies come from the Dirichlet
+    model (`dirichlet_posterior` with its default prior), whatever the model of `bin_draws`. This model does not shrink
+    accuracies towards confidences. An error :math:`\delta` of an accuracy changes the score by
+    :math:`-\mathrm{logit}(c)\, \delta`, which is large for confidences c near 0 and 1. With shrinkage and few rows, the
+    posterior mean of the score of an over-confident classifier would be too small. The draws have the ranks of the
+    score that follows from `bin_draws`, so that they are joint with the draws of the ECE.
+
+    The log loss within a bin has a smallest value :math:`l_{bz}`, and in a bin with edge 0 or 1 it has no largest one.
+    If confidences are uniform in a bin [0, h], the excess over :math:`l_{b1}` has an exponential distribution with mean
+    1. Therefore one row is added to the rows of each cell, whose confidence is uniform in the bin: its mean log loss
+    and mean squared log loss are closed forms. The excess of the mean loss over :math:`l_{bz}` is Gamma, with the mean
+    of these rows and the variance of a Bayesian bootstrap [1]_, :math:`s_{bz}^2 / (n_{bz} + 2)`, clipped to the
+    possible range.
 
     Confidences are never clipped. If some are exactly 0 or 1 and wrong, clip them before counting, for example with
     ``np.clip(p, 1e-15, 1 - 1e-15)``, and report this: the score then depends on the limits.
@@ -174,18 +182,22 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     >>> evaluate(rng.random(4000) < p, p, rng=1).log_score.interval(0.95)
     (0.48..., 0.51...)
     """
-    mean, sd, least, most = mean_log_losses(counts)
-    generator = _checks.generator(rng)
+    n_draws, generator = len(bin_draws), _checks.generator(rng)
+    unshrunk = dirichlet_posterior(counts).sample_cells(n_draws, generator)
+    cells = [sample_mean_log_losses(counts, outcome, n_draws, generator) for outcome in (0, 1)]
+    of_bins = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
+    return Draws(with_ranks_of(of_bins, _mean_over_cells(*unshrunk, cells)), "log_score")
+
+
+def sample_mean_log_losses(counts: Counts, outcome: int, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw the mean log loss of one outcome in each bin, shape (n_draws, n_bins), as described for `log_score`."""
+    mean, sd, least, most = (of_outcomes[outcome] for of_outcomes in mean_log_losses(counts))
     excess = mean - least
     variation = np.maximum(np.divide(sd, excess, out=np.zeros_like(sd), where=excess > 0) ** 2, LEAST_VARIATION)
-
-    def of_cells(outcome: int) -> Floats:
-        drawn = generator.standard_gamma(1 / variation[outcome], bin_draws.accuracy.shape)
-        drawn *= (excess * variation)[outcome]
-        drawn += least[outcome]
-        return np.clip(drawn, least[outcome], most[outcome], out=drawn)
-
-    return Draws(_mean_over_cells(bin_draws, of_cells), "log_score")
+    drawn = rng.standard_gamma(1 / variation, (n_draws, len(mean)))
+    drawn *= excess * variation
+    drawn += least
+    return np.clip(drawn, least, most, out=drawn)
 
 
 def mean_log_losses(counts: Counts) -> tuple[Floats, Floats, Floats, Floats]:

@@ -78,6 +78,28 @@ def reorder(draws: Floats, correlation: Floats, *, rng: Any = None) -> Floats:
         np.matmul(generator.standard_normal(rows.shape), root.T, out=rows)
     for normal, drawn in zip(normals.T, draws.T, strict=True):
         # perfectly correlated Normals differ by rounding errors only: round them, so that their ranks agree
-        order = np.round(normal, 9).argsort(kind="stable")
-        normal[order] = np.sort(drawn)
+        normal[:] = with_ranks_of(np.round(normal, 9), drawn)
     return normals
+
+
+def with_ranks_of(others: Floats, draws: Floats) -> Floats:
+    """Reorder draws so that their ranks are those of other draws.
+
+    Parameters
+    ----------
+    others, draws : ndarray, shape (n_draws,)
+        Draws of two quantities.
+
+    Returns
+    -------
+    ndarray, shape (n_draws,)
+        The values of `draws`; the smallest is at the place of the smallest of `others`, and so on.
+
+    Examples
+    --------
+    >>> with_ranks_of(np.array([0.3, 0.1, 0.2]), np.array([10.0, 20.0, 30.0]))
+    array([30., 10., 20.])
+    """
+    result = np.empty_like(draws)
+    result[others.argsort(kind="stable")] = np.sort(draws)
+    return result

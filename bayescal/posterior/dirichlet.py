@@ -117,8 +117,7 @@ class DirichletPosterior:
         """
         n_draws = _checks.whole_number("draws", n_draws)
         rng = _checks.generator(rng)
-        mass = _dirichlet(self.mass_parameters, n_draws, rng)
-        accuracy = rng.beta(*self.accuracy_parameters, size=mass.shape)
+        mass, accuracy = self.sample_cells(n_draws, rng)
         within = sample_truncated_normal(*self._within_bins(), 0.0, 1.0, n_draws, rng=rng)
         confidence = self._at(within)
         occupied = self.counts.occupied
@@ -129,6 +128,11 @@ class DirichletPosterior:
             occupied if occupied.any() else np.ones_like(occupied),
             mass if self.formula == "corrected" else _original_weight(mass, accuracy),
         )
+
+    def sample_cells(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Draw masses and accuracies, each of shape (n_draws, n_bins), without the mean confidences."""
+        mass = _dirichlet(self.mass_parameters, n_draws, rng)
+        return mass, rng.beta(*self.accuracy_parameters, size=mass.shape)
 
     def _at(self, within: Floats) -> Floats:
         """Convert relative positions within bins to confidences; the last axis of `within` is the bin."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal import _render
+from bayescal import _presented, _render
 from bayescal._version import __version__
 from bayescal.analyses.planning.plan import Plan
 from bayescal.draws import Draws
@@ -60,7 +60,7 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
     TypeError
         If `result` is not a result of this package.
     """
-    if not isinstance(result, _render.Presented):
+    if not isinstance(result, _presented.Presented):
         raise TypeError(f"`result` must be a result of this package, as an Evaluation, not {type(result).__name__}.")
     sheet = result.sheet(whole=True)
     return {

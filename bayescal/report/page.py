@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayescal import _files, _render
+from bayescal import _files, _presented, _render
 from bayescal._version import __version__
 from bayescal.analyses.monitor import CalibrationMonitor
 from bayescal.analyses.planning.plan import Plan
@@ -102,7 +102,7 @@ class Content:
 
 
 def page(
-    result: _render.Presented,
+    result: _presented.Presented,
     *,
     estimand: EstimandLike = "ece",
     parameters: Mapping[str, Any] | None = None,
@@ -159,7 +159,7 @@ def page(
     )
 
 
-def save_page(result: _render.Presented, path: str | Path, **options: Any) -> Path:
+def save_page(result: _presented.Presented, path: str | Path, **options: Any) -> Path:
     """Write the page of a result to a file; `Evaluation.to_html` describes the errors.
 
     Parameters
@@ -177,7 +177,7 @@ def save_page(result: _render.Presented, path: str | Path, **options: Any) -> Pa
         The file that was written.
     """
     reason = "the page is HTML, which a browser shows and can print as PDF."
-    return _files.write_atomically(_files.named_file(path, _render.PAGE_SUFFIXES, reason), page(result, **options))
+    return _files.write_atomically(_files.named_file(path, _presented.PAGE_SUFFIXES, reason), page(result, **options))
 
 
 # what each result shows
@@ -186,7 +186,7 @@ def save_page(result: _render.Presented, path: str | Path, **options: Any) -> Pa
 @singledispatch
 def _content(result: Any) -> Content:
     """Return the sentence, the table and the remarks of a result without pictures."""
-    if not isinstance(result, _render.Presented):
+    if not isinstance(result, _presented.Presented):
         raise TypeError(f"`result` must be a result of this package, as an Evaluation, not {type(result).__name__}.")
     sheet = result.sheet(whole=True)
     return Content(type(result).__name__, sheet, [_table("Table", sheet)] if sheet.header else [], {})

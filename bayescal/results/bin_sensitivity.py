@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bayescal import _checks, _render
+from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.results import wording
@@ -21,7 +21,7 @@ UNEQUAL = 1.1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BinSensitivity(_render.Presented):
+class BinSensitivity(_presented.Presented):
     """One estimand of the same rows for several choices of bins.
 
     Made by `bin_sensitivity`; printing it shows the sentence and one line per choice.

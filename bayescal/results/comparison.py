@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from bayescal import _render
+from bayescal import _presented, _render
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.comparable import pair_key
 from bayescal.results.compared import SURE, Compared
@@ -179,7 +179,7 @@ class Comparison(Compared):
         ValueError, TypeError, OSError
             As for `Evaluation.to_html`, or if the estimand cannot be compared.
         """
-        return _render.save_page(self, path, estimand=estimand)
+        return _presented.save_page(self, path, estimand=estimand)
 
     def to_json(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
         """Return the comparison as JSON, or write it to a file, as ``bayescal compare --json`` does.
@@ -201,4 +201,4 @@ class Comparison(Compared):
         ValueError, TypeError, OSError
             As for `Evaluation.to_json`, or if the estimand cannot be compared.
         """
-        return _render.json_of(self, path, estimand=estimand)
+        return _presented.json_of(self, path, estimand=estimand)

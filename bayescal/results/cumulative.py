@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _render
+from bayescal import _checks, _presented, _render
 from bayescal.estimands import c_emp, cumulative
 from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE, quantile_max_abs
 from bayescal.stats.binned import BinnedCounts
@@ -48,7 +48,7 @@ class Slope(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cumulative(_render.Presented):
+class Cumulative(_presented.Presented):
     """The base of `CumulativeDifference` and `SubpopulationDifference`.
 
     Parameters

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from bayescal import _render
+from bayescal import _presented, _render
 
 #: Part -> its sign in the sum.
 MURPHY = {
@@ -17,7 +17,7 @@ CORP = {"miscalibration": 1, "discrimination": -1, "uncertainty": 1}
 
 
 @dataclass(frozen=True, repr=False)
-class _Decomposition(_render.Presented):
+class _Decomposition(_presented.Presented):
     """A score and its parts; subclasses have one field per part and name the signs."""
 
     score: float

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal import _arviz, _checks, _moved, _render
+from bayescal import _arviz, _checks, _moved, _presented, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
 from bayescal.estimands.estimand import Estimand
@@ -32,7 +32,7 @@ WITHIN_BINS = 1
     bins="bin_draws", null_bins="null_bin_draws", bins_seed="bin_draws_seed", reference_seed="dirichlet_seed"
 )
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(_render.Presented):
+class Evaluation(_presented.Presented):
     """The posterior of how well one classifier is calibrated on one binary problem.
 
     Returned by `evaluate` or `evaluate_counts`; printing it shows the sentence, the table and the specification.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bayescal import _checks, _moved, _render
+from bayescal import _checks, _moved, _presented
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered
 from bayescal.results.comparable import checked_rope, p_smallest, tied_ranks
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 ROPE = 0.01
 
 
-class Evaluations(_render.Presented, ABC):
+class Evaluations(_presented.Presented, ABC):
     """Several evaluations along one axis: classifiers, groups, classes, or periods.
 
     Subclasses state the labels, how to get one evaluation, and how draws of one estimand are made joint. Differences,

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from bayescal import _checks, _render
+from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws
 
 
 @dataclass(frozen=True, repr=False)
-class MultiClassScore(_render.Presented):
+class MultiClassScore(_presented.Presented):
     r"""A mean loss over rows and its posterior; smaller is better.
 
     Returned by `multiclass_brier_score` and `multiclass_log_score`.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _render
+from bayescal import _presented, _render
 from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.results.cumulative import SubpopulationDifference, p_words
@@ -20,7 +20,7 @@ PRINTED = 25
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SubpopulationScreen(_render.Presented):
+class SubpopulationScreen(_presented.Presented):
     """Groups of rows, each compared with the full population at the same scores.
 
     Made by `screen_subpopulations`. ``screen[label]`` is the `SubpopulationDifference` of a group; iterating goes over
@@ -102,7 +102,7 @@ class SubpopulationScreen(_render.Presented):
         return np.maximum(self.sums.top, -self.sums.bottom)
 
     def _in_sigma(self) -> Floats:
-        sigma = np.sqrt(self.sums.variance)
+        sigma = self.sums.sigma
         return np.divide(self._value(), sigma, out=np.zeros(len(self)), where=sigma > 0)
 
     def table(self) -> list[dict[str, Any]]:
@@ -116,7 +116,7 @@ class SubpopulationScreen(_render.Presented):
         """
         value, sigma, in_sigma, adjusted = (
             self._value(),
-            np.sqrt(self.sums.variance),
+            self.sums.sigma,
             self._in_sigma(),
             self.adjusted_p_value,
         )

@@ -11,7 +11,21 @@ from bayescal.stats.ordered import StoredSteps
 Floats = NDArray[np.float64]
 
 
-def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> StoredSteps:
+@dataclass(frozen=True, eq=False)
+class SubpopulationSteps(StoredSteps):
+    """Steps of a subpopulation against the full population.
+
+    Parameters
+    ----------
+    difference_variance : ndarray of float64, shape (n_scores,)
+        Variance of `deviation` if responses in a cell have the same distribution for members and others.
+        `calibrated_variance`, which published programs use, ignores that members are part of the mean of the cell.
+    """
+
+    difference_variance: Floats
+
+
+def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> SubpopulationSteps:
     r"""Sum the members of a subpopulation by score, minus the mean response of the full population near that score.
 
     Parameters
@@ -23,7 +37,7 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> StoredSte
 
     Returns
     -------
-    StoredSteps
+    SubpopulationSteps
         One step per distinct score t_j of members with positive weight. The expected response is the weighted mean over
         all rows with scores in the cell (m_{j-1}, m_j], where m_j is the midpoint of t_j and t_{j+1}; the first cell
         begins at minus infinity and the last one ends at infinity [1]_. `calibrated_variance` is the sum of squared
@@ -53,10 +67,10 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> StoredSte
     def of_members(values: Floats) -> Floats:
         return np.bincount(step, values, len(score))
 
-    square = of_members(own**2)
-    return StoredSteps(
+    mass, square = of_members(own), of_members(own**2)
+    return SubpopulationSteps(
         score=score,
-        weight=of_members(own),
+        weight=mass,
         deviation=of_members(own * residual),
         weight_sq=square,
         deviation_weight_sq=of_members(own**2 * residual),
@@ -64,7 +78,29 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> StoredSte
         calibrated_variance=square * variance,
         n_rows=np.bincount(step, minlength=len(score)),
         weighted=rows.weight is not None,
+        difference_variance=variance * _members_in_cell(mass, square, total, in_cells(weight**2)),
     )
+
+
+def _members_in_cell(own: Floats, own_sq: Floats, total: Floats, total_sq: Floats) -> Floats:
+    r"""Return the variance of :math:`\sum_M w (r - \bar r)` as a multiple of the weighted variance in the cell.
+
+    Parameters
+    ----------
+    own, own_sq, total, total_sq : ndarray
+        Sums of weights and of their squares, over the members M in a cell and over all rows in it.
+
+    Returns
+    -------
+    ndarray
+        For independent responses with variance v, the sum has the variance v [Q (1 - 2 V / W) + V^2 T / W^2], with V
+        and Q the sums over members, and W and T those over all rows; and the mean of the weighted variance is
+        v (1 - T / W^2). The ratio is 1 for one member without weights, and 0 if a cell only contains members.
+    """
+    share = total_sq / total**2
+    factor = own_sq * (1 - 2 * own / total) + own**2 * share
+    # in a cell with a single row, both are 0 up to rounding
+    return np.divide(np.maximum(factor, 0.0), 1 - share, out=np.zeros_like(own), where=share < 1 - 1e-9)
 
 
 def midpoints(score: Floats) -> Floats:
@@ -84,17 +120,18 @@ class GroupSums:
         Rows of positive weight.
     top, bottom, end : ndarray of float64
         Largest, smallest and last value of the cumulative difference of each group, which begins with 0.
-    variance : ndarray of float64
-        Variance of the end of the curve if means are equal.
-    mean_step : ndarray of float64
-        Mean standard deviation of a step, as a share of that of the end; 0 if the variance is 0.
+    sigma : ndarray of float64
+        Standard deviation of the end of the curve if means are equal, from `calibrated_variance`.
+    difference_sigma, mean_step : ndarray of float64
+        The same from `difference_variance`, and the mean standard deviation of a step as a share of it, or 0.
     """
 
     n_rows: NDArray[np.int64]
     top: Floats
     bottom: Floats
     end: Floats
-    variance: Floats
+    sigma: Floats
+    difference_sigma: Floats
     mean_step: Floats
 
 
@@ -130,10 +167,12 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
 
     own = np.add.reduceat(weight[order], starts)
     own_rows = np.diff(starts, append=len(order))
-    mean, spread, cell_rows = _cell_moments(response, score, weight, level, level_group)
+    own_sq = np.add.reduceat((weight**2)[order], starts)
+    mean, spread, whole, whole_sq, cell_rows = _cell_moments(response, score, weight, level, level_group)
     deviation = np.add.reduceat((weight * response)[order], starts) - own * mean
-    deviation[cell_rows == own_rows] = 0.0  # cells without other rows: the mean is that of the members
-    variance = np.add.reduceat((weight**2)[order], starts) * spread
+    variance = spread * _members_in_cell(own, own_sq, whole, whole_sq)
+    # in cells without other rows, the mean is that of the members
+    deviation[cell_rows == own_rows] = variance[cell_rows == own_rows] = 0.0
 
     curve = np.cumsum(deviation)
     curve -= np.repeat(curve[first] - deviation[first], np.diff(first, append=len(curve)))
@@ -145,7 +184,8 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
         top=np.maximum(np.maximum.reduceat(curve, first), 0.0) / total,
         bottom=np.minimum(np.minimum.reduceat(curve, first), 0.0) / total,
         end=curve[np.append(first[1:], len(curve)) - 1] / total,
-        variance=of_end / total**2,
+        sigma=np.sqrt(np.add.reduceat(own_sq * spread, first)) / total,
+        difference_sigma=np.sqrt(of_end) / total,
         mean_step=np.divide(cubes, of_end**1.5, out=np.zeros(n_groups), where=of_end > 0),
     )
 
@@ -158,8 +198,11 @@ def _centred(response: Floats, weight: Floats) -> Floats:
 
 def _cell_moments(
     response: Floats, score: Floats, weight: Floats, level: Floats, level_group: NDArray[np.integer]
-) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Return mean, variance and number of rows of the full population in the cell of each score of each group."""
+) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.intp]]:
+    """Return moments of the full population in the cell of each score of each group.
+
+    These are mean, variance, sums of weights and of their squares, and the number of rows.
+    """
     order = np.argsort(score)
     ends = np.full(len(level), np.inf)
     ends[:-1] = np.where(level_group[1:] == level_group[:-1], midpoints(level), np.inf)
@@ -175,4 +218,4 @@ def _cell_moments(
     total = in_cells(weight)
     mean = in_cells(weight * response) / total
     squares = in_cells(weight * response**2) / total
-    return mean, np.maximum(squares - mean**2, 0.0), high - low
+    return mean, np.maximum(squares - mean**2, 0.0), total, in_cells(weight**2), high - low

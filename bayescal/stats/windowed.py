@@ -16,7 +16,9 @@ from bayescal.data.times import Start, Window
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.contract import require_counts
-from bayescal.stats.stored import LOSSES, bins_document, bins_from_document, sums_document, sums_from_document
+from bayescal.stats.documents.bins import bins_document, bins_from_document
+from bayescal.stats.documents.losses import LOSSES
+from bayescal.stats.documents.sums import sums_document, sums_from_document
 
 Ints = NDArray[np.int64]
 

@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from pages import cells, rows_again, table
-from studies import conditions, coverage_rows, jobs_of, measured, one_line_per_cell, rows_of_jobs, run_study
+from studies import (
+    FEWER_DRAWS,
+    conditions,
+    coverage_rows,
+    jobs_of,
+    measured,
+    one_line_per_cell,
+    rows_of_jobs,
+    run_study,
+)
 
 import bayescal as bc
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
@@ -126,4 +135,5 @@ if __name__ == "__main__":
         numbers="bin_sensitivity.json",
         page="choice_of_bins.md",
         repeats=REPEATS,
+        draws=FEWER_DRAWS,
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from pages import cells, rows_again, table
-from studies import conditions, measured, rows_of_jobs, run_study
+from studies import FEWER_DRAWS, conditions, measured, rows_of_jobs, run_study
 
 from bayescal.analyses.one import MODELS
 from bayescal.datasets.simulate import POPULATIONS, Curve, simulate, true_bins, true_curve
@@ -144,4 +144,11 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    run_study(__doc__, measure=measure, tables=tables, numbers="errors.json", page="coverage_other_errors.md")
+    run_study(
+        __doc__,
+        measure=measure,
+        tables=tables,
+        numbers="errors.json",
+        page="coverage_other_errors.md",
+        draws=FEWER_DRAWS,
+    )

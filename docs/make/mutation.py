@@ -27,8 +27,11 @@ SCOPE = (
 )  # fmt: skip
 #: Tests of the whole pipeline, which use all layers of the core.
 PIPELINE = ("tests/test_evaluate.py", "tests/test_contract.py", "tests/test_properties.py")
-#: Additional tests of a module: those of the only class that uses it.
-FURTHER = {"bayescal/stats/windowed.py": "tests/test_monitor.py"}
+#: Additional tests of a module: those of the only class or file that uses it.
+FURTHER = {"bayescal/stats/windowed.py": "tests/test_monitor.py"} | {
+    f"bayescal/stats/documents/{name}.py": "tests/stats/test_stored.py"
+    for name in ("bins", "classes", "losses", "pairs", "sums", "values", "weights")
+}
 #: The tests of the compiled loops, which are not mutated: to compile one again takes longer than a test may.
 LEFT_OUT = ("--ignore=tests/stats/test_compiled.py", "--ignore=tests/posterior/test_many.py")
 COMPILED = ("compiled", "many.py")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from pages import cells, rows_again, table
-from studies import jobs_of, measured, rows_of_jobs, run_study
+from studies import FEWER_DRAWS, jobs_of, measured, rows_of_jobs, run_study
 
 import bayescal as bc
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve, true_ece
@@ -116,4 +116,12 @@ def _line(goal: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run_study(__doc__, measure=measure, tables=tables, numbers="planning.json", page="plans.md", repeats=STUDIES)
+    run_study(
+        __doc__,
+        measure=measure,
+        tables=tables,
+        numbers="planning.json",
+        page="plans.md",
+        repeats=STUDIES,
+        draws=FEWER_DRAWS,
+    )

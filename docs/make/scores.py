@@ -5,7 +5,7 @@ docs/explanation/scores.md: part of `make coverage`.
 import argparse
 import warnings
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import chain, product
 from operator import itemgetter
 from typing import Any
 
@@ -44,8 +44,11 @@ PAIRS = (
 )
 COLUMNS = ("n_rows", "population", "curve", "truth", "bins", "method", "coverage", "bias", "rmse", "width", "repeats")
 DIFFERENCE_COLUMNS = tuple({"curve": "pair"}.get(name, name) for name in COLUMNS)
-#: Scores have more data sets than differences, by this factor, since single cells are judged.
-TIMES_SCORES = 4
+#: Scores have more data sets than differences of Brier scores, by these factors, since single cells are judged.
+TIMES_SCORES, TIMES_LOG_SCORES = 4, 2
+#: Parts of the study and their tables, in the order of their random streams.
+PARTS = {"brier": ("scores", "differences"), "log": ("log_scores", "log_differences")}
+TABLES = tuple(chain.from_iterable(PARTS.values()))
 #: Number of bins (0: none) and method.
 Key = tuple[int, str]
 
@@ -74,7 +77,7 @@ def summary(drawn: Any) -> Interval:
 
 def percentile_bootstrap(loss: Any, rng: np.random.Generator) -> Interval:
     """Percentile bootstrap of the mean loss over rows."""
-    return summary([rng.choice(loss, len(loss)).mean() for _ in range(LOG_RESAMPLES)])
+    return summary(loss[rng.integers(len(loss), size=(LOG_RESAMPLES, len(loss)), dtype=np.int32)].mean(axis=1))
 
 
 def t_interval(loss: Any) -> Interval:
@@ -127,7 +130,7 @@ def score_cell(job: tuple[int, str, tuple[str, float | None], int, int, np.rando
 
 
 def log_cell(job: tuple[int, str, tuple[str, float | None], int, int, np.random.Generator]) -> list[dict[str, Any]]:
-    """Intervals of the log score of one classifier."""
+    """Intervals of the log score of one classifier; the model determines the order of its draws only."""
     size, name, named, repeats, draws, rng = job
     population, curve = LOG_POPULATIONS[name], true_curve(*named)
     confidence = population.quantile((np.arange(QUANTILES) + 0.5) / QUANTILES)
@@ -139,7 +142,7 @@ def log_cell(job: tuple[int, str, tuple[str, float | None], int, int, np.random.
         counts = {(n, "bayescal"): BinnedCounts.from_arrays(*rows, bins=n) for n in LOG_BINS}
         weighted = BinnedCounts.from_arrays(*rows, bins=LOG_BINS[-1], weights=weights)
         for key, of in {**counts, (LOG_BINS[-1], "bayescal, weighted rows"): weighted}.items():
-            yield key, summary(evaluate_counts(of, draws=draws, rng=rng).log_score.values)
+            yield key, summary(evaluate_counts(of, draws=draws, model="dirichlet", rng=rng).log_score.values)
         loss = log_loss(*rows)
         yield (0, "percentile bootstrap of rows"), percentile_bootstrap(loss, rng)
         yield (0, "t interval"), t_interval(loss)
@@ -220,29 +223,28 @@ def _difference_0_1_0(together: Any, pair: PairedCounts, rng: np.random.Generato
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Run all studies."""
-    for_scores, for_differences, for_log_scores, for_log_differences = np.random.default_rng(SEED).spawn(4)
-    settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
-    of_scores, of_pairs = list(product(SIZES, POPULATIONS, CURVES)), list(product(SIZES, ("flat", "top"), PAIRS))
-    score_jobs = jobs_of(of_scores, TIMES_SCORES * options.repeats, options.draws, rng=for_scores)
-    pair_jobs = jobs_of(of_pairs, options.repeats, options.draws, rng=for_differences)
-    known: dict[str, Any] = {"workers": options.workers}
-    scores = rows_of_jobs(score_cell, score_jobs, description="Brier scores", **known)
-    pairs = rows_of_jobs(difference_cell, pair_jobs, description="differences", **known)
-    of_log_scores = list(product(LOG_SIZES[:2] if options.quick else LOG_SIZES, LOG_POPULATIONS, CURVES))
-    log_jobs = jobs_of(of_log_scores, options.repeats, options.draws, rng=for_log_scores)
-    log_pair_jobs = jobs_of(of_pairs, options.repeats, options.draws, rng=for_log_differences)
-    log_scores = rows_of_jobs(log_cell, log_jobs, description="log scores", **known)
-    log_pairs = rows_of_jobs(log_difference_cell, log_pair_jobs, description="differences of log scores", **known)
-    return {
-        **about(SEED, settings),
+    """Run all studies, or those of ``--only``."""
+    of_pairs = list(product(SIZES, ("flat", "top"), PAIRS))
+    log_sizes = LOG_SIZES[:2] if options.quick else LOG_SIZES
+    studies = {
+        "scores": (score_cell, list(product(SIZES, POPULATIONS, CURVES)), TIMES_SCORES, COLUMNS),
+        "differences": (difference_cell, of_pairs, 1, DIFFERENCE_COLUMNS),
+        "log_scores": (log_cell, list(product(log_sizes, LOG_POPULATIONS, CURVES)), TIMES_LOG_SCORES, COLUMNS),
+        "log_differences": (log_difference_cell, of_pairs, TIMES_LOG_SCORES, DIFFERENCE_COLUMNS),
+    }
+    numbers = {
+        **about(SEED, {"prob": PROB, "repeats": options.repeats, "draws": options.draws}),
         "columns": list(COLUMNS),
         "difference_columns": list(DIFFERENCE_COLUMNS),
-        "scores": rows_of(COLUMNS, scores),
-        "differences": rows_of(DIFFERENCE_COLUMNS, pairs),
-        "log_scores": rows_of(COLUMNS, log_scores),
-        "log_differences": rows_of(DIFFERENCE_COLUMNS, log_pairs),
     }
+    wanted = list(chain.from_iterable(PARTS[part] for part in options.only))
+    for rng, name in zip(np.random.default_rng(SEED).spawn(len(TABLES)), TABLES, strict=True):
+        if name in wanted:
+            function, places, times, columns = studies[name]
+            jobs = jobs_of(places, times * options.repeats, options.draws, rng=rng)
+            rows = rows_of_jobs(function, jobs, description=name.replace("_", " "), workers=options.workers)
+            numbers[name] = rows_of(columns, rows)
+    return numbers
 
 
 def overall(rows: list[dict[str, Any]], cell: str) -> str:
@@ -272,6 +274,8 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     texts = {}
     for kind in ("", "log_"):
+        if f"{kind}scores" not in numbers:
+            continue
         scores = rows_again({"columns": numbers["columns"], "rows": numbers[f"{kind}scores"]})
         differences = rows_again({"columns": numbers["difference_columns"], "rows": numbers[f"{kind}differences"]})
         texts[f"{kind}conditions"] = conditions(numbers, scores, differences)
@@ -288,5 +292,6 @@ if __name__ == "__main__":
         numbers="scores.json",
         page="scores.md",
         save=save_parts,
-        shown=("scores", "differences", "log_scores", "log_differences"),
+        shown=TABLES,
+        parts=tuple(PARTS),
     )

@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 #: Data sets per cell and draws of a study, and of its short form.
 REPEATS, DRAWS = (100, 2), (2000, 200)
+#: Draws of studies with many posteriors.
+FEWER_DRAWS = (1000, 200)
 
 
 def run_study(
@@ -35,6 +37,8 @@ def run_study(
     picture: Callable[[dict[str, Any], bool], None] | None = None,
     command: str = "make coverage",
     repeats: tuple[int, int] = REPEATS,
+    draws: tuple[int, int] = DRAWS,
+    parts: Sequence[str] = (),
 ) -> None:
     """Run the command line of a coverage study: measure, store the numbers, and write them to a page.
 
@@ -56,36 +60,56 @@ def run_study(
         Function that draws the numbers, and writes the picture if its second argument is true.
     command : str, default "make coverage"
         Command that the markers of the page name.
-    repeats : pair of int
-        Data sets per cell, in full and with --quick.
+    repeats, draws : pair of int
+        Data sets per cell, and draws of each posterior, in full and with --quick.
+    parts : sequence of str, default ()
+        Parts that --only can measure alone; `measure` reads ``options.only``, by default all, and returns numbers of
+        these parts.
     """
-    options = _options(description, repeats)
+    options = _options(description, repeats, draws, parts)
     file = DOCS / "_static" / numbers
     if options.quick:
         results = dict(measure(options))
     else:
         if not options.redraw:
-            save(file, measure(options))
+            numbers_of_parts = measure(options)
+            save(file, numbers_of_parts if len(options.only) == len(parts) else _merged(file, numbers_of_parts))
         results = json.loads(file.read_text(encoding="utf-8"))
     if picture:
         picture(results, not options.quick)
     texts = tables(results)
     if options.quick:
-        print(*(texts[name] for name in shown), sep="\n")
+        print(*(texts[name] for name in shown if name in texts), sep="\n")
     else:
         fill(DOCS / "explanation" / page, command, texts)
 
 
-def _options(description: str | None, repeats: tuple[int, int]) -> argparse.Namespace:
+def _merged(file: Path, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Put numbers of some parts into the stored ones; all parts must have the same settings."""
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    for name, value in numbers.items():
+        # rows have their numbers of data sets
+        if not isinstance(value, list) and name != "repeats" and value != stored[name]:
+            raise SystemExit(f"{file.name} has {name} {stored[name]!r}, not {value!r}: measure all parts.")
+    return {**stored, **numbers, "repeats": stored["repeats"]}
+
+
+def _options(
+    description: str | None, repeats: tuple[int, int], draws: tuple[int, int], parts: Sequence[str]
+) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--repeats", type=int, help=f"data sets per cell: {repeats[0]}, or {repeats[1]} with --quick")
-    parser.add_argument("--draws", type=int, help=f"draws of each posterior: {DRAWS[0]}, or {DRAWS[1]} with --quick")
+    parser.add_argument("--draws", type=int, help=f"draws of each posterior: {draws[0]}, or {draws[1]} with --quick")
     parser.add_argument("--workers", type=int, default=2, help="processes, where a study can use several")
     parser.add_argument("--redraw", action="store_true", help="measure nothing; write page and picture from the file")
     parser.add_argument("--quick", action="store_true", help="measure a few data sets; write nothing")
+    if parts:
+        listed = ", ".join(parts)
+        parser.add_argument("--only", nargs="+", choices=parts, metavar="PART", default=parts, help=f"of {listed}")
     options = parser.parse_args()
+    options.only = list(dict.fromkeys(options.only)) if parts else []
     options.repeats = options.repeats or repeats[options.quick]
-    options.draws = options.draws or DRAWS[options.quick]
+    options.draws = options.draws or draws[options.quick]
     return options
 
 

@@ -50,7 +50,8 @@ def test_hand_examples():
     assert cd.abscissae == pytest.approx([0, 0.4, 0.8, 1])
     assert (cd.kuiper, cd.worst_interval) == (pytest.approx(0.12), (0.2, 0.2))
     assert bc.cumulative_difference([1, 0], [0.25, 0.75]).kuiper == 0.375
-    assert bc.cumulative_difference([1, 1, 0, 0], [0.5] * 4).kuiper == 0
+    flat = bc.cumulative_difference([1, 1, 0, 0, 1], [0.5] * 4 + [1.0])
+    assert (flat.kuiper, flat.worst_interval) == (0, (0.5, 1.0))
 
 
 def test_the_worst_interval_has_the_largest_deviation():

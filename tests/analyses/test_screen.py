@@ -55,11 +55,11 @@ def test_groups_that_differ_are_flagged():
 
 
 def test_few_false_discoveries_without_differences():
-    """100 sets of 25 groups without differences: a set with a flag has probability 0.05; more than 13 has 0.0005."""
+    """100 sets of 25 groups without differences: a set with a flag has probability 0.06; more than 16 has 0.0002."""
     flags = 0
     for seed in range(100):
         flags += bool(bc.screen_subpopulations(*population(seed=seed)[:3]).flagged)
-    assert flags <= 13
+    assert flags <= 16
 
 
 def test_long_tables_are_shortened_and_groups_of_weight_zero_left_out():
@@ -76,6 +76,11 @@ def test_cells_with_rows_of_one_group_add_exactly_nothing():
     (row,) = [row for row in screen.table() if row["group"] == "a"]
     assert (row["kuiper"], row["average_difference"]) == (pytest.approx(0.25 / 3), pytest.approx(-0.25 / 3))
     assert screen["a"].curve == pytest.approx([0, 0, 0, -0.25 / 3])
+    # with responses of different sizes, differences of cumulative sums are not exact
+    response = np.append(np.random.default_rng(1).lognormal(sigma=8, size=500), 1e12)
+    sums = bc.screen_subpopulations(response, np.arange(501.0), ["a"] * 500 + ["b"]).sums
+    assert sums.top[0] == 0
+    assert sums.bottom[0] == sums.end[0] < 0
 
 
 def test_wrong_arguments():

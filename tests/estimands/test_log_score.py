@@ -8,7 +8,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import BinDraws, BinnedCounts, PairedCounts
-from bayescal.estimands.scores import joint_log_scores, log_score, mean_log_losses
+from bayescal.estimands.scores import joint_log_scores, log_score, mean_log_losses, sample_mean_log_losses
 from bayescal.posterior.dirichlet import dirichlet_posterior
 
 
@@ -75,23 +75,47 @@ def test_narrow_bins_near_1_keep_their_bounds():
     assert np.isfinite(drawn).all()
 
 
-def test_mean_and_variance_of_the_draws_are_those_derived(close_to):
-    """At fixed masses and accuracies: a sum of independent Gamma variables with the mean and variance of the cells."""
+@pytest.mark.parametrize("n_bins", [1, 3])
+def test_mean_and_variance_of_the_draws_are_those_derived(n_bins, close_to):
+    """Shares of cells: Dirichlet, with the counts and 1 / n_bins rows each. Mean losses: independent of them."""
     rng = np.random.default_rng(2)
-    counts = BinnedCounts.from_arrays(rng.integers(0, 2, 400), rng.random(400), bins=2)
-    mass, accuracy, n_draws = np.array([0.3, 0.7]), np.array([0.25, 0.6]), 40_000
-    drawn = log_score(fixed(mass, accuracy, n_draws), counts, rng=1).values
+    outcome, confidence = rng.integers(0, 2, 40), rng.random(40)
+    counts, n_draws = BinnedCounts.from_arrays(outcome, confidence, bins=n_bins), 40_000
+    at = np.minimum((confidence * n_bins).astype(int), n_bins - 1)
+    rows = np.array([[np.sum((outcome == z) & (at == b)) for b in range(n_bins)] for z in (0, 1)]) + 1 / n_bins
+    total, share = rows.sum(), rows / rows.sum()
     mean, sd, _, _ = mean_log_losses(counts)
-    share = np.stack([mass * (1 - accuracy), mass * accuracy])
-    variance = (share**2 * sd**2).sum()
-    close_to(drawn.mean(), (share * mean).sum(), np.sqrt(variance / n_draws))
+    expected = (share * mean).sum()
+    within = (share * (rows + 1) / (total + 1) * sd**2).sum()
+    between = ((share * mean**2).sum() - expected**2) / (total + 1)
+    drawn = log_score(fixed(np.full(n_bins, 1 / n_bins), np.full(n_bins, 0.5), n_draws), counts, rng=1).values
+    variance = within + between
+    close_to(drawn.mean(), expected, np.sqrt(variance / n_draws))
     close_to(drawn.var(), variance, variance * np.sqrt(2.5 / n_draws))
 
 
-def test_draws_stay_within_what_the_bins_allow():
+def test_draws_of_the_bins_determine_the_order_only():
+    """One bin with confidences 0.9: in the second half of the draws the accuracy, and thus the score, is larger."""
+    confidence = np.full(2000, 0.9)
+    counts = BinnedCounts.from_arrays(np.arange(2000) % 2, confidence, bins=2)
+    half = np.repeat([[0.5, 0.9], [0.5, 0.1]], 500, axis=0)
+    low, high = np.split(log_score(replace(fixed([0, 1], [0.5, 0.5], 1000), accuracy=half), counts, rng=1).values, 2)
+    assert low.max() < high.min()
+    others = log_score(dirichlet_posterior(counts).sample(1000, rng=2), counts, rng=1).values
+    np.testing.assert_array_equal(np.sort(others), np.sort(np.concatenate([low, high])))
+
+
+def test_the_score_is_joint_with_the_errors():
+    """With confidences 0.9, a smaller accuracy means a larger error and a larger score."""
+    ev = bc.evaluate(np.arange(300) % 4 > 0, np.full(300, 0.9), bins=2, rng=1)
+    assert np.corrcoef(ev.ece.values, ev.log_score.values)[0, 1] > 0.9
+
+
+def test_mean_losses_stay_within_what_the_bins_allow():
     counts = BinnedCounts.from_arrays([1], [0.3], bins=4)
-    drawn = log_score(fixed(np.array([0, 1.0, 0, 0]), np.array([0, 1.0, 0, 0]), 4000), counts, rng=1).values
-    assert math.log(2) - 1e-12 <= drawn.min() < drawn.max() <= math.log(4) + 1e-12
+    for outcome, (least, most) in enumerate([(4 / 3, 2), (2, 4)]):
+        drawn = sample_mean_log_losses(counts, outcome, 4000, np.random.default_rng(1))[:, 1]
+        assert math.log(least) - 1e-12 <= drawn.min() < drawn.max() <= math.log(most) + 1e-12
 
 
 def test_an_evaluation_has_it(close_to):
@@ -189,15 +213,30 @@ def test_two_names_of_one_classifier_have_equal_draws():
 # --- coverage
 
 
+@pytest.mark.parametrize("slope", [1, 1.5])
 @pytest.mark.parametrize("n_bins", [1, 15])
-def test_intervals_contain_the_truth(n_bins):
-    """Uniform confidences, calibrated: the truth is 1/2. 95 % of 200 is 190, with a standard deviation of 3.1."""
+def test_intervals_contain_the_truth(n_bins, slope):
+    """Uniform confidences, calibrated or over-confident. 95 % of 200 is 190, with a standard deviation of 3.1."""
     rng = np.random.default_rng(1)
+    at = (np.arange(100_000) + 0.5) / 100_000
+    p = at ** (1 / slope) / (at ** (1 / slope) + (1 - at) ** (1 / slope))
+    truth = -np.mean(p * np.log(at) + (1 - p) * np.log(1 - at))
     inside = 0
     for _ in range(200):
-        p = rng.random(300)
-        counts = BinnedCounts.from_arrays(rng.random(300) < p, p, bins=n_bins)
-        bins = dirichlet_posterior(counts).sample(500, rng=rng)
-        low, high = np.quantile(log_score(bins, counts, rng=rng).values, [0.025, 0.975])
-        inside += low <= 0.5 <= high
+        rows = rng.integers(len(at), size=100)
+        counts = BinnedCounts.from_arrays(rng.random(100) < p[rows], at[rows], bins=n_bins)
+        calibrated = fixed(counts.share, np.nan_to_num(counts.mean_confidence), 500)
+        low, high = np.quantile(log_score(calibrated, counts, rng=rng).values, [0.025, 0.975])
+        inside += low <= truth <= high
     assert 178 <= inside <= 200
+
+
+def test_shrinkage_has_no_effect_on_the_interval():
+    """An over-confident classifier, which the default model takes for calibrated in part: both models agree."""
+    rng = np.random.default_rng(3)
+    p = rng.random(200)
+    y = (rng.random(200) < 1 / (1 + ((1 - p) / p) ** (1 / 1.5))).astype(int)
+    default, dirichlet = (bc.evaluate(y, p, rng=1, draws=20_000, model=m).log_score for m in ("shrinkage", "dirichlet"))
+    sd = dirichlet.sd()
+    assert abs(default.mean() - dirichlet.mean()) < 4 * np.sqrt(2 / 20_000) * sd
+    assert abs(default.sd() - sd) < 4 * np.sqrt(1.2 / 20_000) * sd

@@ -20,7 +20,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import bayescal as bc
-from bayescal import _render
+from bayescal import _presented, _render
 from bayescal.cli import app
 from bayescal.cli.comparison import show_differences
 from bayescal.estimands.registry import registered
@@ -631,7 +631,7 @@ def test_a_result_of_another_kind_has_a_page(tmp_path):
     """A record that prints itself needs nothing more."""
 
     @dataclasses.dataclass(frozen=True, repr=False)
-    class Halves(_render.Presented):
+    class Halves(_presented.Presented):
         spec = "two halves"
 
         def sheet(self, *, whole=False):

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from bayescal import _checks, _moved, _render
+from bayescal import _checks, _moved, _presented, _render
 from bayescal.analyses.planning.goal_curve import GoalCurve, Simulated, curve_near_answer
 
 
 @_moved.fields(probability="assurance")
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(_render.Presented):
+class Plan(_presented.Presented):
     """The number of labelled rows that reach a goal, and its uncertainty.
 
     Made by `labels_needed`; printing it shows the sentence and the simulated curve.

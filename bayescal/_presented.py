@@ -1,0 +1,243 @@
+"""A result that prints and exports itself: the base of all results that have a table."""
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from bayescal import _render
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Suffixes of the names of pages, of documents and of LaTeX tables.
+PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)
+
+
+def save_page(result: "Presented", path: str | Path, **options: Any) -> Path:
+    """Write the page of a result; `bayescal.report.page` makes it."""
+    written: Path = _report("page").save_page(result, path, **options)
+    return written
+
+
+def json_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
+    """Return or write a result as JSON; `bayescal.report.document` makes the document."""
+    from bayescal import _files  # loads numpy, which `bayescal --help` does not need
+
+    text = _files.json_text(_report("document").document(result, **options))
+    if path is None:
+        return text
+    return _files.write_atomically(_files.named_file(path, DOCUMENT_SUFFIXES, "the document is JSON."), text)
+
+
+def _report(name: str) -> ModuleType:
+    """Import a module of `bayescal.report`, when a page or a document is made.
+
+    These modules import the results, so that the results can only name them.
+    """
+    return import_module(f"bayescal.report.{name}")
+
+
+class Presented:
+    """A result that prints itself from its sheet: as text, as HTML in a notebook or in a file, and as LaTeX.
+
+    Its rows as data, from which the cells of the sheet are formatted, become a data frame and JSON. Dataclasses that
+    inherit from it need ``repr=False``.
+    """
+
+    #: Keys of the rows that identify a row, and the other keys, which are needed if there may be no rows.
+    _index: tuple[str, ...] = ("quantity",)
+    _columns: tuple[str, ...] = ()
+
+    @property
+    def spec(self) -> str:
+        """Specification of the result on one line."""
+        raise NotImplementedError
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the content of the printed result; with `whole`, all rows of a table that printing shortens."""
+        raise NotImplementedError
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        """Return the rows of the table as data; `prob` is the probability of the intervals in them."""
+        raise NotImplementedError
+
+    def to_frame(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+        """Return the table as a pandas DataFrame, with numbers that are not rounded.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        **options
+            Passed to `table`: ``estimand=`` of comparisons, groups and classes.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The rows of `table` (of `curve` for a `Plan`), with these indexes:
+
+            - `Evaluation`: ``quantity``;
+            - `ClasswiseEvaluation`: ``quantity``, first the two means and then each class;
+            - `GroupedEvaluation`: ``group``, without the row of all rows, which is in ``overall.to_frame()``;
+            - `Comparison` and `Change`: ``first`` and ``second``, one row per pair;
+            - `CalibrationMonitor`: ``window``;
+            - `BinSensitivity`: ``binning`` and ``n_bins``;
+            - `Plan`: ``rows``.
+
+            The ends of the interval are called ``eti95_lb`` and ``eti95_ub``, as by `arviz.summary`; 95 is the
+            percentage `prob`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `prob` is not strictly between 0 and 1, or as for `table`.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> frame = ev.to_frame()
+        >>> list(frame.columns)
+        ['mean', 'sd', 'eti95_lb', 'eti95_ub', 'plug_in', 'null_mean']
+        >>> float(frame.loc["ece", "plug_in"])
+        0.2
+        """
+        from bayescal import _checks, _export
+
+        prob = _checks.fraction("prob", prob)
+        return _export.frame(self._records(prob, **options), self._index, self._columns, prob)
+
+    def to_latex(
+        self, path: str | Path | None = None, *, caption: str | None = None, label: str | None = None
+    ) -> str | Path:
+        r"""Return the printed table as LaTeX, with all rows, or write it to a file; it needs the package booktabs.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file, whose name ends in ``.tex``. An existing file is replaced in one step.
+        caption : str, optional
+            Text of the caption; the specification by default. It is text, not LaTeX: special characters are escaped.
+        label : str, optional
+            Name of the table for ``\ref``.
+
+        Returns
+        -------
+        str or Path
+            A ``table`` environment; with `path`, the file that was written. Names are printed as they are. The remarks
+            below the printed table are comments.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the result has no table, `caption` is not text, `label` contains special characters, or `path` is not the
+            name of a LaTeX file.
+        OSError
+            If the folder does not exist or is not writable.
+
+        Notes
+        -----
+        A name with characters that are not Latin needs XeLaTeX or LuaLaTeX, and a font that contains them. A table with
+        more rows than a page needs another environment, as ``to_frame().style.to_latex(environment="longtable")``.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> lines = ev.to_latex(caption=ev.sentence(), label="tab:ece").splitlines()
+        >>> [line.strip() for line in lines if "2.5" in line]
+        ['& mean & sd & 2.5 \\% & 97.5 \\% & plug-in & if calibrated \\\\']
+        """
+        from bayescal import _export, _files
+
+        sheet = self.sheet(whole=True)
+        caption = sheet.spec if caption is None else caption
+        text = _export.latex_table(sheet.header, sheet.rows, caption=caption, label=label, remarks=sheet.remarks)
+        if path is None:
+            return text
+        return _files.write_atomically(_files.named_file(path, LATEX_SUFFIXES, "the table is LaTeX."), text)
+
+    def to_json(self, path: str | Path | None = None) -> str | Path:
+        """Return the result as JSON, or write it to a file; the command line writes the same documents.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file, whose name ends in ``.json``. An existing file is replaced in one step.
+
+        Returns
+        -------
+        str or Path
+            The text; with `path`, the file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `path` is not the name of a JSON file.
+        OSError
+            If the folder does not exist or is not writable.
+
+        Notes
+        -----
+        The document contains the version of the package, the specification, the sentence, the rows of `table` with 95 %
+        intervals, the bins, and the seeds. Missing numbers are null. Seeds are text, because many parsers round
+        integers beyond 2^53. The same result gives the same text.
+
+        Examples
+        --------
+        >>> import json
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> document = json.loads(ev.to_json())
+        >>> document["schema"], document["table"][0]["quantity"], document["table"][0]["plug_in"]
+        ('bayescal.report/1', 'ece', 0.2)
+        """
+        return json_of(self, path)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the result as one HTML page with pictures, tables that can be sorted, and the specification.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
+
+        Returns
+        -------
+        Path
+            The file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `path` is not the name of an HTML file.
+        OSError
+            If the folder does not exist or is not writable.
+
+        Notes
+        -----
+        The page needs no other file and no network. It follows the light or dark mode of the browser and can be
+        printed. Names from the data are shown literally and cannot run as a script. The same result gives the same
+        bytes.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import bayescal as bc
+        >>> ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = ev.to_html(Path(folder) / "report.html")
+        ...     ev.spec.partition(":")[0] in written.read_text(encoding="utf-8")
+        True
+        """
+        return save_page(self, path)
+
+    def __str__(self) -> str:
+        return _render.text(self.sheet())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.spec})"
+
+    def _repr_html_(self) -> str:
+        return _render.html(self.sheet())

@@ -1,0 +1,1 @@
+"""Counts as plain data for JSON, validated when they are read."""

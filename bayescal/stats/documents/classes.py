@@ -1,0 +1,82 @@
+"""Counts of all classes of a classifier as plain data."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _files
+from bayescal._rules import NOT_NEGATIVE
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.classwise import ClasswiseCounts
+from bayescal.stats.dependence import MOST_CELLS
+from bayescal.stats.documents.bins import bins_document, bins_from_document
+from bayescal.stats.documents.sums import sums_document, sums_from_document
+from bayescal.stats.documents.values import ROUNDING, TINY, floats, within
+
+Floats = NDArray[np.float64]
+
+
+def classes_document(counts: ClasswiseCounts) -> dict[str, Any]:
+    """Return classes, their edges (once if they are equal), their sums, and the lower triangle of the joint sums."""
+    labels = [label.item() if isinstance(label, np.generic) else label for label in counts.classes]
+    for label in labels:
+        if not isinstance(label, str | int | float):
+            raise TypeError(f"`classes` must be text or numbers to be stored; {label!r} is {type(label).__name__}.")
+    edges = [bins_document(each.bins) for each in counts.by_class]
+    joint = counts.joint
+    return {
+        "classes": labels,
+        "bins": edges[0] if all(each == edges[0] for each in edges) else edges,
+        "by_class": [sums_document(each) for each in counts.by_class],
+        "joint": None if joint is None else [row[: i + 1].tolist() for i, row in enumerate(joint)],
+    }
+
+
+def classes_from_document(document: dict[str, Any]) -> ClasswiseCounts:
+    """Convert plain data to counts of all classes, with validation."""
+    _files.require_entries(document, ["classes", "bins", "by_class", "joint"])
+    classes, by_class, edges = (document[name] for name in ("classes", "by_class", "bins"))
+    if not isinstance(classes, list) or not all(isinstance(label, str | int | float) for label in classes):
+        raise ValueError("`classes` must be an array of labels: text or numbers.")
+    if not isinstance(by_class, list) or len(by_class) != len(classes):
+        raise ValueError(f"`by_class` must be an array of the sums of all {len(classes)} classes.")
+    edges = edges if isinstance(edges, list) else [edges] * len(classes)
+    if len(edges) != len(classes):
+        raise ValueError(
+            f"`bins` must be the edges of all classes, or an array of {len(classes)}; it has {len(edges)}."
+        )
+    bins = [bins_from_document(each) for each in edges]
+    counts = [
+        sums_from_document(sums, each, "classwise", where=f"by_class[{k}].")
+        for k, (sums, each) in enumerate(zip(by_class, bins, strict=True))
+    ]
+    return ClasswiseCounts(tuple(classes), tuple(counts), _joint(document["joint"], counts))
+
+
+def _joint(document: Any, counts: Sequence[BinnedCounts]) -> Floats | None:
+    """Read the joint sums of residuals; their diagonal must fit the counts."""
+    if document is None:
+        return None
+    cells = sum(len(each.bins) for each in counts)
+    if cells > MOST_CELLS or not isinstance(document, list) or len(document) != cells:
+        raise ValueError(
+            f"`joint` must be null or an array of {cells} rows (one per bin and class, at most {MOST_CELLS})."
+        )
+    joint = np.zeros((cells, cells))
+    for i, row in enumerate(document):
+        joint[i, : i + 1] = joint[: i + 1, i] = floats(f"joint[{i}]", row, (i + 1,))
+    squares = np.diag(joint).copy()
+    NOT_NEGATIVE.require("joint", squares)
+    of_class = np.repeat(np.arange(len(counts)), [len(each.bins) for each in counts])
+    wrong = (of_class[:, None] == of_class) & (joint != 0) & ~np.eye(cells, dtype=bool)
+    if wrong.any():
+        _checks.refuse("joint", "must be 0 for two bins of one class", wrong, joint, "A row is in one of them only.")
+    sd = np.sqrt(squares)
+    within("joint", "be covariances", np.abs(joint), np.outer(sd, sd) + TINY, joint)
+    if not any(each.weighted for each in counts):
+        losses = np.concatenate([each.losses.total.sum(axis=0) for each in counts if each.losses is not None])
+        n = np.concatenate([each.n for each in counts])
+        within("joint", "fit `losses`", np.abs(squares - losses) - ROUNDING * n, 0 * losses, squares)
+    return joint

@@ -1,0 +1,67 @@
+"""Sums of the rows of each bin as plain data."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayescal import _files
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import Bins
+from bayescal.stats.documents.losses import (
+    HALF_DIGIT,
+    LOSSES,
+    losses_document,
+    may_lack,
+    read_losses,
+    require_log,
+    require_squared,
+)
+from bayescal.stats.documents.values import ROUNDING, floats, integers, require_total, within
+from bayescal.stats.documents.weights import read_weights, require_possible_weights, weights_document
+from bayescal.stats.losses import KINDS
+from bayescal.stats.row_counts import row_counts
+
+NEEDED = ("rows", "cells", "deviation", "deviation_sq")
+
+
+def sums_document(counts: BinnedCounts) -> dict[str, Any]:
+    """Return the sums of each bin without the edges, and sums of weights only if a weight differs from 1."""
+    return {
+        "rows": counts.n_rows,
+        "cells": counts.cells.tolist(),
+        "deviation": counts.deviation.tolist(),
+        "deviation_sq": counts.deviation_sq.tolist(),
+        **losses_document({name: getattr(counts, name) for name in KINDS}),
+        **weights_document(counts),
+    }
+
+
+def sums_from_document(
+    document: Any, bins: Bins, target: str, where: str = "", losses: Sequence[str] = LOSSES
+) -> BinnedCounts:
+    """Convert the sums of each bin to counts, with validation.
+
+    `where` is the prefix of names in messages; `losses` is empty for a document of release 0.1.0.
+    """
+    _files.require_entries(document, [*NEEDED, *losses], may_lack(losses), where.rstrip("."))
+    size = len(bins)
+    cells = row_counts(f"{where}cells", integers(f"{where}cells", document["cells"], (2, size)))
+    require_total(f"{where}rows", document["rows"], cells)
+    deviation = floats(f"{where}deviation", document["deviation"], (2, size))
+    deviation_sq = floats(f"{where}deviation_sq", document["deviation_sq"], (size,))
+    weight, weight_sq = read_weights(document, cells, where)
+    require_possible_weights(where, cells, weight, weight_sq)
+    reach = bins.widths / 2 + HALF_DIGIT
+    within(f"{where}deviation", "lie within its bin", np.abs(deviation), weight * reach, deviation)
+    # Cauchy-Schwarz inequality in each bin, with a tolerance for the rounding of long sums
+    room = ROUNDING * weight.sum(axis=0) * reach**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        least = np.where(weight > 0, deviation * (deviation / weight), 0).sum(axis=0)
+    within(f"{where}deviation_sq", "fit `deviation`", least - room, deviation_sq, deviation_sq)
+    within(f"{where}deviation_sq", "lie within its bin", deviation_sq, weight.sum(axis=0) * reach**2, deviation_sq)
+    counts = BinnedCounts(bins, cells, weight, deviation, deviation_sq, weight_sq, target)
+    checks = {"losses": require_squared, "log_losses": require_log}
+    losses_of: dict[str, Any] = {name: read_losses(document, name, counts, where, checks[name]) for name in KINDS}
+    return replace(counts, **losses_of)

@@ -1,0 +1,61 @@
+"""Numbers of a document: their type, shape and range, and bounds between sums."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.stats.row_counts import MOST_ROWS
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Bound of the rounding error of a sequential sum of 1e9 rows, relative to the sum of absolute values.
+ROUNDING = 1e-6
+TINY = float(np.finfo(np.float64).tiny)
+LARGEST = float(np.finfo(np.float64).max)
+
+
+def integers(name: str, values: Any, shape: tuple[int, ...]) -> Ints:
+    """Read JSON integers >= 0 of the given shape; 1.0 and true are not integers."""
+    return _array(name, values, shape, (int,), "integers >= 0 below 2^63", lambda v: 0 <= v <= MOST_ROWS).astype(
+        np.int64
+    )
+
+
+def floats(name: str, values: Any, shape: tuple[int, ...]) -> Floats:
+    """Read finite JSON numbers of the given shape; numbers beyond the range of float64 are refused."""
+    return _array(name, values, shape, (int, float), "finite numbers", lambda v: abs(v) <= LARGEST).astype(np.float64)
+
+
+def _array(
+    name: str, values: Any, shape: tuple[int, ...], kinds: tuple[type, ...], rule: str, holds: Any
+) -> NDArray[np.object_]:
+    flat = [values]
+    for length in shape:
+        if not all(isinstance(part, list) and len(part) == length for part in flat):
+            raise ValueError(f"`{name}` must be an array of {rule} of shape {shape}.")
+        flat = [value for part in flat for value in part]
+    for i, value in enumerate(flat):
+        if type(value) not in kinds or not holds(value):
+            at = f" at index {tuple(map(int, np.unravel_index(i, shape)))}" if shape else ""
+            raise ValueError(f"`{name}` must hold {rule}; {_checks.quoted(value)}{at} is not.")
+    array = np.empty(len(flat), object)
+    array[:] = flat
+    return array.reshape(shape)
+
+
+def require_total(name: str, stated: Any, cells: Ints) -> None:
+    """Require a stated number of rows that is the sum of the cells."""
+    rows = int(cells.sum())
+    if int(integers(name, stated, ())) != rows:
+        raise ValueError(f"`{name}` must be what the cells add up to, {rows}; it is {stated}.")
+
+
+def within(name: str, rule: str, values: Array, most: Array, shown: Array) -> None:
+    """Require values up to `most`, apart from rounding; the message has the rule and the first value of `shown`."""
+    bad = values > most * (1 + ROUNDING)
+    if bad.any():
+        _checks.refuse(name, f"must {rule}", bad, shown, hint="These are not sums over rows.")
