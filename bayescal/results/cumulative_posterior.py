@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _render
+from bayescal import _checks, _presented, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE
 from bayescal.estimands.cumulative import NAMES, SHORTFALL, Scale
@@ -70,7 +70,7 @@ class CumulativeBand(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CumulativePosterior(_render.Presented):
+class CumulativePosterior(_presented.Presented):
     r"""Draws of the Kuiper and Kolmogorov-Smirnov statistics of the population, and of its cumulative difference.
 
     Returned by `CumulativeDifference.posterior`. The population curve is :math:`C(t) = E[1\{c \le t\} (z - c)]`; its
