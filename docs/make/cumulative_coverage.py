@@ -201,4 +201,5 @@ if __name__ == "__main__":
         page="cumulative_posterior.md",
         shown=("conditions", "kuiper", "kolmogorov_smirnov", "bands", "cells"),
         repeats=(76, 2),
+        draws=(600, 200),
     )
