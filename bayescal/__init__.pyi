@@ -54,6 +54,8 @@ from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
 from .results.cumulative import CumulativeDifference as CumulativeDifference
 from .results.cumulative import SubpopulationDifference as SubpopulationDifference
+from .results.cumulative_posterior import CumulativeBand as CumulativeBand
+from .results.cumulative_posterior import CumulativePosterior as CumulativePosterior
 from .results.decomposition import CorpDecomposition as CorpDecomposition
 from .results.decomposition import MurphyDecomposition as MurphyDecomposition
 from .results.evaluation import Evaluation as Evaluation

@@ -4,6 +4,7 @@ import importlib
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -25,6 +26,7 @@ def numbers_of(name):
     [
         ("bin_sensitivity", "bin_sensitivity.json", "choice_of_bins.md"),
         ("planning", "planning.json", "plans.md"),
+        ("cumulative_coverage", "cumulative_coverage.json", "cumulative_posterior.md"),
         ("cumulative", "cumulative.json", "cumulative.md"),
     ],
 )
@@ -52,6 +54,29 @@ def test_the_average_over_bins_contains_the_truth():
     assert len(coverage) == 24
     assert min(coverage) >= 0.85
     assert sum(coverage) / len(coverage) >= 0.93
+
+
+def test_intervals_of_the_cumulative_difference_contain_the_truth():
+    """The requirements of the page: 81 cells, also those in which posteriors of the curve alone fail."""
+    numbers = numbers_of("cumulative_coverage.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    for quantity, least in (("Kuiper", 0.82), ("Kolmogorov-Smirnov", 0.82)):
+        coverage = [r["coverage"] for r in rows if r["quantity"] == quantity and r["method"] == "pooled"]
+        assert len(coverage) == 81
+        assert min(coverage) >= least
+        assert sum(coverage) / 81 >= 0.95
+    band = [r["coverage"] for r in rows if r["method"] == "simultaneous band"]
+    assert sum(band) / len(band) >= 0.93
+
+
+def test_true_cumulative_curves(script):
+    """The cumulative wave is 0.05 (1 - cos(8 pi t)) / (8 pi) on a flat population; a calibrated one is exactly 0."""
+    from bayescal.datasets.simulate import true_curve
+
+    study = script("cumulative_coverage")
+    wave = study.curve_of_population("flat", true_curve("wave", 0.05))
+    np.testing.assert_allclose(wave.max(), 0.1 / (8 * np.pi), rtol=1e-6)
+    assert study.curve_of_population("rare", true_curve("calibrated")).max() == 0
 
 
 def test_the_true_error_is_that_of_the_quadrature(script):

@@ -18,6 +18,8 @@ from bayescal.stats.subpopulation import SubpopulationSteps
 
 Floats = NDArray[np.float64]
 
+#: Names of the two statistics in sentences and tables.
+NAMES = {"kuiper": "Kuiper statistic", "kolmogorov_smirnov": "Kolmogorov-Smirnov statistic"}
 #: Scores per part of a pass, so that temporary arrays are small.
 CHUNK = 2**16
 #: A random walk stays below the Brownian path through its points by this number of standard deviations of a step on
@@ -56,18 +58,18 @@ def cumulative_weight(steps: Steps) -> Floats:
     return share
 
 
-def kuiper(curve: Floats) -> float:
-    r"""Return the Kuiper statistic: the maximum minus the minimum of the curve.
+def kuiper(curve: Floats) -> Any:
+    r"""Return the Kuiper statistic: the maximum minus the minimum of the curve; of several curves, over the last axis.
 
     It is also the supremum over intervals of scores of the absolute mean of 1{p1 < c <= p2} (z - c), the empirical
     calibration measure c_emp.
     """
-    return float(curve.max() - curve.min())
+    return curve.max(axis=-1) - curve.min(axis=-1)
 
 
-def kolmogorov_smirnov(curve: Floats) -> float:
-    """Return the Kolmogorov-Smirnov statistic: the largest absolute value of the curve."""
-    return float(max(curve.max(), -curve.min()))
+def kolmogorov_smirnov(curve: Floats) -> Any:
+    """Return the Kolmogorov-Smirnov statistic: the largest absolute value; of several curves, over the last axis."""
+    return np.maximum(curve.max(axis=-1), -curve.min(axis=-1))
 
 
 def grid_error(curve: Floats, steps: GridSteps) -> float:
@@ -87,7 +89,7 @@ def grid_error(curve: Floats, steps: GridSteps) -> float:
             float(high[top] - np.delete(low, bottom).min(initial=np.inf)),
             float(np.delete(high, top).max(initial=-np.inf) - low[bottom]),
         )
-    return max(0.0, max(within, between) - kuiper(curve))
+    return max(0.0, max(within, between) - float(kuiper(curve)))
 
 
 @dataclass(frozen=True)

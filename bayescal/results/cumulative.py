@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,12 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.grid import GridSteps, steps_of_counts
 from bayescal.stats.ordered import Steps
 
+if TYPE_CHECKING:
+    from bayescal.results.cumulative_posterior import CumulativePosterior
+
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-#: Names of the two statistics in sentences and tables.
-NAMES = {"kuiper": "Kuiper statistic", "kolmogorov_smirnov": "Kolmogorov-Smirnov statistic"}
 #: What `CumulativeDifference` compares.
 QUESTION = "cumulative difference between outcomes and scores"
 #: Mean size of a step, in units of sigma, above which a remark says that P-values are rough.
@@ -104,12 +105,12 @@ class Cumulative(_presented.Presented):
     @cached_property
     def kuiper(self) -> float:
         """Kuiper statistic: the largest absolute change of the curve between two scores."""
-        return cumulative.kuiper(self.curve)
+        return float(cumulative.kuiper(self.curve))
 
     @cached_property
     def kolmogorov_smirnov(self) -> float:
         """Kolmogorov-Smirnov statistic: the largest absolute value of the curve."""
-        return cumulative.kolmogorov_smirnov(self.curve)
+        return float(cumulative.kolmogorov_smirnov(self.curve))
 
     @property
     def p_kuiper(self) -> float:
@@ -335,7 +336,7 @@ class Cumulative(_presented.Presented):
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = [
             [
-                NAMES[row["quantity"]],
+                cumulative.NAMES[row["quantity"]],
                 *(self._number(row[name]) for name in ("value", "if_calibrated")),
                 _render.number(row["in_sigma"], 2),
                 *(p_words(row[name]) for name in ("p_value", "p_value_uncorrected")),
@@ -440,6 +441,43 @@ class CumulativeDifference(Cumulative):
         if not counts.occupied.any():
             raise ValueError("`counts` must have at least one row of positive weight; a curve needs rows.")
         return cls(steps_of_counts(counts), f"{QUESTION}, {counts.bins}")
+
+    def posterior(self, draws: int = 4000, *, rng: Any = None, model: str = "pooled") -> "CumulativePosterior":
+        """Draw the Kuiper and Kolmogorov-Smirnov statistics of the population, and its cumulative difference.
+
+        Parameters
+        ----------
+        draws : int, default 4000
+            Number of draws, at least 2.
+        rng : None, int, SeedSequence or Generator
+            Seed or generator, as for `numpy.random.default_rng`.
+        model : {"pooled", "segments"}, default "pooled"
+            With "pooled", half of the draws of each statistic come from a posterior of the curve, and half from a
+            confidence distribution that removes the upward bias of the plug-in value. With "segments", all draws come
+            from the posterior, and those of the statistics and of the curve are joint; the intervals are too high for
+            curves that return to 0 many times.
+
+        Returns
+        -------
+        CumulativePosterior
+            Draws, intervals and bands; its notes describe both models.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `draws` is not an integer of at least 2, or `model` is unknown.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(2000, population="flat", rng=1)
+        >>> bc.cumulative_difference(rows.outcome, rows.confidence).posterior(rng=1).kuiper.median()
+        0.0
+        """
+        from bayescal.results.cumulative_posterior import posterior_of  # loads scipy, which the curve does not need
+
+        return posterior_of(self, draws, rng, model)
 
     def c_emp_bound(self, prob: float = 0.95, *, given_scores: bool = False) -> float:
         """Return a bound of the error of the Kuiper statistic (c_emp) that holds for every number of rows.

@@ -120,7 +120,8 @@ def _many_bins(counts: Counts) -> str | None:
     )
 
 
-def _few_rows(counts: Counts) -> str | None:
+def few_rows(counts: Counts) -> str | None:
+    """Warn about intervals that depend on the prior."""
     if counts.effective_rows >= ROWS:
         return None
     return f"With fewer than {ROWS} effective rows the interval depends mostly on the prior."
@@ -145,4 +146,4 @@ def _rare_error(counts: Counts) -> str | None:
 
 
 #: All remarks on the shrinkage model: functions of counts that return a text or None.
-_REMARKS = (_saturated, _many_bins, _few_rows, _rare_error)
+_REMARKS = (_saturated, _many_bins, few_rows, _rare_error)

@@ -31,7 +31,6 @@ from bayescal.posterior.shrinkage.prior import (
     FORMER,
     NAMES,
     POOL_WEIGHT,
-    POOLED,
     SATURATED,
     SHARED,
     ShrinkagePrior,
@@ -302,7 +301,7 @@ def _log_weights(prior: ShrinkagePrior, with_calibrated: bool, log_ratio: float)
     families = dict(prior.families)
     if with_calibrated:
         families.pop(EXACT, None)
-    pool = [family for family in POOLED if family in families]
+    pool = [family for family in prior.pooled if family in families]
     total = {family: sum(weights.values()) for family, weights in families.items()}
     if pool:
         # shared errors have `log_ratio` more evidence: both weights together as before, divided by the evidence

@@ -27,6 +27,8 @@ FLOOR, LEVERAGE_FLOOR = 1e-9, 1e-4
 #: Runs of bins off: expected numbers of changes, largest probability of a change, prior probability of being off,
 #: largest scale. The recursion over segments is unrolled, so models with more bins would take long to compile.
 CHANGES, LARGEST_RATE, SEGMENT_OFF, LARGEST_SCALE = (1.0, 4.0, 16.0), 0.9, 0.5, 2.5
+#: Largest logit from which bins in runs are shifted.
+FARTHEST_ORIGIN = 9.21
 MOST_BINS_IN_RUNS = 60
 #: Bins off by one amount: range of the amount, shares of bins that are off.
 AMOUNTS, AMOUNT_RHO = (1e-4, 0.7), (0.25, 0.5, 1.0)
@@ -218,9 +220,12 @@ def _runs(rows: BinRows) -> SubModelGraph:
     rates = np.minimum(np.array(CHANGES) / max(count - 1, 1), LARGEST_RATE)
 
     stated = rows.log_likelihood(rows.inside)
-    eta = _logit(rows.inside) + shift[:, None]
+    origin = np.clip(_logit(rows.inside), -FARTHEST_ORIGIN, FARTHEST_ORIGIN)
+    eta = origin + shift[:, None]
     # log-likelihood relative to no shift, without underflow
-    ratio = rows.k * shift[:, None] + rows.n * (pt.softplus(_logit(rows.inside)) - pt.softplus(eta))
+    ratio = rows.k * (origin - _logit(rows.inside) + shift[:, None]) + rows.n * (
+        pt.softplus(_logit(rows.inside)) - pt.softplus(eta)
+    )
     # ends[s] of a segment that begins at s: log-likelihood ratio if off, by end; prior by number of changes and end
     off, either, prior = [], [], []
     for s in range(count):
@@ -251,7 +256,7 @@ def _runs(rows: BinRows) -> SubModelGraph:
         own = pt.switch(begins, shift[b], own)
         bins.append((is_off, own))
     which, by = (pt.stack(values) for values in zip(*bins, strict=True))
-    accuracy = pt.switch(which, pt.sigmoid(_logit(rows.inside) + by), rows.confidence)
+    accuracy = pt.switch(which, pt.sigmoid(origin + by), rows.confidence)
     return SubModelGraph(log_likelihood, accuracy, pt.cast(which, "float64"), {})
 
 

@@ -188,7 +188,7 @@ def pymc_model(posterior: Posterior, *, with_calibrated: bool = False) -> "pm.Mo
 
 
 def log_ratio(posterior: ShrinkagePosterior) -> float:
-    """Log evidence of the family "shared" less that of "independent"; 0 if one of them takes no part.
+    """Log evidence of the family "shared" less that of "independent"; 0 if they form no pool.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def log_ratio(posterior: ShrinkagePosterior) -> float:
         Difference of the log evidences of the closed form; see `bayescal.verify.pymc_models.shrinkage_model`.
     """
     families = posterior.prior_options.families
-    if not {INDEPENDENT, SHARED} <= families.keys():
+    if not {INDEPENDENT, SHARED} <= families.keys() or not posterior.prior_options.pool:
         return 0.0
     log_evidence = posterior.log_evidence
 

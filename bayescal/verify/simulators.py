@@ -12,7 +12,7 @@ from bayescal.draws import BinDraws
 from bayescal.posterior.dirichlet import DirichletPosterior, dirichlet_posterior
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
-from bayescal.posterior.shrinkage.prior import INDEPENDENT, POOL_WEIGHT, POOLED, SATURATED, SHARED, ShrinkagePrior
+from bayescal.posterior.shrinkage.prior import INDEPENDENT, POOL_WEIGHT, SATURATED, SHARED, ShrinkagePrior
 from bayescal.posterior.shrinkage.sub_model import PARAMETERS
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
@@ -287,7 +287,7 @@ def prior_probabilities(prior: ShrinkagePrior) -> Floats:
         Probabilities in the order of ``prior.names``.
     """
     weight = {
-        name: (POOL_WEIGHT if family in POOLED else sum(of.values())) * w / sum(of.values())
+        name: (POOL_WEIGHT if family in prior.pooled else sum(of.values())) * w / sum(of.values())
         for family, of in prior.families.items()
         for name, w in of.items()
     }
@@ -342,7 +342,7 @@ def shrinkage_simulator(
     """
     edges = make_bins(bins)
     empty = shrinkage_posterior(BinnedCounts.empty(edges), mass_alpha=mass_alpha, sub_models=sub_models, **prior)
-    pool = [family for family in POOLED if family in empty.prior_options.families]
+    pool = [family for family in empty.prior_options.pooled if family in empty.prior_options.families]
     if len(pool) > 1:
         raise ValueError(
             f"`sub_models` must leave out one of {pool}: the linear pool of both is the posterior of no prior. "

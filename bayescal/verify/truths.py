@@ -20,6 +20,8 @@ Bools = NDArray[np.bool_]
 FLOOR, LEVERAGE_FLOOR = 1e-9, 1e-4
 #: Runs of bins off: expected numbers of changes, largest probability of one, probability of being off, largest scale.
 CHANGES, LARGEST_RATE, SEGMENT_OFF, LARGEST_SCALE = (1.0, 4.0, 16.0), 0.9, 0.5, 2.5
+#: Largest logit from which bins in runs are shifted.
+FARTHEST_ORIGIN = 9.21
 #: Bins off by one amount: range of the amount, shares of bins that are off.
 AMOUNTS, AMOUNT_RHO = (1e-4, 0.7), (0.25, 0.5, 1.0)
 #: Label noise: its share is this times the square of a Uniform.
@@ -133,7 +135,7 @@ def _runs(confidence: Floats, described: Bools, rng: np.random.Generator) -> Tru
         scale = LARGEST_SCALE * rng.random(len(bins) + 1) ** 2
         shift = (scale * rng.standard_normal(len(bins) + 1))[segment]
         off[i, bins] = (rng.random(len(bins) + 1) < SEGMENT_OFF)[segment]
-        accuracy[i, bins] = expit(logit(confidence[i, bins]) + shift)
+        accuracy[i, bins] = expit(np.clip(logit(confidence[i, bins]), -FARTHEST_ORIGIN, FARTHEST_ORIGIN) + shift)
     return Truth(np.where(off, accuracy, confidence), off, ~off)
 
 

@@ -23,6 +23,8 @@ from pages import cells, fill, rounded, save_parts, table, versions_of
 from rich.console import Console
 
 import bayescal as bc
+from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
+from bayescal.posterior.segments import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, WORDS
 from bayescal.verify.agreement import agreement
 from bayescal.verify.controls import run_controls
@@ -113,6 +115,7 @@ def posteriors() -> Iterator[tuple[str, tuple[str, str], Any, dict[str, bool]]]:
         yield "shrinkage: independent bins", data, five, {}
     for data in (DIGITS, CANCER_FOREST):
         yield "shrinkage: the default", data, bc.shrinkage_posterior(counts_of(data)), {}
+    yield "segments model", DIGITS, segments_posterior(counts_of(DIGITS)), {}
     everything = bc.shrinkage_posterior(counts_of(DIGITS))
     yield "shrinkage: p_calibrated", DIGITS, everything, {"with_calibrated": True}
 
@@ -296,6 +299,8 @@ def simulators() -> dict[str, Any]:
         "noisy labels, 500 rows": shrinkage_simulator(sub_models=[NOISE]),
         "noisy labels, 20 rows": shrinkage_simulator(sub_models=[NOISE], rows=20),
         "noisy labels, crowded ends, 500 rows": shrinkage_simulator(sub_models=[NOISE, EXACT], crowded=True),
+        "segments model, 500 rows": shrinkage_simulator(sub_models=SEGMENTS, pool=False),
+        "segments model, 20 rows": shrinkage_simulator(sub_models=SEGMENTS, pool=False, rows=20),
         "all but independent bins, 500 rows": shrinkage_simulator(sub_models=[SHARED, NOISE, EXACT]),
         "saturated bins, 200 rows": shrinkage_simulator(bins=SATURATED_BINS, rows=200, sub_models=[NOISE, SATURATED]),
     }

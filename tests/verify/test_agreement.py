@@ -359,3 +359,28 @@ def test_the_mirror_is_of_what_the_posterior_believes(counts):
     five = pymc_model(shrinkage_posterior(counts, sub_models=["independent"]), with_calibrated=True)
     assert len(five.coords["hypothesis"]) == 6
     assert [v.name for v in pymc_model(dirichlet_posterior(counts)).free_RVs] == ["rate", "mu"]
+
+
+def test_the_segments_model_has_equal_prior_weights_in_pymc():
+    """Without the pool, no evidence of the closed form enters the PyMC model."""
+    from bayescal.posterior.segments import segments_posterior
+    from bayescal.verify.pymc_models import _log_weights
+
+    counts = BinnedCounts.from_arrays([0, 1, 1, 0, 1], [0.2, 0.7, 0.8, 0.9, 0.4], bins=3)
+    posterior = segments_posterior(counts)
+    assert references.log_ratio(posterior) == 0.0
+    assert _log_weights(posterior.prior_options, False, 0.0) == {"logistic": 0.0, "runs": 0.0}
+    pooled = shrinkage_posterior(counts, sub_models=["logistic", "runs"])
+    assert references.log_ratio(pooled) == pytest.approx(
+        pooled.log_evidence["runs"] - pooled.log_evidence["logistic"], rel=1e-12
+    )
+
+
+def test_the_segments_model_is_simulated_with_its_own_weights():
+    from bayescal.posterior.segments import SUB_MODELS
+    from bayescal.verify.simulators import prior_probabilities, shrinkage_simulator
+
+    simulator = shrinkage_simulator(bins=5, rows=100, sub_models=SUB_MODELS, pool=False)
+    assert prior_probabilities(simulator.prior).tolist() == [0.5, 0.5]
+    with pytest.raises(ValueError, match="linear pool"):
+        shrinkage_simulator(bins=5, rows=100, sub_models=SUB_MODELS)

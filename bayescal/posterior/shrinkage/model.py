@@ -21,6 +21,7 @@ def shrinkage_posterior(
     prior_odds: float = 1.0,
     mass_alpha: float | None = None,
     sub_models: Sequence[str] | None = None,
+    pool: bool = True,
 ) -> ShrinkagePosterior:
     r"""Compute the posterior of the bins under the shrinkage model, which shrinks accuracies towards mean confidences.
 
@@ -58,6 +59,9 @@ def shrinkage_posterior(
     sub_models : sequence of str, optional
         Names of the sub-models or families that take part; by default all of those in the notes. ``["independent"]``
         is the model of release 0.1.0. Without ``"saturated"``, saturated bins are treated like other bins.
+    pool : bool, default True
+        Whether the families "independent" and "shared" form a linear pool, in which each has half of the draws. With
+        False, all sub-models are averaged by their marginal likelihoods.
 
     Returns
     -------
@@ -96,7 +100,8 @@ def shrinkage_posterior(
       g of neighbouring bins (a change-point model [3]_). At each of the E edges between bins with rows, a
       segment ends with probability :math:`\min(\nu / E, 0.9)`, with :math:`\nu \in \{1, 4, 16\}`. A segment is exact
       (:math:`\delta = 0`) with probability 1/2; otherwise :math:`\delta \sim \mathrm{Normal}(0, \tau^2)` with a density
-      of :math:`\tau` proportional to :math:`\tau^{-1/2}` on (0, 2.5). If there are more than 128 bins, neighbours are
+      of :math:`\tau` proportional to :math:`\tau^{-1/2}` on (0, 2.5). Shifts are added to logits of at most 9.21 in
+      size, which matters only without ``"saturated"``. If there are more than 128 bins, neighbours are
       joined into blocks.
     * "offset": :math:`\theta_b = \sin^2(\arcsin \sqrt{\bar c_b} \pm \delta)` with one :math:`\delta` for all bins that
       are off, uniform in its logarithm on (0.0001, 0.7). The probability of being off is 0.25, 0.5 or 1.
@@ -160,6 +165,7 @@ def shrinkage_posterior(
         prior_odds=prior_odds,
         mass_alpha=mass_alpha,
         sub_models=sub_models,
+        pool=pool,
     )
     posterior = ShrinkagePosterior(counts, prior)
     if prior.names == (ENDS,) and counts.n_rows and not posterior.crowded.any():

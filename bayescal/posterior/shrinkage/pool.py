@@ -1,6 +1,6 @@
 """Probabilities of sub-models: by marginal likelihood, except that the families of the pool have equal shares."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,9 @@ from bayescal.posterior.shrinkage.prior import EXACT, POOL_WEIGHT, POOLED
 Families = Mapping[str, Mapping[str, float]]
 
 
-def posterior_probabilities(families: Families, evidence: Mapping[str, float]) -> dict[str, float]:
+def posterior_probabilities(
+    families: Families, evidence: Mapping[str, float], pooled: Collection[str] = POOLED
+) -> dict[str, float]:
     """Compute the posterior probability of each sub-model.
 
     Parameters
@@ -20,6 +22,8 @@ def posterior_probabilities(families: Families, evidence: Mapping[str, float]) -
         Prior weights > 0 of the sub-models, by family.
     evidence : mapping of str to float
         Log marginal likelihoods, up to a constant.
+    pooled : collection of str
+        Families of the pool; if there are none, all sub-models are averaged by their marginal likelihoods.
 
     Returns
     -------
@@ -47,8 +51,8 @@ def posterior_probabilities(families: Families, evidence: Mapping[str, float]) -
         each = np.array([evidence[name] for name in weights]) + np.log(list(weights.values()))
         total = np.logaddexp.reduce(each)
         inside[family] = dict(zip(weights, np.exp(each - total).tolist(), strict=True))
-        joint[family] = total - np.log(sum(weights.values())) if family in POOLED else total
-    pool = [family for family in POOLED if family in joint]
+        joint[family] = total - np.log(sum(weights.values())) if family in pooled else total
+    pool = [family for family in pooled if family in joint]
     if pool:
         average = np.logaddexp.reduce([joint[family] for family in pool]) - np.log(len(pool))
         joint |= dict.fromkeys(pool, np.log(POOL_WEIGHT) + average - np.log(len(pool)))
@@ -56,13 +60,15 @@ def posterior_probabilities(families: Families, evidence: Mapping[str, float]) -
     return {name: float(np.exp(joint[family] - total)) * p for family, of in inside.items() for name, p in of.items()}
 
 
-def alternatives(families: Families) -> dict[str, float]:
+def alternatives(families: Families, pooled: Collection[str] = POOLED) -> dict[str, float]:
     """Compute the prior probabilities of all sub-models except exact calibration, given that it does not hold.
 
     Parameters
     ----------
     families : mapping of str to mapping of str to float
         Prior weights > 0 of the sub-models, by family.
+    pooled : collection of str
+        Families of the pool.
 
     Returns
     -------
@@ -70,7 +76,8 @@ def alternatives(families: Families) -> dict[str, float]:
         They sum to 1; empty if there is no other sub-model.
     """
     others = {family: of for family, of in families.items() if family != EXACT}
-    return posterior_probabilities(others, {name: 0.0 for of in others.values() for name in of}) if others else {}
+    even = {name: 0.0 for of in others.values() for name in of}
+    return posterior_probabilities(others, even, pooled) if others else {}
 
 
 def allot(probability: NDArray[np.float64], n_draws: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -105,7 +105,7 @@ class ShrinkagePosterior:
     @cached_property
     def probabilities(self) -> dict[str, float]:
         """Posterior probabilities of the sub-models, given the counts of bins that are not saturated; they sum to 1."""
-        probability = posterior_probabilities(self.taking_part.families, self._evidence)
+        probability = posterior_probabilities(self.taking_part.families, self._evidence, self.taking_part.pooled)
         return BySubModel({name: probability.get(name, 0.0) for name in self._evidence})
 
     @property
@@ -130,7 +130,7 @@ class ShrinkagePosterior:
     @property
     def log_bayes_factor(self) -> float:
         """Natural logarithm of `bayes_factor`, not limited to 700."""
-        evidence, weights = self.log_evidence, alternatives(self.taking_part.families)
+        evidence, weights = self.log_evidence, alternatives(self.taking_part.families, self.taking_part.pooled)
         if not weights:
             return self._saturated.log_exact - self._saturated.log_evidence
         each = np.array([evidence[name] for name in weights]) + np.log(list(weights.values()))

@@ -96,6 +96,9 @@ class ShrinkagePrior:
         Dirichlet parameter of each bin mass; None means 2 / M.
     sub_models : tuple of str
         Names of the sub-models that take part.
+    pool : bool
+        Whether the families of `POOLED` form a linear pool; otherwise, all sub-models are averaged by their marginal
+        likelihoods.
     """
 
     intercept_sd: float = 0.5
@@ -107,6 +110,7 @@ class ShrinkagePrior:
     prior_odds: float = 1.0
     mass_alpha: float | None = None
     sub_models: tuple[str, ...] = (*NAMES, SATURATED)
+    pool: bool = True
 
     def __str__(self) -> str:
         shown = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
@@ -140,6 +144,11 @@ class ShrinkagePrior:
         return {family: of for family, of in part.items() if of}
 
     @property
+    def pooled(self) -> tuple[str, ...]:
+        """Families of the pool."""
+        return POOLED if self.pool else ()
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Sub-models of the families that take part, in order; includes those of them that have weight 0."""
         return tuple(n for f in self.families for n in FAMILIES[f] if n in self.sub_models)
@@ -151,9 +160,11 @@ def make_prior(
     sub_model_weights: Sequence[float],
     mass_alpha: float | None,
     sub_models: Sequence[str] | None,
+    pool: bool,
     **scales: float,
 ) -> ShrinkagePrior:
     """Check the options of `shrinkage_posterior`."""
+    _checks.one_of("pool", pool, [True, False])
     shares = np.atleast_1d(np.asarray(rho, dtype=object))
     if not len(shares):
         raise ValueError("`rho` must hold at least one number.")
@@ -166,6 +177,7 @@ def make_prior(
         sub_model_weights=_five_weights(sub_model_weights),
         mass_alpha=None if mass_alpha is None else float(_checks.positive("mass_alpha", mass_alpha, ())),
         sub_models=_named_sub_models(sub_models),
+        pool=bool(pool),
     )
     if not prior.families:
         raise ValueError(

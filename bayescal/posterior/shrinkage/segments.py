@@ -22,6 +22,9 @@ Ints = NDArray[np.intp]
 
 #: Largest absolute shift of the logit.
 LARGEST_SHIFT = 10.0
+#: Segments that are off are shifted from logits of at most this size, that of a confidence of 1 - 1e-4; otherwise a
+#: shift could not describe contrary outcomes at confidences of 0 and 1.
+FARTHEST_ORIGIN = 9.21
 #: The spacing of the grid of shifts is FINENESS / sqrt(1 + I), but at most COARSEST sqrt(1 + (shift / EVEN)^2). I is
 #: the Fisher information about a common shift, summed over the bins for which the shift is plausible. Moments use FINE
 #: in place of FINENESS, because the absolute gap has a kink at 0.
@@ -76,7 +79,7 @@ class Segments:
     n, k : ndarray, shape (n_bins,)
         (Effective) rows and positives.
     logit, confidence : ndarray, shape (n_bins,)
-        Mean confidences and their logits, to which shifts are added.
+        Mean confidences and their logits; shifts are added to the logits, which are clipped at `FARTHEST_ORIGIN`.
     prior : SegmentPrior
         Constants of the prior.
     fineness : float
@@ -104,7 +107,7 @@ class Segments:
         """Draw independently, by the backward recursion."""
         shift = self.shifts(count, rng)
         off = shift != 0
-        return SubModelDraws(np.where(off, expit(self.logit + shift), self.confidence), off, {}, count)
+        return SubModelDraws(np.where(off, expit(self._origin + shift), self.confidence), off, {}, count)
 
     def parameter_means(self) -> dict[str, float]:
         """Return an empty mapping: segments have no common parameters."""
@@ -145,7 +148,7 @@ class Segments:
         shift[self._middle] += (
             0.5 * np.diff(self._edges)[self._middle] / (1 + 1 / self.prior.shape)
         )  # in the cell around 0, use the mean distance from 0 under the prior instead of the middle
-        gap = np.abs(expit(self.logit[:, None] + shift) - self.confidence[:, None])
+        gap = np.abs(expit(self._origin[:, None] + shift) - self.confidence[:, None])
         first, square = (self._cumulated(mass[:, None] * values) for values in (gap, gap**2))
         # by [end, start], if the segment is off: posterior means of S = sum(mass gap), of S^2, and of sum(mass gap^2)
         own = np.zeros((3, self._blocks + 1, self._blocks + 1))
@@ -168,6 +171,11 @@ class Segments:
         average = float(self._rate_probability @ mean[:, -1])
         spread = float(self._rate_probability @ second[:, -1]) - average**2
         return GapSums(average, spread, float((self._segment_probability * squares).sum()))
+
+    @property
+    def _origin(self) -> Floats:
+        """Logits to which shifts are added."""
+        return np.clip(self.logit, -FARTHEST_ORIGIN, FARTHEST_ORIGIN)
 
     def _cumulated(self, values: Floats) -> Floats:
         """Cumulate values of shape (n_bins, n_cells) over blocks; row b is the sum over the blocks before b."""
@@ -201,12 +209,12 @@ class Segments:
     def _edges_to(self, sign: int) -> Floats:
         """Return the edges on one side of 0 as distances, up to the largest shift that is plausible for any bin."""
         nearest, farthest = sign * self._plausible[::sign]
-        first = 0.5 * self.fineness / np.sqrt(1 + self.n @ (expit(self.logit) * expit(-self.logit)))
+        first = 0.5 * self.fineness / np.sqrt(1 + self.n @ (expit(self._origin) * expit(-self._origin)))
         first = min(first, 0.5 * self.fineness * COARSEST / FINENESS)
         place = np.geomspace(first, np.clip(farthest.max(), 2 * first, LARGEST_SHIFT), PLACES)
         # bins for which a shift between the neighbouring points is plausible
         could = (nearest[:, None] <= np.append(place[1:], np.inf)) & (farthest[:, None] >= np.append(0.0, place[:-1]))
-        eta = self.logit[:, None] + sign * place
+        eta = self._origin[:, None] + sign * place
         information = (self.n[:, None] * could * expit(eta) * expit(-eta)).sum(axis=0)
         least = FINENESS / (COARSEST * np.sqrt(1 + (place / EVEN) ** 2))
         density = np.maximum(np.sqrt(1 + information), least) / self.fineness
@@ -216,7 +224,7 @@ class Segments:
     @property
     def _plausible(self) -> Floats:
         """Smallest and largest plausible shift of each bin, shape (2, n_bins)."""
-        observed = np.log(self.k + 0.5) - np.log(self.n - self.k + 0.5) - self.logit
+        observed = np.log(self.k + 0.5) - np.log(self.n - self.k + 0.5) - self._origin
         reach = REACH * np.sqrt(1 / (self.k + 0.5) + 1 / (self.n - self.k + 0.5))
         return np.stack([observed - reach, observed + reach])
 
@@ -240,10 +248,11 @@ class Segments:
     @cached_property
     def _shifted(self) -> Floats:
         """Log likelihood ratio of each shift against 0, cumulated over blocks, shape (n_blocks + 1, n_cells)."""
-        eta = self.logit[:, None] + self._middles
-        # with h = expit(eta): k log(h / c) + (n - k) log((1 - h) / (1 - c)) = k shift + n log((1 - h) / (1 - c))
+        eta = self._origin[:, None] + self._middles
+        # with h = expit(eta): k log(h/c) + (n - k) log((1 - h)/(1 - c)) = k (eta - logit c) + n log((1 - h)/(1 - c))
         log_ratio = log_expit(-eta) - log_expit(-self.logit)[:, None]
-        return self._cumulated(self.n[:, None] * log_ratio + self.k[:, None] * self._middles)
+        clipped = self.k * (self._origin - self.logit)
+        return self._cumulated(self.n[:, None] * log_ratio + self.k[:, None] * self._middles + clipped[:, None])
 
     @cached_property
     def _log_slab(self) -> Floats:

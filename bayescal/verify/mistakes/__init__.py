@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 
+from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
@@ -37,6 +38,7 @@ def problems() -> dict[str, Simulator]:
         "dense": shrinkage_simulator(bins=9, rows=60, sub_model_weights=(0, 1, 0, 0, 0)),
         "sparse": shrinkage_simulator(bins=9, rows=600, sub_model_weights=(0, 0, 1, 0, 0)),
         "runs": shrinkage_simulator(bins=9, rows=300, sub_models=["runs"]),
+        "segments": shrinkage_simulator(bins=9, rows=600, sub_models=SEGMENTS, pool=False),
         "offset": shrinkage_simulator(bins=9, rows=900, sub_models=["offset"]),
         "label_noise": shrinkage_simulator(bins=9, rows=150, sub_models=["label_noise_any_rate"]),
         ENDS: shrinkage_simulator(bins=9, rows=150, sub_models=[ENDS], crowded=True),

@@ -184,6 +184,9 @@ FAMILY_MISTAKES: tuple[Control, ...] = (
     control("runs", "runs: segments one bin too far right", of_class(_EdgeTooFar), 100),
     control("runs", "runs: tau uniform for tau^(-1/2)", _with_prior(shape=1.0), 2500),
     control("runs", "runs: largest tau 1 for 2.5", _with_prior(largest_scale=1.0), 2500),
+    # the segments model: a drift or runs of bins
+    control("segments", "drift or runs: by prior weight, evidence forgotten", weighing(_prior_weights), 1000),
+    control("segments", "drift or runs: the more probable one alone", weighing(most_probable), 800),
     # one amount
     control("offset", "amount: all bins that are off are above", of_class(_AlwaysUp), 100),
     control("offset", "amount: up or down by a coin", of_class(_Coin), 400),

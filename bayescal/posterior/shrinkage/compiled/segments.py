@@ -13,6 +13,7 @@ from bayescal.posterior.shrinkage.compiled.functions import add_exp, expit, inne
 #: As in the parent package's `segments`, but with fewer quadrature points over tau (SCALES) and fewer points for the
 #: spacing (in `many`).
 LARGEST_SHIFT, FINENESS, COARSEST, EVEN, REACH, LARGEST_RATE = 10.0, 0.4, 0.06, 0.5, 9.0, 0.9
+FARTHEST_ORIGIN = 9.21
 SCALES = 24
 
 
@@ -50,14 +51,21 @@ class Runs(NamedTuple):
 
 
 @inner
+def _origin(logit):
+    """Logit to which shifts are added."""
+    return min(max(logit, -FARTHEST_ORIGIN), FARTHEST_ORIGIN)
+
+
+@inner
 def _edges_to(sign, p, runs, nearest, farthest):
     """Store the distances from 0 of the edges on one side; return their number, or -1 if they do not fit."""
     information, far = 1.0, 0.0
     n, k, logit, side = p.n, p.k, p.logit, runs.side
     for b in range(len(n)):
-        h, positive, negative = expit(logit[b]), k[b] + 0.5, n[b] - k[b] + 0.5
+        origin = _origin(logit[b])
+        h, positive, negative = expit(origin), k[b] + 0.5, n[b] - k[b] + 0.5
         information += n[b] * h * (1 - h)
-        observed = sign * (log(positive) - log(negative) - logit[b])
+        observed = sign * (log(positive) - log(negative) - origin)
         reach = REACH * sqrt(1 / positive + 1 / negative)
         nearest[b], farthest[b] = observed - reach, observed + reach
         far = max(far, farthest[b])
@@ -90,7 +98,7 @@ def _density(i, sign, n, logit, place, nearest, farthest):
     information = 1.0
     for b in range(len(n)):
         if nearest[b] <= after and farthest[b] >= before:
-            e = exp(-abs(logit[b] + sign * place[i]))
+            e = exp(-abs(_origin(logit[b]) + sign * place[i]))
             information += n[b] * e / (1 + e) ** 2
     least = FINENESS / (COARSEST * sqrt(1 + (place[i] / EVEN) ** 2))
     return max(sqrt(information), least) / FINENESS
@@ -152,11 +160,11 @@ def evidence(p, runs):
     shifted, edges = runs.shifted, runs.edges
     shifted[0, :cells] = 0.0
     for b in range(bins):
-        n, k, logit = p.n[b], p.k[b], p.logit[b]
-        base = softplus(logit)
+        n, k, origin = p.n[b], p.k[b], _origin(p.logit[b])
+        base, clipped = softplus(p.logit[b]), k * (origin - p.logit[b])
         for c in range(cells):
             shift = 0.5 * (edges[c] + edges[c + 1])
-            shifted[b + 1, c] = shifted[b, c] + k * shift - n * (softplus(logit + shift) - base)
+            shifted[b + 1, c] = shifted[b, c] + k * shift - n * (softplus(origin + shift) - base) + clipped
     for end in range(1, bins + 1):
         for start in range(end):
             runs.log_slab[end, start] = _slab(end, start, cells, runs)
@@ -238,6 +246,6 @@ def draw(rng, count, rows, out, p, cells, middle, runs):
             off = rng.random() < expit(log_odds + log_slab[end, start])
             shift = _shift(rng, end, start, cells, middle, runs) if off else 0.0
             for b in range(start, end):
-                accuracy[row, b] = expit(logit[b] + shift) if off else confidence[b]
+                accuracy[row, b] = expit(_origin(logit[b]) + shift) if off else confidence[b]
                 all_off[row, b] = off
             end = start

@@ -178,27 +178,32 @@ class IntegratedSubModel:
 
 
 def integrate(bins: BinLikelihoods) -> dict[str, IntegratedSubModel]:
-    """Integrate all sub-models of the family, by name."""
+    """Integrate the sub-models of the family that take part, by name; all of them, if "logistic_sparse" takes part."""
     drifting, resolution, rule = bins.drifting, bins.resolution, bins.dense_rule
     still = drifting.logit[None]
-    many = drifting.log_likelihood(still, rule.kappa[:, None]) + rule.log_weight
-    few = bins.log_likelihood(still, "sparse", None)
     frame, _ = find_modes(drifting, None)
-    models = [
-        IntegratedSubModel(True, "none", *_smooth_nodes(bins, frame)),
-        IntegratedSubModel(False, "dense", _still(many, rule.kappa)),
-        IntegratedSubModel(False, "sparse", _still(few)),
-        IntegratedSubModel(True, "dense", *_dense_nodes(bins)),
-    ]
+    makers = {
+        "logistic": lambda: IntegratedSubModel(True, "none", *_smooth_nodes(bins, frame)),
+        "dense": lambda: IntegratedSubModel(
+            False, "dense", _still(drifting.log_likelihood(still, rule.kappa[:, None]) + rule.log_weight, rule.kappa)
+        ),
+        "sparse": lambda: IntegratedSubModel(False, "sparse", _still(bins.log_likelihood(still, "sparse", None))),
+        "logistic_dense": lambda: IntegratedSubModel(True, "dense", *_dense_nodes(bins)),
+    }
+    last = next(name for name in SUB_MODELS if name not in makers)  # refined relative to the best of the others
+    wanted = SUB_MODELS if last in bins.prior.sub_models else bins.prior.sub_models
+    models = {name: make() for name, make in makers.items() if name in wanted}
+    if last not in wanted:
+        return models
     nodes = adaptive_nodes(
         drifting,
         frame.take(0),
         lambda eta: bins.log_likelihood(eta, "sparse", None),
         tolerance=bins.step**4 * resolution.tolerance,
-        floor=max(model.log_evidence for model in models) - HOPELESS / 2,
+        floor=max(model.log_evidence for model in models.values()) - HOPELESS / 2,
         once_more=resolution.cells_once_more,
     )
-    return dict(zip(SUB_MODELS, [*models, IntegratedSubModel(True, "sparse", *nodes)], strict=True))
+    return models | {last: IntegratedSubModel(True, "sparse", *nodes)}
 
 
 def _still(log_likelihood: Floats, kappa: Floats | None = None) -> Nodes:

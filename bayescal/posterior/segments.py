@@ -1,0 +1,40 @@
+"""The segments model: a drift, or errors in segments of neighbouring bins, averaged by marginal likelihood."""
+
+from bayescal.posterior.shrinkage.model import shrinkage_posterior
+from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
+from bayescal.stats.contract import Counts
+
+#: The sub-models: a smooth drift, and segments around exact calibration. Saturated bins have no model of their own,
+#: because the probability of exact calibration would then be below 0.05 whatever the rows.
+SUB_MODELS = ("logistic", "runs")
+
+
+def segments_posterior(counts: Counts) -> ShrinkagePosterior:
+    """Compute the posterior of many narrow bins under the segments model.
+
+    The default model of the ECE has few bins in mind: under some of its sub-models, the prior probability that all of
+    64 bins are exact is nearly 0. The segments model keeps two of its sub-models whose priors hardly depend on the
+    number of bins. They have equal prior weights and are averaged by their marginal likelihoods.
+
+    Parameters
+    ----------
+    counts : Counts
+        Counts by bin.
+
+    Returns
+    -------
+    ShrinkagePosterior
+        The posterior; independent draws, without Markov chains.
+
+    See Also
+    --------
+    shrinkage_posterior : Both sub-models and their constants.
+
+    Examples
+    --------
+    >>> from bayescal import BinnedCounts
+    >>> counts = BinnedCounts.from_arrays([0, 1, 1, 0], [0.2, 0.7, 0.8, 0.9], bins=4)
+    >>> {name: round(p, 2) for name, p in segments_posterior(counts).probabilities.items()}
+    {'logistic': 0.47, 'runs': 0.53}
+    """
+    return shrinkage_posterior(counts, sub_models=SUB_MODELS, pool=False)

@@ -1,0 +1,287 @@
+"""CumulativePosterior: draws of the cumulative difference of the population and of its statistics, and their text."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _presented, _render
+from bayescal.draws import BinDraws, Draws
+from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE
+from bayescal.estimands.cumulative import NAMES, SHORTFALL, Scale
+from bayescal.estimands.cumulative_draws import MODELS, POOLED, SEGMENTS, CumulativeDraws, draw_cumulative
+from bayescal.results import wording
+from bayescal.results.remarks import few_rows
+from bayescal.stats.ordered import Steps
+
+Floats = NDArray[np.float64]
+
+#: Means of the statistics of Brownian motion, and numbers of sides of 0 whose extremes they depend on.
+IF_CALIBRATED = {"kuiper": (MEAN_RANGE, 2), "kolmogorov_smirnov": (MEAN_MAX_ABS, 1)}
+
+
+class Observed(Protocol):
+    """The members of `CumulativeDifference` that the posterior uses."""
+
+    @property
+    def steps(self) -> Steps:
+        """Sums over the rows of each distinct score."""
+
+    @property
+    def scale(self) -> Scale:
+        """The noise of the curve."""
+
+    @property
+    def score(self) -> NDArray[Any]:
+        """Distinct scores."""
+
+    @property
+    def spec(self) -> str:
+        """Comparison and rows, on one line."""
+
+    @property
+    def kuiper(self) -> float:
+        """Plug-in value."""
+
+    @property
+    def kolmogorov_smirnov(self) -> float:
+        """Plug-in value."""
+
+    def band(self, prob: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the simultaneous band, from before the first score on."""
+
+
+class CumulativeBand(NamedTuple):
+    """A band of the cumulative difference of the population.
+
+    Parameters
+    ----------
+    score : ndarray, shape (n_points,)
+        Scores at which the band is known.
+    low, high : ndarray, shape (n_points,)
+        Ends of the band.
+    """
+
+    score: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CumulativePosterior(_presented.Presented):
+    r"""Draws of the Kuiper and Kolmogorov-Smirnov statistics of the population, and of its cumulative difference.
+
+    Returned by `CumulativeDifference.posterior`. The population curve is :math:`C(t) = E[1\{c \le t\} (z - c)]`; its
+    Kuiper statistic is :math:`D = \max(C, 0) - \min(C, 0)`, the largest :math:`|E[1\{a < c \le b\} (z - c)]|` over all
+    intervals of scores, and its Kolmogorov-Smirnov statistic is :math:`G = \max |C|`.
+
+    Parameters
+    ----------
+    observed : CumulativeDifference
+        The curve of the rows and its statistics.
+    drawn : CumulativeDraws
+        The draws.
+    model : {"pooled", "segments"}
+        Origin of the draws of the statistics; see the notes.
+
+    Notes
+    -----
+    The plug-in statistics are too large: noise increases the range of a curve. A posterior of the curve has the same
+    problem in a weaker form if the true curve returns to 0 again and again. Therefore the statistics have two sources:
+
+    * *segments*: a posterior. The rows are in at most 64 bins of equal weight. The accuracies of the bins have a smooth
+      drift (intercept and slope of the logit), or they are exact except for segments of neighbouring bins with a shift
+      of the logit [1]_. The two sub-models are averaged by their marginal likelihoods; exact calibration of all bins
+      belongs to the second.
+    * *inversion*: a confidence distribution [2]_. The shape of the curve is fixed at the posterior mean, and its size d
+      is unknown. For each d, the sampling distribution of the plug-in statistic follows from simulated noise. The
+      probability that it exceeds the observed value, as a function of d, is the confidence distribution of d. Its
+      probability of d = 0 is the P-value of exact calibration.
+
+    With ``model="pooled"``, half of the draws of each statistic are from either source. This pools a posterior and a
+    confidence distribution with fixed shares: it is not the posterior of one model, and draws of the two statistics
+    and of the curve are not joint. With ``model="segments"``, all draws are from the posterior and joint. The page
+    "Intervals of the cumulative difference" shows how often the intervals contain the truth.
+
+    References
+    ----------
+    .. [1] P. Fearnhead (2006), "Exact and efficient Bayesian inference for multiple changepoint problems", Statistics
+       and Computing 16, 203-213.
+    .. [2] M. Xie and K. Singh (2013), "Confidence distribution, the frequentist distribution estimator of a parameter:
+       a review", International Statistical Review 81, 3-39.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
+    >>> posterior = bc.cumulative_difference(rows.outcome, rows.confidence).posterior(rng=1)
+    >>> posterior.kuiper
+    Draws(kuiper: mean 0.03346, 95 % interval [0.01784, 0.04753], 4000 draws)
+    >>> posterior.kuiper < 0.02
+    P(kuiper < 0.02) = 0.0455
+    """
+
+    observed: Observed
+    drawn: CumulativeDraws
+    model: str
+
+    @cached_property
+    def kuiper(self) -> Draws:
+        """Draws of the Kuiper statistic D, in [0, 1]."""
+        return Draws(self.drawn.kuiper, "kuiper", self._origin)
+
+    @cached_property
+    def kolmogorov_smirnov(self) -> Draws:
+        """Draws of the Kolmogorov-Smirnov statistic G, in [0, 1]; G <= D <= 2 G holds in each draw of "segments"."""
+        return Draws(self.drawn.kolmogorov_smirnov, "kolmogorov_smirnov", self._origin)
+
+    @property
+    def score(self) -> Floats:
+        """Scores at which the curve is drawn: the largest one in each bin, shape (n_bins,)."""
+        return self.drawn.score
+
+    @cached_property
+    def curve(self) -> Draws:
+        """Draws of the curve at `score` under the segments model, shape (n_draws, n_bins)."""
+        return Draws(self.drawn.curve[:, 1:], "cumulative difference", self._origin)
+
+    @cached_property
+    def bins(self) -> BinDraws:
+        """Draws of the bins behind the curve: masses, accuracies and mean confidences."""
+        return self.drawn.bins
+
+    @property
+    def sub_models(self) -> dict[str, float]:
+        """Posterior probabilities of the sub-models of the segments model: "logistic", a smooth drift, and "runs"."""
+        return dict(self.drawn.posterior.probabilities)
+
+    def band(self, prob: float = 0.95, *, simultaneous: bool = True) -> CumulativeBand:
+        """Return a band of the cumulative difference of the population.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability that the band contains the whole curve or, pointwise, its value at each score.
+        simultaneous : bool, default True
+            With True, the confidence band of `CumulativeDifference.band` from squared residuals, which assumes no
+            model. With False, the credible intervals of the curve at the upper ends of the bins. They are narrower, but
+            in simulations they miss curves that jump or oscillate within a few bins too often.
+
+        Returns
+        -------
+        CumulativeBand
+            Scores, and the ends of the band at each: all distinct scores, or those at the upper ends of the bins.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1.
+        """
+        if simultaneous:
+            low, high = self.observed.band(prob)
+            return CumulativeBand(self.observed.score, low[1:], high[1:])
+        return CumulativeBand(self.score, *self.curve.interval(prob))
+
+    @property
+    def _origin(self) -> int | None:
+        """Draws under the segments model can be combined, because they are joint."""
+        return self.drawn.bins.fingerprint if self.model == SEGMENTS else None
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the numbers as data: one dict per statistic.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys quantity, mean, sd, low, high, plug_in, null_mean (mean of the plug-in value under calibration).
+        """
+        prob = _checks.fraction("prob", prob)
+        scale = self.observed.scale
+        return [
+            wording.table_row(
+                getattr(self, name),
+                name,
+                prob,
+                float(getattr(self.observed, name)),
+                max(mean - sides * SHORTFALL * scale.mean_step, 0.0) * scale.sigma,
+            )
+            for name, (mean, sides) in IF_CALIBRATED.items()
+        ]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The Kuiper statistic of the population in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+
+        Returns
+        -------
+        str
+            Mean and interval, the plug-in value, and its mean under calibration.
+        """
+        row = self.table(prob)[0]
+        d = _render.decimals(row["high"] - row["low"])
+        mean, low, high, plug_in, null = (
+            _render.number(row[k], d) for k in ("mean", "low", "high", "plug_in", "null_mean")
+        )
+        kind = "credible interval" if self.model == SEGMENTS else "interval"
+        return (
+            f"The Kuiper statistic of the population is {mean} ({100 * prob:g} % {kind} {low} to {high}): over any "
+            "interval of scores, the mean of outcome minus score, as a share of all rows, is at most this large. The "
+            f"plug-in value is {plug_in}; for a perfectly calibrated classifier it would be {null} on average."
+        )
+
+    @property
+    def spec(self) -> str:
+        """Rows, model, and the Kuiper statistic with its interval, on one line."""
+        return f"{self.observed.spec}, {self.model} model: Kuiper {wording.with_interval(self.kuiper, self._decimals)}"
+
+    @property
+    def _decimals(self) -> int:
+        return max(wording.decimals(getattr(self, name)) for name in IF_CALIBRATED)
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
+        columns = ("mean", "sd", "low", "high", "plug_in", "null_mean")
+        rows = [
+            [NAMES[row["quantity"]], *(_render.number(row[name], self._decimals) for name in columns)]
+            for row in self.table()
+        ]
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER, rows, self.remarks)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Origin of the draws, the sub-models, and warnings."""
+        texts = []
+        if self.model == POOLED:
+            texts.append(
+                "Half of the draws of each statistic come from the posterior of the segments model, half from a "
+                "confidence distribution that removes the upward bias of the plug-in value. This is a pool, not the "
+                'posterior of one model; use `model="segments"` for joint draws of the statistics and the curve.'
+            )
+        drift = _render.probability(self.sub_models["logistic"]).removeprefix("= ")
+        texts.append(f"Segments model: probability {drift} of a smooth drift, otherwise errors in segments of scores.")
+        if warning := few_rows(self.drawn.posterior.counts):
+            texts.append(warning)
+        return tuple(texts)
+
+
+def posterior_of(observed: Observed, draws: int, rng: Any, model: str) -> CumulativePosterior:
+    """Draw the posterior of a cumulative difference; arguments as for `CumulativeDifference.posterior`."""
+    draws = _checks.whole_number("draws", draws, 2)
+    _checks.one_of("model", model, MODELS)
+    drawn = draw_cumulative(observed.steps, draws, _checks.generator(rng), model=model)
+    return CumulativePosterior(observed, drawn, model)

@@ -1,0 +1,167 @@
+"""MergedCounts: steps of a cumulative difference merged into bins of nearly equal weight that divide no score."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.stats.bins import Bins
+from bayescal.stats.ordered import Steps
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class MergedCounts:
+    """Sums over rows by bin; every bin has rows. It satisfies `Counts`, so posteriors of the bins apply.
+
+    Parameters
+    ----------
+    bins : Bins
+        The bins; an edge lies halfway between the scores on its two sides.
+    upper : ndarray, shape (n_bins,)
+        Largest score in each bin: the cumulative curve of the bins is that of the rows at these scores.
+    n : ndarray of int64, shape (n_bins,)
+        Numbers of rows.
+    weight, deviation, score_sum, weight_sq : ndarray, shape (n_bins,)
+        Sums of w, w (z - c), w c and w^2.
+    step_size : ndarray, shape (n_bins,)
+        Sum over the scores of (sum of w^2)^(3/2), which the mean step of a curve needs.
+    weighted : bool
+        Whether rows had weights.
+    """
+
+    bins: Bins
+    upper: Floats
+    n: NDArray[np.int64]
+    weight: Floats
+    deviation: Floats
+    score_sum: Floats
+    weight_sq: Floats
+    step_size: Floats
+    weighted: bool
+
+    target = "confidence"
+    losses = log_losses = ranks = None
+
+    @property
+    def k(self) -> Floats:
+        """Rows with outcome 1 per bin; with weights, their share of the weight times the number of rows."""
+        return self.n * self.accuracy
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of all bins."""
+        return int(self.n.sum())
+
+    @property
+    def occupied(self) -> NDArray[np.bool_]:
+        """Whether each bin has rows, which all have."""
+        return np.ones(len(self.n), bool)
+
+    @property
+    def accuracy(self) -> Floats:
+        """Observed share of outcome 1 per bin."""
+        return np.clip((self.score_sum + self.deviation) / self.weight, 0.0, 1.0)
+
+    @property
+    def mean_confidence(self) -> Floats:
+        """Mean score per bin."""
+        return np.clip(self.score_sum / self.weight, 0.0, 1.0)
+
+    @property
+    def share(self) -> Floats:
+        """Share of all weight per bin."""
+        return self.weight / self.weight.sum()
+
+    @property
+    def effective_n(self) -> Floats:
+        """Kish's effective number of rows per bin."""
+        return self.weight**2 / self.weight_sq
+
+    @property
+    def effective_k(self) -> Floats:
+        """Effective number of rows with outcome 1 per bin."""
+        return self.effective_n * self.accuracy
+
+    @property
+    def effective_rows(self) -> float:
+        """Kish's effective number of rows of all bins."""
+        return float(self.weight.sum() ** 2 / self.weight_sq.sum())
+
+    @property
+    def curve(self) -> Floats:
+        """Cumulative difference at the upper end of each bin, as a share of all weight."""
+        return np.cumsum(self.deviation) / self.weight.sum()
+
+    def variance(self, accuracy: Floats) -> Floats:
+        """Variances of the steps of `curve` from bin to bin, given the accuracies of the bins."""
+        return accuracy * (1 - accuracy) * self.weight_sq / self.weight.sum() ** 2
+
+    def mean_step(self, accuracy: Floats, *, between: str) -> float:
+        """Mean standard deviation of a step, weighted by variance and relative to the end of the curve.
+
+        Parameters
+        ----------
+        accuracy : ndarray, shape (n_bins,)
+            Accuracies of the bins.
+        between : {"bins", "scores"}
+            Whether steps go from bin to bin, or from score to score.
+        """
+        each = accuracy * (1 - accuracy)
+        size = self.step_size if between == "scores" else self.weight_sq**1.5
+        return float((each**1.5 * size).sum() / (each * self.weight_sq).sum() ** 1.5)
+
+    def __add__(self, other: Any) -> "MergedCounts":
+        raise TypeError("bins of equal weight cannot be added, because their edges depend on the rows.")
+
+
+def merge_scores(steps: Steps, n_bins: int) -> MergedCounts:
+    """Merge the steps of a cumulative difference into at most `n_bins` bins of nearly equal weight.
+
+    Parameters
+    ----------
+    steps : Steps
+        Steps of outcomes 0 and 1 less their scores, with at least one row.
+    n_bins : int
+        Largest number of bins. There are fewer if there are fewer scores, or if single scores have much of the weight.
+
+    Returns
+    -------
+    MergedCounts
+        A bin ends with the score whose cumulative weight is nearest to each multiple of an equal share.
+
+    Examples
+    --------
+    >>> from bayescal.data.predictions import Predictions
+    >>> from bayescal.stats.ordered import OrderedSums
+    >>> rows = Predictions.from_outcomes([0, 1, 0, 1, 1, 1], [0.1, 0.1, 0.1, 0.4, 0.6, 0.9])
+    >>> counts = merge_scores(OrderedSums.from_rows(rows), 3)
+    >>> counts.n, counts.upper, counts.bins.edges
+    (array([3, 1, 2]), array([0.1, 0.4, 0.9]), array([0.  , 0.25, 0.5 , 1.  ]))
+    """
+    reached = np.cumsum(steps.weight)
+    wanted = reached[-1] * np.arange(1, n_bins) / n_bins
+    after = np.searchsorted(reached, wanted)  # the score with which the multiple is reached
+    before = np.where(after > 0, reached[after - 1], 0.0)
+    last = np.where(wanted - before < reached[after] - wanted, after, after + 1)  # number of scores below the edge
+    last = np.unique(last[(last > 0) & (last < len(steps))])
+    starts = np.concatenate([[0], last])
+    score = steps.score.astype(np.float64, copy=False)
+
+    def total(values: NDArray[Any]) -> NDArray[Any]:
+        return np.add.reduceat(values, starts)
+
+    edges = np.concatenate([[0.0], (score[last - 1] + score[last]) / 2, [1.0]])
+    return MergedCounts(
+        bins=Bins(edges, "equal-mass"),
+        upper=score[np.append(last, len(score)) - 1],
+        n=total(steps.n_rows),
+        weight=total(steps.weight),
+        deviation=total(steps.deviation),
+        score_sum=total(steps.weight * score),
+        weight_sq=total(steps.weight_sq),
+        step_size=total(steps.weight_sq * np.sqrt(steps.weight_sq)),
+        weighted=steps.weighted,
+    )

@@ -1,0 +1,136 @@
+"""Draws of the cumulative statistics: against closed forms where the noise is one step, and against P-values."""
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+import bayescal as bc
+from bayescal.data.predictions import Predictions
+from bayescal.datasets.simulate import simulate
+from bayescal.estimands.cumulative import kolmogorov_smirnov, kuiper
+from bayescal.estimands.cumulative_draws import confidence_distributions, draw_cumulative
+from bayescal.estimands.inversion import PATHS, invert, noise_paths
+from bayescal.stats.merged import merge_scores
+from bayescal.stats.ordered import OrderedSums
+
+
+def steps_of(n_rows, seed, **options):
+    data = simulate(n_rows, population="flat", rng=seed, **options)
+    return OrderedSums.from_rows(Predictions.from_outcomes(data.outcome, data.confidence))
+
+
+@pytest.mark.parametrize("observed", [0.3, 1.0, 2.5])
+def test_one_step_has_a_known_confidence_distribution(observed):
+    """The statistic is |d + e| with e standard Normal, so H(d) = Q(x - d) + Q(x + d) for the observed x.
+
+    The noise is a quantile grid instead of random numbers: the error left is that of 1000 paths and 33 values of d.
+    """
+    noise = np.zeros((PATHS, 2))
+    noise[:, 1] = norm.ppf((np.arange(PATHS) + 0.5) / PATHS)
+    uniform = np.array([0.05, 0.2, 0.5, 0.8, 0.975])
+    # scaled by 0.2, because d is at most 1
+    found = invert(kolmogorov_smirnov, 0.2 * observed, np.array([0.0, 1.0]), 0.2 * noise, 0.0)
+
+    def excess(d, u):
+        return norm.sf(observed - d) + norm.sf(observed + d) - u
+
+    expected = [0.2 * brentq(excess, 0, 20, args=(u,)) if excess(0, u) < 0 else 0.0 for u in uniform]
+    np.testing.assert_allclose(found.quantile(uniform), np.minimum(expected, 1.0), atol=0.2 * 0.02)
+
+
+def test_the_shortfall_raises_the_statistic_of_every_path():
+    noise = noise_paths(np.full(4, 0.01), np.random.default_rng(1))
+    assert (noise[:, 0] == 0).all()
+    uniform, shape = (np.arange(500) + 0.5) / 500, np.linspace(0, 1, 5)
+    one, other = (invert(kuiper, 0.3 + moved, shape, noise, moved) for moved in (0.0, 0.1))
+    # both compare the same paths with 0.3; only the grids of d differ
+    np.testing.assert_allclose(one.quantile(uniform), other.quantile(uniform), atol=0.02)
+
+
+def test_noise_paths_have_the_variances_of_their_steps():
+    variance = np.array([0.04, 0.01, 0.09])
+    paths = noise_paths(variance, np.random.default_rng(2))
+    assert paths.shape == (PATHS, 4)
+    np.testing.assert_allclose(np.diff(paths).var(axis=0), variance, rtol=5 * np.sqrt(2 / PATHS))
+
+
+def inverted(steps, seed):
+    """Confidence distributions of both statistics."""
+    drawn = draw_cumulative(steps, 1000, np.random.default_rng(seed), model="segments")
+    counts = merge_scores(steps, 64)
+    return drawn, confidence_distributions(steps, counts, drawn.bins, drawn.curve, np.random.default_rng(seed))
+
+
+def test_the_probability_of_0_is_the_p_value():
+    """Rows have 2000 steps and the paths 64, so this fails without the correction for the step size."""
+    found, expected = [], []
+    for seed in range(12):
+        data = simulate(2000, population="flat", rng=seed)
+        cd = bc.cumulative_difference(data.outcome, data.confidence)
+        found.append([each.probability[0] for each in inverted(cd.steps, seed)[1]])
+        expected.append([cd.p_kuiper, cd.p_kolmogorov_smirnov])
+    difference = np.array(found) - np.array(expected)
+    assert np.abs(difference).max() < 0.1  # 1000 paths: a standard error of 0.016; variances of fitted accuracies
+    assert np.abs(difference.mean(axis=0)).max() < 0.02
+
+
+def test_statistics_of_the_segments_model_are_those_of_its_curves():
+    drawn = draw_cumulative(steps_of(500, 1, curve="wave"), 300, np.random.default_rng(1), model="segments")
+    assert drawn.curve.shape == (300, 65)
+    np.testing.assert_array_equal(drawn.kuiper, drawn.curve.max(axis=1) - drawn.curve.min(axis=1))
+    np.testing.assert_array_equal(drawn.kolmogorov_smirnov, np.abs(drawn.curve).max(axis=1))
+    np.testing.assert_allclose(drawn.curve[:, 1:], np.cumsum(drawn.bins.mass * drawn.bins.gap, axis=1), atol=1e-15)
+
+
+def test_half_of_the_pooled_draws_are_from_either_source():
+    steps = steps_of(800, 2, curve="temperature", strength=1.5)
+    pooled, segments = (
+        draw_cumulative(steps, 400, np.random.default_rng(5), model=model) for model in ("pooled", "segments")
+    )
+    for name in ("kuiper", "kolmogorov_smirnov"):
+        first, every = getattr(segments, name)[:200], getattr(pooled, name)
+        assert len(every) == 400
+        assert np.isin(every[every > 0], first).sum() == np.count_nonzero(first)  # draws of 0 are of either source
+    again = draw_cumulative(steps, 400, np.random.default_rng(5))
+    np.testing.assert_array_equal(pooled.kuiper, again.kuiper)
+
+
+def test_inversion_lowers_what_noise_raises():
+    """A wave returns to 0 four times: draws of the curve are too high, and the confidence distribution is not."""
+    truth = 0.00398  # amplitude 0.05 / (4 pi) of the cumulative wave on a flat population
+    drawn, (kuiper_of, _) = inverted(steps_of(20_000, 3, curve="wave"), 1)
+    assert kuiper_of.quantile(np.array([0.025]))[0] < truth < np.quantile(drawn.kuiper, 0.025)
+
+
+@pytest.mark.parametrize("model", ["pooled", "segments"])
+def test_certain_and_right(model):
+    """All outcomes equal their scores: nothing is known of errors that are rarer than 1 in 1000 rows."""
+    score = np.repeat([0.0, 1.0], 500)
+    steps = OrderedSums.from_rows(Predictions.from_outcomes(score.astype(int), score))
+    drawn = draw_cumulative(steps, 1000, np.random.default_rng(1), model=model)
+    assert np.isfinite(drawn.kuiper).all()
+    assert np.quantile(drawn.kuiper, 0.975) < 0.01
+    assert np.quantile(drawn.kuiper, 0.025) < 1e-6
+
+
+def test_contrary_outcomes_at_0_and_1():
+    """5 % of 500 rows at each end: D is the share of contrary outcomes among all rows of one end, about 0.025."""
+    score = np.repeat([0.0, 1.0], 500)
+    outcome = np.concatenate([np.arange(500) < 25, np.arange(500) >= 25]).astype(int)
+    steps = OrderedSums.from_rows(Predictions.from_outcomes(outcome, score))
+    for model in ("segments", "pooled"):
+        drawn = draw_cumulative(steps, 2000, np.random.default_rng(1), model=model)
+        low, high = np.quantile(drawn.kuiper, [0.025, 0.975])
+        assert low < 0.025 < high
+        assert high - low < 0.03
+
+
+def test_rows_of_weight_0_do_not_count():
+    """Weights of 0 and 2 leave half of the rows, with the evidence of these."""
+    data = simulate(4000, population="flat", curve="temperature", strength=1.5, rng=4)
+    weights = np.tile([0.0, 2.0], 2000)
+    half = bc.cumulative_difference(data.outcome[1::2], data.confidence[1::2])
+    weighted = bc.cumulative_difference(data.outcome, data.confidence, weights=weights)
+    one, other = (draw_cumulative(cd.steps, 500, np.random.default_rng(1)) for cd in (half, weighted))
+    np.testing.assert_allclose(one.kuiper, other.kuiper, atol=1e-12)
