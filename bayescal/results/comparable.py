@@ -34,7 +34,7 @@ def common_estimands(
         if each.coordinate is None
         and all(map(each.available, counts))
         and not each.needs & missing
-        and not _different_events(each, pairs)
+        and not different_events(each, pairs)
     ]
 
 
@@ -55,7 +55,7 @@ def joint_values(
 ) -> Floats:
     """Joint draws of an estimand of several evaluations, shape (n_draws, n); without `pairs` they are independent."""
     record = as_estimand(estimand)
-    if different := _different_events(record, pairs):
+    if different := different_events(record, pairs):
         raise ValueError(different)
     rng = order_rng(seed, record)
     if record.joint is not None and pairs:
@@ -72,7 +72,7 @@ def joint_values(
     return reorder(np.stack(values, axis=1), correlations, rng=rng)
 
 
-def _different_events(record: Estimand, pairs: Mapping[tuple[int, int], PairedCounts] | None) -> str:
+def different_events(record: Estimand, pairs: Mapping[tuple[int, int], PairedCounts] | None) -> str:
     """Return why values of classifiers on the same rows cannot be compared: their events differ; empty if they can.
 
     One classifier on different rows, such as groups or periods, has one event, so that its values can be compared.

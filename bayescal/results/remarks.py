@@ -57,14 +57,15 @@ def grid_remarks(counts: Counts) -> list[str]:
     --------
     >>> from bayescal import BinnedCounts
     >>> grid_remarks(BinnedCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.7], bins=2))
-    ['The counts do not order rows of one bin, so the AUC is known to within 0.25; its interval includes this error.']
+    ['The counts do not order rows of one bin, so the AUC is known to within 0.25; its interval includes this error...']
     """
     error = auc_grid_error(counts)
     if not error:
         return []
     return [
         f"The counts do not order rows of one bin, so the AUC is known to within {error:.2g}; its interval includes "
-        "this error."
+        "this error. To avoid it, evaluate the rows in Python (a class as an event), or count in many bins and merge "
+        "them: `bayescal count --bins 1500`, then `bayescal report --bins 15`."
     ]
 
 

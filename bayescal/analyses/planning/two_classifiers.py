@@ -48,7 +48,7 @@ class TwoClassifiers:
         decided = now.decide("first", "second", estimand=goal.estimand)
         shares = ", ".join(f"P({word}) {_render.probability(decided[name])}" for name, word in VERDICTS.items())
         self.pilot_now = f"the pilot's {pilot.n_rows} rows alone give {shares}"
-        words = f"{pilot.first.target} {goal.estimand.words(pilot.first.target)}"
+        words = goal.estimand.of_target(pilot.first.target)
         of_first = now.evaluations["first"]
         question = wording.question(words, [pilot.first], of_first.model, of_first.posterior.prior)
         self.spec = f"pilot: 2 classifiers on the same rows: {question}, rope {goal.size:g}"
