@@ -111,7 +111,5 @@ def test_equal_responses_in_each_cell_are_no_difference(weighted):
 
 
 def test_responses_whose_squares_overflow_are_refused():
-    with pytest.raises(
-        ValueError, match=r"`response` must lie between -1e\+140 and 1e\+140; .* 1: 1e\+200"
-    ):
+    with pytest.raises(ValueError, match=r"`response` must lie between -1e\+140 and 1e\+140; .* 1: 1e\+200"):
         bc.screen_subpopulations([0, 1e200, 1, 3], [0.1, 0.2, 0.3, 0.3], list("abab"))
