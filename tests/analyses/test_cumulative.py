@@ -225,3 +225,10 @@ def test_counts_without_rows_and_other_objects_are_refused():
     with pytest.raises(TypeError, match="must be BinnedCounts, not list"):
         bc.CumulativeDifference.from_counts([1, 2])
     assert bc.cumulative_difference(*HAND).grid_error == 0
+
+
+def test_ends_of_an_interval_have_the_precision_of_the_scores():
+    cd = bc.cumulative_difference([1, 0, 1], np.float32([0.1, 0.2, 0.7]))
+    assert cd.slope(0.1, 0.1).slope == pytest.approx(0.9)
+    assert cd.slope(0.1, 0.2).weight == pytest.approx(2 / 3)
+    assert len(cd.zoom(0.1, 0.7).score) == 3

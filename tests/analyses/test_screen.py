@@ -95,3 +95,21 @@ def test_wrong_arguments():
         bc.screen_subpopulations(response, score, group, fdr=2)
     with pytest.raises(KeyError, match="no group 99"):
         bc.screen_subpopulations(response, score, group)[99]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_equal_responses_in_each_cell_are_no_difference(weighted):
+    """Responses that depend on the score alone: rounding errors must not become P-values."""
+    rng = np.random.default_rng(1)
+    score = rng.integers(0, 5, 2000) / 10
+    response, member = np.where(score > 0.15, 0.7, 0.1), rng.random(2000) < 0.3
+    weights = rng.random(2000) if weighted else None
+    alone = bc.cumulative_difference_subpopulation(response, score, member, weights=weights)
+    assert (alone.kuiper, alone.sigma, alone.p_kuiper, alone.p_kolmogorov_smirnov) == (0, 0, 1, 1)
+    screen = bc.screen_subpopulations(response, score, member, weights=weights)
+    assert [(row["p_value"], row["flagged"]) for row in screen.table()] == [(1, False), (1, False)]
+
+
+def test_responses_whose_squares_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"`response` must lie between -1e\+140 and 1e\+140; .* 1: 1e\+200"):
+        bc.screen_subpopulations([0, 1e200, 1, 3], [0.1, 0.2, 0.3, 0.3], list("abab"))
