@@ -20,9 +20,13 @@ class SubpopulationSteps(StoredSteps):
     difference_variance : ndarray of float64, shape (n_scores,)
         Variance of `deviation` if responses in a cell have the same distribution for members and others.
         `calibrated_variance`, which published programs use, ignores that members are part of the mean of the cell.
+    beyond : ndarray of float64, shape (n_scores,)
+        Share of the weight in the cell that belongs to rows with scores below the first or above the last score of
+        members; 0 except in the first and the last cell, which have no outer end.
     """
 
     difference_variance: Floats
+    beyond: Floats
 
 
 def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> SubpopulationSteps:
@@ -85,6 +89,7 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
         n_rows=n_rows,
         weighted=rows.weight is not None,
         difference_variance=np.where(alone, 0.0, variance * _members_in_cell(mass, square, total, in_cells(weight**2))),
+        beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
     )
 
 
