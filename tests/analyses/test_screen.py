@@ -95,3 +95,11 @@ def test_wrong_arguments():
         bc.screen_subpopulations(response, score, group, fdr=2)
     with pytest.raises(KeyError, match="no group 99"):
         bc.screen_subpopulations(response, score, group)[99]
+
+
+def test_labels_and_statistics_are_suggested():
+    screen = bc.screen_subpopulations([0, 1, 0, 1], [1, 2, 3, 4], ["ward 1", "ward 1", "ward 2", "ward 2"])
+    with pytest.raises(KeyError, match=r"no group 'ward1' among \['ward 1', 'ward 2'\]. Did you mean 'ward 1'"):
+        screen["ward1"]
+    with pytest.raises(ValueError, match=r"not 'ks'[.] Did you mean 'kolmogorov_smirnov'"):
+        bc.screen_subpopulations([0, 1], [1, 2], ["a", "b"], statistic="ks")
