@@ -264,10 +264,13 @@ def score_labels(scores: Floats) -> list[str]:
     >>> score_labels(np.array([0.2, 0.9991, 0.9994, 1.0]))
     ['0.2000', '0.9991', '0.9994', '1']
     """
+    certain = [score in (0, 1) for score in scores]
     for places in range(2, 7):
-        labels = [f"{score:g}" if score in (0, 1) else f"{score:.{places}f}" for score in scores]
-        if len(set(labels)) == len(set(scores.tolist())) and not {f"{end:.{places}f}" for end in (0, 1)} & set(labels):
-            return labels
+        labels = [f"{score:.{places}f}" for score in scores]
+        rounded = {label for label, sure in zip(labels, certain, strict=True) if not sure}
+        apart = places == 2 or not rounded & {f"{end:.{places}f}" for end in (0, 1)}
+        if apart and len(set(labels)) == len(set(scores.tolist())):
+            return [label[0] if sure else label for label, sure in zip(labels, certain, strict=True)]
     return [f"1 \u2212 {1 - score:.1g}" if 0.99 < score < 1 else f"{score:.4g}" for score in scores]
 
 

@@ -63,7 +63,7 @@ def test_ticks_name_the_scores_at_shares_of_the_rows():
     points = cumulative_points(CD)
     expected = np.sort(ROWS.confidence)[np.maximum(np.arange(0, 3001, 600) - 1, 0)]
     np.testing.assert_allclose(points.tick_score, expected)
-    assert score_labels(np.array([0.5, 0.5, 0.99991])) == ["0.5000", "0.5000", "0.9999"]
+    assert score_labels(np.array([0.5, 0.5, 0.99991])) == ["0.50", "0.50", "1.00"]
     assert score_labels(np.array([0.9991, 0.9994])) == ["0.9991", "0.9994"]
     assert score_labels(np.array([0.99999, 1, 1])) == ["0.99999", "1", "1"]
     assert score_labels(np.array([0.2, 1 - 3e-7, 1 - 2e-8])) == ["0.2", "1 \u2212 3e-07", "1 \u2212 2e-08"]
