@@ -6,7 +6,7 @@ functions check their arguments once; internal functions trust their input.
 
 import functools
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
@@ -52,10 +52,10 @@ def same_length(names: Sequence[str], lengths: Sequence[int], hint: str = "") ->
         )
 
 
-def not_empty(name: str, length: int) -> None:
-    """Require at least one row."""
+def not_empty(name: str, length: int, hint: str = " (to see the prior, give empty counts)") -> None:
+    """Require at least one row; the prior is a hint for functions that have one."""
     if length == 0:
-        raise ValueError(f"`{name}` is empty; at least one row is needed (to see the prior, give empty counts).")
+        raise ValueError(f"`{name}` is empty; at least one row is needed{hint}.")
 
 
 def no_missing(name: str, missing: Array, what: str = "") -> None:
@@ -119,11 +119,20 @@ def rows_sum_to_one(name: str, matrix: Array) -> None:
         _rules.SUMS_TO_ONE.refuse(name, off, sums)
 
 
-def one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
-    """Require one of the allowed values; the message suggests the most similar ones."""
+def one_of(name: str, value: Any, allowed: Iterable[Any], short: Mapping[str, str] | None = None) -> None:
+    """Require one of the allowed values; the message suggests the most similar ones, or the one that `short` names."""
     allowed = list(allowed)
     if value not in allowed:
-        raise ValueError(f"`{name}` must be one of {allowed}, not {quoted(value)}.{did_you_mean(str(value), allowed)}")
+        meant = (short or {}).get(str(value).casefold())
+        hint = f" Did you mean {quoted(meant)}?" if meant else did_you_mean(str(value), allowed)
+        raise ValueError(f"`{name}` must be one of {allowed}, not {quoted(value)}.{hint}")
+
+
+def label(axis: str, value: Any, labels: Sequence[Any]) -> None:
+    """Require one of the labels along an axis, as "group"; the `KeyError` suggests the most similar ones."""
+    if value not in labels:
+        near = did_you_mean(str(value), labels)
+        raise KeyError(f"no {axis} {value!r} among {list(labels)[:10]!r}.{near}")
 
 
 def did_you_mean(word: str, known: Iterable[Any]) -> str:
@@ -191,23 +200,46 @@ def of_percent(value: Any) -> str:
     return f" Write {float(number) / 100:g}."
 
 
-def explained[F: Callable[..., Any]](hint: str) -> Callable[[F], F]:
-    """Let a function add a hint to the error that Python raises for missing or surplus arguments."""
+def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F]:
+    """Let a function add a hint to the error that Python raises for missing or surplus arguments.
+
+    Parameters
+    ----------
+    hint : str
+        One or more sentences.
+    **names
+        Names of arguments elsewhere, and their names here, besides `ELSEWHERE`.
+    """
 
     def decorate(function: F) -> F:
+        of_keywords = functools.partial(_hint_of_keywords, function, names)
+
         def called(*args: Any, **given: Any) -> Any:
             try:
                 return function(*args, **given)
             except TypeError as problem:
                 if problem.__traceback__ is None or problem.__traceback__.tb_next is not None:  # from its body
                     raise
-                raise TypeError(f"{problem}. {hint}") from None
+                surplus = "unexpected keyword" in str(problem)
+                raise TypeError(f"{problem}.{of_keywords(given) if surplus else ''} {hint}") from None
 
         # with the globals of the other module, since doctest ignores functions that seem to be imported
         same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)
         return functools.update_wrapper(same_module, function)  # type: ignore[return-value]  # same signature
 
     return decorate
+
+
+def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given: Collection[str]) -> str:
+    """Return how the first keyword that `function` does not take is called, or an empty string."""
+    import inspect
+
+    known = inspect.signature(function).parameters
+    called = {name: own for name, own in (ELSEWHERE | names).items() if own in known}
+    unknown = next((word for word in given if word not in known), None)
+    if unknown is None:
+        return ""
+    return f" Here it is called {called[unknown]!r}." if unknown in called else did_you_mean(unknown, known)
 
 
 def color(name: str, value: Any, default: str) -> str:

@@ -18,6 +18,7 @@ SITE = np.array(["north", "south", "west"])[np.arange(600) % 3]
 @pytest.fixture
 def file(tmp_path):
     frame = pd.DataFrame({"y": ROWS.outcome.astype(int), "p": ROWS.confidence, "site": SITE, "w": np.arange(1, 601)})
+    frame["income"] = np.arange(600) + 0.5
     frame.to_csv(tmp_path / "rows.csv", index=False)
     return tmp_path / "rows.csv"
 
@@ -43,7 +44,7 @@ def test_it_is_the_cumulative_difference_of_the_library(file, tmp_path, weights)
 
 def test_all_groups(file, tmp_path):
     out = tmp_path / "out.json"
-    done = run(file, "--group", "site", "--json", out, "--html", tmp_path / "out.html")
+    done = run(file, "--by", "site", "--json", out, "--html", tmp_path / "out.html")
     assert done.exit_code == 0, done.output
     screen = bc.screen_subpopulations(ROWS.outcome, ROWS.confidence, pd.Series(SITE, name="site"))
     assert json.loads(out.read_text(encoding="utf-8"))["table"] == screen.table()
@@ -52,7 +53,7 @@ def test_all_groups(file, tmp_path):
 
 
 def test_one_group(file, tmp_path):
-    done = run(file, "--group", "site", "--value", "north", "--plot", tmp_path / "out.svg")
+    done = run(file, "--by", "site", "--value", "north", "--plot", tmp_path / "out.svg")
     assert done.exit_code == 0, done.output
     sub = bc.cumulative_difference_subpopulation(ROWS.outcome, ROWS.confidence, SITE == "north")
     assert sub.sentence() in " ".join(done.stdout.split())
@@ -64,18 +65,20 @@ def test_counts(tmp_path):
     done = run(tmp_path / "fine.json", columns=())
     assert done.exit_code == 0, done.output
     assert bc.CumulativeDifference.from_counts(counts).sentence() in " ".join(done.stdout.split())
-    refused = run(tmp_path / "fine.json", "--group", "site", columns=())
+    refused = run(tmp_path / "fine.json", "--by", "site", columns=())
     assert refused.exit_code == 2
-    assert "--group cannot be used with a file of counts" in refused.stderr
+    assert "--by cannot be used with a file of counts" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--value", "north"), "--value names a group of --group COLUMN, which is missing"),
-        (("--group", "site", "--plot", "out.png"), "with --group, name a group by --value"),
-        (("--group", "site", "--value", "east"), "--value must occur in column 'site'; 'east' does not, but ['north',"),
-        (("--group", "place"), "place"),
+        (("--value", "north"), "--value names a group of --by COLUMN, which is missing"),
+        (("--by", "site", "--plot", "out.png"), "with --by, name a group by --value"),
+        (("--by", "site", "--value", "east"), "--value must occur in column 'site'; 'east' does not, but ['north',"),
+        (("--by", "place"), "place"),
+        (("--by", "p"), "--by must name a column of groups; 'p' holds the probabilities"),
+        (("--by", "income"), "numbers that are not integers"),
     ],
 )
 def test_invalid_options_are_refused(file, arguments, said):
@@ -83,3 +86,11 @@ def test_invalid_options_are_refused(file, arguments, said):
     assert refused.exit_code == 2
     assert refused.stdout == ""
     assert said in refused.stderr
+
+
+def test_groups_that_are_not_printed_are_in_the_document(tmp_path):
+    frame = pd.DataFrame({"y": ROWS.outcome.astype(int), "p": ROWS.confidence, "ward": np.arange(600) % 30})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    done = run(tmp_path / "rows.csv", "--by", "ward", "--json", tmp_path / "out.json")
+    assert "5 groups with larger P-values are not shown; --json saves all groups." in " ".join(done.stdout.split())
+    assert len(json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["table"]) == 30

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from bayescal import _checks
+from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Predictions
 from bayescal.data.responses import Responses, read_member
 from bayescal.results.cumulative import CumulativeDifference, SubpopulationDifference, question_of
@@ -9,6 +11,12 @@ from bayescal.stats.ordered import OrderedSums
 from bayescal.stats.subpopulation import subpopulation_steps
 
 
+@_checks.explained(
+    "For counts in fine bins, use `cumulative_difference.from_counts(counts)`; there are no bins to choose.",
+    y_true="outcome",
+    y_prob="score",
+    response="outcome",
+)
 def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> CumulativeDifference:
     r"""Measure calibration without bins, by the cumulative difference between outcomes and scores.
 
@@ -53,7 +61,10 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     >>> round(cd.kuiper, 3), round(cd.kolmogorov_smirnov, 3), round(cd.sigma, 3)
     (0.12, 0.12, 0.189)
     """
-    return cumulative_difference_of(Predictions.from_outcomes(outcome, score, weights, names=("outcome", "score")))
+    require_marks("outcome", outcome)
+    with own_hints(names={"y_true": "outcome", "y_prob": "score"}):
+        rows = Predictions.from_outcomes(outcome, score, weights, names=("outcome", "score"))
+    return cumulative_difference_of(rows)
 
 
 def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
@@ -65,6 +76,15 @@ def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
 cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]
 
 
+@_checks.explained(
+    "For all groups at once, use `screen_subpopulations(response, score, by=group)`.",
+    y_true="response",
+    y_prob="score",
+    outcome="response",
+    by="member",
+    group="member",
+    mask="member",
+)
 def cumulative_difference_subpopulation(
     response: Any, score: Any, member: Any, weights: Any = None
 ) -> SubpopulationDifference:

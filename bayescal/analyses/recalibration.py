@@ -1,6 +1,5 @@
 """Recalibration of the probabilities of an event: transformers with the interface of scikit-learn."""
 
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -8,10 +7,10 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from bayescal import _checks
-from bayescal._invalid import InvalidRows
 from bayescal.analyses.one import count_rows
 from bayescal.data.columns import column, numbers
 from bayescal.data.frames import to_array
+from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Columns, Predictions, read_rows
 from bayescal.estimands.isotonic import isotonic_fit
 from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR, logit
@@ -21,17 +20,6 @@ Floats = NDArray[np.float64]
 
 #: Sub-model of the shrinkage prior whose bins lie on a logistic curve.
 DRIFT = "logistic"
-#: Keywords of `evaluate` that hints name, but `fit` and `transform` do not take; and hints in their place.
-_INSTEAD = {
-    "`classes=": "Pass whether the event happened, as in `y_true == label`.",
-    "`logits=": "Logits? Pass probabilities, as in `scipy.special.expit(logits)`.",
-}
-
-
-def _with_own_hint(problem: InvalidRows) -> InvalidRows:
-    """Return the exception with a hint that names no keyword of `evaluate`."""
-    own = next((hint for keyword, hint in _INSTEAD.items() if keyword in problem.finding.hint), None)
-    return problem if own is None else InvalidRows(replace(problem.finding, hint=own))
 
 
 def _read(y_prob: Any, y_true: Any, weights: Any) -> Predictions:
@@ -42,18 +30,11 @@ def _read(y_prob: Any, y_true: Any, weights: Any) -> Predictions:
             f"`y_prob` must be one column, the probabilities of the event; its shape is {shape}. For two classes pass "
             "`y_prob[:, 1]`. Of several classes, recalibrate one at a time, as in `fit(y_prob[:, k], y_true == k)`."
         )
-    labels = column("y_true", to_array("y_true", y_true))
-    if labels.dtype.kind not in "biuf":
-        shown = _checks.quoted(np.unique(labels)[:3].tolist())
-        raise TypeError(
-            f"`y_true` must hold 0 and 1, or booleans; it holds other labels, such as {shown}. {_INSTEAD['`classes=']}"
-        )
-    try:
+    require_marks("y_true", y_true)
+    with own_hints():
         rows = read_rows(y_true, y_prob, target="event", weights=weights)
         assert isinstance(rows, Columns)  # the target `event` has one column
         return rows.checked().scale_free()
-    except InvalidRows as problem:
-        raise _with_own_hint(problem) from None
 
 
 def _require_both_outcomes(rows: Predictions) -> None:
@@ -136,10 +117,8 @@ class _Recalibration:
         values = numbers("y_prob", column("y_prob", given))
         if not len(values):
             return np.empty(given.shape)
-        try:
+        with own_hints():
             valid = _checks.probabilities("y_prob", values)
-        except InvalidRows as problem:
-            raise _with_own_hint(problem) from None
         return self._recalibrated(valid.astype(np.float64)).reshape(given.shape)
 
     def fit_transform(self, y_prob: Any, y_true: Any, *, weights: Any = None, **unknown: Any) -> Floats:

@@ -12,7 +12,20 @@ from bayescal.estimands.cumulative import corrected_tail
 from bayescal.results.screen import SubpopulationScreen
 from bayescal.stats.subpopulation import GroupSums, group_sums
 
+#: Other names of the statistics, for messages.
+SHORT = {"ks": "kolmogorov_smirnov", "kolmogorov-smirnov": "kolmogorov_smirnov", "c_emp": "kuiper"}
 
+
+@_checks.explained(
+    "It compares every group of a column, as in `screen_subpopulations(response, score, by=group)`.",
+    y_true="response",
+    y_prob="score",
+    outcome="response",
+    group="by",
+    groups="by",
+    member="by",
+    alpha="fdr",
+)
 def screen_subpopulations(
     response: Any,
     score: Any,
@@ -71,7 +84,7 @@ def screen_subpopulations(
     >>> [(row["group"], round(row["average_difference"], 3), round(row["p_value"], 3)) for row in screen.table()]
     [('a', -0.5, 0.197), ('b', 0.389, 0.213)]
     """
-    _checks.one_of("statistic", statistic, ("kuiper", "kolmogorov_smirnov"))
+    _checks.one_of("statistic", statistic, ("kuiper", "kolmogorov_smirnov"), short=SHORT)
     fdr = _checks.fraction("fdr", fdr)
     rows = Responses.read(response, score, weights, others={"by": by})
     if hasattr(by, "__len__"):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from bayescal._invalid import quoted
 from bayescal.cli.keywords import parse_classes
 from bayescal.cli.options import ColumnOptions, ColumnOptionsPerClassifier
 from bayescal.data.files.predictions import RowStream, open_predictions
@@ -41,6 +42,12 @@ class ColumnNames:
             classes=parse_classes(self.options.classes),
             by=by,
         )
+
+    def refuse_as_groups(self, by: str | None) -> None:
+        """Refuse a column of groups that holds something else."""
+        used = {self.label: "the labels", self.prob: "the probabilities", self.options.weights: "the weights"}
+        if by is not None and by in used:
+            raise ValueError(f"`by` must name a column of groups; {quoted(by)} holds {used[by]}.")
 
 
 #: End of messages that refuse all classes at once.

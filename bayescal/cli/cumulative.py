@@ -24,6 +24,7 @@ from bayescal.report.page import page
 from bayescal.results.cumulative import Cumulative, CumulativeDifference
 from bayescal.results.screen import SubpopulationScreen
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.files import require_group_labels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +72,7 @@ class CumulativeFile(Result):
         screen.print(sheet.sentence)
         screen.print(_render.table(sheet, screen.width), crop=False)
         for remark in sheet.remarks:
-            screen.print(remark)
+            screen.print(remark.replace("see `to_frame`", "--json saves all groups"))
         screen.print("\n" + sheet.spec + "\n", soft_wrap=True)
 
 
@@ -101,18 +102,21 @@ def cumulative_of_file(
     ValueError, TypeError, OSError
         If an option or the file is invalid.
     """
-    if groups.value is not None and groups.group is None:
-        raise ValueError("--value names a group of --group COLUMN, which is missing.")
-    if groups.group is not None and groups.value is None and outputs.plot is not None:
-        raise ValueError("--plot draws one curve: with --group, name a group by --value.")
+    if groups.value is not None and groups.by is None:
+        raise ValueError("--value names a group of --by COLUMN, which is missing.")
+    if groups.by is not None and groups.value is None and outputs.plot is not None:
+        raise ValueError("--plot draws one curve: with --by, name a group by --value.")
     if holds_counts(file):
         refuse(options.given() | groups.given(), "with a file of counts, only with rows")
         return _counted(file)
     columns = columns_of(options)
-    stream = columns.open(file, groups.group)
-    called = stream.called | {"by": f"column {groups.group!r}"}
+    columns.refuse_as_groups(groups.by)
+    stream = columns.open(file, groups.by)
+    called = stream.called | {"by": f"column {groups.by!r}"}
     with warnings_as_notes(stream, called) as notes:
         rows = stream.read()
+        if groups.by is not None:
+            require_group_labels(dict.fromkeys(np.asarray(rows.group).tolist()), len(rows.y_true))
         result = _result(rows, columns.target, options.logits, groups)
     given = {"file": file.name, "rows": len(rows.y_true), **options.given(), **groups.given()}
     return CumulativeFile(result, given, notes)
@@ -132,16 +136,16 @@ def _result(
     problem = read_rows(
         rows.y_true, rows.y_prob, target=target, classes=rows.classes, logits=logits, weights=rows.weights
     ).checked()
-    if groups.group is None:
+    if groups.by is None:
         return cumulative_difference_of(problem)
     columns = problem.outcome, problem.confidence
     if groups.value is None:
         screen = screen_subpopulations(*columns, rows.group, weights=problem.weight)
-        return replace(screen, groups=replace(screen.groups, name=groups.group))
+        return replace(screen, groups=replace(screen.groups, name=groups.by))
     member = np.asarray(rows.group == groups.value)
     if not member.any():
         occurring = np.unique(np.asarray(rows.group, dtype=np.str_))[:5].tolist()
         raise ValueError(
-            f"--value must occur in column {groups.group!r}; {quoted(groups.value)} does not, but {quoted(occurring)}."
+            f"--value must occur in column {groups.by!r}; {quoted(groups.value)} does not, but {quoted(occurring)}."
         )
     return cumulative_difference_subpopulation(*columns, member, problem.weight)

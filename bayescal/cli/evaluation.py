@@ -161,9 +161,7 @@ def _check_groups(by: str | None, columns: ColumnNames, target: str | None) -> N
         return
     if target == "classwise":
         refuse({"by": by}, "with --target classwise, which has one problem per class")
-    used = {columns.label: "the labels", columns.prob: "the probabilities", columns.options.weights: "the weights"}
-    if by in used:
-        raise ValueError(f"`by` must name a column of groups; {_checks.quoted(by)} holds {used[by]}.")
+    columns.refuse_as_groups(by)
 
 
 def _evaluate(stream: RowStream, keywords: Mapping[str, Any]) -> FileEvaluation:

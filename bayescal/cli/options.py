@@ -180,10 +180,10 @@ class GroupOptions(Options):
 class CumulativeOptions(Options):
     """The groups of rows that are compared with all rows."""
 
-    group: Annotated[
-        str | None, _column("Column of groups: each is compared with all rows at equal probabilities.")
-    ] = None
-    value: Annotated[str | None, _column("One group of --group, instead of all.", "VALUE")] = None
+    by: Annotated[str | None, _column("Column of groups: each is compared with all rows at equal probabilities.")] = (
+        None
+    )
+    value: Annotated[str | None, _column("One group of --by, instead of all.", "VALUE")] = None
 
 
 # question
@@ -352,6 +352,10 @@ class OutputOptions(PageOptions):
 class CumulativeOutputOptions(PageOptions):
     """Files that hold a cumulative difference."""
 
+    json: Annotated[
+        Path | None,
+        _option(OUTPUT, "OUT.json", "All numbers, and with --by all groups. The same input gives the same bytes."),
+    ] = None
     plot: Annotated[Path | None, _option(OUTPUT, "OUT.png", "The cumulative difference, as .png, .pdf or .svg.")] = None
 
 

@@ -10,11 +10,14 @@ from bayescal import _checks
 from bayescal.data.alignment import same_rows
 from bayescal.data.columns import allowed_weights, binary, column, scale_free, weight_column
 from bayescal.data.frames import to_array
+from bayescal.data.marks import own_hints, require_marks
 
 Floats = NDArray[np.float64]
 
 #: Largest absolute response: sums of squares of larger ones could overflow.
 LARGEST = 1e140
+#: What to pass as a column of members.
+MEMBER = "Pass whether each row belongs to the group, as in `group == label`."
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +50,7 @@ class Responses:
         same_rows({"response": response, "score": score, "weights": weights, **others})
         columns = {name: _real(name, values) for name, values in (("response", response), ("score", score))}
         _checks.same_length(tuple(columns), tuple(map(len, columns.values())))
-        _checks.not_empty("response", len(columns["response"]))
+        _checks.not_empty("response", len(columns["response"]), hint="")
         for name, values in columns.items():
             _checks.finite(name, values)
         large = np.abs(columns["response"]) > LARGEST
@@ -87,7 +90,9 @@ def read_member(member: Any, rows: Responses) -> NDArray[np.bool_]:
     """
     given = column("member", to_array("member", member))
     _checks.same_length(("member", "response"), (len(given), len(rows)))
-    marked = binary("member", given, None) == 1
+    require_marks("member", given, MEMBER)
+    with own_hints(MEMBER):
+        marked = binary("member", given, None) == 1
     counted = np.ones(len(rows), dtype=np.bool_) if rows.weight is None else rows.weight > 0
     marks = f"it marks {np.count_nonzero(marked)} of {len(rows)} rows"
     if not marked[counted].any():

@@ -18,6 +18,14 @@ _ELSEWHERE = {
     "error is no estimand of this package.",
     "sce": "The classwise ECE is the `ece` of `bayescal.evaluate(..., target='classwise')`.",
 }
+_ELSEWHERE |= dict.fromkeys(
+    ("kuiper", "kuiperstatistic", "cemp", "pkuiper"),
+    "The Kuiper statistic (c_emp) is `bayescal.cumulative_difference(outcome, score).kuiper`.",
+)
+_ELSEWHERE |= dict.fromkeys(
+    ("ks", "kserror", "ksstatistic", "kolmogorovsmirnov", "kolmogorovsmirnovstatistic", "pkolmogorovsmirnov"),
+    "The Kolmogorov-Smirnov statistic is `bayescal.cumulative_difference(outcome, score).kolmogorov_smirnov`.",
+)
 _ELSEWHERE |= dict.fromkeys(("maxcalibrationerror", "maximumcalibrationerror"), _ELSEWHERE["mce"])
 _ELSEWHERE |= dict.fromkeys(("adaptiveece", "adaptivecalibrationerror"), _ELSEWHERE["ace"])
 _ELSEWHERE |= dict.fromkeys(("classwiseece", "staticcalibrationerror"), _ELSEWHERE["sce"])

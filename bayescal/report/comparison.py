@@ -31,6 +31,7 @@ from bayescal.report.room import TINY, cell, characters, is_small, keep_within, 
 from bayescal.results.change import Change
 from bayescal.results.compared import Compared
 from bayescal.results.comparison import Comparison
+from bayescal.results.score_comparison import ScoreComparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -139,10 +140,10 @@ def comparison_shapes(
     (array([[0., 1., 0.]]), array([0.]))
     """
     if not isinstance(comparison, Compared):
-        raise TypeError(
-            f"`comparison` must be a Comparison, not {type(comparison).__name__}; make one with "
-            "`bayescal.compare(y_true, {'A': ..., 'B': ...})`."
-        )
+        instead = "make one with `bayescal.compare(y_true, {'A': ..., 'B': ...})`"
+        if isinstance(comparison, ScoreComparison):
+            instead = "the page that `to_html` writes shows scores of all classes"
+        raise TypeError(f"`comparison` must be a Comparison, not {type(comparison).__name__}; {instead}.")
     drawn, badness = comparison.draws(estimand).values, comparison.badness(estimand)
     names = comparison.names
     expected = comparison.expected_ranks(estimand)

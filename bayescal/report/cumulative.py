@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _render
-from bayescal.report.drawing import SMALL, axes_or_new, palette, titled
+from bayescal._invalid import quoted
+from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results.cumulative import Cumulative, CumulativeDifference, p_words
+from bayescal.results.cumulative_posterior import CumulativePosterior
+from bayescal.results.screen import SubpopulationScreen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,13 +161,9 @@ def plot_cumulative(
     >>> [label.get_text() for label in ax.get_xticklabels()]
     ['0.20', '0.20', '0.20', '0.60', '0.60', '0.90']
     """
-    if not isinstance(cd, Cumulative):
-        raise TypeError(
-            f"`cd` must be a CumulativeDifference or a SubpopulationDifference, not {type(cd).__name__}; make one with "
-            "`bayescal.cumulative_difference(outcome, score)`."
-        )
+    _require_cumulative(cd)
     if zoom is not None:
-        cd = cd.zoom(*zoom)
+        cd = cd.zoom(*_two_ends(zoom))
     points = cumulative_points(cd, _checks.fraction("prob", prob))
     ax = axes_or_new(ax, figsize=(6.4, 4.6))
     small = is_small(ax, *ROOM)
@@ -184,6 +183,25 @@ def plot_cumulative(
     return ax
 
 
+def _require_cumulative(cd: Any) -> None:
+    if isinstance(cd, Cumulative):
+        return
+    instead = "make one with `bayescal.cumulative_difference(outcome, score)`"
+    if isinstance(cd, SubpopulationScreen):
+        instead = f"plot one group, as in `plot_cumulative(screen[{next(iter(cd))!r}])`"
+    elif isinstance(cd, CumulativePosterior):
+        instead = "plot its `observed`"
+    raise TypeError(
+        f"`cd` must be a CumulativeDifference or a SubpopulationDifference, not {type(cd).__name__}; {instead}."
+    )
+
+
+def _two_ends(zoom: Any) -> tuple[float, float]:
+    if isinstance(zoom, str) or not np.iterable(zoom) or len(ends := tuple(zoom)) != 2:
+        raise TypeError(f"`zoom` must be the two ends of an interval of scores, as (0.2, 0.6), not {quoted(zoom)}.")
+    return ends[0], ends[1]
+
+
 def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: str) -> None:
     (x0, y0), (x1, y1) = points.worst
     ax.axhline(0, color=grey, linewidth=0.8, zorder=1)
@@ -192,7 +210,7 @@ def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: st
         points.curve - points.margin,
         points.curve + points.margin,
         color=main,
-        alpha=0.18,
+        alpha=_opacity(ax),
         linewidth=0,
         zorder=2,
         gid="band",
@@ -211,6 +229,11 @@ def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: st
     inside = (points.share >= x0) & (points.share <= x1)
     ax.plot(points.share[inside], points.curve[inside], color=marked, linewidth=2, zorder=5, gid="worst part")
     ax.plot([x0, x1], [y0, y1], "o", color=marked, markersize=4, zorder=6, gid="worst ends")
+
+
+def _opacity(ax: "Axes") -> float:
+    """Return the opacity of the band: on black, colours look darker."""
+    return 0.35 if is_dark(background(ax)) else 0.18
 
 
 def _axes(ax: "Axes", cd: Cumulative, points: CumulativePoints, *, small: bool) -> None:
@@ -232,18 +255,23 @@ def _axes(ax: "Axes", cd: Cumulative, points: CumulativePoints, *, small: bool) 
 
 
 def score_labels(scores: Floats) -> list[str]:
-    """Format scores with so many decimals that different scores have different labels; two to six.
+    """Format scores with so many decimals that different scores have different labels, two to six.
+
+    If six are too few, scores near 1 are written as differences from 1. Certain scores are "0" and "1".
 
     Examples
     --------
-    >>> score_labels(np.array([0.2, 0.9991, 0.9994]))
-    ['0.2000', '0.9991', '0.9994']
+    >>> score_labels(np.array([0.2, 0.9991, 0.9994, 1.0]))
+    ['0.2000', '0.9991', '0.9994', '1']
     """
+    certain = [score in (0, 1) for score in scores]
     for places in range(2, 7):
         labels = [f"{score:.{places}f}" for score in scores]
-        if len(set(labels)) == len(set(scores.tolist())):
-            return labels
-    return [f"{score:.4g}" for score in scores]
+        rounded = {label for label, sure in zip(labels, certain, strict=True) if not sure}
+        apart = places == 2 or not rounded & {f"{end:.{places}f}" for end in (0, 1)}
+        if apart and len(set(labels)) == len(set(scores.tolist())):
+            return [label[0] if sure else label for label, sure in zip(labels, certain, strict=True)]
+    return [f"1 \u2212 {1 - score:.1g}" if 0.99 < score < 1 else f"{score:.4g}" for score in scores]
 
 
 def _key(ax: "Axes", prob: float, chance: str, colours: tuple[str, str, str], *, small: bool) -> float:
@@ -254,15 +282,17 @@ def _key(ax: "Axes", prob: float, chance: str, colours: tuple[str, str, str], *,
 
     main, marked, grey = colours
     handles = [
-        Patch(color=main, alpha=0.18, linewidth=0, label=f"{100 * prob:g} % band"),
-        Line2D([], [], color=marked, linewidth=2, label="worst interval"),
-        Line2D([], [], color=grey, marker=">", linestyle="", markersize=7, label=f"\u00b1 2 sigma {chance}"),
+        (Patch(color=main, alpha=_opacity(ax), linewidth=0), Line2D([], [], color=main, linewidth=1.4)),
+        Line2D([], [], color=marked, linewidth=2),
+        Line2D([], [], color=grey, marker=">", linestyle="", markersize=7),
     ]
+    labels = [f"curve, {100 * prob:g} % band", "worst interval", f"\u00b1 2 sigma {chance}"]
     size = TINY if small else SMALL
     upper = 3.4 * size
-    wide = sum(len(str(handle.get_label())) + 6 for handle in handles) > characters(ax, size)
+    wide = sum(len(label) + 6 for label in labels) > characters(ax, size)
     ax.legend(
         handles=handles,
+        labels=labels,
         loc="lower left",
         bbox_to_anchor=(0, 1),
         bbox_transform=ax.transAxes + ScaledTranslation(0, upper / 72, ax.figure.dpi_scale_trans),

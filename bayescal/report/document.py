@@ -15,9 +15,11 @@ from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
+from bayescal.results.cumulative import Cumulative, CumulativeDifference
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.score_comparison import ScoreComparison
 from bayescal.results.wording import SMALL_ECE
 
 #: Changes when a reader of the file would have to change.
@@ -62,13 +64,7 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
     """
     if not isinstance(result, _presented.Presented):
         raise TypeError(f"`result` must be a result of this package, as an Evaluation, not {type(result).__name__}.")
-    sheet = result.sheet(whole=True)
-    return {
-        **_head(RESULT_SCHEMA, sheet, parameters),
-        "kind": type(result).__name__,
-        "table": result._records(PROB, **options),
-        "remarks": list(sheet.remarks),
-    }
+    return _with_table(result, parameters, **options)
 
 
 @document.register
@@ -169,6 +165,48 @@ def _(
         "differences": differences,
         "classifiers": classifiers,
         "seeds": {"order": str(comparison.order_seed)},
+    }
+
+
+@document.register
+def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also the worst interval of scores, the noise, and the interval of the Kuiper statistic.
+
+    ``average_difference`` is the mean difference of all rows, the end of the curve. From counts, ``grid_error`` bounds
+    the error by the bins.
+    """
+    (first, last), (low, high) = result.worst_interval, result.kuiper_interval(PROB)
+    grid = {"grid_error": result.grid_error} if isinstance(result, CumulativeDifference) else {}
+    return {
+        **_with_table(result, parameters),
+        "rows": int(result.steps.n_rows.sum()),
+        "worst_interval": {"first": first, "last": last},
+        "average_difference": float(result.curve[-1]),
+        "sigma": result.sigma,
+        "robust_sigma": result.robust_sigma,
+        "kuiper_interval": {"probability": PROB, "low": low, "high": high},
+        **grid,
+    }
+
+
+@document.register
+def _(result: ScoreComparison, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``rope``, ``classifiers``, one record each, and the seed of the draws."""
+    return {
+        **_with_table(result, parameters),
+        "rope": result.rope,
+        "classifiers": result.each(PROB),
+        "seeds": {"draws": str(result.draws_seed)},
+    }
+
+
+def _with_table(result: _presented.Presented, parameters: Parameters, **options: Any) -> dict[str, Any]:
+    sheet = result.sheet(whole=True)
+    return {
+        **_head(RESULT_SCHEMA, sheet, parameters),
+        "kind": type(result).__name__,
+        "table": result._records(PROB, **options),
+        "remarks": list(sheet.remarks),
     }
 
 

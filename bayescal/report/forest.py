@@ -20,6 +20,7 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparable import values_of
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.mean_score import MultiClassScore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,6 +196,26 @@ def plot_forest(
         small_words(ax)
     keep_within(ax)
     return ax
+
+
+def draw_scores(ax: "Axes", scores: Mapping[str, MultiClassScore], prob: float = 0.95) -> None:
+    """Draw one row per score of several classes, as `plot_forest` does; means and intervals have no Monte Carlo error.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Where to draw.
+    scores : mapping of str to MultiClassScore
+        The same score of several classifiers.
+    prob : float, default 0.95
+        Probability of the interval, in (0, 1).
+    """
+    each = list(scores.values())
+    ends = np.array([[*score.interval(prob), *score.interval(INNER)] for score in each]).T
+    rows = Forest(tuple(map(_render.name, scores)), np.array([score.mean for score in each]), *ends)
+    draw_forest(ax, rows, [palette(ax).blue] * len(rows))
+    ax.set_xlabel(f"{each[0].name}: smaller is better\n{key(prob)}", fontsize=SMALL, parse_math=False)
+    keep_within(ax)
 
 
 def _chosen(rows: Forest, estimand: EstimandLike, total: bool, most: int | None, order: str) -> list[int]:

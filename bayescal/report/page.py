@@ -3,7 +3,7 @@
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, singledispatch
 from importlib.resources import files
 from pathlib import Path
@@ -17,7 +17,8 @@ from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
 from bayescal.report.bin_sensitivity import plot_bin_sensitivity
 from bayescal.report.comparison import plot_comparison
-from bayescal.report.forest import forest_height, name_lines, plot_forest, row_names, rows_height
+from bayescal.report.cumulative import plot_cumulative
+from bayescal.report.forest import draw_scores, forest_height, name_lines, plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.svg import inline_svg
@@ -26,11 +27,14 @@ from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
+from bayescal.results.cumulative import Cumulative, CumulativeDifference
+from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.screen import SubpopulationScreen
 from bayescal.stats.contract import Counts
 
 if TYPE_CHECKING:
@@ -280,9 +284,43 @@ def _(result: CorpDecomposition | MurphyDecomposition) -> Content:
 @_content.register
 def _(result: ScoreComparison) -> Content:
     sheet = result.sheet(whole=True)
-    shown = [_table("Differences", sheet), tables.scores(result)]
+    shown = [Table("Differences", sheet.header, sheet.rows, result.key), tables.scores(result)]
     first = result[result.names[0]]
-    return Content(f"Comparison by the {first.name}", sheet, shown, {"rows": first.n_rows})
+    height = 1.2 + rows_height(tuple(map(_render.name, result)))
+    picture = Picture(
+        f"{_capital(first.name)} of each classifier",
+        partial(_drawn, partial(draw_scores, scores=result.scores), 1.3 * WIDTH, height),
+        wide=True,
+    )
+    # the lines of the classifiers are in their table
+    return Content(
+        f"Comparison by the {first.name}", replace(sheet, remarks=()), shown, {"rows": first.n_rows}, [picture]
+    )
+
+
+@_content.register
+def _(result: Cumulative) -> Content:
+    sheet = result.sheet(whole=True)
+    whole = isinstance(result, CumulativeDifference)
+    title = "Cumulative difference" if whole else "Cumulative difference of a subpopulation"
+    rows = {"rows": int(result.steps.n_rows.sum())}
+    return Content(title, sheet, [_table("Statistics", sheet)], rows, [_cumulative(result)])
+
+
+@_content.register
+def _(result: CumulativePosterior) -> Content:
+    sheet = result.sheet(whole=True)
+    rows = {"rows": int(result.observed.steps.n_rows.sum())}
+    pictures = [_cumulative(result.observed)] if isinstance(result.observed, Cumulative) else []
+    return Content("Posterior of the cumulative difference", sheet, [_table("Statistics", sheet)], rows, pictures)
+
+
+@_content.register
+def _(result: SubpopulationScreen) -> Content:
+    sheet = result.sheet(whole=True)
+    first = next(iter(result))
+    picture = _cumulative(result[first], f"{result.groups.name} {first}")
+    return Content("Subpopulations", sheet, [_table("Groups", sheet)], {"rows": len(result.rows)}, [picture])
 
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
@@ -339,6 +377,11 @@ def _compared(caption: str, result: Comparison | Change, estimand: EstimandLike)
         ax.set_title("", loc="left")  # the sentence of the page
 
     return Picture(caption, partial(_drawn, draw, *size), wide=True)
+
+
+def _cumulative(result: Cumulative, of: str = "") -> Picture:
+    draw = partial(_drawn, partial(plot_cumulative, result), 1.4 * WIDTH, WIDTH)
+    return Picture(_caption("Cumulative difference", of), draw, wide=True)
 
 
 def _caption(words: str, of: str) -> str:

@@ -1,7 +1,7 @@
 """Tables as text, which the command line and the page share: differences, classifiers, bins."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bayescal import _render
@@ -81,11 +81,14 @@ def classifiers(comparison: Comparison, estimand: Estimand) -> Table:
 def scores(comparison: ScoreComparison) -> Table:
     """Return the table of classifiers, each with its own score."""
     name = comparison[comparison.names[0]].name
-    return _classifiers(comparison.axis, comparison.each(PROB), name, f"smallest {name}")
+    each = comparison.each(PROB)
+    table = _classifiers(comparison.axis, each, name, f"smallest {name}")
+    rows = [[*cells, _render.number(row["observed"])] for cells, row in zip(table.rows, each, strict=True)]
+    return replace(table, header=(*table.header, "observed"), rows=rows)
 
 
 def _classifiers(axis: str, each: Sequence[Mapping[str, Any]], column: str, best: str) -> Table:
-    header = (column, "mean", "sd", "2.5 %", "97.5 %", "P(best)", "mean rank")
+    header = (column, "mean", "sd", "2.5 %", "97.5 %", "P(best)", "expected rank")
     rows = [
         [
             _render.name(row[axis]),

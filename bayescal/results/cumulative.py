@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
+#: Attributes that other programs have, and what to write here.
+MEANT = dict.fromkeys(("c_emp", "cemp", "kuiper_statistic"), " The Kuiper statistic (c_emp) is `kuiper`.")
+MEANT |= dict.fromkeys(("ks", "ks_statistic"), " The Kolmogorov-Smirnov statistic is `kolmogorov_smirnov`.")
+MEANT |= dict.fromkeys(("p_value", "pvalue", "p"), " There are two: `p_kuiper` and `p_kolmogorov_smirnov`.")
+#: How to pass an interval of scores.
+ENDS = "Pass its two ends, as in `zoom(0.2, 0.6)`."
 #: What `CumulativeDifference` compares.
 QUESTION = "cumulative difference between outcomes and scores"
 #: P-value above which the sentence does not state a difference.
@@ -35,6 +42,10 @@ COLUMNS = (
     'the standard deviation by chance of the end of the curve; "uncorrected": P-values without the correction for the '
     "size of the steps, as in the literature."
 )
+
+
+def _public(result: object) -> list[str]:
+    return [name for name in dir(result) if not name.startswith("_")]
 
 
 class Slope(NamedTuple):
@@ -75,6 +86,13 @@ class Cumulative(_presented.Presented):
 
     _index = ("quantity",)
     _columns = ("value", "in_sigma", "by_chance", "p_value", "p_value_uncorrected")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        if hasattr(type(self), name):  # a property that raised AttributeError itself
+            object.__getattribute__(self, name)
+        meant = "" if name.startswith("_") else MEANT.get(name) or _checks.did_you_mean(name, _public(self))
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{meant}")
 
     @property
     def score(self) -> Array:
@@ -154,6 +172,7 @@ class Cumulative(_presented.Presented):
         begin, end = sorted((int(self._curve.argmin()), int(self._curve.argmax())))
         return (begin, end) if begin < end else (0, len(self.score))
 
+    @_checks.explained(ENDS)
     def slope(self, low: float, high: float) -> Slope:
         """Compute the mean difference over an interval of scores: the slope of the curve.
 
@@ -170,7 +189,7 @@ class Cumulative(_presented.Presented):
         Raises
         ------
         ValueError
-            If `low` is not below or equal to `high`, or no score lies in the interval.
+            If an end is missing or not a number, `low` exceeds `high`, or no score lies in the interval.
 
         Examples
         --------
@@ -191,6 +210,7 @@ class Cumulative(_presented.Presented):
         calibrated = float(np.sqrt(max(float(part.calibrated_variance.sum()), 0.0))) / weight
         return Slope(slope, error, calibrated, weight / float(self.steps.weight.sum()))
 
+    @_checks.explained(ENDS)
     def zoom(self, low: float, high: float) -> Self:
         """Return the cumulative difference of the rows whose scores lie in an interval, computed anew.
 
@@ -213,6 +233,11 @@ class Cumulative(_presented.Presented):
         return replace(self, steps=part, question=f"{self.question}, scores in [{low:g}, {high:g}]")
 
     def _between(self, low: float, high: float) -> Steps:
+        for name, value in (("low", low), ("high", high)):
+            if not isinstance(value, Real) or isinstance(value, bool):
+                raise TypeError(f"`{name}` must be a number, not {_checks.quoted(value)}. {ENDS}")
+            if value != value:
+                raise ValueError(f"`{name}` must be finite, or infinite for all scores on one side; it is NaN.")
         if not low <= high:
             raise ValueError(f"`low` must not exceed `high`; got {low!r} and {high!r}.")
         # in the precision of the scores, so that 0.1 is the end of an interval of float32 as well

@@ -36,9 +36,7 @@ class Labelled(ABC):
         return len(self.labels)
 
     def _require_label(self, label: Any) -> None:
-        if label not in self.labels:
-            near = _checks.did_you_mean(str(label), self.labels)
-            raise KeyError(f"no {self.axis} {label!r} among {list(self.labels)[:10]!r}.{near}")
+        _checks.label(self.axis, label, self.labels)
 
     def _by_label(self, values: Floats) -> dict[Any, float]:
         return dict(zip(self.labels, values.tolist(), strict=True))

@@ -380,13 +380,18 @@ class ScoreComparison(Labelled, _presented.Presented):
         """Score, convention, rows and rope, on one line."""
         return f"{len(self)} {self.axis}s on the same rows: {self._first.question}, rope {self.rope:g}"
 
+    @property
+    def key(self) -> str:
+        """The meaning of the columns of the decision table."""
+        return pair_key(self.axis, self.rope, self._first.name)
+
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
         rows = [self._row(*pair, 0.95) for pair in shown_pairs(self._in_order(), whole=whole)]
         narrowest = min((row["high"] - row["low"] for row in rows if row["high"] > row["low"]), default=0.0)
         d = max(4, _render.decimals(narrowest) + 1)
         lines = label_lines(self.each(), self.axis, self._first.name, d)
-        remarks = [pair_key(self.axis, self.rope, self._first.name), *lines]
+        remarks = [self.key, *lines]
         return _render.Sheet(self.sentence(), self.spec, HEADER, pair_cells(rows, d), remarks)
 
 

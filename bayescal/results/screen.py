@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _presented, _render
+from bayescal import _checks, _presented, _render
 from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
@@ -73,8 +73,7 @@ class SubpopulationScreen(_presented.Presented):
 
     def __getitem__(self, label: Any) -> SubpopulationDifference:
         """Return the cumulative difference of one group, as in ``screen["ward 7"]``."""
-        if label not in self.groups.labels:
-            raise KeyError(f"no group {label!r} among {len(self)} groups.")
+        _checks.label("group", label, self.groups.labels)
         member = self.groups.of_row == self.groups.labels.index(label)
         question = f"cumulative difference between the {self.groups.name} {_render.name(label)} and the full population"
         return SubpopulationDifference(subpopulation_steps(self.rows, member), question)

@@ -178,6 +178,45 @@ POINTS = (
         "brier_decomposition",
     ),
 )
+#: Quantities of the rows in the order of their scores, without bins.
+CUMULATIVE = (
+    Quantity(
+        "Kuiper statistic",
+        ("c_emp", "empirical calibration measure", "range of the cumulative difference"),
+        r"\sup_{a < b} |\mathrm{E}\,[1\{a < c \le b\} (z - c)]|",
+        "cumulative_difference(y, p).kuiper",
+        "rows, or fine counts",
+        "Tygert (2021), Journal of Big Data 8, 117; Gao, Parameswaran and Peng, who name it c_emp",
+        "cumulative_difference",
+    ),
+    Quantity(
+        "Kolmogorov-Smirnov statistic",
+        ("KS calibration error", "maximum of the cumulative difference"),
+        r"\sup_a |\mathrm{E}\,[1\{c \le a\} (z - c)]|",
+        "cumulative_difference(y, p).kolmogorov_smirnov",
+        "rows, or fine counts",
+        "Tygert (2021), Journal of Big Data 8, 117",
+        "cumulative_difference",
+    ),
+    Quantity(
+        "subpopulation difference",
+        ("cumulative deviation of a subpopulation",),
+        r"\mathrm{E}_{\text{members}}\,[r - \mathrm{E}(r \mid \text{score})]",
+        "cumulative_difference_subpopulation(r, score, member).average_difference",
+        "rows",
+        "Tygert (2021), Journal of Big Data 8, 117, equations 5 to 33",
+        "cumulative_difference_subpopulation",
+    ),
+    Quantity(
+        "number of rows for c_emp",
+        ("rows from which c_emp differs from its population value by at most epsilon",),
+        r"8 \log(2 / (1 - p)) / \varepsilon^2",
+        "rows_for_c_emp(epsilon)",
+        "no data",
+        "from Massart (1990), Ann. Probab. 18; Hoeffding (1963), J. Am. Stat. Assoc. 58, 13-30",
+        "rows_for_c_emp",
+    ),
+)
 HEAD = "Quantity | Other names | Formula | Call | Needs | Source"
 
 
@@ -186,6 +225,7 @@ def page_parts() -> dict[str, str]:
     return {
         "estimands": _table(map(Quantity.of, _of_the_package())),
         "joint": _table(JOINT),
+        "cumulative": _table(CUMULATIVE),
         "points": _table(POINTS),
     }
 

@@ -222,8 +222,13 @@ def test_how_it_prints_and_is_exported(tmp_path):
     page = found.to_html(tmp_path / "x.html").read_text(encoding="utf-8")
     assert "<title>Comparison by the multi-class Brier score" in page
     assert "<b></th>" not in page
+    assert page.count("observed") == 1  # the column of the table; no remark repeats the table
+    assert "<svg" in page
     document = json.loads(found.to_json())
     assert (document["kind"], len(document["table"])) == ("ScoreComparison", 3)
+    assert document["classifiers"] == found.each()
+    with pytest.raises(TypeError, match="the page that `to_html` writes shows scores"):
+        bc.plot_comparison(found)
     assert "good - flat" in found.to_latex()
     assert list(found.summary().index[:2]) == ["score[good]", "score[flat]"]
     tree = found.to_datatree()

@@ -1,5 +1,7 @@
 """Cumulative differences: the definition on small data in exact arithmetic, ties, weights, slopes, parts and errors."""
 
+import json
+import pickle
 from fractions import Fraction
 from itertools import combinations
 
@@ -191,8 +193,12 @@ def test_lengths_and_intervals_are_checked():
         cd.slope(0.5, 0.4)
     with pytest.raises(ValueError, match="must enclose at least one score"):
         cd.zoom(0.3, 0.5)
-    with pytest.raises(ValueError, match="must not exceed"):
+    with pytest.raises(ValueError, match=r"`low` must be finite, .*; it is NaN"):
         cd.slope(np.nan, 0.5)
+    for interval in (((0.2, 0.6),), (0.2,), ((0.2, 0.6), 0.7)):
+        with pytest.raises(TypeError, match=r"Pass its two ends, as in `zoom\(0.2, 0.6\)`"):
+            cd.zoom(*interval)
+    assert cd.slope(0.5, np.inf) == cd.slope(0.5, 0.9)
     with pytest.raises(ValueError, match="`prob`"):
         cd.band(1.0)
 
@@ -293,3 +299,90 @@ def test_top_label_results_name_their_target():
         assert "predictions are right more often than their confidence states, by 0.400" in each.sentence()
         assert each.spec.startswith("top-label cumulative difference")
     assert "outcome 1 is more frequent" in bc.cumulative_difference(np.ones(900), np.full(900, 0.6)).sentence()
+
+
+# --- advice
+
+
+@pytest.mark.parametrize(
+    ("outcome", "score", "error", "words"),
+    [
+        ([0, 1], [-2.0, 3.0], InvalidRows, r"Logits\? Pass probabilities, as in `scipy.special.expit\(logits\)`"),
+        (
+            ["no", "yes"],
+            [0.2, 0.7],
+            TypeError,
+            r"`outcome` must hold 0 and 1.*\['no', 'yes'\].*as in `y_true == label`",
+        ),
+        ([1, 2], [0.2, 0.7], InvalidRows, "`outcome` must be binary.*Pass whether the event happened, as in"),
+        ([0.2, 0.7], [0, 1], InvalidRows, "are `outcome` and `score` swapped"),
+        ([], [], ValueError, "`outcome` is empty; at least one row is needed[.]$"),
+    ],
+)
+def test_messages_name_the_arguments_of_the_function(outcome, score, error, words):
+    with pytest.raises(error, match=words) as caught:
+        bc.cumulative_difference(outcome, score)
+    for elsewhere in ("classes=", "`logits=", "y_prob"):
+        assert elsewhere not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda y, p: bc.cumulative_difference(y), "missing 1 .*`cumulative_difference.from_counts"),
+        (lambda y, p: bc.cumulative_difference(y, p, bins=10), "unexpected .*'bins'. .*there are no bins to choose"),
+        (lambda y, p: bc.cumulative_difference(y, p, sample_weight=p), "Here it is called 'weights'"),
+        (lambda y, p: bc.cumulative_difference(y_true=y, y_prob=p), "Here it is called 'outcome'"),
+        (lambda y, p: bc.cumulative_difference(outcome=y, y_prob=p), "Here it is called 'score'"),
+        (lambda y, p: bc.cumulative_difference(y, p, weigths=p), "Did you mean 'weights'"),
+        (lambda y, p: bc.cumulative_difference_subpopulation(y, p, by=y), "Here it is called 'member'"),
+        (lambda y, p: bc.screen_subpopulations(y, p, group=y), "Here it is called 'by'"),
+    ],
+)
+def test_keywords_of_other_functions(call, words):
+    with pytest.raises(TypeError, match=words):
+        call([0, 1], [0.2, 0.7])
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("ks", "is `kolmogorov_smirnov`"),
+        ("c_emp", "is `kuiper`"),
+        ("p_value", "There are two: `p_kuiper` and `p_kolmogorov_smirnov`"),
+        ("kupier", "Did you mean 'kuiper'"),
+    ],
+)
+def test_attributes_with_other_names(name, words):
+    cd = bc.cumulative_difference(*HAND)
+    with pytest.raises(AttributeError, match=words):
+        getattr(cd, name)
+    assert not hasattr(cd, "_unknown")
+    assert pickle.loads(pickle.dumps(cd)).kuiper == cd.kuiper
+
+
+@pytest.mark.parametrize("name", ["kuiper", "ks", "c_emp"])
+def test_evaluations_and_the_package_name_the_function(name):
+    for owner in (bc, bc.evaluate([0, 1], [0.2, 0.7], draws=10, rng=1)):
+        with pytest.raises(AttributeError, match=r"`bayescal.cumulative_difference\(outcome, score\)[.]k"):
+            getattr(owner, name)
+
+
+# --- documents
+
+
+def test_the_document_has_what_the_text_states():
+    member = [True, True, False, True, False]
+    cd = bc.cumulative_difference(*HAND)
+    sub = bc.cumulative_difference_subpopulation(*HAND, member)
+    for result in (cd, sub):
+        found = json.loads(result.to_json())
+        assert found["worst_interval"] == dict(zip(("first", "last"), result.worst_interval, strict=True))
+        assert (found["sigma"], found["robust_sigma"]) == (result.sigma, result.robust_sigma)
+        assert (found["kuiper_interval"]["low"], found["kuiper_interval"]["high"]) == result.kuiper_interval()
+        assert found["average_difference"] == result.curve[-1]
+    # outcomes have the mean 3/5 and scores 1/2
+    assert json.loads(cd.to_json())["average_difference"] == pytest.approx(0.1)
+    counts = bc.BinnedCounts.from_arrays(*HAND, bins=2)
+    counted = bc.CumulativeDifference.from_counts(counts)
+    assert json.loads(counted.to_json())["grid_error"] == counted.grid_error > 0

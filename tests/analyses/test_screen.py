@@ -135,3 +135,11 @@ def test_few_false_flags_with_a_single_score():
             bc.screen_subpopulations(rng.random(2000) < 0.3, np.full(2000, 0.3), rng.integers(0, 20, 2000)).flagged
         )
     assert flags <= 14
+
+
+def test_labels_and_statistics_are_suggested():
+    screen = bc.screen_subpopulations([0, 1, 0, 1], [1, 2, 3, 4], ["ward 1", "ward 1", "ward 2", "ward 2"])
+    with pytest.raises(KeyError, match=r"no group 'ward1' among \['ward 1', 'ward 2'\]. Did you mean 'ward 1'"):
+        screen["ward1"]
+    with pytest.raises(ValueError, match=r"not 'ks'[.] Did you mean 'kolmogorov_smirnov'"):
+        bc.screen_subpopulations([0, 1], [1, 2], ["a", "b"], statistic="ks")

@@ -136,12 +136,18 @@ def test_invalid_members(member, words):
         ([1, np.nan, 2], [0.1, 0.2, 0.3], "`response`"),
         ([1, 2, 3], [0.1, np.inf, 0.3], "`score` must be finite"),
         ([1, 2], [0.1, 0.2, 0.3], "`response` and `score` must have the same length"),
-        ([], [], "`response` is empty"),
+        ([], [], "`response` is empty; at least one row is needed[.]$"),
     ],
 )
 def test_invalid_rows(response, score, words):
     with pytest.raises(ValueError, match=words):
         bc.cumulative_difference_subpopulation(response, score, [1, 0, 0])
+
+
+@pytest.mark.parametrize(("member", "error"), [(["a", "b", "c"], TypeError), ([1, 2, 2], bc.InvalidRows)])
+def test_members_are_no_names_of_groups(member, error):
+    with pytest.raises(error, match=r"`member` must .*Pass whether each row belongs to the group, as in `group == la"):
+        bc.cumulative_difference_subpopulation([1, 2, 3], [0.1, 0.2, 0.3], member)
 
 
 def test_responses_are_numbers():

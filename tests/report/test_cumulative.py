@@ -6,6 +6,7 @@ from matplotlib import pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 import bayescal as bc
 from bayescal.datasets.simulate import simulate
@@ -39,6 +40,19 @@ def test_the_curve_the_triangle_and_the_worst_interval():
     assert ends[1, 0] - ends[0, 0] == pytest.approx(CD.slope(low, high).weight)
 
 
+def test_the_key_names_every_colour():
+    for style in ("default", "dark_background"):
+        with plt.style.context(style):
+            ax = bc.plot_cumulative(CD, axes())
+            assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+                "curve, 95 % band",
+                "worst interval",
+                "\u00b1 2 sigma if calibrated",
+            ]
+            colours = {to_hex(line.get_color()) for line in ax.get_legend().findobj(Line2D)}
+            assert {to_hex(artist(ax, gid).get_color()) for gid in ("curve", "worst part")} <= colours
+
+
 def test_the_band_has_the_height_of_the_result():
     points = cumulative_points(CD, 0.9)
     low, high = CD.band(0.9)
@@ -51,6 +65,8 @@ def test_ticks_name_the_scores_at_shares_of_the_rows():
     np.testing.assert_allclose(points.tick_score, expected)
     assert score_labels(np.array([0.5, 0.5, 0.99991])) == ["0.50", "0.50", "1.00"]
     assert score_labels(np.array([0.9991, 0.9994])) == ["0.9991", "0.9994"]
+    assert score_labels(np.array([0.99999, 1, 1])) == ["0.99999", "1", "1"]
+    assert score_labels(np.array([0.2, 1 - 3e-7, 1 - 2e-8])) == ["0.2", "1 \u2212 3e-07", "1 \u2212 2e-08"]
 
 
 def test_many_points_are_thinned_but_their_extremes_remain():
@@ -98,6 +114,12 @@ def test_colours_follow_the_background():
 def test_wrong_arguments():
     with pytest.raises(TypeError, match="`cd` must be a CumulativeDifference"):
         bc.plot_cumulative([1, 2])
+    screen = bc.screen_subpopulations([0, 1, 0, 1], [1, 2, 3, 4], ["a", "a", "b", "b"])
+    with pytest.raises(TypeError, match=r"not SubpopulationScreen; plot one group, as in `plot_cumulative\(screen\['"):
+        bc.plot_cumulative(screen)
+    for zoom in (0.5, "ab", (0.1, 0.2, 0.3)):
+        with pytest.raises(TypeError, match="`zoom` must be the two ends"):
+            bc.plot_cumulative(CD, axes(), zoom=zoom)
     with pytest.raises(ValueError, match="enclose at least one score"):
         bc.plot_cumulative(bc.cumulative_difference([0, 1], [0.1, 0.9]), axes(), zoom=(0.2, 0.3))
     with pytest.raises(ValueError, match="`color`"):

@@ -537,6 +537,27 @@ def test_pages_of_a_monitor_and_of_a_plan_have_their_own_headings():
     assert dict(read("monitor").tables[-1])["windows with rows"] == "6"
 
 
+def test_pages_of_cumulative_differences_are_titled_and_drawn():
+    y, p = rows()
+    cd = bc.cumulative_difference(y, p)
+    member = np.arange(len(y)) % 3 == 0
+    for made, title, table in (
+        (cd, "Cumulative difference", "Statistics"),
+        (cd.posterior(draws=50, rng=1), "Posterior of the cumulative difference", "Statistics"),
+        (
+            bc.cumulative_difference_subpopulation(y, p, member),
+            "Cumulative difference of a subpopulation",
+            "Statistics",
+        ),
+        (bc.screen_subpopulations(y, p, member), "Subpopulations", "Groups"),
+    ):
+        text = page(made)
+        assert f"<h1>{title}</h1>" in text
+        assert f"<h2>{table}</h2>" in text
+        assert text.count("<svg") == 1
+        assert Reader(text).tables[0][1:] == printed_cells(made.sheet(whole=True))
+
+
 def test_the_distribution_contains_the_files_of_the_page():
     """The wheel contains the folder of the package, where these files are; .gitignore would exclude files."""
     root = Path(bc.__file__).parents[1]

@@ -6,12 +6,13 @@ from bayescal.cli.options import ColumnOptions, CumulativeOptions, CumulativeOut
 EXAMPLES = """\b
 [bold]Examples[/]
 [dim]cumulative difference between outcomes and probabilities, with a picture[/]
-  bayescal cumulative games.csv --label won --prob probability --plot won.png
+  bayescal cumulative games.csv --label won --prob p --plot won.png
 [dim]every hospital against all patients at equal probabilities[/]
-  bayescal cumulative patients.parquet --label died --prob risk --group hospital
+  bayescal cumulative patients.parquet --label died --prob risk \\
+      --by hospital
 [dim]one hospital, with a picture[/]
   bayescal cumulative patients.parquet --label died --prob risk \\
-      --group hospital --value north --plot north.png
+      --by hospital --value north --plot north.png
 [dim]a file larger than memory: count it in fine bins first[/]
   bayescal count large.parquet --label won --prob p --bins 1000 -o fine.json
   bayescal cumulative fine.json
@@ -26,8 +27,9 @@ def cumulative(
 ) -> Job:
     """Measure calibration without bins: cumulative differences between outcomes and probabilities.
 
-    Prints the interval of probabilities with the largest deviation, the Kuiper and the Kolmogorov-Smirnov statistic,
-    and their P-values. With --group, compares groups of rows with all rows at equal probabilities.
+    Prints the scores with the largest deviation, the Kuiper and Kolmogorov-Smirnov statistics, and P-values.
+
+    With --by, compares groups of rows with all rows at equal probabilities.
 
     The rows must fit into memory; a file of counts in fine bins needs little.
     """

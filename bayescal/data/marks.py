@@ -1,0 +1,76 @@
+"""Columns of 0 and 1 for functions without the keywords `classes` and `logits`: errors with hints of their own."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal._invalid import InvalidRows
+from bayescal.data.columns import column
+from bayescal.data.frames import to_array
+
+#: What to pass as a column that says whether an event happened.
+EVENT = "Pass whether the event happened, as in `y_true == label`."
+#: What to pass in place of logits.
+PROBABILITIES = "Logits? Pass probabilities, as in `scipy.special.expit(logits)`."
+
+
+def require_marks(name: str, values: Any, instead: str = EVENT) -> None:
+    """Refuse a column of words and other labels that are not numbers, and a column without rows.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    values : array-like, shape (n_rows,)
+        The column.
+    instead : str, optional
+        What to pass instead.
+
+    Examples
+    --------
+    >>> require_marks("outcome", ["yes", "no"])
+    Traceback (most recent call last):
+    TypeError: `outcome` must hold 0 and 1, or booleans; it holds other labels, such as ['no', 'yes']. Pass whether ...
+    """
+    labels = column(name, to_array(name, values))
+    _checks.not_empty(name, len(labels), hint="")
+    if labels.dtype.kind not in "biuf":
+        shown = _checks.quoted(np.unique(labels)[:3].tolist())
+        raise TypeError(f"`{name}` must hold 0 and 1, or booleans; it holds other labels, such as {shown}. {instead}")
+
+
+@contextmanager
+def own_hints(instead: str = EVENT, names: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Let errors about rows name no keyword of `evaluate`.
+
+    Parameters
+    ----------
+    instead : str, optional
+        What to pass in place of labels that are not 0 and 1.
+    names : mapping of str to str, optional
+        Names of the arguments that `evaluate` calls `y_true` and `y_prob`.
+
+    Examples
+    --------
+    >>> with own_hints():
+    ...     _checks.probabilities("score", np.array([-2.0]))
+    Traceback (most recent call last):
+    bayescal._invalid.InvalidRows: `score` must lie in [0, 1]; 1 of 1 values does not, first at index 0: -2. Logits? ...
+    """
+    try:
+        yield
+    except InvalidRows as problem:
+        hint = problem.finding.hint
+        if "`classes=" in hint:
+            hint = instead
+        elif "`logits=" in hint:
+            hint = PROBABILITIES
+        for theirs, own in (names or {}).items():
+            hint = hint.replace(f"`{theirs}`", f"`{own}`")
+        if hint == problem.finding.hint:
+            raise
+        raise InvalidRows(replace(problem.finding, hint=hint)) from None
