@@ -554,8 +554,8 @@ class CumulativeDifference(Cumulative):
         -------
         (low, high) : tuple of float
             The statistic minus and plus `robust_sigma` times the quantile of the range of Brownian motion, 2.498 for
-            0.95, within [0, 1]. The interval assumes no model; its coverage is above `prob`. NaN if all residuals
-            are 0.
+            0.95, within [0, 1]. From counts, `grid_error` is added to `high`. The interval assumes no model; its
+            coverage is above `prob`. NaN if all residuals are 0.
 
         Raises
         ------
@@ -563,7 +563,7 @@ class CumulativeDifference(Cumulative):
             If `prob` is not strictly between 0 and 1.
         """
         low, high = super().kuiper_interval(prob)
-        return low, min(high, 1.0) if high == high else high
+        return low, min(high + self.grid_error, 1.0) if high == high else high
 
     def c_emp_bound(self, prob: float = 0.95, *, given_scores: bool = False) -> float:
         """Return a bound of the error of the Kuiper statistic (c_emp) that holds for every number of rows.
@@ -579,8 +579,8 @@ class CumulativeDifference(Cumulative):
         -------
         float
             The statistic of the population differs from `kuiper` by at most this number, for every population of
-            independent rows that were not used to fit the classifier; see `rows_for_c_emp`. `kuiper_interval` is much
-            narrower, but approximate.
+            independent rows that were not used to fit the classifier; see `rows_for_c_emp`. From counts, `grid_error`
+            is part of the bound. `kuiper_interval` is much narrower, but approximate.
 
         Raises
         ------
@@ -603,7 +603,7 @@ class CumulativeDifference(Cumulative):
                 "`given_scores` must be True for rows with weights; else the bound needs rows of equal weight."
             )
         effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
-        return c_emp.c_emp_bound(effective, prob, given_scores=given_scores)
+        return c_emp.c_emp_bound(effective, prob, given_scores=given_scores) + self.grid_error
 
     @property
     def grid_error(self) -> float:

@@ -386,3 +386,15 @@ def test_the_document_has_what_the_text_states():
     counts = bc.BinnedCounts.from_arrays(*HAND, bins=2)
     counted = bc.CumulativeDifference.from_counts(counts)
     assert json.loads(counted.to_json())["grid_error"] == counted.grid_error > 0
+
+
+@pytest.mark.parametrize("bins", [1, 3, 100])
+def test_bounds_from_counts_include_the_error_of_the_bins(bins):
+    """The error is 1/4 of either sign in each half of the scores: D of the population is 1/8."""
+    rng = np.random.default_rng(1)
+    score = rng.uniform(0.25, 0.75, 20_000)
+    outcome = rng.random(20_000) < score + np.where(score < 0.5, 0.25, -0.25)
+    cd = bc.CumulativeDifference.from_counts(bc.BinnedCounts.from_arrays(outcome, score, bins=bins))
+    low, high = cd.kuiper_interval()
+    assert low < 1 / 8 < high
+    assert abs(cd.kuiper - 1 / 8) <= cd.c_emp_bound()
