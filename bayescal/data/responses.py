@@ -13,6 +13,9 @@ from bayescal.data.frames import to_array
 
 Floats = NDArray[np.float64]
 
+#: Largest absolute response: sums of squares of larger ones could overflow.
+LARGEST = 1e140
+
 
 @dataclass(frozen=True, eq=False)
 class Responses:
@@ -47,6 +50,12 @@ class Responses:
         _checks.not_empty("response", len(columns["response"]))
         for name, values in columns.items():
             _checks.finite(name, values)
+        large = np.abs(columns["response"]) > LARGEST
+        if large.any():
+            hint = "Divide the responses by a constant, which does not change P-values."
+            _checks.refuse(
+                "response", f"must lie between {-LARGEST:g} and {LARGEST:g}", large, columns["response"], hint
+            )
         weight = weight_column(weights, len(columns["response"]), "response")
         return cls(**columns, weight=None if weight is None else scale_free(allowed_weights(weight)))
 

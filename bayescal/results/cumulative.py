@@ -215,7 +215,9 @@ class Cumulative(_presented.Presented):
     def _between(self, low: float, high: float) -> Steps:
         if not low <= high:
             raise ValueError(f"`low` must not exceed `high`; got {low!r} and {high!r}.")
-        begin, end = np.searchsorted(self.score, low, "left"), np.searchsorted(self.score, high, "right")
+        # in the precision of the scores, so that 0.1 is the end of an interval of float32 as well
+        ends = np.array([low, high], self.score.dtype)
+        begin, end = np.searchsorted(self.score, ends[0], "left"), np.searchsorted(self.score, ends[1], "right")
         if begin == end:
             raise ValueError(
                 f"`low` and `high` must enclose at least one score; there is none in [{low:g}, {high:g}]. All scores "
@@ -668,9 +670,9 @@ class SubpopulationDifference(Cumulative):
         beyond = getattr(steps, "beyond", np.zeros(len(steps)))
         far = np.flatnonzero(np.sqrt(variance) * beyond > FAR_BEYOND * np.sqrt(variance.sum()))
         return [
-            f"At the score {float(steps.score[i]):g}, the mean of the full population is over a cell of which "
-            f"{_percent(float(beyond[i]))} lie beyond the scores of the subpopulation: the difference at this score "
-            "may be due to the other scores in the cell."
+            f"At the score {float(steps.score[i]):g}, the mean of the full population is over a cell with "
+            f"{_percent(float(beyond[i]))} of its rows beyond the scores of the subpopulation: the difference at this "
+            "score may be due to the other scores in the cell."
             for i in far
         ]
 

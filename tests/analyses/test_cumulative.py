@@ -286,3 +286,10 @@ def test_top_label_results_name_their_target():
         assert "predictions are right more often than their confidence states, by 0.400" in each.sentence()
         assert each.spec.startswith("top-label cumulative difference")
     assert "outcome 1 is more frequent" in bc.cumulative_difference(np.ones(900), np.full(900, 0.6)).sentence()
+
+
+def test_ends_of_an_interval_have_the_precision_of_the_scores():
+    cd = bc.cumulative_difference([1, 0, 1], np.float32([0.1, 0.2, 0.7]))
+    assert cd.slope(0.1, 0.1).slope == pytest.approx(0.9)
+    assert cd.slope(0.1, 0.2).weight == pytest.approx(2 / 3)
+    assert len(cd.zoom(0.1, 0.7).score) == 3
