@@ -695,9 +695,9 @@ class SubpopulationDifference(Cumulative):
         beyond = getattr(steps, "beyond", np.zeros(len(steps)))
         far = np.flatnonzero(np.sqrt(variance) * beyond > FAR_BEYOND * np.sqrt(variance.sum()))
         return [
-            f"At the score {float(steps.score[i]):g}, the mean of the full population is over a cell of which "
-            f"{_percent(float(beyond[i]))} lie beyond the scores of the subpopulation: the difference at this score "
-            "may be due to the other scores in the cell."
+            f"At the score {float(steps.score[i]):g}, the mean of the full population is over a cell with "
+            f"{_percent(float(beyond[i]))} of its rows beyond the scores of the subpopulation: the difference at this "
+            "score may be due to the other scores in the cell."
             for i in far
         ]
 

@@ -182,7 +182,9 @@ def test_a_cell_far_beyond_the_scores_of_the_subpopulation_is_named(n):
     error = np.std(differences) / 10
     assert abs(np.mean(differences) + 0.5 / n) < 4 * error + 0.1 / n
     text = " ".join(str(sub).split())
-    assert re.search("over a cell of which (9[0-9]|more than 99) % lie beyond the scores of the subpopulation", text)
+    assert re.search(
+        "over a cell with (9[0-9]|more than 99) % of its rows beyond the scores of the subpopulation", text
+    )
 
 
 @pytest.mark.parametrize("largest", [0.5, 1])
