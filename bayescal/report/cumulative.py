@@ -12,7 +12,6 @@ from bayescal._invalid import quoted
 from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results.cumulative import Cumulative, CumulativeDifference, p_words
-from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.screen import SubpopulationScreen
 
 if TYPE_CHECKING:
@@ -189,7 +188,7 @@ def _require_cumulative(cd: Any) -> None:
     instead = "make one with `bayescal.cumulative_difference(outcome, score)`"
     if isinstance(cd, SubpopulationScreen):
         instead = f"plot one group, as in `plot_cumulative(screen[{next(iter(cd))!r}])`"
-    elif isinstance(cd, CumulativePosterior):
+    elif isinstance(getattr(cd, "observed", None), Cumulative):  # a posterior
         instead = "plot its `observed`"
     raise TypeError(
         f"`cd` must be a CumulativeDifference or a SubpopulationDifference, not {type(cd).__name__}; {instead}."

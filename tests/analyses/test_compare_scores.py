@@ -222,7 +222,8 @@ def test_how_it_prints_and_is_exported(tmp_path):
     page = found.to_html(tmp_path / "x.html").read_text(encoding="utf-8")
     assert "<title>Comparison by the multi-class Brier score" in page
     assert "<b></th>" not in page
-    assert page.count("observed") == 1  # the column of the table; no remark repeats the table
+    assert "P(best) =" not in page  # the table has the probabilities; no remark repeats it
+    assert page.count("observed</th>") == 1
     assert "<svg" in page
     document = json.loads(found.to_json())
     assert (document["kind"], len(document["table"])) == ("ScoreComparison", 3)
