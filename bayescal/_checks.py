@@ -139,7 +139,7 @@ def did_you_mean(word: str, known: Iterable[Any]) -> str:
     """Return " Did you mean ...?" with the nearest names, or an empty string."""
     if len(word) > SHOWN:
         return ""
-    comparable = [str(k) for k in islice(known, NAMES_COMPARED) if len(str(k)) <= 2 * SHOWN]
+    comparable = list(dict.fromkeys(str(k) for k in islice(known, NAMES_COMPARED) if len(str(k)) <= 2 * SHOWN))
     near = [name for name in comparable if name.casefold() == word.casefold()]
     near = near or get_close_matches(word, comparable, n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(quoted(n) for n in near)}?" if near else ""
@@ -282,6 +282,7 @@ ELSEWHERE = {
     "prior": "alpha",
     "labels": "classes",
     "from_logits": "logits",
+    "n_simulations": "simulations",
 }
 #: Keywords that other functions and methods of this package take, and where to give them.
 PLACES = {

@@ -122,7 +122,7 @@ class Presented:
         label : str, optional
             Name of the table for ``\ref``.
         **options
-            ``estimands=`` of an `Evaluation`, as for its `table`.
+            ``estimands=`` of an `Evaluation`, as for its `table`; ``estimand=`` of a `Comparison` or `Change`.
 
         Returns
         -------

@@ -670,6 +670,8 @@ def test_a_report_of_chosen_quantities(tiny, tmp_path):
     written = json.loads(out.read_text())
     assert [row["quantity"] for row in written["table"]] == ["ece", "auc", "brier_score"]
     assert written["parameters"]["estimand"] == ["ece", "auc", "brier_score"]
+    twice = report(tiny, *TINY, "--estimand", "ece,auc", "--estimand", "brier-score").stdout
+    assert twice.strip() in shown
     assert "--estimand must be one of" in refused(tiny, *TINY, "--estimand", "auk")
     assert "--estimand" in refused(tiny, *TINY, "--estimand", "auc", "--by", "label")
 

@@ -426,7 +426,7 @@ NEEDY = bc.Estimand("needy", lambda b, c, rng: b.accuracy[:, 0], "needy", needs=
             curved_pilot(),
             {"width": 0.1, "estimand": "auc"},
             ValueError,
-            r"must hold the order of the rows for `estimand` 'auc', .*Use `evaluate\(y_true, y_prob\).counts`",
+            r"must contain the order of the rows for `estimand` 'auc'; these counts contain bins only. Use `evaluate\(",
         ),
         (PAIR, {"difference": 0.1, "estimand": "auc"}, ValueError, r"the order of the rows .*`compare\(...\).pairs"),
         (
@@ -625,3 +625,16 @@ def test_pairs_worth_half_need_twice_as_many():
     known = {"difference": 0, "simulations": 200, "draws": 500, "rng": 1, **ONE_BIN}
     few, many = (labels_needed(each, **known).rows for each in (plain, weighted))
     assert many == pytest.approx(2 * few, rel=0.35)
+
+
+def test_the_number_of_simulations_under_another_name():
+    with pytest.raises(TypeError, match=r"'n_simulations'\. Here it is called 'simulations'"):
+        bc.labels_needed(curved_pilot(), width=0.1, n_simulations=50)
+
+
+def test_the_plan_of_a_top_label_score_names_the_target_once():
+    rng = np.random.default_rng(1)
+    matrix = rng.dirichlet(np.ones(3), 60)
+    pilot = bc.evaluate(rng.integers(3, size=60), matrix, draws=100, rng=1).counts
+    plan = bc.labels_needed(pilot, width=0.9, estimand="brier_score", rng=1)  # the pilot is enough
+    assert plan.spec.startswith("pilot: top-label Brier score, 15 equal-width bins")

@@ -22,6 +22,10 @@ Floats = NDArray[np.float64]
 SCORES = ("brier", "log")
 
 
+@_checks.explained(
+    'Choose the score with `score="brier"` or `score="log"`, and the seed with `rng=`; calibration errors come from '
+    "`compare`."
+)
 def compare_scores(
     y_true: Any,
     y_prob: Mapping[str, Any],

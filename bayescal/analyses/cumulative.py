@@ -6,7 +6,7 @@ from bayescal import _checks
 from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Predictions
 from bayescal.data.responses import Responses, read_member
-from bayescal.results.cumulative import QUESTION, CumulativeDifference, SubpopulationDifference
+from bayescal.results.cumulative import CumulativeDifference, SubpopulationDifference, question_of
 from bayescal.stats.ordered import OrderedSums
 from bayescal.stats.subpopulation import subpopulation_steps
 
@@ -69,7 +69,7 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
 
 def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
     """Return the cumulative difference of validated rows; see `cumulative_difference`."""
-    return CumulativeDifference(OrderedSums.from_rows(rows), QUESTION)
+    return CumulativeDifference(OrderedSums.from_rows(rows), question_of(rows.target), rows.target)
 
 
 #: `cumulative_difference.from_counts(counts)`, for those who look for the function
@@ -115,9 +115,15 @@ def cumulative_difference_subpopulation(
     Notes
     -----
     The responses of the full population are averaged in cells that end halfway between neighbouring scores of the
-    subpopulation [1]_. Members are part of these averages. `sigma` and the uncorrected P-values ignore this, as
-    published programs do; corrected P-values take it into account. The difference matters if cells contain several
-    members (ties) or heavy weights, and the subpopulation is a large part of the full population.
+    subpopulation [1]_; the first cell has no lower end and the last one no upper end. So the comparison at the smallest
+    and the largest score of the subpopulation is with all rows beyond them too, and not at equal scores if these rows
+    reach far. It has the weight of these two scores, which is large if the subpopulation has few rows: three calibrated
+    rows with scores in [0, 0.02], in a population with scores over [0, 1], have a mean average difference of about -1/6
+    (-1/2 at one of three rows). A remark in the result names such cells.
+
+    Members are part of the averages. `sigma` and the uncorrected P-values ignore this, as published programs do;
+    corrected P-values take it into account. The difference matters if cells contain several members (ties) or heavy
+    weights, and the subpopulation is a large part of the full population.
 
     References
     ----------

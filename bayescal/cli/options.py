@@ -208,12 +208,12 @@ class QuestionOptions(Options):
     """The calibration error that is estimated."""
 
     estimand: Annotated[
-        str | None,
+        list[str] | None,
         _option(
             QUESTION,
             "NAMES",
-            "Quantities of the table, separated by commas, such as ece,auc,brier_score. By default all errors of "
-            "calibration.",
+            "Quantities of the table, separated by commas, such as ece,auc,brier_score; or give the option several "
+            "times. By default all errors of calibration.",
         ),
     ] = None
     target: Target = None

@@ -16,6 +16,8 @@ Floats = NDArray[np.float64]
 
 #: What to pass as a column of members.
 MEMBER = "Pass whether each row belongs to the group, as in `group == label`."
+#: Largest absolute response: sums of squares of larger ones could overflow.
+LARGEST = 1e140
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,12 @@ class Responses:
         _checks.not_empty("response", len(columns["response"]), hint="")
         for name, values in columns.items():
             _checks.finite(name, values)
+        large = np.abs(columns["response"]) > LARGEST
+        if large.any():
+            hint = "Divide the responses by a constant, which does not change P-values."
+            _checks.refuse(
+                "response", f"must lie between {-LARGEST:g} and {LARGEST:g}", large, columns["response"], hint
+            )
         weight = weight_column(weights, len(columns["response"]), "response")
         return cls(**columns, weight=None if weight is None else scale_free(allowed_weights(weight)))
 

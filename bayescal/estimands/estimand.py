@@ -214,6 +214,18 @@ class Estimand:
         one_sided = self._one_sided(target)
         return f"error of probabilities {one_sided}" if one_sided else self._of_event(self.symbol, target)
 
+    def of_target(self, target: str) -> str:
+        """Return the words of a specification, in which the target always stands first, once.
+
+        Examples
+        --------
+        >>> from bayescal.estimands.registry import registered
+        >>> registered()["brier_score"].of_target("top-label"), registered()["ece"].of_target("top-label")
+        ('top-label Brier score', 'top-label ECE')
+        """
+        words = self.words(target)
+        return words if self.has_own_event(target) else f"{target} {words}"
+
     def _of_event(self, words: str, target: str) -> str:
         """Return words that name the target too, if values depend on its event and this differs between classifiers."""
         return f"{target} {words}" if self.has_own_event(target) else words

@@ -431,6 +431,6 @@ _add(
         joint=joint_log_scores,
         citation="Good (1952), Journal of the Royal Statistical Society B 14, 107-114",
         formula=r"\mathrm{E}\,\left[-z \log c - (1 - z) \log(1 - c)\right]",
-        synonyms=("log loss", "cross-entropy", "negative log-likelihood", "ignorance score in nats"),
+        synonyms=("log loss", "cross-entropy", "negative log-likelihood", "NLL", "ignorance score in nats"),
     )
 )

@@ -4,7 +4,7 @@ from bayescal import _loops
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 
-#: From this number of problems the compiled form pays: it is compiled once, in about a minute, and stored.
+#: From this number of problems the compiled form pays: it is compiled once, in up to a minute, and stored.
 MANY = 100
 
 

@@ -174,7 +174,7 @@ def plot_cumulative(
     chance = "if calibrated" if isinstance(cd, CumulativeDifference) else "if equal"
     key = _key(ax, prob, chance, (main, marked, colours.grey), small=small)
     kuiper, p = _render.number(cd.kuiper, _render.decimals(cd.robust_sigma / 10, 4)), p_words(cd.p_kuiper)
-    title = f"Kuiper {kuiper}, P = {p}" if small else f"Kuiper statistic {kuiper}, P-value {p}"
+    title = f"Kuiper {kuiper}, P {p}" if small else f"Kuiper statistic {kuiper}, P-value {p}"
     titled(ax, title, [] if small else [cd.spec], above=key, small=small)
     if small:
         small_words(ax)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayescal import _moved, _render
+from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.compared import Compared, Floats
 from bayescal.results.evaluation import Evaluation
@@ -115,25 +116,28 @@ class Change(Compared):
     @property
     def spec(self) -> str:
         """Rows, target, bins and model, on one line."""
+        return self._specification("ece")
+
+    def _specification(self, estimand: EstimandLike) -> str:
         periods = ", against ".join(
             f"{name} {self.spans[name]}, N = {evaluation.counts.n_rows}"
             for name, evaluation in self.evaluations.items()
         )
         now = self.evaluations[NOW]
-        return f"{periods}: {now.counts.target} ECE, {now.counts.bins}, {now.model} model, rope {self.rope:g}"
+        quantity = as_estimand(estimand).of_target(now.counts.target)
+        return f"{periods}: {quantity}, {now.counts.bins}, {now.model} model, rope {self.rope:g}"
 
-    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+    def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
         rows = []
         for name in reversed(self.names):
             evaluation = self[name]
-            low, high = evaluation.ece.interval(0.95)
-            numbers = [evaluation.ece.mean(), evaluation.ece.sd(), low, high]
-            rows.append([f"{name} {self.spans[name]}", str(evaluation.counts.n_rows), *map(_render.number, numbers)])
-        change = self.difference()
-        low, high = change.interval(0.95)
-        rows.append(["now - baseline", "", *map(_render.number, [change.mean(), change.sd(), low, high])])
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, self.remarks)
+            first = [f"{name} {self.spans[name]}", str(evaluation.counts.n_rows)]
+            rows.append([*first, *_cells(evaluation.draws(estimand))])
+        rows.append(["now - baseline", "", *_cells(self.difference(estimand=estimand))])
+        return _render.Sheet(
+            self.sentence(estimand=estimand), self._specification(estimand), HEADER, rows, self.remarks
+        )
 
     def _in_order(self, estimand: EstimandLike) -> tuple[str, ...]:
         """Return ("now", "baseline") regardless of which is better: the difference is a change in time."""
@@ -150,3 +154,8 @@ class Change(Compared):
         more = f" by more than {self.rope:g}" if self.rope else ""
         risen, fallen = self._directions(estimand)
         return {risen: f"P(risen{more})", "p_rope": f"P(equal within {self.rope:g})", fallen: f"P(fallen{more})"}
+
+
+def _cells(draws: Draws) -> list[str]:
+    """Return mean, standard deviation and 95 % interval."""
+    return [_render.number(value) for value in (draws.mean(), draws.sd(), *draws.interval(0.95))]

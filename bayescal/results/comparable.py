@@ -7,7 +7,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.estimands.estimand import OWN_EVENT, OWN_EVENT_WORDS, Estimand
+from bayescal.estimands.estimand import EVENTS, OWN_EVENT, OWN_EVENT_WORDS, Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, registered
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
@@ -34,7 +34,7 @@ def common_estimands(
         if each.coordinate is None
         and all(map(each.available, counts))
         and not each.needs & missing
-        and not _different_events(each, pairs)
+        and not different_events(each, pairs)
     ]
 
 
@@ -55,8 +55,7 @@ def joint_values(
 ) -> Floats:
     """Joint draws of an estimand of several evaluations, shape (n_draws, n); without `pairs` they are independent."""
     record = as_estimand(estimand)
-    if different := _different_events(record, pairs):
-        raise ValueError(different)
+    require_one_event(record, pairs)
     rng = order_rng(seed, record)
     if record.joint is not None and pairs:
         counts = [evaluation.counts for evaluation in evaluations]
@@ -72,7 +71,13 @@ def joint_values(
     return reorder(np.stack(values, axis=1), correlations, rng=rng)
 
 
-def _different_events(record: Estimand, pairs: Mapping[tuple[int, int], PairedCounts] | None) -> str:
+def require_one_event(record: Estimand, pairs: Mapping[tuple[int, int], PairedCounts] | None) -> None:
+    """Raise ValueError if values of classifiers on the same rows cannot be compared, because their events differ."""
+    if different := different_events(record, pairs):
+        raise ValueError(different)
+
+
+def different_events(record: Estimand, pairs: Mapping[tuple[int, int], PairedCounts] | None) -> str:
     """Return why values of classifiers on the same rows cannot be compared: their events differ; empty if they can.
 
     One classifier on different rows, such as groups or periods, has one event, so that its values can be compared.
@@ -86,7 +91,11 @@ def _different_events(record: Estimand, pairs: Mapping[tuple[int, int], PairedCo
             "`compare_scores` for proper scores of all classes; for two classes `target='event'` with `y_prob[:, 1]`; "
             "or compare one class at a time as an event, as in `compare(y_true == k, {name: P[:, k]})`."
         )
-    differ = max(int(pair.n[pair.cells[:, 1] != pair.cells[:, 3]].sum()) for pair in pairs.values())
+    # an event is the same for all classifiers; in simulated counts, outcomes may differ all the same
+    own = [pair for pair in pairs.values() if pair.first.target not in EVENTS]
+    differ = max(
+        (int(pair.n[(pair.cells[:, 1] != pair.cells[:, 3]) & (pair.weight > 0)].sum()) for pair in own), default=0
+    )
     if not differ:
         return ""
     rows = next(iter(pairs.values())).first.n_rows

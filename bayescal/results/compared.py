@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _moved
 from bayescal.draws import Draws
+from bayescal.estimands.names import estimand_called, hint
 from bayescal.estimands.registry import EstimandLike, as_estimand
-from bayescal.results.comparable import common_estimands, joint_values
+from bayescal.results.comparable import common_estimands, different_events, joint_values
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
 from bayescal.results.remarks import of_several
@@ -51,6 +52,14 @@ class Compared(Evaluations):
 
     def _evaluation(self, label: str) -> Evaluation:
         return self.evaluations[label]
+
+    def _instead(self, name: str) -> str:
+        """Name the call for a difference; for scores of classifiers with different events, say why there is none."""
+        meant = estimand_called(name)
+        if meant is not None and (different := different_events(meant, self.pairs)):
+            return f" {different}"
+        difference = 'and a difference is `difference(a, b, estimand="{0}")'
+        return hint(name, f"result[{self.axis}].{{0}}`, {difference}", self.__dir__())
 
     def _joint_values(self, estimand: EstimandLike) -> Floats:
         try:

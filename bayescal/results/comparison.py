@@ -124,17 +124,19 @@ class Comparison(Compared):
         rows = "the same rows" if self.pairs is not None else "different rows, independent"
         sizes = sorted({e.counts.n_rows for e in self.evaluations.values()})
         n = f"N = {sizes[0]}" if len(sizes) == 1 else f"N = {sizes[0]} to {sizes[-1]}"
-        quantity = f"{first.counts.target} {self._words(estimand)}"
+        quantity = as_estimand(estimand).of_target(first.counts.target)
         return (
             f"{len(self.names)} {self.axis}s on {rows}: {quantity}, {first.counts.bins}, {n}, "
             f"{first.model} model, rope {self.rope:g}"
         )
 
-    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+    def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        pairs = shown_pairs(self._in_order("ece"), whole=whole)
-        remarks = [pair_key(self.axis, self.rope), *label_lines(self.each(), self.axis), *self.remarks]
-        return _render.Sheet(self.sentence(), self.spec, HEADER, pair_cells(self._rows(pairs, 0.95, "ece")), remarks)
+        pairs, words = shown_pairs(self._in_order(estimand), whole=whole), self._words(estimand)
+        key = pair_key(self.axis, self.rope, words, as_estimand(estimand).comparative)
+        remarks = [key, *label_lines(self.each(estimand=estimand), self.axis, words), *self.remarks]
+        cells, spec = pair_cells(self._rows(pairs, 0.95, estimand)), self.specification(estimand=estimand)
+        return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks)
 
     def to_html(self, path: str | Path, *, estimand: EstimandLike = "ece") -> Path:
         """Write the comparison as one HTML page with pictures, tables that can be sorted, and the specification.

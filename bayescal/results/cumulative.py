@@ -29,8 +29,19 @@ MEANT |= dict.fromkeys(("p_value", "pvalue", "p"), " There are two: `p_kuiper` a
 ENDS = "Pass its two ends, as in `zoom(0.2, 0.6)`."
 #: What `CumulativeDifference` compares.
 QUESTION = "cumulative difference between outcomes and scores"
-#: Mean size of a step, in units of sigma, above which a remark says that P-values are rough.
-LARGE_STEP = 0.2
+#: P-value above which the sentence does not state a difference.
+CHANCE = 0.05
+#: The size of the step of the first or last cell of a subpopulation, in sigma, times the share of its rows beyond the
+#: scores of the subpopulation, above which a remark names the cell.
+FAR_BEYOND = 0.25
+#: The smallest P-value that is printed as a number; smaller ones underflow.
+SMALLEST_P = 1e-300
+#: Explanation of the columns of the table.
+COLUMNS = (
+    '"by chance": the mean of the statistic if its curve were Brownian motion; "in sigma": the value divided by sigma, '
+    'the standard deviation by chance of the end of the curve; "uncorrected": P-values without the correction for the '
+    "size of the steps, as in the literature."
+)
 
 
 def _public(result: object) -> list[str]:
@@ -46,15 +57,15 @@ class Slope(NamedTuple):
         Weighted mean of the residuals of the rows in the interval.
     standard_error : float
         Its standard error, from the spread of these residuals; NaN for a single row.
-    standard_error_if_calibrated : float
-        Its standard deviation under calibration, to judge whether the slope differs from 0.
+    standard_error_by_chance : float
+        Its standard deviation under calibration, or if means are equal, to judge whether the slope differs from 0.
     weight : float
         Share of the weight of all rows that lies in the interval.
     """
 
     slope: float
     standard_error: float
-    standard_error_if_calibrated: float
+    standard_error_by_chance: float
     weight: float
 
 
@@ -74,7 +85,7 @@ class Cumulative(_presented.Presented):
     question: str
 
     _index = ("quantity",)
-    _columns = ("value", "in_sigma", "if_calibrated", "p_value", "p_value_uncorrected")
+    _columns = ("value", "in_sigma", "by_chance", "p_value", "p_value_uncorrected")
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error that names the attribute that may be meant."""
@@ -229,7 +240,9 @@ class Cumulative(_presented.Presented):
                 raise ValueError(f"`{name}` must be finite, or infinite for all scores on one side; it is NaN.")
         if not low <= high:
             raise ValueError(f"`low` must not exceed `high`; got {low!r} and {high!r}.")
-        begin, end = np.searchsorted(self.score, low, "left"), np.searchsorted(self.score, high, "right")
+        # in the precision of the scores, so that 0.1 is the end of an interval of float32 as well
+        ends = np.array([low, high], self.score.dtype)
+        begin, end = np.searchsorted(self.score, ends[0], "left"), np.searchsorted(self.score, ends[1], "right")
         if begin == end:
             raise ValueError(
                 f"`low` and `high` must enclose at least one score; there is none in [{low:g}, {high:g}]. All scores "
@@ -271,7 +284,8 @@ class Cumulative(_presented.Presented):
         -------
         (low, high) : tuple of float
             The statistic minus and plus `robust_sigma` times the quantile of the range of Brownian motion, 2.498 for
-            0.95. The interval assumes no model; its coverage is above `prob`. NaN if all residuals are 0.
+            0.95; `low` is at least 0. The interval assumes no model; its coverage is above `prob`. NaN if all
+            residuals are 0.
 
         Raises
         ------
@@ -286,15 +300,15 @@ class Cumulative(_presented.Presented):
         Returns
         -------
         list of dict
-            Keys quantity, value, in_sigma (value / `sigma`), if_calibrated (its mean under calibration, 1.596 or 1.253
-            sigma), p_value (with the correction for the step size) and p_value_uncorrected.
+            Keys quantity, value, in_sigma (value / `sigma`), by_chance (its mean for Brownian motion, 1.596 or 1.253
+            sigma: what chance alone gives), p_value (with the correction for the step size) and p_value_uncorrected.
         """
         return [
             {
                 "quantity": name,
                 "value": value,
                 "in_sigma": value / self.sigma if self.sigma > 0 else float("nan"),
-                "if_calibrated": mean * self.sigma,
+                "by_chance": mean * self.sigma,
                 "p_value": p_value,
                 "p_value_uncorrected": uncorrected,
             }
@@ -333,20 +347,31 @@ class Cumulative(_presented.Presented):
         -------
         str
             The interval of scores with the largest deviation, its direction and mean size, the Kuiper statistic, and
-            its P-value.
+            its P-value. If it is above 0.05, the sentence first says that the rows do not show a difference.
         """
         low, high = self.worst_interval
         if self.kuiper == 0:
             return f"The cumulative difference is 0 at every score: {self._no_difference()}."
         slope = self.slope(low, high)
         places = _render.decimals(high - low)
-        where = f"Between the scores {low:.{places}f} and {high:.{places}f}" if high > low else f"At the score {low:g}"
-        size = _render.number(abs(slope.slope), 3)
-        return (
-            f"{where}, {self._difference(slope.slope)} by {size} on average. This is the largest deviation of all "
-            f"intervals of scores: the Kuiper statistic is {self._number(self.kuiper)}. {self._under_calibration()} "
-            f"the probability of a statistic of at least this size is {p_words(self.p_kuiper)}."
-        )
+        where = f"between the scores {low:.{places}f} and {high:.{places}f}" if high > low else f"at the score {low:g}"
+        difference = f"{self._difference(slope.slope)} by {_render.number(abs(slope.slope), 3)} on average"
+        statistic = f"Kuiper statistic is {self._number(self.kuiper)}"
+        if self.p_kuiper > CHANCE:
+            found = (
+                f"The rows do not show a difference between {self._compared()}. The largest deviation of all intervals "
+                f"of scores is {where}: {difference}. The {statistic}."
+            )
+        else:
+            found = (
+                f"{where[0].upper()}{where[1:]}, {difference}. This is the largest deviation of all intervals of "
+                f"scores: the {statistic}."
+            )
+        p_value = p_words(self.p_kuiper).replace("<", "less than")
+        return f"{found} {self._under_calibration()} the probability of a statistic of at least this size is {p_value}."
+
+    def _compared(self) -> str:
+        raise NotImplementedError
 
     def _no_difference(self) -> str:
         raise NotImplementedError
@@ -362,36 +387,45 @@ class Cumulative(_presented.Presented):
         rows = [
             [
                 cumulative.NAMES[row["quantity"]],
-                *(self._number(row[name]) for name in ("value", "if_calibrated")),
+                *(self._number(row[name]) for name in ("value", "by_chance")),
                 _render.number(row["in_sigma"], 2),
                 *(p_words(row[name]) for name in ("p_value", "p_value_uncorrected")),
             ]
             for row in self.table()
         ]
-        header = ("statistic", "value", self._mean_title(), "in sigma", "P-value", "uncorrected")
+        header = ("statistic", "value", "by chance", "in sigma", "P-value", "uncorrected")
         return _render.Sheet(self.sentence(), self.spec, header, rows, self._remarks())
-
-    def _mean_title(self) -> str:
-        return "if calibrated"
 
     def _remarks(self) -> list[str]:
         if self.robust_sigma == 0:
             return ["All residuals are 0, so that the noise cannot be estimated and there is no interval."]
+        return [*self._about_sigma(), COLUMNS, *self._about_steps()]
+
+    def _about_sigma(self) -> list[str]:
         low, high = (self._number(end) for end in self.kuiper_interval(0.95))
-        remarks = [
+        return [
             f"sigma = {self._number(self.sigma)}; from squared residuals, without assuming {self._assumption()}, "
             f"{self._number(self.robust_sigma)}. Conservative 95 % interval of the Kuiper statistic in the population: "
             f"{low} to {high}."
         ]
-        if self.scale.mean_step > LARGE_STEP:
-            remarks.append(
-                "The P-values are rough: they assume many small steps, and the mean step is "
-                f"{self.scale.mean_step:.2f} sigma (few rows, few distinct scores, or a few heavy weights)."
-            )
-        return remarks
+
+    def _about_steps(self) -> list[str]:
+        step = self.scale.mean_step
+        if step <= cumulative.LARGE_STEP:
+            return []
+        if step >= cumulative.ONE_STEP and self.steps.n_rows.sum() * cumulative.LARGE_STEP**2 >= 1:
+            return ["The curve has a single step, so that the P-values are those of a Normal distribution."]
+        return [
+            f"The P-values are rough: the mean step is {step:.2f} sigma (few rows, few distinct scores, or a few heavy "
+            "weights). They are too large for few distinct scores of many rows; they can be too small for few rows "
+            f"{self._rare()}."
+        ]
 
     def _assumption(self) -> str:
         return "calibration"
+
+    def _rare(self) -> str:
+        return "with scores near 0 or 1"
 
     def _number(self, value: float) -> str:
         return _render.number(value, _render.decimals(self.robust_sigma / 10, 4))
@@ -413,6 +447,8 @@ class CumulativeDifference(Cumulative):
         Sums over the rows of each distinct score.
     question : str
         What is compared, and the rows, in words.
+    target : {"event", "top-label", "classwise", "confidence"}
+        Meaning of outcomes and scores; see `evaluate`.
 
     Examples
     --------
@@ -421,8 +457,10 @@ class CumulativeDifference(Cumulative):
     >>> cd.curve.round(2)
     array([0.  , 0.12, 0.08, 0.1 ])
     >>> round(cd.kuiper, 2), cd.worst_interval, round(cd.p_kuiper, 2)
-    (0.12, (0.2, 0.2), 0.62)
+    (0.12, (0.2, 0.2), 0.98)
     """
+
+    target: str = "confidence"
 
     @classmethod
     def from_counts(cls, counts: BinnedCounts) -> "CumulativeDifference":
@@ -437,7 +475,7 @@ class CumulativeDifference(Cumulative):
         -------
         CumulativeDifference
             The curve is exact at the edges of the bins; `score` contains the mean confidences of occupied bins.
-            `grid_error` bounds what the bins hide.
+            `grid_error` bounds the error by the bins.
 
         Raises
         ------
@@ -465,7 +503,7 @@ class CumulativeDifference(Cumulative):
             )
         if not counts.occupied.any():
             raise ValueError("`counts` must have at least one row of positive weight; a curve needs rows.")
-        return cls(steps_of_counts(counts), f"{QUESTION}, {counts.bins}")
+        return cls(steps_of_counts(counts), f"{question_of(counts.target)}, {counts.bins}", counts.target)
 
     def posterior(self, draws: int = 4000, *, rng: Any = None, model: str = "pooled") -> "CumulativePosterior":
         """Draw the Kuiper and Kolmogorov-Smirnov statistics of the population, and its cumulative difference.
@@ -504,6 +542,29 @@ class CumulativeDifference(Cumulative):
 
         return posterior_of(self, draws, rng, model)
 
+    def kuiper_interval(self, prob: float = 0.95) -> tuple[float, float]:
+        """Return a conservative confidence interval of the Kuiper statistic of the population.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+
+        Returns
+        -------
+        (low, high) : tuple of float
+            The statistic minus and plus `robust_sigma` times the quantile of the range of Brownian motion, 2.498 for
+            0.95, within [0, 1]. The interval assumes no model; its coverage is above `prob`. NaN if all residuals
+            are 0.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1.
+        """
+        low, high = super().kuiper_interval(prob)
+        return low, min(high, 1.0) if high == high else high
+
     def c_emp_bound(self, prob: float = 0.95, *, given_scores: bool = False) -> float:
         """Return a bound of the error of the Kuiper statistic (c_emp) that holds for every number of rows.
 
@@ -517,8 +578,9 @@ class CumulativeDifference(Cumulative):
         Returns
         -------
         float
-            The statistic of the population differs from `kuiper` by at most this number, for any classifier and any
-            population of independent rows; see `rows_for_c_emp`. `kuiper_interval` is much narrower, but approximate.
+            The statistic of the population differs from `kuiper` by at most this number, for every population of
+            independent rows that were not used to fit the classifier; see `rows_for_c_emp`. `kuiper_interval` is much
+            narrower, but approximate.
 
         Raises
         ------
@@ -561,8 +623,14 @@ class CumulativeDifference(Cumulative):
     def _no_difference(self) -> str:
         return "the share of outcome 1 equals the score"
 
+    def _compared(self) -> str:
+        return "correct predictions and confidences" if self.target == "top-label" else "outcomes and scores"
+
     def _difference(self, slope: float) -> str:
-        return f"outcome 1 is {'more' if slope > 0 else 'less'} frequent than the scores state,"
+        more = "more" if slope > 0 else "less"
+        if self.target == "top-label":
+            return f"predictions are right {more} often than their confidence states,"
+        return f"outcome 1 is {more} frequent than the scores state,"
 
     def _under_calibration(self) -> str:
         return "If the scores were calibrated,"
@@ -601,23 +669,54 @@ class SubpopulationDifference(Cumulative):
     def _no_difference(self) -> str:
         return "the subpopulation has the responses of the full population"
 
+    def _compared(self) -> str:
+        return "the subpopulation and the full population"
+
     def _difference(self, slope: float) -> str:
         return f"responses of the subpopulation are {'higher' if slope > 0 else 'lower'} than in the full population,"
 
     def _under_calibration(self) -> str:
         return "If the two had equal means at every score,"
 
-    def _mean_title(self) -> str:
-        return "if equal"
-
     def _assumption(self) -> str:
         return "equal means"
 
+    def _rare(self) -> str:
+        return "with rare responses"
+
     def _remarks(self) -> list[str]:
         average = self._number(self.average_difference)
-        return [f"Average difference over the subpopulation: {average}.", *super()._remarks()]
+        return [f"Average difference over the subpopulation: {average}.", *super()._remarks(), *self._about_ends()]
+
+    def _about_ends(self) -> list[str]:
+        """Name the first or last cell if its rows beyond the scores of the subpopulation can move the curve."""
+        steps = self.steps
+        variance = np.maximum(steps.calibrated_variance, 0.0)
+        beyond = getattr(steps, "beyond", np.zeros(len(steps)))
+        far = np.flatnonzero(np.sqrt(variance) * beyond > FAR_BEYOND * np.sqrt(variance.sum()))
+        return [
+            f"At the score {float(steps.score[i]):g}, the mean of the full population is over a cell of which "
+            f"{_percent(float(beyond[i]))} lie beyond the scores of the subpopulation: the difference at this score "
+            "may be due to the other scores in the cell."
+            for i in far
+        ]
+
+
+def _percent(share: float) -> str:
+    return "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"
+
+
+def question_of(target: str) -> str:
+    """Return what is compared, with the target unless outcomes and scores are clear without it.
+
+    Examples
+    --------
+    >>> question_of("top-label")
+    'top-label cumulative difference between outcomes and scores'
+    """
+    return f"{target} {QUESTION}" if target in ("top-label", "classwise") else QUESTION
 
 
 def p_words(value: float) -> str:
-    """Format a P-value with two digits."""
-    return f"{value:.2g}"
+    """Format a P-value with two digits; those below 1e-300 underflow, and have no digits."""
+    return f"< {SMALLEST_P:g}" if value < SMALLEST_P else f"{value:.2g}"

@@ -272,6 +272,12 @@ class Evaluation(_presented.Presented):
         chosen = [as_scalar(each) for each in estimands]
         if not chosen:
             raise ValueError("`estimands` is empty; a table needs at least one.")
+        names = [each.name for each in chosen]
+        if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+            raise ValueError(
+                f"`estimands` must have different names; {twice[0]!r} is given twice. For a function, make an "
+                "`Estimand` with a name of its own."
+            )
         return chosen
 
     def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:

@@ -78,8 +78,12 @@ class Evaluations(Labelled, _presented.Presented):
         """Raise an error that says where estimands are: in each evaluation, and as joint draws."""
         if hasattr(type(self), name):  # a property that raised AttributeError itself
             return object.__getattribute__(self, name)
-        instead = "" if name.startswith("_") else hint(name, f"result[{self.axis}].{{}}", self.__dir__())
+        instead = "" if name.startswith("_") else self._instead(name)
         raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{instead}")
+
+    def _instead(self, name: str) -> str:
+        """Return the hint for an attribute that does not exist; may be empty."""
+        return hint(name, f"result[{self.axis}].{{}}", self.__dir__())
 
     def draws(self, estimand: EstimandLike = "ece") -> Draws:
         """Joint draws of an estimand of all evaluations.

@@ -9,6 +9,8 @@ from bayescal.estimands.errors import COMMON, max_error
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.stats.contract import Counts
 
+#: Error of the AUC up to which no remedy is named.
+SMALL_GRID_ERROR = 0.001
 #: Thresholds of remarks: share of rows in bins of mean confidence near 0 or 1, and the distance that counts as near;
 #: effective rows per bin; effective rows.
 SATURATED, NEAR, ROWS_PER_BIN, ROWS = 0.9, 0.002, 10, 30
@@ -57,14 +59,18 @@ def grid_remarks(counts: Counts) -> list[str]:
     --------
     >>> from bayescal import BinnedCounts
     >>> grid_remarks(BinnedCounts.from_arrays([0, 1, 0, 1], [0.1, 0.2, 0.6, 0.7], bins=2))
-    ['The counts do not order rows of one bin, so the AUC is known to within 0.25; its interval includes this error.']
+    ['The counts do not order rows of one bin, so the AUC is known to within 0.25; its interval includes this error...']
     """
     error = auc_grid_error(counts)
     if not error:
         return []
+    remedy = (
+        " To reduce it, evaluate the rows in Python (a class as an event), or count in many bins and merge them: "
+        "`bayescal count --bins 1500`, then `bayescal report --bins 15`."
+    )
     return [
         f"The counts do not order rows of one bin, so the AUC is known to within {error:.2g}; its interval includes "
-        "this error."
+        f"this error.{remedy * (error > SMALL_GRID_ERROR)}"
     ]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import Draws
+from bayescal.estimands.names import estimand_called
 from bayescal.results.joint import (
     Labelled,
     checked_rope,
@@ -86,6 +87,22 @@ class ScoreComparison(Labelled, _presented.Presented):
         """Return the score of one classifier, by its name."""
         self._require_label(label)
         return self.scores[label]
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that says where scores and other quantities are."""
+        if hasattr(type(self), name):  # a property that raised AttributeError itself
+            return object.__getattribute__(self, name)
+        instead = "" if name.startswith("_") else self._instead(name)
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{instead}")
+
+    def _instead(self, name: str) -> str:
+        """Return the hint for an attribute that does not exist; may be empty."""
+        if estimand_called(name) is None:
+            return _checks.did_you_mean(name, [word for word in self.__dir__() if not word.startswith("_")])
+        return (
+            f" This result has one score, in `result[{self.axis}].mean` and `difference(a, b)`. Errors of calibration, "
+            "such as the ECE, come from `compare`; the other score from `compare_scores(..., score=)`."
+        )
 
     @property
     def _first(self) -> MultiClassScore:

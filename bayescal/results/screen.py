@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _presented, _render
 from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
+from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
 from bayescal.results.cumulative import SubpopulationDifference, p_words
 from bayescal.stats.subpopulation import GroupSums, subpopulation_steps
 
@@ -17,6 +18,7 @@ Floats = NDArray[np.float64]
 
 #: Maximum number of groups that are printed.
 PRINTED = 25
+_STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +106,12 @@ class SubpopulationScreen(_presented.Presented):
         sigma = self.sums.sigma
         return np.divide(self._value(), sigma, out=np.zeros(len(self)), where=sigma > 0)
 
+    def _rough(self) -> int:
+        """Count the groups with large steps, without those with a single step of many rows, whose tail is exact."""
+        step = self.sums.mean_step
+        single = (step >= ONE_STEP) & (self.sums.n_rows * LARGE_STEP**2 >= 1)
+        return int(np.count_nonzero((step > LARGE_STEP) & ~single))
+
     def table(self) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per group, most clearly different groups first.
 
@@ -141,22 +149,22 @@ class SubpopulationScreen(_presented.Presented):
     def spec(self) -> str:
         """Statistic, rows, groups and false discovery rate, on one line."""
         weighted = "" if self.rows.weight is None else " (weighted)"
-        words = self.statistic.replace("kuiper", "Kuiper").replace("kolmogorov_smirnov", "Kolmogorov-Smirnov")
         return (
-            f"subpopulations by {_render.name(self.groups.name)} against the full population, {words} statistic, "
-            f"N = {self.sums.n_rows.sum()}{weighted}, {len(self)} groups, false discovery rate {self.fdr:g}"
+            f"subpopulations by {_render.name(self.groups.name)} against the full population, "
+            f"{_STATISTICS[self.statistic]} statistic, N = {self.sums.n_rows.sum()}{weighted}, {len(self)} groups, "
+            f"false discovery rate {self.fdr:g}"
         )
 
     def sentence(self) -> str:
         """The number of groups that differ, and the clearest one, in words."""
         first, flagged = self.table()[0], len(self.flagged)
-        higher = "higher" if first["average_difference"] > 0 else "lower"
-        size = _render.number(abs(first["average_difference"]), 3)
+        difference = f"{first['average_difference']:+z.3f}"
         verb = "differs" if flagged == 1 else "differ"
         return (
             f"{flagged} of {len(self)} groups {verb} from the full population at equal scores, with a false discovery "
             f"rate of {100 * self.fdr:g} %. The smallest P-value, {p_words(first['p_value'])}, belongs to "
-            f"{_render.name(first['group'])}, whose responses are {higher} by {size} on average."
+            f"{_render.name(first['group'])}, with an average difference of {difference}; `screen[label]` shows the "
+            "scores at which a group differs."
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
@@ -174,11 +182,18 @@ class SubpopulationScreen(_presented.Presented):
             ]
             for row in shown
         ]
-        header = (self.groups.name, "n", "average", self.statistic, "in sigma", "P-value", "adjusted", "differs")
+        statistic = _STATISTICS[self.statistic]
+        header = (self.groups.name, "n", "average difference", statistic, "in sigma", "P-value", "adjusted", "differs")
         remarks = [
             "Adjusted P-values follow Benjamini and Hochberg. The groups are parts of the full population, so their "
             "P-values are not independent."
         ]
+        if rough := self._rough():
+            remarks.append(
+                f"The P-values of {rough} of {len(self)} groups are rough, because their curves have a mean step above "
+                f"{LARGE_STEP:g} sigma (few rows, few distinct scores, or a few heavy weights). They are too large for "
+                "few distinct scores of many rows; they can be too small for few rows with rare responses."
+            )
         if len(shown) < len(table):
             remarks.insert(0, f"{len(table) - len(shown)} groups with larger P-values are not shown; see `to_frame`.")
         return _render.Sheet(self.sentence(), self.spec, header, rows, remarks)

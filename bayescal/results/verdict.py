@@ -99,12 +99,12 @@ def pair_cells(rows: Iterable[Mapping[str, Any]], decimals: int = 4) -> list[lis
     ]
 
 
-def pair_key(axis: str, rope: float, words: str = "ECE") -> str:
-    """Explain the columns of probabilities in a table of pairs."""
+def pair_key(axis: str, rope: float, words: str = "ECE", comparative: str = "smaller") -> str:
+    """Explain the columns of probabilities in a table of pairs; `comparative`: such as "larger", of better values."""
     return (
-        f"P(1st) is the probability that the first {axis} is better: its {words} is smaller by more than {rope:g}. "
-        f"P(2nd) is the same for the second {axis}. P(equal) is the probability that the difference is at most "
-        f"{rope:g} (the rope)."
+        f"P(1st) is the probability that the first {axis} is better: its {words} is {comparative} by more than "
+        f"{rope:g}. P(2nd) is the same for the second {axis}. P(equal) is the probability that the difference is "
+        f"at most {rope:g} (the rope)."
     )
 
 

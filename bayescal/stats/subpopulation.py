@@ -20,9 +20,13 @@ class SubpopulationSteps(StoredSteps):
     difference_variance : ndarray of float64, shape (n_scores,)
         Variance of `deviation` if responses in a cell have the same distribution for members and others.
         `calibrated_variance`, which published programs use, ignores that members are part of the mean of the cell.
+    beyond : ndarray of float64, shape (n_scores,)
+        Share of the weight in the cell that belongs to rows with scores below the first or above the last score of
+        members; 0 except in the first and the last cell, which have no outer end.
     """
 
     difference_variance: Floats
+    beyond: Floats
 
 
 def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> SubpopulationSteps:
@@ -68,18 +72,33 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
         return np.bincount(step, values, len(score))
 
     mass, square = of_members(own), of_members(own**2)
+    # without these zeros, rounding errors of equal responses would be compared with each other
+    counted = weight > 0
+    constant = _constant(cell[counted], response[counted], len(score))
+    residual[constant[step]] = variance[constant] = 0.0
+    n_rows = np.bincount(step, minlength=len(score))
+    alone = np.bincount(cell[counted], minlength=len(score)) == n_rows
     return SubpopulationSteps(
         score=score,
         weight=mass,
-        deviation=of_members(own * residual),
+        deviation=np.where(alone, 0.0, of_members(own * residual)),
         weight_sq=square,
         deviation_weight_sq=of_members(own**2 * residual),
         deviation_sq=of_members((own * residual) ** 2),
         calibrated_variance=square * variance,
-        n_rows=np.bincount(step, minlength=len(score)),
+        n_rows=n_rows,
         weighted=rows.weight is not None,
-        difference_variance=variance * _members_in_cell(mass, square, total, in_cells(weight**2)),
+        difference_variance=np.where(alone, 0.0, variance * _members_in_cell(mass, square, total, in_cells(weight**2))),
+        beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
     )
+
+
+def _constant(cell: NDArray[np.intp], response: Floats, n_cells: int) -> NDArray[np.bool_]:
+    """Return whether all responses in each cell are equal."""
+    low, high = np.full(n_cells, np.inf), np.full(n_cells, -np.inf)
+    np.minimum.at(low, cell, response)
+    np.maximum.at(high, cell, response)
+    return low == high
 
 
 def _members_in_cell(own: Floats, own_sq: Floats, total: Floats, total_sq: Floats) -> Floats:
@@ -168,11 +187,13 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     own = np.add.reduceat(weight[order], starts)
     own_rows = np.diff(starts, append=len(order))
     own_sq = np.add.reduceat((weight**2)[order], starts)
-    mean, spread, whole, whole_sq, cell_rows = _cell_moments(response, score, weight, level, level_group)
+    mean, spread, whole, whole_sq, cell_rows, constant = _cell_moments(response, score, weight, level, level_group)
     deviation = np.add.reduceat((weight * response)[order], starts) - own * mean
     variance = spread * _members_in_cell(own, own_sq, whole, whole_sq)
-    # in cells without other rows, the mean is that of the members
-    deviation[cell_rows == own_rows] = variance[cell_rows == own_rows] = 0.0
+    # in cells without other rows, the mean is that of the members; other zeros as in `subpopulation_steps`
+    nothing = constant | (cell_rows == own_rows)
+    deviation[nothing] = variance[nothing] = 0.0
+    spread[constant] = 0.0
 
     curve = np.cumsum(deviation)
     curve -= np.repeat(curve[first] - deviation[first], np.diff(first, append=len(curve)))
@@ -198,10 +219,11 @@ def _centred(response: Floats, weight: Floats) -> Floats:
 
 def _cell_moments(
     response: Floats, score: Floats, weight: Floats, level: Floats, level_group: NDArray[np.integer]
-) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.intp]]:
+) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.intp], NDArray[np.bool_]]:
     """Return moments of the full population in the cell of each score of each group.
 
-    These are mean, variance, sums of weights and of their squares, and the number of rows.
+    These are mean, variance, sums of weights and of their squares, the number of rows, and whether all responses are
+    equal.
     """
     order = np.argsort(score)
     ends = np.full(len(level), np.inf)
@@ -218,4 +240,7 @@ def _cell_moments(
     total = in_cells(weight)
     mean = in_cells(weight * response) / total
     squares = in_cells(weight * response**2) / total
-    return mean, np.maximum(squares - mean**2, 0.0), total, in_cells(weight**2), high - low
+    in_order = response[order]
+    changes = np.concatenate([[0], np.cumsum(in_order[1:] != in_order[:-1])])
+    constant = changes[high - 1] == changes[low]
+    return mean, np.maximum(squares - mean**2, 0.0), total, in_cells(weight**2), high - low, constant

@@ -18,8 +18,8 @@ from bayescal.datasets.simulate import POPULATIONS, simulate
 
 SEED = 16
 SIZES, QUICK_SIZES = (200, 2000), (200,)
-#: No ties and weights; scores rounded to 0.01; exponential weights.
-DATA = ("plain", "ties", "weights")
+#: No ties and weights; scores rounded to 0.01; at most five distinct scores; exponential weights.
+DATA = ("plain", "ties", "few scores", "weights")
 STATISTICS = ("kuiper", "kolmogorov_smirnov")
 #: Levels of tests, and cells of the chi-square test of uniformity.
 LEVELS, CELLS = (0.10, 0.05, 0.01), 20
@@ -32,6 +32,8 @@ def data_set(n_rows: int, population: str, data: str, rng: np.random.Generator) 
     score = simulate(n_rows, population=population, rng=rng).confidence
     if data == "ties":
         score = score.round(2)
+    if data == "few scores":
+        score = (np.minimum(np.floor(5 * score), 4) + 0.5) / 5
     weights = rng.exponential(size=n_rows) if data == "weights" else None
     return rng.random(n_rows) < score, score, weights
 

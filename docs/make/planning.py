@@ -160,8 +160,8 @@ def _shares(planned: list[dict[str, Any]]) -> dict[str, Any]:
     shares = {}
     for kind in ("posterior", "same"):
         values = np.array([row[kind] for row in planned])
-        error = values.std() / np.sqrt(len(values)) if len(values) else float("nan")
-        shares[kind] = f"{values.mean():.2f} ± {error:.2f}" if len(values) else "-"
+        error = f" ± {values.std(ddof=1) / np.sqrt(len(values)):.2f}" if len(values) > 1 else ""
+        shares[kind] = f"{values.mean():.2f}{error}" if len(values) else "-"
     rows = int(np.median([row["rows"] for row in planned])) if planned else "-"
     return {"planned": len(planned), "rows": rows, **shares}
 

@@ -355,3 +355,16 @@ def test_draws_of_a_top_label_name_its_event():
     assert repr(ev.ece).startswith("Draws(ece: mean")
     event = bc.evaluate(y == 1, rows["a"][:, 1], draws=100, rng=1)
     assert repr(event.auc).startswith("Draws(auc: mean")
+
+
+@pytest.mark.parametrize("keyword", ["metric", "estimand", "seed"])
+def test_keywords_of_other_functions_name_those_of_this_one(keyword):
+    with pytest.raises(TypeError, match=r'`score="log"`, and the seed with `rng=`'):
+        bc.compare_scores(Y, {"a": ONE, "b": OTHER}, **{keyword: 1})
+
+
+def test_unknown_attributes_name_where_quantities_are():
+    found = bc.compare_scores(Y, {"a": ONE, "b": OTHER}, draws=50, rng=1)
+    for name, said in (("ece", "come from `compare`"), ("brier", "difference"), ("decid", "Did you mean 'decide'")):
+        with pytest.raises(AttributeError, match=f"'ScoreComparison' has no attribute '{name}'.*{said}"):
+            getattr(found, name)

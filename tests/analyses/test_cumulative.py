@@ -148,13 +148,22 @@ def test_intervals_and_bands_have_their_quantiles():
 
 def test_presentation():
     cd = bc.cumulative_difference(*simulated()[:2])
-    text = str(cd)
-    assert text.startswith("Between the scores ")
-    assert "outcome 1 is less frequent than the scores state" in text
+    assert cd.p_kuiper > 0.05
+    text = " ".join(str(cd).split())
+    assert text.startswith(
+        "The rows do not show a difference between outcomes and scores. The largest deviation of all"
+    )
+    assert "outcome 1 is less frequent than the scores state, by" in text
+    assert '"by chance": the mean of the statistic' in text
+    rows = simulated()
+    clear = bc.cumulative_difference(rows[0], rows[1] * 0.5)
+    assert clear.p_kuiper < 0.05
+    assert clear.sentence().startswith("Between the scores ")
     assert cd.spec == "cumulative difference between outcomes and scores, N = 300, 98 distinct scores"
     assert repr(cd) == f"CumulativeDifference({cd.spec})"
     frame = cd.to_frame()
     assert frame.loc["kuiper", "value"] == cd.kuiper
+    assert frame.loc["kuiper", "by_chance"] == pytest.approx(np.sqrt(8 / np.pi) * cd.sigma)
     assert frame.loc["kolmogorov_smirnov", "p_value"] == cd.p_kolmogorov_smirnov
     assert "mean step" not in text
     assert "The P-values are rough" in str(bc.cumulative_difference(*HAND))
@@ -318,3 +327,62 @@ def test_the_document_has_what_the_text_states():
     counts = bc.BinnedCounts.from_arrays(*HAND, bins=2)
     counted = bc.CumulativeDifference.from_counts(counts)
     assert json.loads(counted.to_json())["grid_error"] == counted.grid_error > 0
+
+
+def test_ends_of_an_interval_have_the_precision_of_the_scores():
+    cd = bc.cumulative_difference([1, 0, 1], np.float32([0.1, 0.2, 0.7]))
+    assert cd.slope(0.1, 0.1).slope == pytest.approx(0.9)
+    assert cd.slope(0.1, 0.2).weight == pytest.approx(2 / 3)
+    assert len(cd.zoom(0.1, 0.7).score) == 3
+
+
+def test_one_distinct_score_has_the_exact_law_of_one_step():
+    """60 of 100 events at 0.5: the deviation is 0.1, or 2 sigma; a Normal number exceeds 2 with probability 0.0455."""
+    cd = bc.cumulative_difference([1] * 60 + [0] * 40, [0.5] * 100)
+    assert cd.p_kuiper == pytest.approx(0.04550026, rel=1e-6)
+    assert cd.p_kolmogorov_smirnov == pytest.approx(0.04550026, rel=1e-6)
+    assert "The curve has a single step" in " ".join(str(cd).split())
+    assert "The P-values are rough" in " ".join(str(bc.cumulative_difference([1, 0], [0.5, 0.5])).split())
+
+
+@pytest.mark.parametrize("steps", [[1, 1], [1, 1, 1], [1] * 5, [1] * 10, [1] * 25, [1] * 10 + [30] + [1] * 10])
+def test_few_steps_do_not_reject_too_often(steps):
+    """100 000 walks with Normal steps of these variances: the shares below 0.05 and 0.01 are at most 0.055 and 0.0125.
+
+    The standard errors are 0.0007 and 0.0003; with the correction of many steps, the first share is 0.11 for two.
+    """
+    from bayescal.estimands.brownian import sf_max_abs, sf_range
+    from bayescal.estimands.cumulative import corrected_tail
+
+    variance = np.array(steps) / np.sum(steps)
+    walk = np.zeros((100_000, len(steps) + 1))
+    walk[:, 1:] = np.cumsum(np.random.default_rng(1).normal(size=(100_000, len(steps))) * np.sqrt(variance), axis=1)
+    mean_step = float(np.sum(variance**1.5))
+    for tail, ends, value in ((sf_range, 2, np.ptp(walk, axis=1)), (sf_max_abs, 1, np.abs(walk).max(axis=1))):
+        p_value = corrected_tail(tail, value, mean_step, ends)
+        assert 0.02 < np.mean(p_value < 0.05) < 0.055
+        assert np.mean(p_value < 0.01) < 0.0125
+
+
+def test_p_values_that_underflow_are_bounded():
+    cd = bc.cumulative_difference(np.zeros(10_000, dtype=int), np.linspace(0.4, 0.6, 10_000))
+    assert cd.p_kuiper == 0
+    assert "a statistic of at least this size is less than 1e-300." in cd.sentence()
+    assert cd.sheet().rows[0][-2:] == ["< 1e-300", "< 1e-300"]
+    assert "P-value < 1e-300" in bc.plot_cumulative(cd).get_title(loc="left")
+
+
+def test_top_label_results_name_their_target():
+    from bayescal.analyses.cumulative import cumulative_difference_of
+    from bayescal.data.predictions import Predictions
+
+    rng = np.random.default_rng(1)
+    label = rng.integers(0, 3, 900)
+    matrix = np.full((900, 3), 0.2)
+    matrix[np.arange(900), label] = 0.6
+    cd = cumulative_difference_of(Predictions.from_labels(label, matrix))
+    counts = bc.BinnedCounts.from_arrays(np.ones(900), np.full(900, 0.6), bins=100, target="top-label")
+    for each in (cd, bc.CumulativeDifference.from_counts(counts)):
+        assert "predictions are right more often than their confidence states, by 0.400" in each.sentence()
+        assert each.spec.startswith("top-label cumulative difference")
+    assert "outcome 1 is more frequent" in bc.cumulative_difference(np.ones(900), np.full(900, 0.6)).sentence()

@@ -1,5 +1,6 @@
 """A subpopulation against the full population: the definition in exact arithmetic, cells, real responses, errors."""
 
+import re
 from fractions import Fraction
 from itertools import pairwise
 
@@ -152,3 +153,44 @@ def test_members_are_no_names_of_groups(member, error):
 def test_responses_are_numbers():
     with pytest.raises(TypeError, match="`response` must hold numbers"):
         bc.cumulative_difference_subpopulation(["a", "b"], [0.1, 0.2], [1, 0])
+
+
+def test_intervals_of_real_responses_are_not_cut_at_1():
+    """The difference of the two means is exactly 500 for half of the rows, and the interval is symmetric."""
+    score = np.repeat(np.arange(100.0), 2)
+    member = np.tile([True, False], 100)
+    sub = bc.cumulative_difference_subpopulation(1000.0 * member, score, member)
+    low, high = sub.kuiper_interval()
+    assert sub.kuiper == pytest.approx(500)
+    assert low + high == pytest.approx(1000)
+    rows = bc.cumulative_difference([1, 1, 1], [0.1, 0.2, 0.3])
+    assert rows.kuiper_interval()[1] == 1
+
+
+@pytest.mark.parametrize("n", [3, 30, 300])
+def test_a_cell_far_beyond_the_scores_of_the_subpopulation_is_named(n):
+    """Scores of members end at 0.02, those of the population at 1: the last member is compared with all the others.
+
+    The mean of these outcomes is about 1/2, so that the average difference is -1/(2 n).
+    """
+    rng, differences = np.random.default_rng(1), []
+    for _ in range(100):
+        score = np.append(rng.uniform(0, 0.02, n), rng.random(4000))
+        outcome = rng.random(len(score)) < score
+        sub = bc.cumulative_difference_subpopulation(outcome, score, np.arange(len(score)) < n)
+        differences.append(sub.average_difference)
+    error = np.std(differences) / 10
+    assert abs(np.mean(differences) + 0.5 / n) < 4 * error + 0.1 / n
+    text = " ".join(str(sub).split())
+    assert re.search("over a cell of which (9[0-9]|more than 99) % lie beyond the scores of the subpopulation", text)
+
+
+@pytest.mark.parametrize("largest", [0.5, 1])
+def test_cells_of_many_random_members_are_not_named(largest):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        score = rng.random(2000)
+        sub = bc.cumulative_difference_subpopulation(
+            rng.random(2000) < score, score, (rng.random(2000) < 0.1) & (score < largest)
+        )
+        assert "beyond the scores" not in " ".join(str(sub).split())

@@ -163,7 +163,7 @@ def test_float32_stays_float32_and_wider_floats_become_double():
         ("event", P, r"`target='event'` needs one probability per row.*shape \(3, 3\)"),
         ("confidence", P, r"`target='confidence'` needs one probability per row"),
         ("top-label", [0.1, 0.2, 0.3], r"`target='top-label'` needs a matrix of shape \(N, K\) with K >= 2"),
-        ("classwise", P, "use `Predictions.classwise`"),
+        ("classwise", P, "`Predictions.classwise` makes the problems of all classes"),
         ("classwise", [0.1, 0.2, 0.3], r"`target='classwise'` needs a matrix"),
         ("toplabel", P, "Did you mean 'top-label'"),
         (None, P.reshape(1, 3, 3), "must be one-dimensional"),

@@ -313,6 +313,8 @@ def test_estimands_of_copies_and_pickles(rows):
         ("roc_auc", "is `evaluation.auc`"),
         ("roc_auc_score", "is `evaluation.auc`"),
         ("log_loss", "The log score is `evaluation.log_score`"),
+        ("NLL", "The log score is `evaluation.log_score`"),
+        ("acu", "Did you mean 'auc'?"),  # an attribute and an estimand, named once
         ("cross_entropy", "`evaluation.log_score`"),
         ("brier", "`evaluation.brier_score`"),
         ("brier_score_loss", "`evaluation.brier_score`"),

@@ -19,4 +19,7 @@ def test_the_table_of_a_change_is_in_the_order_of_time(worse):
     assert row["mean"] == change.difference().mean()
     assert (row["mean"] > 0) is (worse == 1)
     assert change.sheet().rows[-1][0] == "now - baseline"
+    as_table = change.to_latex(estimand="brier_score")
+    assert f"{change.difference(estimand='brier_score').mean():.4f}".lstrip("-") in as_table
+    assert "event Brier score" in as_table
     assert ("has risen" if worse == 1 else "has fallen") in change.sentence()

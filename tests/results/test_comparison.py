@@ -451,7 +451,7 @@ def test_draws_of_two_estimands_do_not_share_their_order():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("roc_auc", "The Area Under the ROC Curve (AUC) is `result[classifier].auc`."),
+        ("roc_auc", "The Area Under the ROC Curve (AUC) is `result[classifier].auc`, and"),
         ("p_bset", "Did you mean 'p_best'"),
     ],
 )
@@ -459,3 +459,36 @@ def test_an_unknown_attribute_names_the_right_one(real, name, said):
     with pytest.raises(AttributeError) as caught:
         getattr(real, name)
     assert said in str(caught.value)
+
+
+# --- other estimands
+
+
+@pytest.mark.parametrize(("estimand", "words"), [("brier_score", "Brier score is smaller"), ("auc", "AUC is larger")])
+def test_the_latex_table_of_an_estimand(estimand, words):
+    rng = np.random.default_rng(1)
+    p = {name: rng.random(80) for name in "AB"}
+    found = compare(rng.random(80) < p["A"], p, draws=200, rng=1)
+    text = found.to_latex(estimand=estimand)
+    (row,) = found.table(estimand=estimand)
+    assert f"{abs(row['mean']):.4f}" in text
+    assert f"its {words} by more than 0.01" in text
+    assert found.specification(estimand=estimand).partition(",")[0] in text
+    assert "ECE" not in text
+
+
+def test_unknown_attributes_of_comparisons_name_the_difference():
+    rng = np.random.default_rng(1)
+    p = rng.random((2, 60))
+    y = rng.random(60) < p[0]
+    event = compare(y, {"A": p[0], "B": p[1]}, draws=50, rng=1)
+    with pytest.raises(AttributeError, match=r'`difference\(a, b, estimand="brier_score"\)`'):
+        _ = event.brier
+    both = {"A": np.stack([1 - p[0], p[0]], axis=1), "B": np.stack([1 - p[1], p[1]], axis=1)}
+    matrices = compare(y.astype(int), both, draws=50, rng=1)
+    for name in ("brier_score", "log_loss", "roc_auc"):
+        with pytest.raises(AttributeError, match=r"cannot be compared under .*Use `compare_scores`") as caught:
+            getattr(matrices, name)
+        assert "result[" not in str(caught.value)
+    assert "top-label top-label" not in matrices.specification(estimand="brier_score")
+    assert "top-label Brier score" in matrices.specification(estimand="brier_score")

@@ -403,3 +403,9 @@ def test_what_rounds_to_zero_has_no_sign():
     # five rows in one bin whose mean confidence is 1e-9 above the accuracy
     counts = bc.BinnedCounts.from_arrays([0, 1, 0, 1], [0.5 + 1e-9] * 4, bins=1, target="event")
     assert "-0.0000" not in str(bc.evaluate_counts(counts, rng=1, draws=50))
+
+
+def test_chosen_quantities_have_different_names():
+    ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
+    with pytest.raises(ValueError, match="`estimands` must have different names; '<lambda>' is given twice"):
+        ev.summary(estimands=[lambda bins: bins.mass[:, 0], lambda bins: bins.mass[:, 1]])

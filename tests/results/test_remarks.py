@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.results.remarks import of_several, remarks_of
+from bayescal.results.remarks import grid_remarks, of_several, remarks_of
 from bayescal.stats.binned import BinnedCounts
 
 SAID = "At least 90 % of the rows are in bins whose mean confidence is within 0.002 of 0 or 1"
@@ -153,3 +153,12 @@ def test_every_result_prints_the_remark_once():
 
 def test_many_names_are_cut():
     assert of_several(dict.fromkeys("abcde", ("x.",)) | {"f": ("y.",)}) == ["a, b, c and 2 more: x.", "f: y."]
+
+
+def test_counts_that_do_not_order_rows_name_the_remedy_and_merged_ones_do_not():
+    rng = np.random.default_rng(1)
+    p = rng.random(500)
+    fine = BinnedCounts.from_arrays(rng.random(500) < p, p, bins=1500)
+    (merged,), (coarse,) = grid_remarks(fine.coarsen(15)), grid_remarks(BinnedCounts.from_arrays(p > 0.5, p, bins=5))
+    assert "`bayescal count --bins 1500`, then `bayescal report --bins 15`" in coarse
+    assert merged.endswith("includes this error.")

@@ -119,9 +119,9 @@ def _require_needed(pilot: Any, estimand: Estimand, kind: str) -> None:
     if "outcomes" in estimand.needs and any(counts.ranks is None for counts in both):
         source = "`compare(...).pairs[0, 1]`" if kind == "difference" else "`evaluate(y_true, y_prob).counts`"
         raise ValueError(
-            f"`pilot_counts` must hold the order of the rows for `estimand` {estimand.name!r}, and knows their bins "
-            f"only. Use {source}. Or count on many bins, for example 1500, and merge them with `coarsen(15)`: the fine "
-            "bins then give the order."
+            f"`pilot_counts` must contain the order of the rows for `estimand` {estimand.name!r}; these counts contain "
+            f"bins only. Use {source}. Or count on many bins, for example 1500, and merge them with `coarsen(15)`: the "
+            "fine bins then give the order."
         )
     if kind == "difference" and estimand.needs & KINDS.keys() and estimand.joint is None:
         raise ValueError(

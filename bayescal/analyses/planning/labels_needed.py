@@ -87,7 +87,7 @@ def labels_needed(
         Largest number of rows to consider. The plan does not extrapolate beyond it.
     simulations : int, default 400
         Number of simulated studies, at least 20. Each computes one posterior (0.02 s) or two; from 100 simulations on,
-        in compiled form (0.004 s; compiled once, in about a minute, and stored). The width of the interval of the
+        in compiled form (0.004 s; compiled once, in up to a minute, and stored). The width of the interval of the
         answer is inversely proportional to the square root of their number.
     model, **options
         As for `evaluate`, for the posterior of the pilot and for the simulated analyses.

@@ -29,7 +29,7 @@ class OneClassifier(ABC):
         now = evaluate_one(pilot, rng=rng, **{**arguments, "draws": TRUTHS})
         self.words = goal.estimand.words(pilot.target)
         self.truths, self.sums = now.bin_draws, LossesAndRanks(pilot, goal.estimand)
-        question = wording.question(f"{pilot.target} {self.words}", [pilot], now.model, now.posterior.prior)
+        question = wording.question(goal.estimand.of_target(pilot.target), [pilot], now.model, now.posterior.prior)
         self.spec = f"pilot: {question}"
         values = now.draws(goal.estimand)
         self.pilot_verdict = self._verdict(values)

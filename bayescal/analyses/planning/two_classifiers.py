@@ -48,7 +48,7 @@ class TwoClassifiers:
         decided = now.decide("first", "second", estimand=goal.estimand)
         shares = ", ".join(f"P({word}) {_render.probability(decided[name])}" for name, word in VERDICTS.items())
         self.pilot_now = f"the pilot's {pilot.n_rows} rows alone give {shares}"
-        words = f"{pilot.first.target} {goal.estimand.words(pilot.first.target)}"
+        words = goal.estimand.of_target(pilot.first.target)
         of_first = now.evaluations["first"]
         question = wording.question(words, [pilot.first], of_first.model, of_first.posterior.prior)
         self.spec = f"pilot: 2 classifiers on the same rows: {question}, rope {goal.size:g}"
@@ -78,7 +78,7 @@ class TwoClassifiers:
             confidence = np.broadcast_to(truths.confidence, truths.accuracy.shape)[j]
             margins.append(counts_like(own, by_outcome, confidence, weight))
         new = self.sums.added(_paired(margins, self.at, cells, weight), weight, rng)
-        pair = self.sums.tied(pilot + new if self.keep else new)
+        pair = self.sums.completed(pilot + new if self.keep else new)
         if not all(self.goal.estimand.available(of) for of in (pair.first, pair.second)):
             return None  # a few new rows may have one outcome only
         return self._verdict(self._compared(pair, self.arguments["draws"], rng))
@@ -101,6 +101,7 @@ class _LossesAndRanks:
     """Losses and ranks of simulated rows of two classifiers, if the estimand needs them."""
 
     def __init__(self, pilot: PairedCounts, estimand: Estimand) -> None:
+        self.one_event = estimand.same_event
         self.losses = {kind: JointLosses(pilot, kind) for kind in KINDS if kind in estimand.needs}
         self.ranks, self.correlation = None, None
         if "outcomes" in estimand.needs:
@@ -125,9 +126,16 @@ class _LossesAndRanks:
             pair, first=replace(pair.first, **of_first), second=replace(pair.second, **of_second), **differences
         )
 
-    def tied(self, pair: PairedCounts) -> PairedCounts:
-        """Return the counts with the correlation of the areas under the ROC curve in the pilot."""
-        return replace(pair, area_correlation=self.correlation)
+    def completed(self, pair: PairedCounts) -> PairedCounts:
+        """Return the counts with the correlation of the areas under the ROC curve in the pilot.
+
+        The event of both classifiers is the pilot's, although their simulated outcomes may differ in a few rows.
+        """
+        pair = replace(pair, area_correlation=self.correlation)
+        if not self.one_event:
+            return pair
+        first, second = (replace(counts, target="event") for counts in (pair.first, pair.second))
+        return replace(pair, first=first, second=second)
 
 
 def _settled(goal: Goal) -> str:
