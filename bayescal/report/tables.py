@@ -88,7 +88,7 @@ def scores(comparison: ScoreComparison) -> Table:
 
 
 def _classifiers(axis: str, each: Sequence[Mapping[str, Any]], column: str, best: str) -> Table:
-    header = (column, "mean", "sd", "2.5 %", "97.5 %", "P(best)", "expected rank")
+    header = (column, "mean", "sd", "2.5 %", "97.5 %", "P(best)", "rank")
     rows = [
         [
             _render.name(row[axis]),
@@ -98,7 +98,10 @@ def _classifiers(axis: str, each: Sequence[Mapping[str, Any]], column: str, best
         ]
         for row in each
     ]
-    note = f"P(best) is the probability that the {axis} has the {best} of all, by any margin."
+    note = (
+        f"P(best) is the probability that the {axis} has the {best} of all, by any margin. The rank is the expected "
+        "rank; 1 is the best."
+    )
     return Table(f"{axis.capitalize()}s", header, rows, note)
 
 
