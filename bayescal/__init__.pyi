@@ -52,8 +52,7 @@ from .report.reliability import plot_reliability as plot_reliability
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
-from .results.cumulative import CumulativeDifference as CumulativeDifference
-from .results.cumulative import SubpopulationDifference as SubpopulationDifference
+from .results.cumulative_difference import CumulativeDifference as CumulativeDifference
 from .results.cumulative_posterior import CumulativeBand as CumulativeBand
 from .results.cumulative_posterior import CumulativePosterior as CumulativePosterior
 from .results.decomposition import CorpDecomposition as CorpDecomposition
@@ -63,6 +62,7 @@ from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.mean_score import MultiClassScore as MultiClassScore
 from .results.score_comparison import ScoreComparison as ScoreComparison
 from .results.screen import SubpopulationScreen as SubpopulationScreen
+from .results.subpopulation import SubpopulationDifference as SubpopulationDifference
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_mass_edges as equal_mass_edges

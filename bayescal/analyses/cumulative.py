@@ -6,7 +6,8 @@ from bayescal import _checks
 from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Predictions
 from bayescal.data.responses import Responses, read_member
-from bayescal.results.cumulative import CumulativeDifference, SubpopulationDifference, question_of
+from bayescal.results.cumulative_difference import CumulativeDifference, question_of
+from bayescal.results.subpopulation import SubpopulationDifference
 from bayescal.stats.ordered import OrderedSums
 from bayescal.stats.subpopulation import subpopulation_steps
 
@@ -73,7 +74,7 @@ def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
 
 
 #: `cumulative_difference.from_counts(counts)`, for those who look for the function
-cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]
+cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]  # functions have no such member
 
 
 @_checks.explained(

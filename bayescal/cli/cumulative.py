@@ -21,7 +21,8 @@ from bayescal.data.predictions import read_rows
 from bayescal.report.cumulative import plot_cumulative
 from bayescal.report.document import document
 from bayescal.report.page import page
-from bayescal.results.cumulative import Cumulative, CumulativeDifference
+from bayescal.results.cumulative import Cumulative
+from bayescal.results.cumulative_difference import CumulativeDifference
 from bayescal.results.screen import SubpopulationScreen
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.files import require_group_labels

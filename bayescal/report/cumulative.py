@@ -11,7 +11,8 @@ from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
-from bayescal.results.cumulative import Cumulative, CumulativeDifference, p_words
+from bayescal.results.cumulative import Cumulative, p_words
+from bayescal.results.cumulative_difference import CumulativeDifference
 from bayescal.results.screen import SubpopulationScreen
 
 if TYPE_CHECKING:

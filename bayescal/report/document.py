@@ -15,7 +15,8 @@ from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
-from bayescal.results.cumulative import Cumulative, CumulativeDifference
+from bayescal.results.cumulative import Cumulative
+from bayescal.results.cumulative_difference import CumulativeDifference
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
 from bayescal.results.grouped import GroupedEvaluation

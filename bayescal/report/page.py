@@ -27,7 +27,8 @@ from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
-from bayescal.results.cumulative import Cumulative, CumulativeDifference
+from bayescal.results.cumulative import Cumulative
+from bayescal.results.cumulative_difference import CumulativeDifference
 from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.evaluation import Evaluation

@@ -1,22 +1,17 @@
-"""Cumulative differences of rows in the order of their scores: the curve, its statistics, and how they print."""
+"""The base of cumulative differences: the curve of ordered rows, its statistics, and how they print."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
-from bayescal.estimands import c_emp, cumulative
+from bayescal.estimands import cumulative
 from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE, quantile_max_abs
-from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.grid import GridSteps, steps_of_counts
 from bayescal.stats.ordered import Steps
-
-if TYPE_CHECKING:
-    from bayescal.results.cumulative_posterior import CumulativePosterior
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -27,13 +22,8 @@ MEANT |= dict.fromkeys(("ks", "ks_statistic"), " The Kolmogorov-Smirnov statisti
 MEANT |= dict.fromkeys(("p_value", "pvalue", "p"), " There are two: `p_kuiper` and `p_kolmogorov_smirnov`.")
 #: How to pass an interval of scores.
 ENDS = "Pass its two ends, as in `zoom(0.2, 0.6)`."
-#: What `CumulativeDifference` compares.
-QUESTION = "cumulative difference between outcomes and scores"
 #: P-value above which the sentence does not state a difference.
 CHANCE = 0.05
-#: The size of the step of the first or last cell of a subpopulation, in sigma, times the share of its rows beyond the
-#: scores of the subpopulation, above which a remark names the cell.
-FAR_BEYOND = 0.25
 #: The smallest P-value that is printed as a number; smaller ones underflow.
 SMALLEST_P = 1e-300
 #: Explanation of the columns of the table.
@@ -284,15 +274,19 @@ class Cumulative(_presented.Presented):
         -------
         (low, high) : tuple of float
             The statistic minus and plus `robust_sigma` times the quantile of the range of Brownian motion, 2.498 for
-            0.95; `low` is at least 0. The interval assumes no model; its coverage is above `prob`. NaN if all
-            residuals are 0.
+            0.95; `low` is at least 0. For outcomes 0 and 1, `high` is at most 1; from counts, `grid_error` is added to
+            it. The interval assumes no model; its coverage is above `prob`. NaN if all residuals are 0.
 
         Raises
         ------
         ValueError
             If `prob` is not strictly between 0 and 1.
         """
-        return cumulative.kuiper_interval(self.kuiper, self.scale, _checks.fraction("prob", prob))
+        return self._possible(*cumulative.kuiper_interval(self.kuiper, self.scale, _checks.fraction("prob", prob)))
+
+    def _possible(self, low: float, high: float) -> tuple[float, float]:
+        """Limit an interval to what is possible."""
+        return low, high
 
     def table(self) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per statistic.
@@ -429,292 +423,6 @@ class Cumulative(_presented.Presented):
 
     def _number(self, value: float) -> str:
         return _render.number(value, _render.decimals(self.robust_sigma / 10, 4))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CumulativeDifference(Cumulative):
-    r"""The cumulative difference between outcomes and scores, without bins.
-
-    Made by `cumulative_difference`; printing it shows a sentence and the two statistics.
-
-    With the rows in the order of their scores, :math:`S_k = \sum_{i \le k} w_i (z_i - c_i) / \sum_i w_i`. The slope of
-    :math:`S` against the cumulative weight is the mean difference between outcome and score: it is 0 where the
-    classifier is calibrated, negative where scores are too high, and positive where they are too low.
-
-    Parameters
-    ----------
-    steps : Steps
-        Sums over the rows of each distinct score.
-    question : str
-        What is compared, and the rows, in words.
-    target : {"event", "top-label", "classwise", "confidence"}
-        Meaning of outcomes and scores; see `evaluate`.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> cd = bc.cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
-    >>> cd.curve.round(2)
-    array([0.  , 0.12, 0.08, 0.1 ])
-    >>> round(cd.kuiper, 2), cd.worst_interval, round(cd.p_kuiper, 2)
-    (0.12, (0.2, 0.2), 0.98)
-    """
-
-    target: str = "confidence"
-
-    @classmethod
-    def from_counts(cls, counts: BinnedCounts) -> "CumulativeDifference":
-        """Compute the cumulative difference at the edges of fine bins, from counts of streams, engines or files.
-
-        Parameters
-        ----------
-        counts : BinnedCounts
-            Counts in many bins, such as 1000, with at least one row of positive weight.
-
-        Returns
-        -------
-        CumulativeDifference
-            The curve is exact at the edges of the bins; `score` contains the mean confidences of occupied bins.
-            `grid_error` bounds the error by the bins.
-
-        Raises
-        ------
-        TypeError
-            If `counts` are not `BinnedCounts`.
-        ValueError
-            If there are no rows.
-
-        Examples
-        --------
-        Within the first bin, the curve of the rows rises to 0.8 / 3 and falls to 0.5 / 3 again. The counts do not
-        contain the order: if the curve first fell to -0.1, and then rose to 0.2, the statistic would be 0.3.
-
-        >>> import bayescal as bc
-        >>> counts = bc.BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.3, 0.9], bins=2)
-        >>> cd = CumulativeDifference.from_counts(counts)
-        >>> round(cd.kuiper, 3), round(cd.grid_error, 3)
-        (0.2, 0.1)
-        >>> round(bc.cumulative_difference([1, 0, 1], [0.2, 0.3, 0.9]).kuiper, 3)
-        0.267
-        """
-        if not isinstance(counts, BinnedCounts):
-            raise TypeError(
-                f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `cumulative_difference`."
-            )
-        if not counts.occupied.any():
-            raise ValueError("`counts` must have at least one row of positive weight; a curve needs rows.")
-        return cls(steps_of_counts(counts), f"{question_of(counts.target)}, {counts.bins}", counts.target)
-
-    def posterior(self, draws: int = 4000, *, rng: Any = None, model: str = "pooled") -> "CumulativePosterior":
-        """Draw the Kuiper and Kolmogorov-Smirnov statistics of the population, and its cumulative difference.
-
-        Parameters
-        ----------
-        draws : int, default 4000
-            Number of draws, at least 2.
-        rng : None, int, SeedSequence or Generator
-            Seed or generator, as for `numpy.random.default_rng`.
-        model : {"pooled", "segments"}, default "pooled"
-            With "pooled", half of the draws of each statistic come from a posterior of the curve, and half from a
-            confidence distribution that removes the upward bias of the plug-in value. With "segments", all draws come
-            from the posterior, and those of the statistics and of the curve are joint; the intervals are too high for
-            curves that return to 0 many times.
-
-        Returns
-        -------
-        CumulativePosterior
-            Draws, intervals and bands; its notes describe both models.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `draws` is not an integer of at least 2, or `model` is unknown.
-
-        Examples
-        --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
-        >>> rows = simulate(2000, population="flat", rng=1)
-        >>> bc.cumulative_difference(rows.outcome, rows.confidence).posterior(rng=1).kuiper.median()
-        0.0
-        """
-        from bayescal.results.cumulative_posterior import posterior_of  # loads scipy, which the curve does not need
-
-        return posterior_of(self, draws, rng, model)
-
-    def kuiper_interval(self, prob: float = 0.95) -> tuple[float, float]:
-        """Return a conservative confidence interval of the Kuiper statistic of the population.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the interval.
-
-        Returns
-        -------
-        (low, high) : tuple of float
-            The statistic minus and plus `robust_sigma` times the quantile of the range of Brownian motion, 2.498 for
-            0.95, within [0, 1]. From counts, `grid_error` is added to `high`. The interval assumes no model; its
-            coverage is above `prob`. NaN if all residuals are 0.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1.
-        """
-        low, high = super().kuiper_interval(prob)
-        return low, min(high + self.grid_error, 1.0) if high == high else high
-
-    def c_emp_bound(self, prob: float = 0.95, *, given_scores: bool = False) -> float:
-        """Return a bound of the error of the Kuiper statistic (c_emp) that holds for every number of rows.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability with which the bound holds.
-        given_scores : bool, default False
-            Whether the population has the scores (and weights) of these rows, so that only outcomes are random.
-
-        Returns
-        -------
-        float
-            The statistic of the population differs from `kuiper` by at most this number, for every population of
-            independent rows that were not used to fit the classifier; see `rows_for_c_emp`. From counts, `grid_error`
-            is part of the bound. `kuiper_interval` is much narrower, but approximate.
-
-        Raises
-        ------
-        ValueError
-            If `prob` is not strictly between 0 and 1, or rows have weights and scores are not given.
-
-        Examples
-        --------
-        >>> import bayescal as bc
-        >>> from bayescal.datasets.simulate import simulate
-        >>> rows = simulate(20000, population="flat", rng=1)
-        >>> cd = bc.cumulative_difference(rows.outcome, rows.confidence)
-        >>> round(cd.c_emp_bound(), 4), round(cd.c_emp_bound(given_scores=True), 4)
-        (0.0384, 0.0192)
-        """
-        prob = _checks.fraction("prob", prob)
-        steps = self.steps
-        if steps.weighted and not given_scores:
-            raise ValueError(
-                "`given_scores` must be True for rows with weights; else the bound needs rows of equal weight."
-            )
-        effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
-        return c_emp.c_emp_bound(effective, prob, given_scores=given_scores) + self.grid_error
-
-    @property
-    def grid_error(self) -> float:
-        """Largest amount by which the two statistics of the rows can exceed those of their counts; 0 for rows."""
-        return cumulative.grid_error(self.curve, self.steps) if isinstance(self.steps, GridSteps) else 0.0
-
-    @property
-    def _points(self) -> str:
-        return "occupied bins" if isinstance(self.steps, GridSteps) else "distinct scores"
-
-    def _remarks(self) -> list[str]:
-        if not isinstance(self.steps, GridSteps):
-            return super()._remarks()
-        low, high = self._number(self.kuiper), self._number(self.kuiper + self.grid_error)
-        return [f"From counts: the Kuiper statistic of the rows is between {low} and {high}.", *super()._remarks()]
-
-    def _no_difference(self) -> str:
-        return "the share of outcome 1 equals the score"
-
-    def _compared(self) -> str:
-        return "correct predictions and confidences" if self.target == "top-label" else "outcomes and scores"
-
-    def _difference(self, slope: float) -> str:
-        more = "more" if slope > 0 else "less"
-        if self.target == "top-label":
-            return f"predictions are right {more} often than their confidence states,"
-        return f"outcome 1 is {more} frequent than the scores state,"
-
-    def _under_calibration(self) -> str:
-        return "If the scores were calibrated,"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SubpopulationDifference(Cumulative):
-    r"""The cumulative difference between a subpopulation and the full population at the same scores.
-
-    Made by `cumulative_difference_subpopulation`; printing it shows a sentence and the two statistics. "Calibration"
-    means here that the subpopulation and the full population have the same mean response at every score.
-
-    Parameters
-    ----------
-    steps : Steps
-        Sums over the members with each distinct score; residuals are responses minus the mean response of the full
-        population near the score.
-    question : str
-        What is compared, and the rows, in words.
-
-    Examples
-    --------
-    >>> import bayescal as bc
-    >>> sub = bc.cumulative_difference_subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
-    >>> sub.curve
-    array([0.  , 0.25, 0.  ])
-    >>> sub.average_difference
-    0.0
-    """
-
-    @property
-    def average_difference(self) -> float:
-        """Weighted mean over the members of response minus mean response of the full population at that score."""
-        return float(self.curve[-1])
-
-    def _no_difference(self) -> str:
-        return "the subpopulation has the responses of the full population"
-
-    def _compared(self) -> str:
-        return "the subpopulation and the full population"
-
-    def _difference(self, slope: float) -> str:
-        return f"responses of the subpopulation are {'higher' if slope > 0 else 'lower'} than in the full population,"
-
-    def _under_calibration(self) -> str:
-        return "If the two had equal means at every score,"
-
-    def _assumption(self) -> str:
-        return "equal means"
-
-    def _rare(self) -> str:
-        return "with rare responses"
-
-    def _remarks(self) -> list[str]:
-        average = self._number(self.average_difference)
-        return [f"Average difference over the subpopulation: {average}.", *super()._remarks(), *self._about_ends()]
-
-    def _about_ends(self) -> list[str]:
-        """Name the first or last cell if its rows beyond the scores of the subpopulation can move the curve."""
-        steps = self.steps
-        variance = np.maximum(steps.calibrated_variance, 0.0)
-        beyond = getattr(steps, "beyond", np.zeros(len(steps)))
-        far = np.flatnonzero(np.sqrt(variance) * beyond > FAR_BEYOND * np.sqrt(variance.sum()))
-        return [
-            f"At the score {float(steps.score[i]):g}, the mean of the full population is over a cell with "
-            f"{_percent(float(beyond[i]))} of its rows beyond the scores of the subpopulation: the difference at this "
-            "score may be due to the other scores in the cell."
-            for i in far
-        ]
-
-
-def _percent(share: float) -> str:
-    return "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"
-
-
-def question_of(target: str) -> str:
-    """Return what is compared, with the target unless outcomes and scores are clear without it.
-
-    Examples
-    --------
-    >>> question_of("top-label")
-    'top-label cumulative difference between outcomes and scores'
-    """
-    return f"{target} {QUESTION}" if target in ("top-label", "classwise") else QUESTION
 
 
 def p_words(value: float) -> str:

@@ -11,7 +11,8 @@ from bayescal import _checks, _presented, _render
 from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
-from bayescal.results.cumulative import SubpopulationDifference, p_words
+from bayescal.results.cumulative import p_words
+from bayescal.results.subpopulation import SubpopulationDifference
 from bayescal.stats.subpopulation import GroupSums, subpopulation_steps
 
 Floats = NDArray[np.float64]

@@ -86,7 +86,7 @@ class StoredSteps:
 def _part[T](record: T, part: slice) -> T:
     """Return a record whose arrays are views of a part of those of another."""
     changed = {name: value[part] for name, value in vars(record).items() if isinstance(value, np.ndarray)}
-    return replace(record, **changed)  # type: ignore[type-var]
+    return replace(record, **changed)  # type: ignore[type-var]  # every record here is a dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,212 @@
+"""CumulativeDifference: outcomes against scores, in the order of the scores."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bayescal import _checks
+from bayescal.estimands import c_emp, cumulative
+from bayescal.results.cumulative import Cumulative
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.grid import GridSteps, steps_of_counts
+
+if TYPE_CHECKING:
+    from bayescal.results.cumulative_posterior import CumulativePosterior
+
+#: What `CumulativeDifference` compares.
+QUESTION = "cumulative difference between outcomes and scores"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CumulativeDifference(Cumulative):
+    r"""The cumulative difference between outcomes and scores, without bins.
+
+    Made by `cumulative_difference`; printing it shows a sentence and the two statistics.
+
+    With the rows in the order of their scores, :math:`S_k = \sum_{i \le k} w_i (z_i - c_i) / \sum_i w_i`. The slope of
+    :math:`S` against the cumulative weight is the mean difference between outcome and score: it is 0 where the
+    classifier is calibrated, negative where scores are too high, and positive where they are too low.
+
+    Parameters
+    ----------
+    steps : Steps
+        Sums over the rows of each distinct score.
+    question : str
+        What is compared, and the rows, in words.
+    target : {"event", "top-label", "classwise", "confidence"}
+        Meaning of outcomes and scores; see `evaluate`.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> cd = bc.cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
+    >>> cd.curve.round(2)
+    array([0.  , 0.12, 0.08, 0.1 ])
+    >>> round(cd.kuiper, 2), cd.worst_interval, round(cd.p_kuiper, 2)
+    (0.12, (0.2, 0.2), 0.98)
+    """
+
+    target: str = "confidence"
+
+    @classmethod
+    def from_counts(cls, counts: BinnedCounts) -> "CumulativeDifference":
+        """Compute the cumulative difference at the edges of fine bins, from counts of streams, engines or files.
+
+        Parameters
+        ----------
+        counts : BinnedCounts
+            Counts in many bins, such as 1000, with at least one row of positive weight.
+
+        Returns
+        -------
+        CumulativeDifference
+            The curve is exact at the edges of the bins; `score` contains the mean confidences of occupied bins.
+            `grid_error` bounds the error by the bins.
+
+        Raises
+        ------
+        TypeError
+            If `counts` are not `BinnedCounts`.
+        ValueError
+            If there are no rows.
+
+        Examples
+        --------
+        Within the first bin, the curve of the rows rises to 0.8 / 3 and falls to 0.5 / 3 again. The counts do not
+        contain the order: if the curve first fell to -0.1, and then rose to 0.2, the statistic would be 0.3.
+
+        >>> import bayescal as bc
+        >>> counts = bc.BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.3, 0.9], bins=2)
+        >>> cd = CumulativeDifference.from_counts(counts)
+        >>> round(cd.kuiper, 3), round(cd.grid_error, 3)
+        (0.2, 0.1)
+        >>> round(bc.cumulative_difference([1, 0, 1], [0.2, 0.3, 0.9]).kuiper, 3)
+        0.267
+        """
+        if not isinstance(counts, BinnedCounts):
+            raise TypeError(
+                f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `cumulative_difference`."
+            )
+        if not counts.occupied.any():
+            raise ValueError("`counts` must have at least one row of positive weight; a curve needs rows.")
+        return cls(steps_of_counts(counts), f"{question_of(counts.target)}, {counts.bins}", counts.target)
+
+    def posterior(self, draws: int = 4000, *, rng: Any = None, model: str = "pooled") -> "CumulativePosterior":
+        """Draw the Kuiper and Kolmogorov-Smirnov statistics of the population, and its cumulative difference.
+
+        Parameters
+        ----------
+        draws : int, default 4000
+            Number of draws, at least 2.
+        rng : None, int, SeedSequence or Generator
+            Seed or generator, as for `numpy.random.default_rng`.
+        model : {"pooled", "segments"}, default "pooled"
+            With "pooled", half of the draws of each statistic come from a posterior of the curve, and half from a
+            confidence distribution that removes the upward bias of the plug-in value. With "segments", all draws come
+            from the posterior, and those of the statistics and of the curve are joint; the intervals are too high for
+            curves that return to 0 many times.
+
+        Returns
+        -------
+        CumulativePosterior
+            Draws, intervals and bands; its notes describe both models.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `draws` is not an integer of at least 2, or `model` is unknown.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(2000, population="flat", rng=1)
+        >>> bc.cumulative_difference(rows.outcome, rows.confidence).posterior(rng=1).kuiper.median()
+        0.0
+        """
+        from bayescal.results.cumulative_posterior import posterior_of  # loads scipy, which the curve does not need
+
+        return posterior_of(self, draws, rng, model)
+
+    def _possible(self, low: float, high: float) -> tuple[float, float]:
+        return low, min(high + self.grid_error, 1.0) if high == high else high
+
+    def c_emp_bound(self, prob: float = 0.95, *, given_scores: bool = False) -> float:
+        """Return a bound of the error of the Kuiper statistic (c_emp) that holds for every number of rows.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability with which the bound holds.
+        given_scores : bool, default False
+            Whether the population has the scores (and weights) of these rows, so that only outcomes are random.
+
+        Returns
+        -------
+        float
+            The statistic of the population differs from `kuiper` by at most this number, for every population of
+            independent rows that were not used to fit the classifier; see `rows_for_c_emp`. From counts, `grid_error`
+            is part of the bound. `kuiper_interval` is much narrower, but approximate.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1, or rows have weights and scores are not given.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> from bayescal.datasets.simulate import simulate
+        >>> rows = simulate(20000, population="flat", rng=1)
+        >>> cd = bc.cumulative_difference(rows.outcome, rows.confidence)
+        >>> round(cd.c_emp_bound(), 4), round(cd.c_emp_bound(given_scores=True), 4)
+        (0.0384, 0.0192)
+        """
+        prob = _checks.fraction("prob", prob)
+        steps = self.steps
+        if steps.weighted and not given_scores:
+            raise ValueError(
+                "`given_scores` must be True for rows with weights; else the bound needs rows of equal weight."
+            )
+        effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
+        return c_emp.c_emp_bound(effective, prob, given_scores=given_scores) + self.grid_error
+
+    @property
+    def grid_error(self) -> float:
+        """Largest amount by which the two statistics of the rows can exceed those of their counts; 0 for rows."""
+        return cumulative.grid_error(self.curve, self.steps) if isinstance(self.steps, GridSteps) else 0.0
+
+    @property
+    def _points(self) -> str:
+        return "occupied bins" if isinstance(self.steps, GridSteps) else "distinct scores"
+
+    def _remarks(self) -> list[str]:
+        if not isinstance(self.steps, GridSteps):
+            return super()._remarks()
+        low, high = self._number(self.kuiper), self._number(self.kuiper + self.grid_error)
+        return [f"From counts: the Kuiper statistic of the rows is between {low} and {high}.", *super()._remarks()]
+
+    def _no_difference(self) -> str:
+        return "the share of outcome 1 equals the score"
+
+    def _compared(self) -> str:
+        return "correct predictions and confidences" if self.target == "top-label" else "outcomes and scores"
+
+    def _difference(self, slope: float) -> str:
+        more = "more" if slope > 0 else "less"
+        if self.target == "top-label":
+            return f"predictions are right {more} often than their confidence states,"
+        return f"outcome 1 is {more} frequent than the scores state,"
+
+    def _under_calibration(self) -> str:
+        return "If the scores were calibrated,"
+
+
+def question_of(target: str) -> str:
+    """Return what is compared, with the target unless outcomes and scores are clear without it.
+
+    Examples
+    --------
+    >>> question_of("top-label")
+    'top-label cumulative difference between outcomes and scores'
+    """
+    return f"{target} {QUESTION}" if target in ("top-label", "classwise") else QUESTION

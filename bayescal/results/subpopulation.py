@@ -1,0 +1,81 @@
+"""SubpopulationDifference: a subpopulation against the full population, in the order of the scores."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayescal.results.cumulative import Cumulative
+
+#: The size of the step of the first or last cell of a subpopulation, in sigma, times the share of its rows beyond the
+#: scores of the subpopulation, above which a remark names the cell.
+FAR_BEYOND = 0.25
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SubpopulationDifference(Cumulative):
+    r"""The cumulative difference between a subpopulation and the full population at the same scores.
+
+    Made by `cumulative_difference_subpopulation`; printing it shows a sentence and the two statistics. "Calibration"
+    means here that the subpopulation and the full population have the same mean response at every score.
+
+    Parameters
+    ----------
+    steps : Steps
+        Sums over the members with each distinct score; residuals are responses minus the mean response of the full
+        population near the score.
+    question : str
+        What is compared, and the rows, in words.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> sub = bc.cumulative_difference_subpopulation([1, 0, 2, 1], [0.1, 0.2, 0.3, 0.4], [True, False, False, True])
+    >>> sub.curve
+    array([0.  , 0.25, 0.  ])
+    >>> sub.average_difference
+    0.0
+    """
+
+    @property
+    def average_difference(self) -> float:
+        """Weighted mean over the members of response minus mean response of the full population at that score."""
+        return float(self.curve[-1])
+
+    def _no_difference(self) -> str:
+        return "the subpopulation has the responses of the full population"
+
+    def _compared(self) -> str:
+        return "the subpopulation and the full population"
+
+    def _difference(self, slope: float) -> str:
+        return f"responses of the subpopulation are {'higher' if slope > 0 else 'lower'} than in the full population,"
+
+    def _under_calibration(self) -> str:
+        return "If the two had equal means at every score,"
+
+    def _assumption(self) -> str:
+        return "equal means"
+
+    def _rare(self) -> str:
+        return "with rare responses"
+
+    def _remarks(self) -> list[str]:
+        average = self._number(self.average_difference)
+        return [f"Average difference over the subpopulation: {average}.", *super()._remarks(), *self._about_ends()]
+
+    def _about_ends(self) -> list[str]:
+        """Name the first or last cell if its rows beyond the scores of the subpopulation can move the curve."""
+        steps = self.steps
+        variance = np.maximum(steps.calibrated_variance, 0.0)
+        beyond = getattr(steps, "beyond", np.zeros(len(steps)))
+        far = np.flatnonzero(np.sqrt(variance) * beyond > FAR_BEYOND * np.sqrt(variance.sum()))
+        return [
+            f"At the score {float(steps.score[i]):g}, the mean of the full population is over a cell with "
+            f"{_percent(float(beyond[i]))} of its rows beyond the scores of the subpopulation: the difference at this "
+            "score may be due to the other scores in the cell."
+            for i in far
+        ]
+
+
+def _percent(share: float) -> str:
+    return "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"
