@@ -240,7 +240,7 @@ class CumulativePosterior(_presented.Presented):
         kind = "credible interval" if self.model == SEGMENTS else "interval"
         return (
             f"The Kuiper statistic of the population is {mean} ({100 * prob:g} % {kind} {low} to {high}): over any "
-            "interval of scores, the mean of outcome minus score, as a share of all rows, is at most this large. The "
+            "interval of scores, the sum of outcome minus score is at most this large per row of the population. The "
             f"plug-in value is {plug_in}; for a perfectly calibrated classifier it would be {null} on average."
         )
 
