@@ -51,8 +51,9 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     ----------
     .. [1] M. Tygert (2021), "Cumulative deviation of a subpopulation from the full population", Journal of Big Data 8,
        117, equations 41 to 50.
-    .. [2] Gao, Parameswaran and Peng, who define the calibration measure c(f) of a classifier as the supremum, over
-       intervals of scores, of \|E[1{p1 < c <= p2} (z - c)]\|, and its empirical value c_emp.
+    .. [2] Y. Gao, A. Parameswaran and J. Peng (2017), "On the interpretability of conditional probability estimates in
+       the agnostic setting", Electronic Journal of Statistics 11, 5198-5231: the calibration measure c(f), which is the
+       supremum, over intervals of scores, of \|E[1{p1 < c <= p2} (z - c)]\|, and its empirical value c_emp.
 
     Examples
     --------
