@@ -12,6 +12,7 @@ from bayescal import _checks, _files, _moved, _presented, _render
 from bayescal._locks import ProcessLock
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import evaluate_one
+from bayescal.analyses.sequential import SequentialTests
 from bayescal.data.alignment import same_rows
 from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, Window
@@ -32,7 +33,7 @@ HEADER = ("window", "n", "accuracy", "confidence", "plug-in ECE")
 Span = tuple[Any, Any]
 
 
-class CalibrationMonitor(_presented.Presented):
+class CalibrationMonitor(SequentialTests, _presented.Presented):
     """Watch the calibration of a stream of batches: counts by window of time, and the posterior of a change.
 
     A window holds sums over its rows, not the rows, so memory does not grow with the number of rows. Several threads
@@ -57,12 +58,12 @@ class CalibrationMonitor(_presented.Presented):
 
     Notes
     -----
-    *Repeated looks.* Each posterior is valid for its own rows, regardless of earlier looks. However, a rule that
-    triggers the first time a 95 % interval of the change excludes 0 will eventually trigger on a stream that has not
-    changed: if each look is wrong with probability 0.05, thirty independent looks are wrong at least once with
-    probability :math:`1 - 0.95^{30} = 0.79`. Therefore, choose beforehand the change that matters (`rope`) and a
-    sufficient probability, as in ``P(risen by more than 0.01) > 0.99``; use windows with enough rows; and confirm an
-    alarm with rows that arrived after it.
+    *Repeated looks.* `evidence` and `alarm` stay valid however often one looks: false alarms have a probability of at
+    most 0.05 over the whole life of a stream, and so do the intervals of `confidence_sequence`. Each posterior of
+    `change` is valid for its own rows, regardless of earlier looks, and states the size of a change. However, a rule
+    that triggers the first time a 95 % interval of the change excludes 0 will eventually trigger on a stream that has
+    not changed: if each look is wrong with probability 0.05, thirty independent looks are wrong at least once with
+    probability :math:`1 - 0.95^{30} = 0.79`.
 
     Examples
     --------

@@ -118,8 +118,8 @@ class WindowedCounts:
     def between(self, start: Any = None, end: Any = None) -> list[int]:
         """Return the numbers of the windows with rows in [start, end), in order."""
         chosen = sorted(self.counts)
-        low = None if start is None else self._bound("start", start)[1]
-        high = None if end is None else self._bound("end", end)[1]
+        low = None if start is None else self.bound("start", start)
+        high = None if end is None else self.bound("end", end)
         if low is not None and high is not None and high <= low:
             raise ValueError(f"`end` must be after `start`; they are {end} and {start}. The end is not included.")
         if low is not None and self.forgotten is not None and low < self.forgotten:
@@ -127,6 +127,10 @@ class WindowedCounts:
                 f"`start` must not be before {self.said(self.forgotten)}: windows before it are forgotten."
             )
         return [k for k in chosen if (low is None or k >= low) and (high is None or k < high)]
+
+    def bound(self, name: str, moment: Any) -> int:
+        """Return the number of the window that begins at a moment."""
+        return self._bound(name, moment)[1]
 
     def total(self, numbers: Iterable[int]) -> BinnedCounts:
         """Sum the counts of windows."""
