@@ -95,6 +95,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/classwise_means.py $(SHORT)
 	$(RUN) python docs/make/bin_sensitivity.py $(SHORT)
 	$(RUN) python docs/make/planning.py $(SHORT)
+	$(RUN) python docs/make/monitoring.py $(SHORT)
 	$(RUN) python docs/make/decompositions.py $(SHORT)
 	$(RUN) python docs/make/cumulative.py $(SHORT)
 
