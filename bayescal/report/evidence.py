@@ -20,6 +20,8 @@ Floats = NDArray[np.float64]
 
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 2.6)
+#: Characters of the key of a confidence sequence on one line.
+KEY = 36
 #: Number of windows up to which each has a dot.
 DOTS = 60
 #: Exponents of ten that are written as a number.
@@ -85,7 +87,7 @@ def plot_evidence(
     _label_limit(ax, evidence, limit, marked, small=small)
     _exponents(ax)
     _axes(ax, evidence.windows, "e-value" if small else "evidence (e-value)", small=small)
-    found = "No alarm" if first is None else f"Alarm in the window {in_words(evidence.alarm)}"
+    found = "No alarm" if first is None else f"Alarm{_at(evidence.alarm, small=small)}"
     value = in_e_words(evidence.log_values[-1 if first is None else first])
     paragraphs = [] if small else [evidence.spec]
     titled(ax, found if small else f"{found}: evidence {value}", paragraphs, above=4, small=small)
@@ -127,7 +129,7 @@ def plot_confidence_sequence(
     >>> monitor = bc.CalibrationMonitor(window=1).add([1] * 60, [0.2] * 60, time=np.arange(60) // 10)
     >>> ax = plot_confidence_sequence(monitor.confidence_sequence(), Figure().subplots(), limit=0.1)
     >>> ax.get_title(loc="left")
-    'ECE first above 0.1: 0'
+    'ECE first above 0.1 in the window 0'
     """
     if not isinstance(sequence, ConfidenceSequence):
         raise TypeError(
@@ -143,16 +145,18 @@ def plot_confidence_sequence(
     style: dict[str, Any] = {"color": main, "alpha": opacity, "linewidth": 0, "zorder": 2}
     ax.fill_between(windows, sequence.low, sequence.high, gid="band", label=interval, **style)
     _line(ax, sequence.windows, sequence.plug_in, main, label="plug-in ECE")
-    title = f"ECE between {' and '.join(map(_render.number, sequence.interval))}"
+    low, high = map(_render.number, sequence.interval)
+    title = f"ECE [{low}, {high}]" if small else f"ECE between {low} and {high}"
     if limit is not None:
-        title = _since(sequence, limit)
+        title = _since(sequence, limit, small=small)
         ax.axhline(limit, color=colours.orange, linewidth=1.2, linestyle=(0, (5, 2)), zorder=3, gid="limit")
     ax.set_ylim(0, 1.08 * max(float(sequence.high.max()), limit or 0))
     size = TINY if small else SMALL
+    columns = 2 if characters(ax, size) >= KEY else 1
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=2,
+        ncols=columns,
         frameon=False,
         fontsize=size,
         borderaxespad=0.2,
@@ -160,15 +164,21 @@ def plot_confidence_sequence(
         columnspacing=1,
     )
     _axes(ax, sequence.windows, "ECE of all rows so far", small=small)
-    titled(ax, title, [] if small else [sequence.spec], above=2.2 * size, small=small)
+    titled(ax, title, [] if small else [sequence.spec], above=(2.2 if columns == 2 else 3.8) * size, small=small)
     return _finished(ax, small=small)
 
 
-def _since(sequence: ConfidenceSequence, limit: float) -> str:
-    for word, first in (("above", sequence.above(limit)), ("below", sequence.below(limit))):
+def _since(sequence: ConfidenceSequence, limit: float, *, small: bool) -> str:
+    for word, sign, first in (("above", ">", sequence.above(limit)), ("below", "<", sequence.below(limit))):
         if first is not None:
-            return f"ECE first {word} {limit:g}: {in_words(first)}"
-    return f"ECE not yet above or below {limit:g}"
+            return f"ECE {sign if small else f'first {word}'} {limit:g}{_at(first, small=small)}"
+    return f"ECE above {limit:g}? not known" if small else f"ECE not yet known to be above or below {limit:g}"
+
+
+def _at(window: Any, *, small: bool) -> str:
+    """Name a window in a title; dates in UTC do not say so in small axes."""
+    words = in_words(window)
+    return f": {words.removesuffix(' UTC')}" if small else f" in the window {words}"
 
 
 def _line(ax: "Axes", windows: Any, values: Floats, colour: str, label: str | None = None) -> None:
