@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal.data.times import Start
 from bayescal.estimands.confidence_sequence import ece_intervals, log_marginals
-from bayescal.estimands.eprocess import Mixture, calibration_e_values, change_e_values, score_scale
+from bayescal.estimands.eprocess import Mixture, blocks, calibration_e_values, change_e_values, score_scale
 from bayescal.estimands.normal_scores import hypergeometric_scores
 from bayescal.results.confidence_sequence import ConfidenceSequence
 from bayescal.results.evidence import Evidence
@@ -16,9 +16,6 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.windowed import WindowedCounts
 
 Floats = NDArray[np.float64]
-
-#: Windows whose e-values are held in memory at once.
-BLOCK = 256
 
 
 class SequentialTests:
@@ -148,8 +145,8 @@ class SequentialTests:
         held.total_of_rows(chosen, "[start, end)")  # raises if there are none
         rows = _Stacked(held, chosen).cumulative()
         marginals = log_marginals(rows.n, rows.k, held.bins.midpoints, rows.mean_confidence)
-        parts = (slice(i, i + BLOCK) for i in _blocks(chosen))
-        low, high = np.concatenate([_intervals(rows, marginals, part, level) for part in parts], axis=1)
+        parts = [_intervals(rows, marginals, part, level) for part in blocks(rows.n.shape)]
+        low, high = np.concatenate(parts, axis=1)
         gaps = np.abs(rows.k - rows.n * np.where(rows.n > 0, rows.mean_confidence, 0.0)).sum(axis=1)
         total = rows.n.sum(axis=1)
         windows = tuple(held.start(k) for k in chosen)
@@ -195,15 +192,11 @@ def _refuse_weights(counts: list[BinnedCounts], names: list[str]) -> None:
         )
 
 
-def _blocks(windows: list[int]) -> range:
-    return range(0, len(windows), BLOCK)
-
-
 def _calibration(rows: _Stacked) -> Floats:
     """Return log values of the e-process against exact calibration."""
     mixture, values = Mixture.start(rows.n.shape[1]), [np.zeros(0)]
-    for i in range(0, len(rows.n), BLOCK):
-        mixture, block = mixture.after(calibration_e_values(*(a[i : i + BLOCK] for a in rows.arrays)))
+    for part in blocks(rows.n.shape):
+        mixture, block = mixture.after(calibration_e_values(*(each[part] for each in rows.arrays)))
         values.append(block)
     return np.concatenate(values)
 
@@ -213,10 +206,10 @@ def _change(rows: _Stacked, numbers: list[int], reference: BinnedCounts, seed: i
     centre = np.where(reference.occupied, reference.mean_confidence, reference.bins.midpoints)
     all_n, all_k = (of + per.cumsum(axis=0) for of, per in ((reference.n, rows.n), (reference.k, rows.k)))
     mixture, values = Mixture.start(len(centre)), [np.zeros(0)]
-    for i in _blocks(numbers):
-        n, k, up_to, of_one = (a[i : i + BLOCK] for a in (rows.n, rows.k, all_n, all_k))
+    for part in blocks(rows.n.shape):
+        n, k, up_to, of_one = (each[part] for each in (rows.n, rows.k, all_n, all_k))
         before = up_to - n
-        u = _uniform(seed, numbers[i : i + BLOCK], len(centre))
+        u = _uniform(seed, numbers[part], len(centre))
         both = (n > 0) & (before > 0)
         z = np.zeros_like(n)
         z[both] = hypergeometric_scores(k[both], n[both], of_one[both], up_to[both], u[both])
@@ -241,7 +234,7 @@ def _reference(held: WindowedCounts, reference: Any) -> tuple[BinnedCounts, int 
         if not counts.n_rows:
             raise ValueError("`reference` has no rows; a comparison needs at least one.")
         _refuse_weights([counts], ["the reference"])
-        return counts, None, "counts"
+        return counts, None, "(counts)"
     chosen = held.span("reference", reference)
     _, end = reference
     if end is None:

@@ -23,7 +23,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.estimands.eprocess import MARGIN, PRIOR, SHIFT, STRETCH
+from bayescal.estimands.eprocess import MARGIN, PRIOR, SHIFT, STRETCH, blocks
 
 Floats = NDArray[np.float64]
 
@@ -59,7 +59,11 @@ def log_marginals(n: Floats, k: Floats, midpoints: Floats, mean_confidence: Floa
     n_before, k_before = np.concatenate([none, n[:-1]]), np.concatenate([none, k[:-1]])
     centre = np.concatenate([none, mean_confidence[:-1]])
     centre = np.where(n_before > 0, centre, midpoints)
-    marginals: Floats = np.cumsum(_log_mixture(n, k, centre) - _log_mixture(n_before, k_before, centre), axis=0)
+    parts = [
+        _log_mixture(n[part], k[part], centre[part]) - _log_mixture(n_before[part], k_before[part], centre[part])
+        for part in blocks(n.shape)
+    ]
+    marginals: Floats = np.cumsum(np.concatenate(parts), axis=0)
     return marginals
 
 

@@ -30,7 +30,9 @@ References
 .. [3] V. Vovk (2021), "Testing randomness online", Statistical Science 36, 595-611.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Self
 
 import numpy as np
@@ -50,6 +52,8 @@ JUMPING = 0.1
 DECAY = 1.5
 #: Distance of mean confidences from 0 and 1 in a test of calibration, and in a test of change.
 MARGIN, MARGIN_OF_REFERENCE = 1e-6, 1e-4
+#: Bins of windows whose alternatives are held in memory at once.
+CELLS = 2**14
 #: The logit of a confidence that a change of slope multiplies is at most this in size.
 FARTHEST = 9.0
 
@@ -64,6 +68,12 @@ def _lattice() -> tuple[Floats, Floats, Floats]:
 
 
 SHIFT, STRETCH, PRIOR = _lattice()
+
+
+def blocks(shape: Sequence[int]) -> Iterator[slice]:
+    """Yield slices of windows that need little memory, for arrays of shape (n_windows, ..., n_bins)."""
+    size = max(1, CELLS // max(1, prod(shape[1:])))
+    yield from (slice(i, i + size) for i in range(0, shape[0], size))
 
 
 @dataclass(frozen=True, eq=False)

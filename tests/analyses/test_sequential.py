@@ -8,6 +8,7 @@ import pytest
 
 from bayescal import BinnedCounts, CalibrationMonitor, ConfidenceSequence, Evidence
 from bayescal.analyses import sequential
+from bayescal.estimands import eprocess
 
 REFERENCE = (0, 4)
 
@@ -93,7 +94,7 @@ def test_batches_workers_and_restarts_do_not_matter(monitor, tmp_path):
 
 def test_the_size_of_blocks_does_not_matter(monitor, monkeypatch):
     expected = all_values(monitor)
-    monkeypatch.setattr(sequential, "BLOCK", 3)
+    monkeypatch.setattr(eprocess, "CELLS", 30)  # three windows of ten bins
     for found, values in zip(all_values(monitor), expected, strict=True):
         np.testing.assert_allclose(found, values, rtol=1e-9, atol=1e-12)
 
@@ -130,7 +131,7 @@ def test_a_reference_of_counts(monitor):
     counts = monitor.counts(*REFERENCE)
     found = monitor.evidence(4, reference=counts)
     np.testing.assert_array_equal(found.log_values, monitor.evidence(reference=REFERENCE).log_values)
-    assert found.hypothesis == "no change since the reference counts"
+    assert found.hypothesis == "no change since the reference (counts)"
     assert len(monitor.evidence(reference=counts)) == 10
 
 
