@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from scipy.stats import hypergeom, norm
 
 from bayescal import BinnedCounts, CalibrationMonitor, ConfidenceSequence, Evidence
 from bayescal.analyses import sequential
@@ -114,6 +115,23 @@ def test_random_numbers_belong_to_a_window():
     assert len(np.unique(both)) == 9
     assert not np.isin(sequential._uniform(8, [4], 3), both).any()
     assert sequential._uniform(7, [-(2**40)], 3).shape == (1, 3)
+
+
+def test_the_evidence_of_a_change_by_its_definition(monitor):
+    """Window by window: scipy's hypergeometric distribution given the rows before; the reference fixes the variance."""
+    reference, seed = monitor.counts(*REFERENCE), int(np.random.default_rng(3).integers(2**63))
+    before_n, before_k, c = reference.n.copy(), reference.k.copy(), reference.mean_confidence
+    mixture, values = eprocess.Mixture.start(10), []
+    for number in range(4, 10):
+        n, k = monitor.windows[number].n, monitor.windows[number].k
+        u = sequential._uniform(seed, [number], 10)[0]
+        given = (before_n + n, before_k + k, n)
+        z = norm.ppf(hypergeom.cdf(k - 1, *given) + u * hypergeom.pmf(k, *given))
+        scale = np.sqrt(n * c * (1 - c) * before_n / (before_n + n))
+        mixture, value = mixture.after(eprocess.change_e_values(z[None], scale[None], c))
+        values.append(value[0])
+        before_n, before_k = before_n + n, before_k + k
+    np.testing.assert_allclose(monitor.evidence(reference=REFERENCE, rng=3).log_values, values, rtol=1e-9)
 
 
 def test_randomness_is_reproducible(monitor):
