@@ -8,8 +8,7 @@ them. These are the online conformal P-values of [1]_ for windows instead of row
 
 References
 ----------
-.. [1] V. Vovk, A. Gammerman and G. Shafer (2022), Algorithmic Learning in a Random World, 2nd edition, Springer,
-   part III.
+.. [1] V. Vovk (2021), "Testing randomness online", Statistical Science 36, 595-611.
 """
 
 import numpy as np
