@@ -27,7 +27,7 @@ References
 .. [1] J. Ville (1939), Etude critique de la notion de collectif, Gauthier-Villars, Paris.
 .. [2] S. Arnold, A. Henzi and J. F. Ziegel (2023), "Sequentially valid tests for forecast calibration", Annals of
    Applied Statistics 17, 1909-1935.
-.. [3] V. Vovk (2021), "Testing randomness online", Statistical Science 36, 595-611.
+.. [3] V. Vovk (2021), "Testing randomness online", Statistical Science 36 (4).
 """
 
 from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ them. These are the online conformal P-values of [1]_ for windows instead of row
 
 References
 ----------
-.. [1] V. Vovk (2021), "Testing randomness online", Statistical Science 36, 595-611.
+.. [1] V. Vovk (2021), "Testing randomness online", Statistical Science 36 (4).
 """
 
 import numpy as np
