@@ -53,7 +53,7 @@ from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
 from .results.cumulative_difference import CumulativeDifference as CumulativeDifference
-from .results.cumulative_posterior import CumulativeBand as CumulativeBand
+from .results.cumulative_parts import CumulativeBand as CumulativeBand
 from .results.cumulative_posterior import CumulativePosterior as CumulativePosterior
 from .results.decomposition import CorpDecomposition as CorpDecomposition
 from .results.decomposition import MurphyDecomposition as MurphyDecomposition

@@ -57,7 +57,7 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
 
     Examples
     --------
-    Of the two rows with score 0.2, one has outcome 1: their mean deviation of 0.3, with 2 of 5 rows, is the largest.
+    One of the two rows with score 0.2 has outcome 1; their mean deviation of 0.3 times 2/5 is the statistic.
 
     >>> cd = cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
     >>> round(cd.kuiper, 3), round(cd.kolmogorov_smirnov, 3), round(cd.sigma, 3)
@@ -74,7 +74,7 @@ def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
     return CumulativeDifference(OrderedSums.from_rows(rows), question_of(rows.target), rows.target)
 
 
-#: `cumulative_difference.from_counts(counts)`, for those who look for the function
+#: Alias.
 cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]  # functions have no such member
 
 
@@ -117,9 +117,9 @@ def cumulative_difference_subpopulation(
     Notes
     -----
     The responses of the full population are averaged in cells that end halfway between neighbouring scores of the
-    subpopulation [1]_; the first cell has no lower end and the last one no upper end. So the comparison at the smallest
-    and the largest score of the subpopulation is with all rows beyond them too, and not at equal scores if these rows
-    reach far. It has the weight of these two scores, which is large if the subpopulation has few rows: three calibrated
+    subpopulation [1]_; the first cell has no lower end and the last one no upper end. The member with the smallest
+    score is therefore also compared with all rows below it, and the member with the largest score with all rows above
+    it. The effect is proportional to the weight of these two members: three calibrated
     rows with scores in [0, 0.02], in a population with scores over [0, 1], have a mean average difference of about -1/6
     (-1/2 at one of three rows). A remark in the result names such cells.
 

@@ -126,7 +126,9 @@ def cumulative_of_file(
 def _counted(file: Path) -> CumulativeFile:
     counts = read_counts(file, None)
     if not isinstance(counts, BinnedCounts):
-        raise ValueError(f"'{file.name}' holds counts of all classes; a cumulative difference needs one problem.")
+        raise ValueError(
+            f"'{file.name}' holds counts of all classes; a cumulative difference needs one binary problem."
+        )
     parameters = {"file": file.name, "rows": counts.n_rows, "bins": len(counts.bins)}
     return CumulativeFile(CumulativeDifference.from_counts(counts), parameters)
 

@@ -80,7 +80,7 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
     ([[0.0, 0.0], [0.4, 0.12]], [0.2, 0.2, 0.2, 0.6, 0.6, 0.9])
     """
     share, curve = cd.abscissae, cd.curve
-    low, high = cd.band(prob)
+    band = cd.band(prob)
     ends = sorted((int(curve.argmin()), int(curve.argmax())))
     # a share is reached at the first score whose cumulative weight is not below it, up to rounding
     reached = np.searchsorted(share[1:], TICKS - 1e-12, side="left")
@@ -88,7 +88,7 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
     return CumulativePoints(
         share=share[seen],
         curve=curve[seen],
-        margin=float(high[0] - low[0]) / 2,
+        margin=float(band.high[0] - band.low[0]) / 2,
         sigma=cd.sigma,
         worst=np.column_stack([share[ends], curve[ends]]),
         tick_share=TICKS,
@@ -121,7 +121,7 @@ def plot_cumulative(
     """Draw a cumulative difference: its slope is the miscalibration at each score.
 
     Where the curve is flat, the scores are calibrated; where it rises, outcome 1 is more frequent than stated, and
-    where it falls, less frequent. Steep parts of any length can be seen, which bins would hide. The triangle at the
+    where it falls, less frequent. Short, steep parts, which bins would hide, stay visible. The triangle at the
     origin shows how far the curve of a calibrated classifier would move by chance: it ends at 2 `sigma` above and
     below 0. The worst interval of scores, over which the curve changes most, is marked; this change is the Kuiper
     statistic.

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 #: What `CumulativeDifference` compares.
 QUESTION = "cumulative difference between outcomes and scores"
+#: Largest distance between the end of an interval and the edge of a bin that is taken as rounding.
+EDGE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CumulativeDifference(Cumulative):
     r"""The cumulative difference between outcomes and scores, without bins.
 
-    Made by `cumulative_difference`; printing it shows a sentence and the two statistics.
+    Returned by `cumulative_difference`; printing it shows a sentence and the two statistics.
 
     With the rows in the order of their scores, :math:`S_k = \sum_{i \le k} w_i (z_i - c_i) / \sum_i w_i`. The slope of
     :math:`S` against the cumulative weight is the mean difference between outcome and score: it is 0 where the
@@ -59,8 +61,9 @@ class CumulativeDifference(Cumulative):
         Returns
         -------
         CumulativeDifference
-            The curve is exact at the edges of the bins; `score` contains the mean confidences of occupied bins.
-            `grid_error` bounds the error by the bins.
+            The curve is exact at the edges of the bins; `score` contains the upper edges of occupied bins. `grid_error`
+            bounds the error by the bins. The methods `slope` and `zoom` take the bins that lie in the interval as a
+            whole.
 
         Raises
         ------
@@ -131,7 +134,7 @@ class CumulativeDifference(Cumulative):
         return low, min(high + self.grid_error, 1.0) if high == high else high
 
     def c_emp_bound(self, prob: float = 0.95, *, given_scores: bool = False) -> float:
-        """Return a bound of the error of the Kuiper statistic (c_emp) that holds for every number of rows.
+        """Return a bound on the error of the Kuiper statistic (c_emp) that holds for every number of rows.
 
         Parameters
         ----------
@@ -162,13 +165,11 @@ class CumulativeDifference(Cumulative):
         (0.0384, 0.0192)
         """
         prob = _checks.fraction("prob", prob)
-        steps = self.steps
-        if steps.weighted and not given_scores:
+        if self.steps.weighted and not given_scores:
             raise ValueError(
                 "`given_scores` must be True for rows with weights; else the bound needs rows of equal weight."
             )
-        effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
-        return c_emp.c_emp_bound(effective, prob, given_scores=given_scores) + self.grid_error
+        return c_emp.c_emp_bound(self.effective_n, prob, given_scores=given_scores) + self.grid_error
 
     @property
     def grid_error(self) -> float:
@@ -176,14 +177,31 @@ class CumulativeDifference(Cumulative):
         return cumulative.grid_error(self.curve, self.steps) if isinstance(self.steps, GridSteps) else 0.0
 
     @property
-    def _points(self) -> str:
-        return "occupied bins" if isinstance(self.steps, GridSteps) else "distinct scores"
+    def _step(self) -> str:  # type: ignore[override]  # a constant of the base
+        return "bin" if isinstance(self.steps, GridSteps) else "score"
+
+    @property
+    def _counted(self) -> str:  # type: ignore[override]  # a constant of the base
+        return "occupied bin" if isinstance(self.steps, GridSteps) else "distinct score"
+
+    @property
+    def _tolerance(self) -> float:  # type: ignore[override]  # a constant of the base
+        return EDGE if isinstance(self.steps, GridSteps) else 0.0
+
+    def _statistic(self) -> str:
+        value = self._number(self.kuiper)
+        if not isinstance(self.steps, GridSteps):
+            return value
+        most = self._number(self.kuiper + self.grid_error)
+        return f"at least {value} (at most {most}, depending on the order of the rows within bins)"
 
     def _remarks(self) -> list[str]:
         if not isinstance(self.steps, GridSteps):
             return super()._remarks()
-        low, high = self._number(self.kuiper), self._number(self.kuiper + self.grid_error)
-        return [f"From counts: the Kuiper statistic of the rows is between {low} and {high}.", *super()._remarks()]
+        return [
+            "From counts: the statistics and P-values are those of the curve at the edges of the bins.",
+            *super()._remarks(),
+        ]
 
     def _no_difference(self) -> str:
         return "the share of outcome 1 equals the score"

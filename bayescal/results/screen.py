@@ -26,8 +26,8 @@ _STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}
 class SubpopulationScreen(_presented.Presented):
     """Groups of rows, each compared with the full population at the same scores.
 
-    Made by `screen_subpopulations`. ``screen[label]`` is the `SubpopulationDifference` of a group; iterating goes over
-    the labels, most clearly different groups first.
+    Returned by `screen_subpopulations`. ``screen[label]`` is the `SubpopulationDifference` of a group. Iteration yields
+    labels in order of P-value.
 
     Parameters
     ----------

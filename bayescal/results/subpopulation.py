@@ -15,8 +15,8 @@ FAR_BEYOND = 0.25
 class SubpopulationDifference(Cumulative):
     r"""The cumulative difference between a subpopulation and the full population at the same scores.
 
-    Made by `cumulative_difference_subpopulation`; printing it shows a sentence and the two statistics. "Calibration"
-    means here that the subpopulation and the full population have the same mean response at every score.
+    Returned by `cumulative_difference_subpopulation`; printing it shows a sentence and the two statistics.
+    "Calibration" means here that the subpopulation and the full population have the same mean response at every score.
 
     Parameters
     ----------
@@ -36,13 +36,10 @@ class SubpopulationDifference(Cumulative):
     0.0
     """
 
-    @property
-    def average_difference(self) -> float:
-        """Weighted mean over the members of response minus mean response of the full population at that score."""
-        return float(self.curve[-1])
+    _null, _assuming = "if equal", "if means are equal"
 
     def _no_difference(self) -> str:
-        return "the subpopulation has the responses of the full population"
+        return "at each score, its mean response equals that of the full population"
 
     def _compared(self) -> str:
         return "the subpopulation and the full population"
@@ -54,7 +51,7 @@ class SubpopulationDifference(Cumulative):
         return "If the two had equal means at every score,"
 
     def _assumption(self) -> str:
-        return "equal means"
+        return "equality"
 
     def _rare(self) -> str:
         return "with rare responses"
@@ -70,9 +67,8 @@ class SubpopulationDifference(Cumulative):
         beyond = getattr(steps, "beyond", np.zeros(len(steps)))
         far = np.flatnonzero(np.sqrt(variance) * beyond > FAR_BEYOND * np.sqrt(variance.sum()))
         return [
-            f"At the score {float(steps.score[i]):g}, the mean of the full population is over a cell with "
-            f"{_percent(float(beyond[i]))} of its rows beyond the scores of the subpopulation: the difference at this "
-            "score may be due to the other scores in the cell."
+            f"At the score {float(steps.score[i]):g}, {_percent(float(beyond[i]))} of the weight behind the population "
+            "mean has scores outside the range of the subpopulation; the difference may reflect those scores."
             for i in far
         ]
 

@@ -15,13 +15,21 @@ Floats = NDArray[np.float64]
 class Steps(Protocol):
     r"""Steps of a cumulative difference, in increasing order of the scores; arrays of shape (n_scores,).
 
-    A row has the residual r = z - e: its response minus what is expected at its score. `OrderedSums`, whose expected
+    A row has the residual r = z - e: its response minus its expected response. `OrderedSums`, whose expected
     value is the score itself, satisfies this protocol, and so does `StoredSteps`.
     """
 
     @property
     def score(self) -> Array:
-        """Distinct scores, increasing."""
+        """Distinct scores, increasing; mean scores of bins."""
+
+    @property
+    def lower(self) -> Array:
+        """Smallest score that a step can contain: the score, or the lower edge of a bin."""
+
+    @property
+    def upper(self) -> Array:
+        """Largest score that a step can contain: the score, or the upper edge of a bin."""
 
     @property
     def weight(self) -> Floats:
@@ -76,6 +84,16 @@ class StoredSteps:
     n_rows: NDArray[np.int64]
     weighted: bool
 
+    @property
+    def lower(self) -> Array:
+        """Smallest score of each step."""
+        return self.score
+
+    @property
+    def upper(self) -> Array:
+        """Largest score of each step."""
+        return self.score
+
     def __len__(self) -> int:
         return len(self.score)
 
@@ -84,7 +102,7 @@ class StoredSteps:
 
 
 def _part[T](record: T, part: slice) -> T:
-    """Return a record whose arrays are views of a part of those of another."""
+    """Return a record whose arrays are views of a slice."""
     changed = {name: value[part] for name, value in vars(record).items() if isinstance(value, np.ndarray)}
     return replace(record, **changed)  # type: ignore[type-var]  # every record here is a dataclass
 
@@ -94,8 +112,8 @@ class OrderedSums:
     r"""Sums over the rows of each distinct score, in increasing order of the scores.
 
     Equal scores are merged, so the order of rows has no effect. Rows of weight 0 are left out. Without weights, all
-    weights are 1, and weights of 1 give the same bits as no weights. Multiplying all weights by a power of two does
-    not change any result.
+    weights are 1, and weights of 1 give bitwise the same results as no weights. Multiplying all weights by a power of
+    two does not change any result.
 
     Parameters
     ----------
@@ -160,6 +178,16 @@ class OrderedSums:
     def __getitem__(self, part: slice) -> "OrderedSums":
         """Return the sums of a range of scores; the arrays are views."""
         return _part(self, part)
+
+    @property
+    def lower(self) -> Array:
+        """The scores: a step is one score."""
+        return self.score
+
+    @property
+    def upper(self) -> Array:
+        """The scores: a step is one score."""
+        return self.score
 
     @property
     def deviation(self) -> Floats:

@@ -72,7 +72,7 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
         return np.bincount(step, values, len(score))
 
     mass, square = of_members(own), of_members(own**2)
-    # without these zeros, rounding errors of equal responses would be compared with each other
+    # exact zeros: otherwise, P-values would compare rounding errors of equal responses
     counted = weight > 0
     constant = _constant(cell[counted], response[counted], len(score))
     residual[constant[step]] = variance[constant] = 0.0
@@ -142,7 +142,8 @@ class GroupSums:
     sigma : ndarray of float64
         Standard deviation of the end of the curve if means are equal, from `calibrated_variance`.
     difference_sigma, mean_step : ndarray of float64
-        The same from `difference_variance`, and the mean standard deviation of a step as a share of it, or 0.
+        Standard deviation of the end of the curve from `difference_variance`; mean standard deviation of a step,
+        divided by it (0 if it is 0).
     """
 
     n_rows: NDArray[np.int64]
@@ -212,7 +213,7 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
 
 
 def _centred(response: Floats, weight: Floats) -> Floats:
-    """Subtract the mean; from integers, an integer, so that unweighted sums stay exact."""
+    """Return responses minus their mean, which is rounded for integers, so that unweighted sums stay exact."""
     mean = float(np.average(response, weights=weight))
     return response - (round(mean) if (response == np.rint(response)).all() else mean)
 

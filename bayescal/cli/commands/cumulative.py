@@ -31,7 +31,7 @@ def cumulative(
 
     With --by, compares groups of rows with all rows at equal probabilities.
 
-    The rows must fit into memory; a file of counts in fine bins needs little.
+    The rows must fit into memory; a file of counts in fine bins needs little memory.
     """
     from bayescal.cli.cumulative import cumulative_of_file
 
