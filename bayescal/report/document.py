@@ -17,6 +17,7 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
+from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
 from bayescal.results.grouped import GroupedEvaluation
@@ -187,6 +188,23 @@ def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
         "robust_sigma": result.robust_sigma,
         "kuiper_interval": {"probability": PROB, "low": low, "high": high},
         **grid,
+    }
+
+
+@document.register
+def _(result: CumulativePosterior, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also the model, the probabilities of its sub-models, and ``observed``, the document of the rows' curve.
+
+    ``probability_below`` contains, for each statistic, the probability that it is below ``limit``.
+    """
+    return {
+        **_with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "model": result.model,
+        "draws": len(result.kuiper),
+        "sub_models": result.sub_models,
+        "probability_below": {"limit": result.limit, **result.p_below},
+        "observed": document(result.observed),
     }
 
 

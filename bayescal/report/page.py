@@ -60,6 +60,7 @@ WORDS = {
     "by": "column of groups",
     "sub_models": "sub-models",
     "draws": "posterior draws",
+    "below": "limit",
 }
 #: Rows that do not obey the rules raise an error, so that a result contains all rows or does not exist.
 REFUSED = "0 (an input with an invalid row is refused as a whole)"
@@ -310,10 +311,12 @@ def _(result: Cumulative) -> Content:
 
 @_content.register
 def _(result: CumulativePosterior) -> Content:
-    sheet = result.sheet(whole=True)
-    rows = {"rows": int(result.observed.steps.n_rows.sum())}
-    pictures = [_cumulative(result.observed)] if isinstance(result.observed, Cumulative) else []
-    return Content("Posterior of the cumulative difference", sheet, [_table("Statistics", sheet)], rows, pictures)
+    sheet, observed = result.sheet(whole=True), _content(result.observed)
+    both = replace(
+        sheet, sentence=f"{observed.sheet.sentence} {sheet.sentence}", remarks=(*sheet.remarks, *observed.sheet.remarks)
+    )
+    shown = [_table("Statistics of the population", sheet), _table("Statistics of the rows", observed.sheet)]
+    return Content("Posterior of the cumulative difference", both, shown, observed.rows, observed.pictures)
 
 
 @_content.register

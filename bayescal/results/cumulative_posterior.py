@@ -56,6 +56,9 @@ class Observed(Protocol):
     def band(self, prob: float = 0.95) -> CumulativeBand:
         """Return the simultaneous band."""
 
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CumulativePosterior(_presented.Presented):
@@ -73,6 +76,8 @@ class CumulativePosterior(_presented.Presented):
         The draws.
     model : {"pooled", "segments"}
         Origin of the draws of the statistics; see the notes.
+    limit : float, default 0.02
+        `spec` states the probability that the Kuiper statistic is below this limit.
 
     Notes
     -----
@@ -115,6 +120,7 @@ class CumulativePosterior(_presented.Presented):
     observed: Observed
     drawn: CumulativeDraws
     model: str
+    limit: float = wording.SMALL_ECE
 
     @cached_property
     def kuiper(self) -> Draws:
@@ -237,8 +243,15 @@ class CumulativePosterior(_presented.Presented):
 
     @property
     def spec(self) -> str:
-        """Rows, model, and the Kuiper statistic with its interval, on one line."""
-        return f"{self.observed.spec}, {self.model} model: Kuiper {wording.with_interval(self.kuiper, self._decimals)}"
+        """Rows, model, the Kuiper statistic with its interval, and its probability to be small, on one line."""
+        small = _render.probability(self.p_below["kuiper"])
+        kuiper = wording.with_interval(self.kuiper, self._decimals)
+        return f"{self.observed.spec}, {self.model} model: Kuiper {kuiper}, P(Kuiper < {self.limit:g}) {small}"
+
+    @property
+    def p_below(self) -> dict[str, float]:
+        """Probability that each statistic is below `limit`; for another one, write ``posterior.kuiper < 0.01``."""
+        return {name: float(getattr(self, name) < self.limit) for name in NAMES}
 
     @property
     def _decimals(self) -> int:

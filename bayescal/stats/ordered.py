@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.data.predictions import Predictions
+from bayescal.stats.sorting import sort_with_outcome, stable_order
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -216,7 +217,7 @@ class OrderedSums:
 
 def _unweighted(rows: Predictions) -> OrderedSums:
     """Sort keys of score and outcome, which needs one array of the size of the scores and no index."""
-    score, outcome = _sorted_by_key(rows.confidence, rows.outcome)
+    score, outcome = sort_with_outcome(rows.confidence, rows.outcome)
     starts = _starts(score)
     if starts is None:
         n_rows = np.broadcast_to(np.int64(1), score.shape)
@@ -229,43 +230,29 @@ def _unweighted(rows: Predictions) -> OrderedSums:
     return OrderedSums(score, weight, response, weight, response, n_rows, weighted=False, target=rows.target)
 
 
-def _sorted_by_key(score: Array, outcome: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Sort scores, and rows of equal scores by outcome.
-
-    The bits of floats >= 0, read as unsigned integers, have the order of the floats. The highest two bits of floats
-    below 2 are 0, so the bits can be shifted by one to append the outcome.
-    """
-    if score.dtype.itemsize not in (2, 4, 8):
-        score = score.astype(np.float64)
-    one = np.array(1, dtype=f"u{score.dtype.itemsize}")
-    keys = (score + np.zeros((), score.dtype)).view(one.dtype)  # adding 0 makes a copy, and 0 of -0
-    keys = keys.astype(one.dtype.newbyteorder("="), copy=False)
-    np.left_shift(keys, one, out=keys)
-    np.bitwise_or(keys, outcome == 1, out=keys)
-    keys.sort()
-    outcome = np.bitwise_and(keys, one).astype(np.bool_)
-    np.right_shift(keys, one, out=keys)
-    return keys.view(score.dtype.newbyteorder("=")), outcome
-
-
 def _weighted(rows: Predictions, weight: Floats) -> OrderedSums:
-    order = np.argsort(rows.confidence)
-    order = order[weight[order] > 0]
-    score, weight, outcome = rows.confidence[order], weight[order], rows.outcome[order] == 1
-    starts = _starts(score)
-    n_rows = np.broadcast_to(np.int64(1), score.shape) if starts is None else np.diff(starts, append=len(score))
+    """Sort the index of the rows, because weights follow the scores."""
+    order, score = stable_order(rows.confidence)
+    weight = weight[order]
+    if not weight.all():
+        counted = weight > 0
+        order, score, weight = order[counted], score[counted], weight[counted]
+    outcome = rows.outcome[order] == 1
+    del order  # memory for the sums
+    starts, size = _starts(score), len(score)
 
     def total(values: Floats) -> Floats:
         return values if starts is None else np.add.reduceat(values, starts)
 
-    square = weight * weight
+    sums, responses = total(weight), total(weight * outcome)
+    square = np.square(weight, out=None if starts is None else weight)  # weights that are not kept make room
     return OrderedSums(
-        score=(score if starts is None else score[starts]) + np.zeros((), score.dtype),  # 0 instead of -0
-        weight=total(weight),
-        response=total(weight * outcome),
+        score=score if starts is None else score[starts],
+        weight=sums,
+        response=responses,
         weight_sq=total(square),
         response_weight_sq=total(square * outcome),
-        n_rows=n_rows,
+        n_rows=np.broadcast_to(np.int64(1), size) if starts is None else np.diff(starts, append=size),
         weighted=True,
         target=rows.target,
     )

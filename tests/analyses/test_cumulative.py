@@ -252,9 +252,8 @@ def test_intervals_from_counts_end_at_edges():
         cd.slope(0.4, 0.6)
     # the first bin can only rise; in the second, two outcomes of 0 come before or after that of 1
     assert cd.kuiper + cd.grid_error == pytest.approx(0.3 + 0.4 / 8)
-    assert (
-        "statistic is at least 0.3000 (at most 0.3500, depending on the order of the rows within bins)" in cd.sentence()
-    )
+    words = "statistic is at least 0.3000 (at most 0.3500, depending on the order of the rows within bins)"
+    assert words in cd.sentence()
 
 
 def test_counts_without_rows_and_other_objects_are_refused():
