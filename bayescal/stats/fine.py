@@ -30,6 +30,7 @@ def common_refinement(choices: Iterable[Bins]) -> Bins:
     --------
     The edges of two and of three equal-width bins:
 
+    >>> from bayescal import make_bins
     >>> common_refinement([make_bins(2), make_bins(3)]).edges
     array([0.    , 0.3333, 0.5   , 0.6667, 1.    ])
     """
