@@ -65,6 +65,7 @@ from .results.screen import SubpopulationScreen as SubpopulationScreen
 from .results.subpopulation import SubpopulationDifference as SubpopulationDifference
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
+from .stats.bins import equal_effective_mass_edges as equal_effective_mass_edges
 from .stats.bins import equal_mass_edges as equal_mass_edges
 from .stats.bins import make_bins as make_bins
 from .stats.classwise import ClasswiseCounts as ClasswiseCounts

@@ -199,7 +199,8 @@ _BINS_VALUES = "NUMBER or EDGES"
 Target = Annotated[str | None, _option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CLASSWISE} {_CONFIDENCE}")]
 Bins = Annotated[str | None, _option(QUESTION, _BINS_VALUES, _BINS)]
 Binning = Annotated[
-    str | None, _option(QUESTION, "NAME", "How a number of bins becomes edges: equal-width or equal-mass.")
+    str | None,
+    _option(QUESTION, "NAME", "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass."),
 ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from bayescal import _arviz, _checks, _moved, _presented, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
-from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.names import hint
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered, registered
@@ -86,7 +86,8 @@ class Evaluation(_presented.Presented):
         ------
         ValueError, TypeError
             If there is no such estimand, the counts lack what it needs, or the function does not return draws of this
-            shape.
+            shape. Counts that lack what it needs raise an error that is also an AttributeError, so that
+            ``hasattr(evaluation, "auc")`` is False for rows of one outcome.
         """
         record = as_estimand(estimand)
         if not is_registered(record):
@@ -109,12 +110,14 @@ class Evaluation(_presented.Presented):
         try:
             drawn = record.draw(self.bin_draws, self.counts, rng=rng)
         except ValueError as problem:
-            if self.label and not record.available(self.counts):
-                raise ValueError(
-                    f"{_render.name(self.label)}: {problem} With the rows, evaluate this class as an event, as in "
-                    "`evaluate(y_true == label, y_prob[:, k])`."
-                ) from problem
-            raise
+            if record.available(self.counts):
+                raise
+            if not self.label:
+                raise UnavailableError(str(problem)) from problem
+            raise UnavailableError(
+                f"{_render.name(self.label)}: {problem} With the rows, evaluate this class as an event, as in "
+                "`evaluate(y_true == label, y_prob[:, k])`."
+            ) from problem
         # draws from the order of the rows are independent of the bins, so they are not combined with the others
         own = "outcomes" in record.needs
         origin = (self.bin_draws.fingerprint, record.name) if own else self.bin_draws.fingerprint

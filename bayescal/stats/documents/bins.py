@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bayescal import _checks, _files
-from bayescal.stats.bins import MOST_BINS, SIDES, Bins, equal_width_edges, make_bins
+from bayescal.stats.bins import BINNINGS, MOST_BINS, SIDES, Bins, equal_width_edges, make_bins
 from bayescal.stats.documents.values import floats, integers
 
 
@@ -33,7 +33,7 @@ def bins_from_document(document: Any) -> Bins:
             raise ValueError(f"`bins.number` must be from 1 to {MOST_BINS}, not {number}.")
         return make_bins(number, closed=closed)
     _files.require_entries(document, ["kind", "edges"], ["closed"], where="'bins'")
-    _checks.one_of("bins.kind", kind, ["equal-width", "equal-mass", "custom"])
+    _checks.one_of("bins.kind", kind, [*BINNINGS, "custom"])
     if not isinstance(document["edges"], list) or len(document["edges"]) < 2:
         raise ValueError("`bins.edges` must be an array of at least two edges.")
     return Bins(make_bins(floats("bins.edges", document["edges"], (len(document["edges"]),))).edges, str(kind), closed)
