@@ -14,6 +14,8 @@ from .analyses.decompose import murphy_decomposition as murphy_decomposition
 from .analyses.monitor import CalibrationMonitor as CalibrationMonitor
 from .analyses.multiclass_scores import multiclass_brier_score as multiclass_brier_score
 from .analyses.multiclass_scores import multiclass_log_score as multiclass_log_score
+from .analyses.net_benefit import net_benefit as net_benefit
+from .analyses.net_benefit import net_benefit_counts as net_benefit_counts
 from .analyses.planning.labels_needed import labels_needed as labels_needed
 from .analyses.planning.plan import Plan as Plan
 from .analyses.plug_in import plug_in_ece as plug_in_ece
@@ -47,6 +49,7 @@ from .posterior.shrinkage.model import shrinkage_posterior as shrinkage_posterio
 from .report.bin_sensitivity import plot_bin_sensitivity as plot_bin_sensitivity
 from .report.comparison import plot_comparison as plot_comparison
 from .report.cumulative import plot_cumulative as plot_cumulative
+from .report.decision_curve import plot_decision_curve as plot_decision_curve
 from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.forest import plot_forest as plot_forest
 from .report.posterior import plot_posterior as plot_posterior
@@ -62,6 +65,7 @@ from .results.decomposition import MurphyDecomposition as MurphyDecomposition
 from .results.evaluation import Evaluation as Evaluation
 from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.mean_score import MultiClassScore as MultiClassScore
+from .results.net_benefit import NetBenefit as NetBenefit
 from .results.recalibration import Recalibration as Recalibration
 from .results.recalibrations import GroupedRecalibration as GroupedRecalibration
 from .results.score_comparison import ScoreComparison as ScoreComparison
@@ -79,3 +83,4 @@ from .stats.logits import logit_bins as logit_bins
 from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts
+from .stats.threshold_counts import ThresholdCounts as ThresholdCounts

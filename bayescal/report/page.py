@@ -18,6 +18,7 @@ from bayescal.report import tables
 from bayescal.report.bin_sensitivity import plot_bin_sensitivity
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.cumulative import plot_cumulative
+from bayescal.report.decision_curve import plot_decision_curve
 from bayescal.report.forest import draw_scores, forest_height, name_lines, plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
@@ -34,6 +35,7 @@ from bayescal.results.decomposition import CorpDecomposition, MurphyDecompositio
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.mean_score import MultiClassScore
+from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.score_comparison import ScoreComparison
 from bayescal.results.screen import SubpopulationScreen
 from bayescal.stats.contract import Counts
@@ -325,6 +327,19 @@ def _(result: SubpopulationScreen) -> Content:
     first = next(iter(result))
     picture = _cumulative(result[first], f"{result.groups.name} {first}")
     return Content("Subpopulations", sheet, [_table("Groups", sheet)], {"rows": len(result.rows)}, [picture])
+
+
+@_content.register
+def _(result: NetBenefit) -> Content:
+    sheet = result.sheet(whole=True)
+    rows: dict[str, object] = {"rows": result.counts.n_rows}
+    if result.counts.weighted:
+        rows["effective rows"] = f"{result.counts.effective_rows:.0f}"
+    pictures = []
+    if len(result.thresholds) > 1:
+        draw = partial(_drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
+        pictures = [Picture("Decision curves", draw, wide=True)]
+    return Content("Net benefit", sheet, [_table("Net benefit", sheet)], rows, pictures)
 
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:

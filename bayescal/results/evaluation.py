@@ -14,6 +14,7 @@ from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.names import hint
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered, registered
+from bayescal.estimands.regret import regret_of
 from bayescal.posterior.contract import HasHypotheses, HasParameters, Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
@@ -140,6 +141,42 @@ class Evaluation(_presented.Presented):
     def lp_error(self, p: float = 2.0) -> Draws:
         """Draws of the l_p calibration error; see `bayescal.lp_error`."""
         return replace(errors.lp_error(self.bin_draws, p), origin=self.bin_draws.fingerprint)
+
+    def regret(self, threshold: float) -> Draws:
+        r"""Draws of the loss that decisions at a threshold suffer because the classifier is not calibrated.
+
+        Rows whose confidence reaches the threshold t are treated. A false positive costs t and a false negative 1 - t,
+        for which t is the best threshold of a calibrated classifier. The regret is the mean loss per row, less that of
+        the best decision in each bin.
+
+        Parameters
+        ----------
+        threshold : float
+            An inner edge of the bins, with at least 5 rows on each side.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,), >= 0, in units of the loss. At most the ECE of the same draw. Against any other threshold
+            on the same scores the loss is at most the Kuiper statistic of the population (c_emp) larger.
+
+        Raises
+        ------
+        ValueError
+            If the threshold is no edge or has fewer than 5 rows on a side, bins are closed on the right, or the model
+            is not ``shrinkage``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayescal as bc
+        >>> p = np.repeat([0.1, 0.3, 0.6, 0.9], 250)
+        >>> y = np.arange(1000) % 10 < 10 * np.repeat([0.1, 0.5, 0.6, 0.9], 250)
+        >>> ev = bc.evaluate(y, p, bins=5, rng=1)
+        >>> round(ev.regret(0.4).mean(), 3)
+        0.023
+        """
+        return regret_of(self.bin_draws, self.counts, self.posterior, threshold)
 
     @cached_property
     def plug_in(self) -> float:
