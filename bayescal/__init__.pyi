@@ -2,6 +2,7 @@ from . import datasets as datasets
 from ._invalid import InvalidRows as InvalidRows
 from ._version import __version__ as __version__
 from .analyses.bin_sensitivity import bin_sensitivity as bin_sensitivity
+from .analyses.calibration_curve import calibration_curve as calibration_curve
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
@@ -50,6 +51,8 @@ from .report.forest import plot_forest as plot_forest
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
+from .results.calibration_curve import CalibrationCurve as CalibrationCurve
+from .results.calibration_curve import CurveBand as CurveBand
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
 from .results.cumulative_difference import CumulativeDifference as CumulativeDifference
