@@ -77,7 +77,7 @@ def calibration_curve(
     model. The four are averaged by their marginal likelihoods.
     Draws(ici: mean 0.06623, 95 % interval [0.0502, 0.08253], 4000 draws)
 
-P(ici < 0.05) = 0.02325
+    P(ici < 0.05) = 0.02325
     Without a positive probability of exact calibration, the absolute value makes every noisy curve look miscalibrated:
     {'exact': 0.0, 'drift': 0.71, 'curve': 0.0, 'both': 0.29}
     the intervals of a calibrated classifier would never contain 0. The page "Calibration curve and ICI" shows how often

@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 #: Largest number of bins, smallest number of rows per bin, and smallest number of rows.
 BINS, ROWS_PER_BIN, LEAST_ROWS = 30, 10, 100
+#: Cells of the distribution of scores, for plots.
+CELLS = 1000
 #: Errors by attribute: symbol in tables, and share of the population with an error of at least this size (None: mean).
 ERRORS: Mapping[str, tuple[str, float | None]] = {
     "ici": ("ICI", None),
@@ -37,7 +39,9 @@ WORDS = {EXACT: "exact calibration", "drift": "drift", "curve": "smooth curve", 
 CONTRADICTS = 4.5
 #: Attributes that other programs have, and what to write here.
 MEANT = dict.fromkeys(("eavg", "integrated_calibration_index", "ece"), " The integrated calibration index is `ici`.")
-MEANT |= dict.fromkeys(("max_error", "mce"), " `e90` is the error that 10 % of the population exceed, `emax` the largest.")
+MEANT |= dict.fromkeys(
+    ("max_error", "mce"), " `e90` is the error that 10 % of the population exceed, `emax` the largest."
+)
 MEANT |= dict.fromkeys(("prob_true", "prob_pred"), " The curve is `curve` at the scores `score`; see also `band()`.")
 
 
@@ -73,6 +77,8 @@ class CalibrationCurve(_presented.Presented):
         Meaning of scores and outcomes; see `evaluate`.
     wanted : int
         Number of bins if no scores were equal.
+    distribution : ndarray, shape (1000,)
+        Share of the rows, or of their weight, in equal-width cells of scores.
     counted : str, default ""
         The bins of the counts in words, if the rows were counted in bins before.
 
@@ -92,6 +98,7 @@ class CalibrationCurve(_presented.Presented):
     bins: BinDraws
     target: str
     wanted: int
+    distribution: Floats
     counted: str = ""
 
     _columns = ("mean", "sd", "eti95_lb", "eti95_ub")
@@ -318,10 +325,14 @@ class CalibrationCurve(_presented.Presented):
         )
 
     @property
+    def question(self) -> str:
+        """Quantity, bins, rows and model, on one line."""
+        return wording.question(f"{self.target} ICI", [self.counts], "smooth curve", self.posterior.prior)
+
+    @property
     def spec(self) -> str:
-        """Question, rows, model, and the ICI with its interval, on one line."""
-        question = wording.question(f"{self.target} ICI", [self.counts], "smooth curve", self.posterior.prior)
-        return f"{question}: {wording.with_interval(self.ici, self._decimals)}"
+        """Question and the ICI with its interval, on one line."""
+        return f"{self.question}: {wording.with_interval(self.ici, self._decimals)}"
 
     @property
     def _decimals(self) -> int:
@@ -380,7 +391,9 @@ def curve_of(
     _require_rows("y_true", effective, int(steps.n_rows.sum()), weighted=steps.weighted)
     wanted = min(BINS, int(effective * (1 + 1e-12)) // ROWS_PER_BIN)
     posterior = smooth_curve_posterior(merge_scores(steps, wanted), prior_exact=prior_exact)
-    return CalibrationCurve(posterior, posterior.sample(draws, rng=rng), target, wanted, counted)
+    cell = np.minimum((steps.score * CELLS).astype(np.intp), CELLS - 1)
+    distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
+    return CalibrationCurve(posterior, posterior.sample(draws, rng=rng), target, wanted, distribution, counted)
 
 
 def _require_rows(name: str, effective: float, n_rows: int, *, weighted: bool) -> None:
