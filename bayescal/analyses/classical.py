@@ -1,4 +1,4 @@
-"""Classical statistics of calibration from rows: curves as point estimates, Spiegelhalter's and Hosmer-Lemeshow's tests."""
+"""Classical statistics of calibration from rows: curves as point estimates, and tests of exact calibration."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -138,8 +138,8 @@ def calibration_tests(
     * *Which number of groups?* The Hosmer-Lemeshow statistic, and often its verdict, depends on it [3]_.
 
     Rows are sorted by score and cut into groups of nearly equal size. If equal scores lie on both sides of a boundary,
-    the statistic depends on the order of the rows, and a remark states this. Programs that move scores of 0 and 1 inwards
-    get finite values where a group with expected number 0 has observed rows; here the value is infinite.
+    the statistic depends on the order of the rows, and a remark states this. Where a group with expected number 0 has
+    rows with outcome 1, the value is infinite; programs that move scores of 0 and 1 inwards get a finite one.
 
     References
     ----------

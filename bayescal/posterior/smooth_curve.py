@@ -128,8 +128,8 @@ def laplace(x: Floats, n: Floats, k: Floats, covariance: Floats) -> Laplace:
 
     Examples
     --------
-    Two rows, one of them with outcome 1. The mode is 0, where the likelihood is 0.25 and the weight W is 0.5. With prior
-    variance 2, the evidence is 0.25 / sqrt(1 + 0.5 x 2), and the posterior variance is 1 / (1 / 2 + 0.5).
+    Two rows, one of them with outcome 1. The mode is 0, where the likelihood is 0.25 and the weight W is 0.5. With
+    prior variance 2, the evidence is 0.25 / sqrt(1 + 0.5 x 2), and the posterior variance is 1 / (1 / 2 + 0.5).
 
     >>> fit = laplace(np.zeros(1), np.array([2.0]), np.array([1.0]), np.array([[[2.0]]]))
     >>> fit.mode, np.exp(fit.log_evidence), fit.covariance
