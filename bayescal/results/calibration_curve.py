@@ -318,8 +318,8 @@ class CalibrationCurve(_presented.Presented):
         )
         stated, happened = ("confidence", "accuracy") if self.target != "event" else ("score", "event rate")
         return (
-            f"The integrated calibration index is {mean} ({100 * prob:g} % credible interval {low} to {high}): the mean "
-            f"difference between {stated} and {happened}, regardless of sign. Half of the population have an error of "
+            f"The integrated calibration index is {mean} ({100 * prob:g} % credible interval {low} to {high}): the "
+            f"mean difference between {stated} and {happened}, regardless of sign. Half of the population have an error of "
             f"at least {e50}, and 10 % of at least {e90}. The probability of exact calibration is "
             f"{_share(self.p_calibrated)} (prior {self.posterior.prior_exact:.2f})."
         )
@@ -359,11 +359,11 @@ class CalibrationCurve(_presented.Presented):
         ratio = float(counts.share.max()) * self.wanted
         if n_bins >= FEW_BINS and ratio <= UNEQUAL:
             return []
-        remedy = " Count in finer bins." if self.counted else ""
+        whole, remedy = ("counted bins", " Count in finer bins.") if self.counted else ("equal scores", "")
         return [
-            f"The curve has {n_bins} bins instead of {self.wanted}, and the largest holds {100 * counts.share.max():.0f} "
-            f"% of the rows, because {'counted bins are not divided' if self.counted else 'equal scores are not divided'}"
-            f".{remedy} Errors within a bin average out; coverage was measured with bins of equal mass."
+            f"The curve has {n_bins} bins instead of {self.wanted}, and the largest holds "
+            f"{100 * counts.share.max():.0f} % of the rows, because {whole} are not divided.{remedy} Errors within a "
+            "bin average out; coverage was measured with bins of equal mass."
         ]
 
     def _of_fit(self) -> list[str]:
@@ -377,7 +377,7 @@ class CalibrationCurve(_presented.Presented):
             return []
         return [
             f"The model contradicts the rows around score {self.score[worst]:.3g}, where the observed rate is "
-            f"{counts.accuracy[worst]:.3g} and that of the curve {mean[worst]:.3g}: an error that is neither smooth nor "
+            f"{counts.accuracy[worst]:.3g} and that of the curve {mean[worst]:.3g}: the error is neither smooth nor "
             "small there. Do not rely on the intervals; `cumulative_difference` assumes no curve."
         ]
 
