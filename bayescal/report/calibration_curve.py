@@ -80,7 +80,7 @@ def curve_points(cv: CalibrationCurve, prob: float = 0.95) -> CurvePoints:
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(1000, population="flat", rng=1)
     >>> points = curve_points(bc.calibration_curve(rows.outcome, rows.confidence, rng=1))
-    >>> len(points.score), points.x, len(points.share), round(points.share.sum(), 6)
+    >>> len(points.score), points.x, len(points.share), float(points.share.sum())
     (30, (-0.02, 1.02), 50, 1.0)
     """
     score, low, high = cv.band(prob)

@@ -40,7 +40,7 @@ CONTRADICTS = 4.5
 #: Attributes that other programs have, and what to write here.
 MEANT = dict.fromkeys(("eavg", "integrated_calibration_index", "ece"), " The integrated calibration index is `ici`.")
 MEANT |= dict.fromkeys(
-    ("max_error", "mce"), " `e90` is the error that 10 % of the population exceed, `emax` the largest."
+    ("max_error", "mce"), " `e90` is the largest error that 10 % of the population have, `emax` that of any row."
 )
 MEANT |= dict.fromkeys(("prob_true", "prob_pred"), " The curve is `curve` at the scores `score`; see also `band()`.")
 
@@ -319,8 +319,8 @@ class CalibrationCurve(_presented.Presented):
         stated, happened = ("confidence", "accuracy") if self.target != "event" else ("score", "event rate")
         return (
             f"The integrated calibration index is {mean} ({100 * prob:g} % credible interval {low} to {high}): the "
-            f"mean difference between {stated} and {happened}, regardless of sign. Half of the population have an error of "
-            f"at least {e50}, and 10 % of at least {e90}. The probability of exact calibration is "
+            f"mean difference between {stated} and {happened}, regardless of sign. Half of the population have an "
+            f"error of at least {e50}, and 10 % of at least {e90}. The probability of exact calibration is "
             f"{_share(self.p_calibrated)} (prior {self.posterior.prior_exact:.2f})."
         )
 

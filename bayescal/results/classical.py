@@ -170,7 +170,8 @@ class CalibrationTests(_presented.Presented):
         found, groups = self.hosmer_lemeshow, len(self.hosmer_lemeshow.n)
         texts = [
             "Both test exact calibration. A P-value does not state how large the errors are: with many rows small "
-            "errors have small P-values, and with few rows large errors have large ones. `calibration_curve` has the errors."
+            "errors have small P-values, and with few rows large errors have large ones. `calibration_curve` has "
+            "the errors."
         ]
         if self.z != self.z:
             texts.append("All scores are 0, 0.5 or 1, for which the standard deviation of Spiegelhalter's Z is 0.")
