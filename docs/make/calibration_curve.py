@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pages import cells, rows_again, table
 from scipy.special import expit, logit
-from studies import conditions, coverage_rows, jobs_of, measured, one_line_per_cell, rows_of_jobs, run_study
+from studies import (
+    FEWER_DRAWS,
+    conditions,
+    coverage_rows,
+    jobs_of,
+    measured,
+    one_line_per_cell,
+    rows_of_jobs,
+    run_study,
+)
 
 import bayescal as bc
 from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
@@ -33,9 +42,9 @@ QUANTILES = 100_000
 #: Rival: restricted cubic spline with these quantiles as knots, and standard deviation of its coefficients.
 KNOTS, SPLINE_SD = (0.05, 0.35, 0.65, 0.95), 5.0
 #: Largest number of values that its draws take.
-SPLINE_VALUES = 4_000_000
-#: Resamples of the bootstrap of loess, and rows up to which it is measured.
-RESAMPLES, BOOTSTRAPPED = 200, 2000
+SPLINE_VALUES = 1_000_000
+#: Resamples of the bootstrap of loess, rows up to which it is measured, and one in how many data sets.
+RESAMPLES, BOOTSTRAPPED, ONE_IN = 200, 2000, 4
 OURS, NO_SPIKE, SPLINE, BINS, BOOTSTRAP = (
     "curve with spike", "no spike", "spline", "bins", "loess bootstrap",
 )  # fmt: skip
@@ -63,7 +72,7 @@ def of_draws(drawn: Floats, score: Floats) -> dict[str, Ends]:
     return {name: Draws(each).interval(PROB) for name, each in found.items()}
 
 
-def spline_draws(outcome: Floats, score: Floats, draws: int, rng: np.random.Generator) -> Floats:
+def spline_draws(outcome: Floats, score: Floats, draws: int, seed: int) -> Floats:
     """Draws at the rows of a logistic regression on a restricted cubic spline of the logit, by Laplace's method."""
     x = logit(np.clip(score, 1e-6, 1 - 1e-6))
     design = np.column_stack([np.ones_like(x), spline_basis(x, np.quantile(x, KNOTS))])
@@ -77,17 +86,18 @@ def spline_draws(outcome: Floats, score: Floats, draws: int, rng: np.random.Gene
         if np.abs(step).max() < 1e-9:
             break
     root = np.linalg.cholesky(np.linalg.inv(precision))
-    return expit((beta + rng.standard_normal((draws, len(beta))) @ root.T) @ design.T)
+    return expit((beta + np.random.default_rng(seed).standard_normal((draws, len(beta))) @ root.T) @ design.T)
 
 
-def bootstrap_errors(outcome: Floats, score: Floats, rng: np.random.Generator) -> dict[str, Ends]:
+def bootstrap_intervals(outcome: Floats, score: Floats, seed: int) -> dict[tuple[str, str], Ends]:
     """Percentile intervals of the errors of loess over resampled rows."""
     found: dict[str, list[float]] = {name: [] for name in ERRORS}
+    rng = np.random.default_rng(seed)
     for _ in range(RESAMPLES):
         chosen = rng.integers(0, len(score), len(score))
         for name, value in errors_of(loess(score[chosen], outcome[chosen]), score[chosen]).items():
             found[name].append(value)
-    return {name: Draws(np.array(values)).interval(PROB) for name, values in found.items()}
+    return {(name, BOOTSTRAP): Draws(np.array(values)).interval(PROB) for name, values in found.items()}
 
 
 def intervals_of(outcome: Floats, score: Floats, draws: int, seed: int) -> dict[tuple[str, str], Ends]:
@@ -100,11 +110,8 @@ def intervals_of(outcome: Floats, score: Floats, draws: int, seed: int) -> dict[
     for name, (_, share) in ERRORS.items():
         drawn = bc.ece(binned) if share is None else bc.max_error(binned, share=share)
         found[name, BINS] = drawn.interval(PROB)
-    rng = np.random.default_rng(seed)
-    rivals = {SPLINE: of_draws(spline_draws(outcome, score, min(draws, SPLINE_VALUES // len(score)), rng), score)}
-    if len(score) <= BOOTSTRAPPED:
-        rivals[BOOTSTRAP] = bootstrap_errors(outcome, score, rng)
-    return found | {(name, method): ends for method, by_name in rivals.items() for name, ends in by_name.items()}
+    splines = spline_draws(outcome, score, min(draws, max(SPLINE_VALUES // len(score), 200)), seed)
+    return found | {(name, SPLINE): ends for name, ends in of_draws(splines, score).items()}
 
 
 def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -112,13 +119,18 @@ def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     n_rows, population, given, repeats, draws, rng = job
     curve = true_curve(*given)
 
+    resampled = []
+
     def intervals() -> Iterator[dict[tuple[str, str], Ends]]:
-        for _ in range(repeats):
+        for i in range(repeats):
             data = simulate(n_rows, population=population, curve=curve, rng=rng)
-            outcome = data.outcome.astype(np.float64)
-            yield intervals_of(outcome, data.confidence, draws, int(rng.integers(2**63)))
+            rows, seed = (data.outcome.astype(np.float64), data.confidence), int(rng.integers(2**63))
+            if n_rows <= BOOTSTRAPPED and i % ONE_IN == 0:
+                resampled.append(bootstrap_intervals(*rows, seed))
+            yield intervals_of(*rows, draws, seed)
 
     by_method = stacked(intervals())
+    by_method |= stacked(resampled) if resampled else {}
     about = {"n_rows": n_rows, "population": population, "curve": str(curve)}
     rows = []
     for name, truth in true_errors(population, curve).items():
@@ -189,5 +201,5 @@ if __name__ == "__main__":
         page="calibration_curve.md",
         shown=("conditions", "overall", "cells"),
         repeats=(100, 2),
-        draws=(2000, 200),
+        draws=FEWER_DRAWS,
     )
