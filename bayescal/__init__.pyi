@@ -2,6 +2,9 @@ from . import datasets as datasets
 from ._invalid import InvalidRows as InvalidRows
 from ._version import __version__ as __version__
 from .analyses.bin_sensitivity import bin_sensitivity as bin_sensitivity
+from .analyses.calibration_curve import calibration_curve as calibration_curve
+from .analyses.classical import calibration_tests as calibration_tests
+from .analyses.classical import classical_calibration_curves as classical_calibration_curves
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
@@ -47,6 +50,7 @@ from .evaluate import evaluate_counts as evaluate_counts
 from .posterior.dirichlet import dirichlet_posterior as dirichlet_posterior
 from .posterior.shrinkage.model import shrinkage_posterior as shrinkage_posterior
 from .report.bin_sensitivity import plot_bin_sensitivity as plot_bin_sensitivity
+from .report.calibration_curve import plot_calibration_curve as plot_calibration_curve
 from .report.comparison import plot_comparison as plot_comparison
 from .report.cumulative import plot_cumulative as plot_cumulative
 from .report.decision_curve import plot_decision_curve as plot_decision_curve
@@ -55,6 +59,10 @@ from .report.forest import plot_forest as plot_forest
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
+from .results.calibration_curve import CalibrationCurve as CalibrationCurve
+from .results.calibration_curve import CurveBand as CurveBand
+from .results.classical import CalibrationTests as CalibrationTests
+from .results.classical import ClassicalCurves as ClassicalCurves
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.comparison import Comparison as Comparison
 from .results.cumulative_difference import CumulativeDifference as CumulativeDifference

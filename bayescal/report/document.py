@@ -12,6 +12,7 @@ from bayescal._version import __version__
 from bayescal.analyses.planning.plan import Plan
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.results.calibration_curve import CalibrationCurve
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
@@ -207,6 +208,29 @@ def _(result: CumulativePosterior, parameters: Parameters = NO_PARAMETERS) -> di
         "sub_models": result.sub_models,
         "probability_below": {"limit": result.limit, **result.p_below},
         "observed": document(result.observed),
+    }
+
+
+@document.register
+def _(result: CalibrationCurve, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``curve``, one record per bin with the band, and the probabilities of the sub-models."""
+    low, high = result.curve.interval(PROB)
+    columns = {
+        "score": result.score,
+        "n": result.counts.n,
+        "share": result.counts.share,
+        "observed": result.counts.accuracy,
+        "mean": result.curve.mean(),
+        "low": low,
+        "high": high,
+    }
+    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    return {
+        **_with_table(result, parameters),
+        "rows": result.counts.n_rows,
+        "probabilities": result.probabilities,
+        "prior_exact": result.posterior.prior_exact,
+        "curve": [dict(zip(columns, row, strict=True)) for row in rows],
     }
 
 

@@ -16,6 +16,7 @@ from bayescal.analyses.planning.plan import Plan
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
 from bayescal.report.bin_sensitivity import plot_bin_sensitivity
+from bayescal.report.calibration_curve import plot_calibration_curve
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.cumulative import plot_cumulative
 from bayescal.report.decision_curve import plot_decision_curve
@@ -25,7 +26,9 @@ from bayescal.report.reliability import plot_reliability
 from bayescal.report.svg import inline_svg
 from bayescal.report.tables import Table
 from bayescal.results.bin_sensitivity import BinSensitivity
+from bayescal.results.calibration_curve import CalibrationCurve
 from bayescal.results.change import Change
+from bayescal.results.classical import CalibrationTests, ClassicalCurves
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.cumulative import Cumulative
@@ -300,6 +303,28 @@ def _(result: ScoreComparison) -> Content:
     return Content(
         f"Comparison by the {first.name}", replace(sheet, remarks=()), shown, {"rows": first.n_rows}, [picture]
     )
+
+
+@_content.register
+def _(result: CalibrationCurve) -> Content:
+    sheet = result.sheet(whole=True)
+    draw = partial(_drawn, partial(plot_calibration_curve, result), WIDTH, 5.2)
+    pictures = [Picture("Calibration curve", draw)]
+    return Content("Calibration curve", sheet, [_table("Errors", sheet)], _rows(result.counts), pictures)
+
+
+@_content.register
+def _(result: ClassicalCurves) -> Content:
+    sheet = result.sheet(whole=True)
+    shown = [_table("Errors of each curve", sheet)]
+    return Content("Classical calibration curves", sheet, shown, {"rows": len(result.score)})
+
+
+@_content.register
+def _(result: CalibrationTests) -> Content:
+    sheet = result.sheet(whole=True)
+    rows = {"rows": int(result.hosmer_lemeshow.n.sum())}
+    return Content("Tests of exact calibration", sheet, [_table("Tests", sheet)], rows)
 
 
 @_content.register
