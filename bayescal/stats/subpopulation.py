@@ -23,10 +23,13 @@ class SubpopulationSteps(StoredSteps):
     beyond : ndarray of float64, shape (n_scores,)
         Share of the weight in the cell that belongs to rows with scores below the first or above the last score of
         members; 0 except in the first and the last cell, which have no outer end.
+    cell_weight : ndarray of float64, shape (n_scores,)
+        Weight of all rows in the cell, members and others.
     """
 
     difference_variance: Floats
     beyond: Floats
+    cell_weight: Floats
 
 
 def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> SubpopulationSteps:
@@ -90,6 +93,7 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
         weighted=rows.weight is not None,
         difference_variance=np.where(alone, 0.0, variance * _members_in_cell(mass, square, total, in_cells(weight**2))),
         beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
+        cell_weight=total,
     )
 
 
