@@ -42,7 +42,11 @@ if TYPE_CHECKING:
 type FileResult = CumulativePosterior | Cumulative | SubpopulationScreen
 
 #: Words of the library in remarks, and those of the command line.
-WORDS = {"see `to_frame`": "--json saves all groups", '`model="segments"`': "--model segments"}
+WORDS = {
+    "see `to_frame`": "--json saves all groups",
+    '`model="segments"`': "--model segments",
+    "`simulated_p_values()`": "In Python, `simulated_p_values()`",
+}
 
 
 @dataclass(frozen=True)
