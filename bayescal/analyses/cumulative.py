@@ -123,7 +123,12 @@ def cumulative_difference_subpopulation(
     rows with scores in [0, 0.02], in a population with scores over [0, 1], have a mean average difference of about -1/6
     (-1/2 at one of three rows). A remark in the result names such cells.
 
-    Members are part of the averages. `sigma` and the uncorrected P-values ignore this, as published programs do;
+    Members are part of the averages. In small cells their share is larger than in the population near the score, so
+    that differences in the curve are smaller than those from the mean of the full population at equal scores:
+    `SubpopulationDifference.attenuation` is the ratio. It is 0.67 for half of the rows without ties, and near 1 for few
+    members, or many rows per distinct score.
+
+    `sigma` and the uncorrected P-values ignore that members are part of the averages, as published programs do;
     corrected P-values take it into account. The difference matters if cells contain several members (ties) or heavy
     weights, and the subpopulation is a large part of the full population.
 

@@ -252,9 +252,10 @@ class Cumulative(_presented.Presented):
         Returns
         -------
         CumulativeBand
-            The scores, and the ends at each: the curve minus and plus a constant, `robust_sigma` times the quantile of
-            the maximum absolute value of Brownian motion, 2.241 for 0.95. Arrays of shape (n_scores,); before the first
-            score, the curve is 0.
+            The scores, and the ends at each: the curve minus and plus a constant, the larger of `sigma` and
+            `robust_sigma` times the quantile of the maximum absolute value of Brownian motion, 2.241 for 0.95. For
+            subpopulations, the band is wider; see `SubpopulationDifference.attenuation`. Arrays of shape (n_scores,);
+            before the first score, the curve is 0. NaN if all residuals are 0.
 
         Raises
         ------
@@ -268,8 +269,12 @@ class Cumulative(_presented.Presented):
         >>> band.score, band.low.round(2), band.high.round(2)
         (array([0.2, 0.4, 0.7, 0.9]), array([-0.33, -0.43, -0.36, -0.33]), array([0.73, 0.63, 0.71, 0.73]))
         """
-        margin = quantile_max_abs(_checks.fraction("prob", prob)) * self.robust_sigma
-        return CumulativeBand(self.score, self.curve[1:] - margin, self.curve[1:] + margin)
+        margin = quantile_max_abs(_checks.fraction("prob", prob)) * self.scale.wide_sigma
+        return CumulativeBand(self.score, *self._around(margin))
+
+    def _around(self, margin: float) -> tuple[Floats, Floats]:
+        """Return the ends of a band of the curve of the population, from the margin of the curve of the rows."""
+        return self.curve[1:] - margin, self.curve[1:] + margin
 
     def kuiper_interval(self, prob: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the Kuiper statistic of the population, which is wide but assumes no model.
@@ -282,10 +287,11 @@ class Cumulative(_presented.Presented):
         Returns
         -------
         (low, high) : tuple of float
-            The statistic minus and plus `robust_sigma` times the quantile of the range of Brownian motion, 2.498 for
-            0.95; `low` is at least 0. For outcomes 0 and 1, `high` is at most 1; from counts, `grid_error` is added to
-            it. The interval assumes no model. In large samples, its coverage is at
-            least `prob`, and equal to it under calibration. NaN if all residuals are 0.
+            The statistic minus and plus the larger of `sigma` and `robust_sigma` times the quantile of the range of
+            Brownian motion, 2.498 for 0.95; `low` is at least 0. For outcomes 0 and 1, `high` is at most 1; from
+            counts, `grid_error` is added to it. For subpopulations, both are divided by the `attenuation` of parts of
+            the curve. In large samples, the coverage is at least `prob`, and equal to it under calibration; with few
+            expected outcomes that contradict scores near 0 or 1, it can be lower. NaN if all residuals are 0.
 
         Raises
         ------

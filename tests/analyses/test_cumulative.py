@@ -137,13 +137,46 @@ def test_certain_scores():
     assert (wrong.p_kuiper, wrong.p_kolmogorov_smirnov) == (0, 0)
 
 
+def test_without_noise_there_is_no_band():
+    band = bc.cumulative_difference([1], [1.0]).band()
+    assert np.isnan([band.low, band.high]).all()
+
+
+def test_intervals_use_the_larger_sigma():
+    """1000 scores below 2e-4 and no outcome 1: residuals are smaller than their standard deviation of sqrt(c (1 - c))."""
+    score = np.linspace(0, 2e-4, 1001)[1:]
+    cd = bc.cumulative_difference(np.zeros(1000, dtype=int), score)
+    sigma = np.sqrt(np.sum(score * (1 - score))) / 1000
+    assert cd.robust_sigma < 0.02 * sigma
+    low, high = cd.kuiper_interval()
+    assert (low, high) == (0, pytest.approx(score.mean() + 2.4976722 * sigma, rel=1e-6))
+    band = cd.band()
+    np.testing.assert_allclose(band.high - band.low, 2 * 2.2414027 * sigma, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("expected", "rate"), [(1, 1), (3, 1), (3, 1 / 3), (10, 1)])
+def test_intervals_of_few_events_contain_the_truth(expected, rate):
+    """400 sets of 1000 rows with so many expected events, and with true rates of this multiple of the scores.
+
+    A review measured at least 0.986 over 1500 sets; 0.96 or less of 400 then has a probability below 2e-4.
+    """
+    rng = np.random.default_rng(3)
+    score = np.linspace(0, 2 * expected / 1000, 1001)[1:]
+    truth = (1 - rate) * score.mean()
+    inside = 0
+    for _ in range(400):
+        low, high = bc.cumulative_difference(rng.random(1000) < rate * score, score).kuiper_interval()
+        inside += low <= truth <= high
+    assert inside > 0.96 * 400
+
+
 def test_intervals_and_bands_have_their_quantiles():
     cd = bc.cumulative_difference(*simulated()[:2])
     _, low, high = cd.band(0.95)
-    assert (high - low) / 2 == pytest.approx(2.2414027 * cd.robust_sigma, rel=1e-6)
+    assert (high - low) / 2 == pytest.approx(2.2414027 * max(cd.sigma, cd.robust_sigma), rel=1e-6)
     low, high = cd.kuiper_interval(0.95)
-    assert (high - cd.kuiper) == pytest.approx(2.4976722 * cd.robust_sigma, rel=1e-6)
-    assert low == max(0, cd.kuiper - 2.4976722 * cd.robust_sigma)
+    assert (high - cd.kuiper) == pytest.approx(2.4976722 * max(cd.sigma, cd.robust_sigma), rel=1e-6)
+    assert low == max(0, cd.kuiper - 2.4976722 * max(cd.sigma, cd.robust_sigma))
 
 
 def test_presentation():
