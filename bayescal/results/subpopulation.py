@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bayescal.data.responses import Responses
 from bayescal.results.cumulative import Cumulative
+from bayescal.stats.subpopulation import subpopulation_steps
 
+#: Name of a subpopulation that has none.
+SUBPOPULATION = "the subpopulation"
 #: The size of the step of the first or last cell of a subpopulation, in sigma, times the share of its rows beyond the
 #: scores of the subpopulation, above which a remark names the cell.
 FAR_BEYOND = 0.25
@@ -25,6 +30,8 @@ class SubpopulationDifference(Cumulative):
         population near the score.
     question : str
         What is compared, and the rows, in words.
+    group : str
+        The subpopulation in words, as "ward = 7".
 
     Examples
     --------
@@ -36,16 +43,18 @@ class SubpopulationDifference(Cumulative):
     0.0
     """
 
+    group: str = SUBPOPULATION
+
     _null, _assuming = "if equal", "if means are equal"
 
     def _no_difference(self) -> str:
         return "at each score, its mean response equals that of the full population"
 
     def _compared(self) -> str:
-        return "the subpopulation and the full population"
+        return f"{self.group} and the full population"
 
     def _difference(self, slope: float) -> str:
-        return f"responses of the subpopulation are {'higher' if slope > 0 else 'lower'} than in the full population,"
+        return f"responses of {self.group} are {'higher' if slope > 0 else 'lower'} than in the full population,"
 
     def _under_calibration(self) -> str:
         return "If the two had equal means at every score,"
@@ -71,6 +80,13 @@ class SubpopulationDifference(Cumulative):
             "mean has scores outside the range of the subpopulation; the difference may reflect those scores."
             for i in far
         ]
+
+
+def difference_of(rows: Responses, member: NDArray[np.bool_], group: str = SUBPOPULATION) -> SubpopulationDifference:
+    """Return the cumulative difference of the members of a group, which has a name such as "ward = 7"."""
+    shown = "a subpopulation" if group == SUBPOPULATION else group
+    question = f"cumulative difference between {shown} and the full population"
+    return SubpopulationDifference(subpopulation_steps(rows, member), question, group=group)
 
 
 def _percent(share: float) -> str:
