@@ -3,10 +3,6 @@
 import re
 
 import numpy as np
-import pytest
-
-import bayescal as bc
-from bayescal.posterior.recalibration import recalibration_posterior
 
 
 def glm(records):
