@@ -1,6 +1,10 @@
 """Intercept and slope against R's glm on seven data sets: maximum likelihood, Wald and profile intervals."""
 
 import numpy as np
+import pytest
+
+import bayescal as bc
+from bayescal.posterior.recalibration import recalibration_posterior
 
 #: Half of the 0.95 quantile of chi-square with one degree of freedom.
 DEPTH = 1.920729
