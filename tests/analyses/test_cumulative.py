@@ -71,10 +71,18 @@ def test_order_of_rows_has_no_effect_and_weights_only_have_ratios():
     assert np.array_equal(bc.cumulative_difference(outcome[order], score[order]).curve, cd.curve)
     assert np.array_equal(bc.cumulative_difference(outcome, score, weights=np.ones(300)).curve, cd.curve)
     one = bc.cumulative_difference(outcome, score, weights=weights)
-    for factor in (2.0**20, 2.0**-700, 3.7):
+    for factor in (2.0**20, 2.0**-700, 3.7, 1e-120, 1e120, 1e200):
         other = bc.cumulative_difference(outcome, score, weights=weights * factor)
         np.testing.assert_allclose(other.curve, one.curve, rtol=1e-12, atol=1e-16)
         assert other.sigma == pytest.approx(one.sigma, rel=1e-12)
+        assert other.p_kuiper == pytest.approx(one.p_kuiper, rel=1e-11)
+
+
+def test_very_small_scores_have_a_p_value():
+    """Variances of 1e-250 and 1e-240: nearly a single step."""
+    cd = bc.cumulative_difference([0, 0], [1e-250, 1e-240])
+    assert cd.scale.mean_step == pytest.approx(1)
+    assert cd.p_kuiper == pytest.approx(1)
 
 
 def test_columns_of_other_types_give_the_same_numbers():
@@ -143,7 +151,7 @@ def test_without_noise_there_is_no_band():
 
 
 def test_intervals_use_the_larger_sigma():
-    """1000 scores below 2e-4 and no outcome 1: residuals are smaller than their standard deviation of sqrt(c (1 - c))."""
+    """1000 scores below 2e-4 and no outcome 1: residuals are smaller than their standard deviations."""
     score = np.linspace(0, 2e-4, 1001)[1:]
     cd = bc.cumulative_difference(np.zeros(1000, dtype=int), score)
     sigma = np.sqrt(np.sum(score * (1 - score))) / 1000

@@ -235,3 +235,53 @@ def test_interval_and_band_contain_the_difference_from_the_population_mean(share
         band_inside += ((low <= truth) & (truth <= high)).all()
     assert inside >= 50
     assert band_inside >= 50
+
+
+# --- sizes of weights and responses
+
+
+@pytest.mark.parametrize("weight", [1, 1e9, 1e10, 1e15])
+def test_one_member_and_one_other_have_the_law_of_one_normal_number(weight):
+    """The deviation is its own standard deviation, whatever the weights: 2 Q(1) = 0.3173105."""
+    sub = bc.cumulative_difference_subpopulation([0, 1], [0.5, 0.5], [True, False], [1, weight])
+    assert sub.p_kuiper == pytest.approx(0.31731050786, rel=1e-10)
+
+
+def test_heavy_rows_have_a_limit():
+    """With 400 heavy others, light others have no effect: the P-value changes by less than 1e-6 from 1e8 to 1e15."""
+    rng = np.random.default_rng(0)
+    score, member = rng.random(2000).round(1), rng.random(2000) < 0.5
+    response, found = rng.normal(size=2000), []
+    for weight in (1e8, 1e10, 1e12, 1e15):
+        weights = np.ones(2000)
+        weights[np.flatnonzero(~member)[:400]] = weight
+        found.append(bc.cumulative_difference_subpopulation(response, score, member, weights).p_kuiper)
+    kept = np.flatnonzero(member | np.isin(np.arange(2000), np.flatnonzero(~member)[:400]))
+    weights = np.where(member[kept], 1, 1e15)
+    alone = bc.cumulative_difference_subpopulation(response[kept], score[kept], member[kept], weights)
+    assert found == pytest.approx([alone.p_kuiper] * 4, abs=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-79, 1e-60, 1e90])
+def test_scale_of_responses_and_weights_has_no_effect(factor):
+    response, score, member, weights = population(weighted=True)
+    one = bc.cumulative_difference_subpopulation(response, score, member, weights)
+    other = bc.cumulative_difference_subpopulation(factor * response, score, member, 1e100 * weights)
+    assert other.p_kuiper == pytest.approx(one.p_kuiper, rel=1e-9)
+    assert other.sigma == pytest.approx(factor * one.sigma, rel=1e-9)
+    screen = bc.screen_subpopulations(factor * response, score, member, weights=weights)
+    assert {row["group"]: row["p_value"] for row in screen.table()}[True] == pytest.approx(one.p_kuiper, rel=1e-9)
+
+
+def test_numbers_that_cannot_be_squared_are_refused():
+    response, score, member, _ = population()
+    with pytest.raises(ValueError, match=r"`response` must have a range of at least 1e-80, .*; it is .*e-17"):
+        bc.cumulative_difference_subpopulation(1e-171 * response, score, member)
+    with pytest.raises(bc.InvalidRows, match=r"`response` must lie between -1e[+]100 and 1e[+]100"):
+        bc.cumulative_difference_subpopulation(1e110 * response, score, member)
+    for call in (
+        lambda w: bc.cumulative_difference_subpopulation(response, score, member, w),
+        lambda w: bc.cumulative_difference(np.arange(150) < 40, np.linspace(0, 1, 150), weights=w),
+    ):
+        with pytest.raises(bc.InvalidRows, match="must be 0 or at least 1e-60 of the largest weight; 1 of 150"):
+            call(np.append(np.ones(149), 1e-70))
