@@ -90,14 +90,19 @@ class SubpopulationDifference(Cumulative):
 
     def _remarks(self) -> list[str]:
         average = self._number(self.average_difference)
-        return [f"Average difference over the subpopulation: {average}.", *super()._remarks(), *self._about_ends(), *self._about_cells()]
+        return [
+            f"Average difference over the subpopulation: {average}.",
+            *super()._remarks(),
+            *self._about_ends(),
+            *self._about_cells(),
+        ]
 
     def _about_cells(self) -> list[str]:
         if self.attenuation >= ATTENUATED:
             return []
         return [
-            f"Curve, statistics and average difference show about {100 * self.attenuation:.0f} % of the difference from "
-            "the full population: members are part of the means, and cells have few other rows. Interval and band "
+            f"Curve, statistics and average difference show about {100 * self.attenuation:.0f} % of the difference "
+            "from the full population: members are part of the means, and cells have few other rows. Interval and band "
             "allow for this. Rounded scores make larger cells."
         ]
 
