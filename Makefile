@@ -97,6 +97,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/planning.py $(SHORT)
 	$(RUN) python docs/make/decompositions.py $(SHORT)
 	$(RUN) python docs/make/cumulative.py $(SHORT)
+	$(RUN) python docs/make/cumulative_weak.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)

@@ -42,13 +42,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-type FileResult = CumulativePosterior | Cumulative | SubpopulationScreen
+type FileResult = Cumulative | SubpopulationScreen
 
 #: Words of the library in remarks, and those of the command line.
 WORDS = {
     "see `to_frame`": "--json saves all groups",
     "`screen[label]`": "--value LABEL",
     '`model="segments"`': "--model segments",
+    "`simulated_p_values()`": "In Python, `simulated_p_values()`",
 }
 
 
@@ -58,41 +59,45 @@ class CumulativeFile(Result):
 
     Parameters
     ----------
-    result : CumulativePosterior, SubpopulationDifference or SubpopulationScreen
+    result : CumulativeDifference, SubpopulationDifference or SubpopulationScreen
         The result.
     parameters : dict
         Values of the options that give the same result again.
     notes : sequence of str, optional
         Notes on the rows.
+    posterior : CumulativePosterior, optional
+        The posterior of a CumulativeDifference, whose document and page include the result.
     """
 
     result: FileResult
     parameters: dict[str, Any]
     notes: Sequence[str] = ()
+    posterior: CumulativePosterior | None = None
 
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page or the picture."""
+        saved = self.posterior or self.result
         return {
-            "json": lambda: document(self.result, self.parameters),
-            "html": lambda: page(self.result, parameters=self.parameters, notes=self.notes),
+            "json": lambda: document(saved, self.parameters),
+            "html": lambda: page(saved, parameters=self.parameters, notes=self.notes),
             "plot": self._picture,
         }
 
     def _picture(self) -> "Figure":
         from matplotlib.figure import Figure
 
-        curve = self.result.observed if isinstance(self.result, CumulativePosterior) else self.result
-        assert isinstance(curve, Cumulative)  # --plot was refused for a screen
+        assert isinstance(self.result, Cumulative)  # --plot was refused for a screen
         figure = Figure(figsize=(7, 5), layout="tight")
-        plot_cumulative(curve, figure.subplots())
+        plot_cumulative(self.result, figure.subplots())
         return figure
 
     def show(self, screen: "Console") -> None:
         """Print the rows' result, then that of the population: sentence, table, remarks and specification."""
         sheet = self.result.sheet()
-        if isinstance(self.result, CumulativePosterior):
-            _show(screen, self.result.observed.sheet())
         _show(screen, sheet)
+        if self.posterior is not None:
+            sheet = self.posterior.sheet()
+            _show(screen, sheet)
         screen.print("\n" + sheet.spec + "\n", soft_wrap=True)
 
 
@@ -159,17 +164,18 @@ def cumulative_of_file(
         rows = stream.read()
         if groups.by is not None:
             require_group_labels(dict.fromkeys(np.asarray(rows.group).tolist()), len(rows.y_true))
-        result, settings = _with_posterior(_result(rows, columns.target, options.logits, groups), model)
+        result = _result(rows, columns.target, options.logits, groups)
+        posterior, settings = _posterior(result, model)
     given = {"file": file.name, "rows": len(rows.y_true), **options.given(), **groups.given(), **settings}
-    return CumulativeFile(result, given, notes)
+    return CumulativeFile(result, given, notes, posterior)
 
 
-def _with_posterior(
-    result: Cumulative | SubpopulationScreen, options: CumulativeModelOptions
-) -> tuple[FileResult, dict[str, Any]]:
+def _posterior(
+    result: FileResult, options: CumulativeModelOptions
+) -> tuple[CumulativePosterior | None, dict[str, Any]]:
     """Draw the posterior if the result has one; return also the values of the options."""
     if not isinstance(result, CumulativeDifference):
-        return result, {}
+        return None, {}
     settings: dict[str, Any] = {"model": "pooled", "draws": 4000, "seed": 1} | options.given()
     posterior = result.posterior(settings["draws"], rng=settings["seed"], model=settings["model"])
     limit = _checks.fraction("below", settings.get("below", posterior.limit))
@@ -183,13 +189,12 @@ def _counted(file: Path, model: CumulativeModelOptions) -> CumulativeFile:
             f"'{file.name}' holds counts of all classes; a cumulative difference needs one binary problem."
         )
     parameters = {"file": file.name, "rows": counts.n_rows, "bins": len(counts.bins)}
-    result, settings = _with_posterior(CumulativeDifference.from_counts(counts), model)
-    return CumulativeFile(result, {**parameters, **settings})
+    result = CumulativeDifference.from_counts(counts)
+    posterior, settings = _posterior(result, model)
+    return CumulativeFile(result, {**parameters, **settings}, posterior=posterior)
 
 
-def _result(
-    rows: Rows, target: str | None, logits: bool, groups: CumulativeOptions
-) -> Cumulative | SubpopulationScreen:
+def _result(rows: Rows, target: str | None, logits: bool, groups: CumulativeOptions) -> FileResult:
     problem = read_rows(
         rows.y_true, rows.y_prob, target=target, classes=rows.classes, logits=logits, weights=rows.weights
     ).checked()

@@ -12,7 +12,7 @@ from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
 from bayescal.results.cumulative import p_words
-from bayescal.results.subpopulation import SubpopulationDifference, difference_of
+from bayescal.results.subpopulation import FAR_BEYOND, SubpopulationDifference, difference_of
 from bayescal.stats.subpopulation import GroupSums
 
 Floats = NDArray[np.float64]
@@ -198,6 +198,14 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
                 f"{LARGE_STEP:g} sigma (few rows, few distinct scores, or a few heavy weights). They are too large for "
                 "few distinct scores of many rows; they can be too small for few rows with rare responses."
             )
+        if far := int(np.count_nonzero(self.sums.outer_step > FAR_BEYOND)):
+            remarks.append(
+                f"{far} of {len(self)} groups are compared at their smallest or largest score with cells that mostly "
+                "contain rows beyond the scores of the group: a difference there may be due to these other scores. "
+                "`screen[label]` names the cells."
+            )
+        if left_out := len(self.rows) - int(self.sums.n_rows.sum()):
+            remarks.append(f"{left_out} row{'s' if left_out > 1 else ''} of weight 0 left out.")
         if len(shown) < len(table):
             remarks.insert(0, f"{len(table) - len(shown)} groups with larger P-values are not shown; see `to_frame`.")
         return _render.Sheet(self.sentence(), self.spec, header, rows, remarks)

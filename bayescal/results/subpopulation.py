@@ -1,6 +1,7 @@
 """SubpopulationDifference: a subpopulation against the full population, in the order of the scores."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,10 @@ class SubpopulationDifference(Cumulative):
     group: str = SUBPOPULATION
 
     _null, _assuming = "if equal", "if means are equal"
+    _elsewhere: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("posterior", "c_emp_bound"),
+        " It needs outcomes 0 and 1 and their probabilities; `kuiper_interval` and `band` do not.",
+    )
 
     def _no_difference(self) -> str:
         return "at each score, its mean response equals that of the full population"
@@ -66,8 +71,9 @@ class SubpopulationDifference(Cumulative):
         return "with rare responses"
 
     def _remarks(self) -> list[str]:
-        average = self._number(self.average_difference)
-        return [f"Average difference over the subpopulation: {average}.", *super()._remarks(), *self._about_ends()]
+        average, error = self.average_difference, self.slope(-np.inf, np.inf).standard_error
+        words = f"{self._number(average)} (standard error {self._number(error)})"
+        return [f"Average difference over the subpopulation: {words}.", *super()._remarks(), *self._about_ends()]
 
     def _about_ends(self) -> list[str]:
         """Name the first or last cell if its rows beyond the scores of the subpopulation can move the curve."""
@@ -86,7 +92,8 @@ def difference_of(rows: Responses, member: NDArray[np.bool_], group: str = SUBPO
     """Return the cumulative difference of the members of a group, which has a name such as "ward = 7"."""
     shown = "a subpopulation" if group == SUBPOPULATION else group
     question = f"cumulative difference between {shown} and the full population"
-    return SubpopulationDifference(subpopulation_steps(rows, member), question, group=group)
+    left_out = 0 if rows.weight is None else int(np.count_nonzero(rows.weight[member] == 0))
+    return SubpopulationDifference(subpopulation_steps(rows, member), question, group=group, left_out=left_out)
 
 
 def _percent(share: float) -> str:

@@ -144,6 +144,9 @@ class GroupSums:
     difference_sigma, mean_step : ndarray of float64
         Standard deviation of the end of the curve from `difference_variance`; mean standard deviation of a step,
         divided by it (0 if it is 0).
+    outer_step : ndarray of float64
+        Product of the step in `sigma` and `beyond`, in the first or last cell of a group, whichever is larger; see
+        `SubpopulationSteps`.
     """
 
     n_rows: NDArray[np.int64]
@@ -153,6 +156,7 @@ class GroupSums:
     sigma: Floats
     difference_sigma: Floats
     mean_step: Floats
+    outer_step: Floats
 
 
 def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
@@ -199,17 +203,35 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     curve = np.cumsum(deviation)
     curve -= np.repeat(curve[first] - deviation[first], np.diff(first, append=len(curve)))
     total = np.add.reduceat(own, first)
+    last = np.append(first[1:], len(curve)) - 1
+    own_variance = own_sq * spread
+    of_sigma = np.add.reduceat(own_variance, first)
+    outer = np.sqrt(own_variance) * _beyond(score, weight, level, first, last) / whole
     of_end = np.add.reduceat(variance, first)
     cubes = np.add.reduceat(variance**1.5, first)
     return GroupSums(
         n_rows=np.bincount(group, minlength=n_groups),
         top=np.maximum(np.maximum.reduceat(curve, first), 0.0) / total,
         bottom=np.minimum(np.minimum.reduceat(curve, first), 0.0) / total,
-        end=curve[np.append(first[1:], len(curve)) - 1] / total,
-        sigma=np.sqrt(np.add.reduceat(own_sq * spread, first)) / total,
+        end=curve[last] / total,
+        sigma=np.sqrt(of_sigma) / total,
         difference_sigma=np.sqrt(of_end) / total,
         mean_step=np.divide(cubes, of_end**1.5, out=np.zeros(n_groups), where=of_end > 0),
+        outer_step=np.divide(
+            np.maximum(outer[first], outer[last]), np.sqrt(of_sigma), out=np.zeros(n_groups), where=of_sigma > 0
+        ),
     )
+
+
+def _beyond(score: Floats, weight: Floats, level: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
+    """Return the weight below the first score of each group and above its last one, at these scores; 0 at others."""
+    order = np.argsort(score)
+    sums = np.concatenate([[0.0], np.cumsum(weight[order])])
+    in_order = score[order]
+    beyond = np.zeros(len(level))
+    beyond[first] = sums[np.searchsorted(in_order, level[first], side="left")]
+    beyond[last] += sums[-1] - sums[np.searchsorted(in_order, level[last], side="right")]
+    return beyond
 
 
 def _centred(response: Floats, weight: Floats) -> Floats:
