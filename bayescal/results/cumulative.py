@@ -1,9 +1,9 @@
 """The base of cumulative differences: the curve of ordered rows, its statistics, and how they print."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
-from typing import Any, NoReturn, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _presented, _render
 from bayescal.estimands import cumulative
 from bayescal.estimands.brownian import quantile_max_abs
-from bayescal.results.cumulative_parts import CumulativeBand, Slope
+from bayescal.results.cumulative_parts import CumulativeBand, Slope, no_attribute
 from bayescal.stats.ordered import Steps
 
 Array = NDArray[Any]
@@ -20,7 +20,9 @@ Floats = NDArray[np.float64]
 #: Attributes that other programs have, and what to write here.
 MEANT = dict.fromkeys(("c_emp", "cemp", "kuiper_statistic"), " The Kuiper statistic (c_emp) is `kuiper`.")
 MEANT |= dict.fromkeys(("ks", "ks_statistic"), " The Kolmogorov-Smirnov statistic is `kolmogorov_smirnov`.")
-MEANT |= dict.fromkeys(("p_value", "pvalue", "p"), " There are two: `p_kuiper` and `p_kolmogorov_smirnov`.")
+MEANT |= dict.fromkeys(
+    ("p_value", "pvalue", "p", "p_values", "pvalues"), " There are two: `p_kuiper` and `p_kolmogorov_smirnov`."
+)
 #: How to pass an interval of scores to each method.
 ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}
 #: P-value above which the sentence does not state a difference.
@@ -35,10 +37,6 @@ COLUMNS = (
 )
 
 
-def _public(result: object) -> list[str]:
-    return [name for name in dir(result) if not name.startswith("_")]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Cumulative(_presented.Presented):
     """The base of `CumulativeDifference` and `SubpopulationDifference`.
@@ -49,20 +47,23 @@ class Cumulative(_presented.Presented):
         Sums over the rows of each distinct score.
     question : str
         What is compared, and the rows, in words.
+    left_out : int
+        Number of rows that were left out because their weight is 0.
     """
 
     steps: Steps
     question: str
+    left_out: int = field(default=0, kw_only=True)
 
     _index = ("quantity",)
     _columns = ("value", "in_sigma", "null_mean", "p_value", "p_value_uncorrected")
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error that names the attribute that may be meant."""
-        if hasattr(type(self), name):  # a property that raised AttributeError itself
-            object.__getattribute__(self, name)
-        meant = "" if name.startswith("_") else MEANT.get(name) or _checks.did_you_mean(name, _public(self))
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{meant}")
+        no_attribute(self, name, MEANT | self._elsewhere)
+
+    #: Attributes that similar results have, and why this one has not.
+    _elsewhere: ClassVar[dict[str, str]] = {}
 
     @property
     def score(self) -> Array:
@@ -149,7 +150,8 @@ class Cumulative(_presented.Presented):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Notes on the noise, the P-values and the rows, which are printed below the table."""
-        return tuple(self._remarks())
+        left_out = f"{self.left_out} row{'s' if self.left_out > 1 else ''} of weight 0 left out."
+        return (*self._remarks(), *[left_out] * (self.left_out > 0))
 
     @property
     def worst_interval(self) -> tuple[float, float]:
@@ -220,7 +222,7 @@ class Cumulative(_presented.Presented):
             As for `slope`.
         """
         part = self._between(low, high, "zoom")
-        return replace(self, steps=part, question=f"{self.question}, scores in [{low:g}, {high:g}]")
+        return replace(self, steps=part, left_out=0, question=f"{self.question}, scores in [{low:g}, {high:g}]")
 
     def _between(self, low: float, high: float, method: str) -> Steps:
         for name, value in (("low", low), ("high", high)):

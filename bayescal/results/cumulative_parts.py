@@ -1,9 +1,12 @@
-"""Small records of cumulative differences: the mean difference in an interval of scores, and bands of the curve."""
+"""Parts of cumulative differences: mean differences in an interval, bands, and hints about unknown attributes."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bayescal import _checks
 
 Floats = NDArray[np.float64]
 
@@ -43,3 +46,12 @@ class CumulativeBand(NamedTuple):
     score: NDArray[Any]
     low: Floats
     high: Floats
+
+
+def no_attribute(result: object, name: str, meant: Mapping[str, str]) -> NoReturn:
+    """Raise an `AttributeError` that names the attribute that may be meant."""
+    if hasattr(type(result), name):  # a property that raised AttributeError itself
+        object.__getattribute__(result, name)
+    public = [each for each in dir(result) if not each.startswith("_")]
+    hint = "" if name.startswith("_") else meant.get(name) or _checks.did_you_mean(name, public)
+    raise AttributeError(f"{type(result).__name__!r} has no attribute {name!r}.{hint}")

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _presented, _render
+from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.cumulative import NAMES, Scale, kuiper, null_mean
 from bayescal.estimands.cumulative_draws import (
@@ -19,11 +19,20 @@ from bayescal.estimands.cumulative_draws import (
     draw_cumulative,
 )
 from bayescal.results import wording
-from bayescal.results.cumulative_parts import CumulativeBand
+from bayescal.results.cumulative_parts import CumulativeBand, no_attribute
 from bayescal.results.remarks import few_rows
 from bayescal.stats.ordered import Steps
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
 Floats = NDArray[np.float64]
+
+#: Attributes of other results, and what to write here.
+MEANT = dict.fromkeys(
+    ("draws", "samples"), " Draws of the statistics are `kuiper` and `kolmogorov_smirnov`; of the curve, `curve`."
+)
 
 
 class Observed(Protocol):
@@ -182,6 +191,49 @@ class CumulativePosterior(_presented.Presented):
         if simultaneous:
             return self.observed.band(prob)
         return CumulativeBand(self.score, *self.curve.interval(prob))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, MEANT)
+
+    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of the two statistics.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        **options
+            Passed to `arviz.summary`, as in ``kind="stats"``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per statistic: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
+            independent.
+        """
+        prob = _checks.fraction("prob", prob)
+        return _arviz.summary({name: getattr(self, name) for name in NAMES}, prob, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Everything as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (kuiper, kolmogorov_smirnov, and the curve along ``score``), ``observed_data`` (the
+            curve of the rows at these scores) and ``constant_data`` (rows per bin). The statistics and the curve are
+            joint draws only with ``model="segments"``; the attribute ``model`` says so.
+        """
+        counts = self.drawn.posterior.counts
+        return _arviz.datatree(
+            {name: getattr(self, name) for name in NAMES} | {"curve": self.curve.values},
+            observed={"observed_curve": np.cumsum(counts.share * (counts.accuracy - counts.mean_confidence))},
+            constant={"n_rows": counts.n},
+            along="score",
+            coords={"score": self.score},
+            attrs={"spec": self.spec, "model": self.model, "p_zero": self.p_zero},
+        )
 
     @property
     def _origin(self) -> int | None:

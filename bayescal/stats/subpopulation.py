@@ -175,7 +175,7 @@ class GroupSums:
         Standard deviation of the end of the curve from `difference_variance`; mean standard deviation of a step,
         divided by it (0 if it is 0).
     outer_step : ndarray of float64
-        Of the first and last cell of a group, the larger product of the step in `sigma` and `beyond`; see
+        Product of the step in `sigma` and `beyond`, in the first or last cell of a group, whichever is larger; see
         `SubpopulationSteps`.
     """
 

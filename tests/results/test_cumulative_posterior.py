@@ -117,6 +117,22 @@ def test_presentation(posteriors, tmp_path):
     assert "CumulativePosterior" in repr(posterior)
 
 
+def test_arviz_summarises_the_draws(observed, posteriors):
+    for model, posterior in posteriors.items():
+        summary = posterior.summary(0.9)
+        assert list(summary.index) == ["kuiper", "kolmogorov_smirnov"]
+        tree = posterior.to_datatree()
+        np.testing.assert_array_equal(np.ravel(tree.posterior["kuiper"]), posterior.kuiper.values)
+        assert tree.posterior["curve"].shape == (4, 200, 64)
+        # every bin ends at a score of the rows, where both curves are equal
+        at = np.searchsorted(observed.score, posterior.score)
+        np.testing.assert_allclose(tree.observed_data["observed_curve"], observed.curve[1:][at], atol=1e-12)
+        assert tree.constant_data["n_rows"].sum() == 1500
+        assert tree.attrs["model"] == model
+    with pytest.raises(AttributeError, match="Draws of the statistics are `kuiper` and `kolmogorov_smirnov`"):
+        posteriors["pooled"].draws  # noqa: B018  # it raises
+
+
 def test_few_rows_are_said():
     few = bc.cumulative_difference([0, 1, 1], [0.2, 0.4, 0.9]).posterior(50, rng=1)
     assert any("effective rows" in remark for remark in few.remarks)
