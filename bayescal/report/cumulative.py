@@ -92,7 +92,7 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
         curve=curve[seen],
         low=np.append(-start, band.low)[seen],
         high=np.append(start, band.high)[seen],
-        sigma=cd.sigma,
+        sigma=cd.null_sigma,
         worst=np.column_stack([share[ends], curve[ends]]),
         tick_share=TICKS,
         tick_score=cd.score[np.minimum(reached, len(cd.score) - 1)].astype(np.float64),
@@ -125,7 +125,7 @@ def plot_cumulative(
 
     Where the curve is flat, the scores are calibrated; where it rises, outcome 1 is more frequent than stated, and
     where it falls, less frequent. Short, steep parts, which bins would hide, stay visible. The triangle at the
-    origin shows how far the curve of a calibrated classifier would move by chance: it ends at 2 `sigma` above and
+    origin shows how far the curve of a calibrated classifier would move by chance: it ends at 2 `null_sigma` above and
     below 0. The worst interval of scores, over which the curve changes most, is marked; this change is the Kuiper
     statistic.
 

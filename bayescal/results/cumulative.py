@@ -98,6 +98,11 @@ class Cumulative(_presented.Presented):
         return self.scale.sigma
 
     @property
+    def null_sigma(self) -> float:
+        """Standard deviation behind corrected P-values and all printed numbers: `sigma`, except for subpopulations."""
+        return self.scale.null_sigma
+
+    @property
     def robust_sigma(self) -> float:
         """Standard deviation of the end of the curve from squared residuals, without the assumption of calibration."""
         return self.scale.robust_sigma
@@ -199,8 +204,10 @@ class Cumulative(_presented.Presented):
         freedom = 1 - squares / weight**2  # with equal weights, 1 - 1/n
         rows = int(part.n_rows.sum())
         error = float(np.sqrt(max(spread, 0.0) / freedom)) / weight if rows > 1 and freedom > 0 else float("nan")
-        calibrated = float(np.sqrt(max(float(part.calibrated_variance.sum()), 0.0))) / weight
-        return Slope(mean, error, calibrated, weight / float(self.steps.weight.sum()))
+        noise = cumulative.scale(part)
+        if noise.sigma > 0:  # members of a subpopulation are part of the mean; else the ratio is 1
+            error *= noise.null_sigma / noise.sigma
+        return Slope(mean, error, noise.null_sigma, weight / float(self.steps.weight.sum()))
 
     @_checks.explained(ENDS["zoom"])
     def zoom(self, low: float, high: float) -> Self:
@@ -312,14 +319,15 @@ class Cumulative(_presented.Presented):
         Returns
         -------
         list of dict
-            Keys quantity, value, in_sigma (value / `sigma`), null_mean (mean of the statistic under calibration or, for
-            subpopulations, equal means), p_value (with the correction for the step size) and p_value_uncorrected.
+            Keys quantity, value, in_sigma (value / `null_sigma`), null_mean (mean of the statistic under calibration or,
+            for subpopulations, equal means), p_value (with the correction for the step size) and p_value_uncorrected.
         """
+        sigma = self.null_sigma
         return [
             {
                 "quantity": name,
                 "value": getattr(self, name),
-                "in_sigma": getattr(self, name) / self.sigma if self.sigma > 0 else float("nan"),
+                "in_sigma": getattr(self, name) / sigma if sigma > 0 else float("nan"),
                 "null_mean": cumulative.null_mean(name, self.scale),
                 "p_value": getattr(self, f"p_{name}"),
                 "p_value_uncorrected": getattr(self, f"p_{name}_uncorrected"),
@@ -407,7 +415,7 @@ class Cumulative(_presented.Presented):
     def _about_sigma(self) -> list[str]:
         low, high = (self._number(end) for end in self.kuiper_interval(0.95))
         return [
-            f"sigma {self._assuming} = {self._number(self.sigma)}; robust sigma (squared residuals, "
+            f"sigma {self._assuming} = {self._number(self.null_sigma)}; robust sigma (squared residuals, "
             f"{self._assumption()} not assumed) = {self._number(self.robust_sigma)}. 95 % interval of the Kuiper "
             f"statistic in the population, without a model: {low} to {high}. Its coverage in large samples is at least "
             f"95 %, and equal to it {self._assuming}."

@@ -19,7 +19,8 @@ class Slope(NamedTuple):
     difference : float
         Weighted mean of the residuals of the rows in the interval.
     standard_error : float
-        Its standard error, from the spread of these residuals; NaN for a single row.
+        Its standard error, from the spread of these residuals; NaN for a single row. For subpopulations, it is
+        multiplied by the ratio of `null_sigma` and `sigma`, because members are part of the means.
     null_standard_error : float
         Standard error under calibration (for subpopulations, equal means).
     weight : float

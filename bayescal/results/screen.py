@@ -105,7 +105,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         return np.maximum(self.sums.top, -self.sums.bottom)
 
     def _in_sigma(self) -> Floats:
-        sigma = self.sums.sigma
+        sigma = self.sums.difference_sigma
         return np.divide(self._value(), sigma, out=np.zeros(len(self)), where=sigma > 0)
 
     def _rough(self) -> int:
@@ -121,11 +121,12 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         -------
         list of dict
             Keys group, n (rows of positive weight), average_difference, the statistic (``kuiper`` or
-            ``kolmogorov_smirnov``), sigma, in_sigma (statistic / sigma), p_value, adjusted_p_value and flagged.
+            ``kolmogorov_smirnov``), sigma (`null_sigma` of
+            the group), in_sigma (statistic / sigma, NaN if it is 0), p_value, adjusted_p_value and flagged.
         """
         value, sigma, in_sigma, adjusted = (
             self._value(),
-            self.sums.sigma,
+            self.sums.difference_sigma,
             self._in_sigma(),
             self.adjusted_p_value,
         )
@@ -136,7 +137,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
                 "average_difference": float(self.sums.end[i]),
                 self.statistic: float(value[i]),
                 "sigma": float(sigma[i]),
-                "in_sigma": float(in_sigma[i]),
+                "in_sigma": float(in_sigma[i]) if sigma[i] > 0 else float("nan"),
                 "p_value": float(self.p_value[i]),
                 "adjusted_p_value": float(adjusted[i]),
                 "flagged": bool(adjusted[i] <= self.fdr),

@@ -28,7 +28,7 @@ def test_each_group_has_the_numbers_of_its_own_comparison(statistic, weighted, r
         assert again.kuiper == alone.kuiper
         assert row["n"] == alone.steps.n_rows.sum()
         assert row[statistic] == pytest.approx(getattr(alone, statistic), rel=1e-9)
-        assert row["sigma"] == pytest.approx(alone.sigma, rel=1e-9)
+        assert row["sigma"] == pytest.approx(alone.null_sigma, rel=1e-9)
         assert row["average_difference"] == pytest.approx(alone.average_difference, rel=1e-9, abs=1e-12)
         assert row["p_value"] == pytest.approx(getattr(alone, f"p_{statistic}"), rel=1e-8)
 
