@@ -176,8 +176,8 @@ def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
     """Return also the worst interval of scores, the noise, and the interval of the Kuiper statistic.
 
     ``curve`` begins with the origin, which has no score; of more than 4000 points, it has the smallest and the largest
-    of each of 2000 pieces. Its simultaneous band extends by ``margin`` to both sides. ``average_difference`` is the mean
-    difference of all rows, the end of the curve. From counts, ``grid_error`` bounds the error by the bins.
+    of each of 2000 pieces. Its simultaneous band extends by ``margin`` to both sides. ``average_difference`` is the
+    mean difference of all rows, the end of the curve. From counts, ``grid_error`` bounds the error by the bins.
     """
     points = cumulative_points(result, PROB)
     (first, last), (low, high) = result.worst_interval, result.kuiper_interval(PROB)
