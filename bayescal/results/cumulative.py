@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
-from typing import Any, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from bayescal import _checks, _presented, _render
 from bayescal.estimands import cumulative
 from bayescal.estimands.brownian import quantile_max_abs
-from bayescal.results.cumulative_parts import CumulativeBand, Slope, no_attribute
+from bayescal.results.cumulative_parts import CumulativeBand, Slope, no_attribute, significant
 from bayescal.stats.ordered import Steps
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -313,6 +316,38 @@ class Cumulative(_presented.Presented):
         """Clip an interval to the range of the statistic."""
         return low, high
 
+    def curve_frame(self, prob: float = 0.95) -> "pd.DataFrame":
+        """Return the curve as a pandas DataFrame, for other plots and programs.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the simultaneous band.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per score, which is the index; columns share (of the weight up to the score), curve, and the band
+            low and high.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> frame = bc.cumulative_difference([1, 0, 1, 1], [0.2, 0.4, 0.7, 0.9]).curve_frame()
+        >>> frame.loc[0.4, ["share", "curve"]].round(3).to_dict()
+        {'share': 0.5, 'curve': 0.1}
+        """
+        import pandas as pd
+
+        score, low, high = self.band(prob)
+        columns = {"share": self.abscissae[1:], "curve": self.curve[1:], "low": low, "high": high}
+        return pd.DataFrame(columns, index=pd.Index(score, name="score"))
+
     def table(self) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per statistic.
 
@@ -363,7 +398,7 @@ class Cumulative(_presented.Presented):
         slope = self.slope(low, high)
         places = _render.decimals(high - low)
         where = f"between the scores {low:.{places}f} and {high:.{places}f}" if high > low else f"at the score {low:g}"
-        difference = f"{self._difference(slope.difference)} by {_render.number(abs(slope.difference), 3)} on average"
+        difference = f"{self._difference(slope.difference)} by {significant(abs(slope.difference), 3)} on average"
         statistic = f"Kuiper statistic is {self._statistic()}"
         if self.p_kuiper > CHANCE:
             found = (
@@ -443,7 +478,7 @@ class Cumulative(_presented.Presented):
         return "with scores near 0 or 1"
 
     def _number(self, value: float) -> str:
-        return _render.number(value, _render.decimals(self.robust_sigma / 10, 4))
+        return significant(value, _render.decimals(self.robust_sigma / 10, 4))
 
 
 def p_words(value: float) -> str:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _render
 
 Floats = NDArray[np.float64]
 
@@ -47,6 +47,18 @@ class CumulativeBand(NamedTuple):
     score: NDArray[Any]
     low: Floats
     high: Floats
+
+
+def significant(value: float, places: int) -> str:
+    """Format a number with at most `places` decimals, and with at most four significant digits from 1 on.
+
+    Examples
+    --------
+    >>> significant(431.2454, 4), significant(0.43125, 4), significant(12345.6, 4)
+    ('431.2', '0.4313', '12346')
+    """
+    before = len(str(int(abs(value)))) if abs(value) >= 1 and np.isfinite(value) else 0
+    return _render.number(value, max(0, min(places, 4 - before)))
 
 
 def no_attribute(result: object, name: str, meant: Mapping[str, str]) -> NoReturn:

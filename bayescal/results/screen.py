@@ -12,6 +12,7 @@ from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
 from bayescal.results.cumulative import p_words
+from bayescal.results.cumulative_parts import significant
 from bayescal.results.subpopulation import FAR_BEYOND, SubpopulationDifference, difference_of
 from bayescal.stats.subpopulation import GroupSums
 
@@ -180,7 +181,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
             [
                 str(row["group"]),
                 str(row["n"]),
-                *(_render.number(row[name]) for name in ("average_difference", self.statistic)),
+                *(significant(row[name], 4) for name in ("average_difference", self.statistic)),
                 _render.number(row["in_sigma"], 2),
                 *(p_words(row[name]) for name in ("p_value", "adjusted_p_value")),
                 "yes" if row["flagged"] else "",
