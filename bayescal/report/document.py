@@ -176,7 +176,7 @@ def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
     """Return also the worst interval of scores, the noise, and the interval of the Kuiper statistic.
 
     ``curve`` begins with the origin, which has no score; of more than 4000 points, it has the smallest and the largest
-    of each of 2000 pieces. Its simultaneous band extends by ``margin`` to both sides. ``average_difference`` is the
+    of each of 2000 pieces. ``low`` and ``high`` are the ends of its simultaneous band. ``average_difference`` is the
     mean difference of all rows, the end of the curve. From counts, ``grid_error`` bounds the error by the bins.
     """
     points = cumulative_points(result, PROB)
@@ -191,9 +191,11 @@ def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
             "score": [None, *points.score.tolist()],
             "share": points.share.tolist(),
             "curve": points.curve.tolist(),
-            "margin": points.margin,
+            "low": points.low.tolist(),
+            "high": points.high.tolist(),
         },
         "sigma": result.sigma,
+        "null_sigma": result.null_sigma,
         "robust_sigma": result.robust_sigma,
         "kuiper_interval": {"probability": PROB, "low": low, "high": high},
         **grid,

@@ -354,7 +354,7 @@ class Cumulative(_presented.Presented):
         Returns
         -------
         list of dict
-            Keys quantity, value, in_sigma (value / `null_sigma`), null_mean (mean of the statistic under calibration or,
+            Keys quantity, value, in_sigma (value / `null_sigma`), null_mean (the mean under calibration or,
             for subpopulations, equal means), p_value (with the correction for the step size) and p_value_uncorrected.
         """
         sigma = self.null_sigma

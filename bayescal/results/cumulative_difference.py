@@ -119,7 +119,8 @@ class CumulativeDifference(Cumulative):
         Raises
         ------
         ValueError, TypeError
-            If `draws` is not an integer of at least 2, or `model` is unknown.
+            If `draws` is not an integer of at least 2, `model` is unknown, or the `grid_error` of counts is more than
+            10 times the standard deviation of the curve.
 
         Examples
         --------

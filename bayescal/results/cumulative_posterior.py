@@ -33,10 +33,16 @@ Floats = NDArray[np.float64]
 MEANT = dict.fromkeys(
     ("draws", "samples"), " Draws of the statistics are `kuiper` and `kolmogorov_smirnov`; of the curve, `curve`."
 )
+#: Largest error by bins, in standard deviations of the end of the curve, with which counts have a posterior.
+LARGE_GRID_ERROR = 10
 
 
 class Observed(Protocol):
     """The members of `CumulativeDifference` that the posterior uses."""
+
+    @property
+    def grid_error(self) -> float:
+        """Largest amount by which statistics of rows can exceed those of their counts."""
 
     @property
     def steps(self) -> Steps:
@@ -335,6 +341,12 @@ class CumulativePosterior(_presented.Presented):
             f"Segments model: probability {_share(drift)} of a smooth drift, {_share(exact)} of exact calibration, "
             f"{_share(max(1 - drift - exact, 0.0))} of errors in segments of scores."
         )
+        if self.observed.grid_error > 0:
+            texts.append(
+                "From counts: the posterior is that of the curve at the edges of the bins. The statistics of the rows "
+                f"can exceed those of the counts by up to {self.observed.grid_error:.2g}, which intervals do not "
+                "include."
+            )
         if warning := few_rows(self.drawn.posterior.counts):
             texts.append(warning)
         return tuple(texts)
@@ -348,5 +360,12 @@ def posterior_of(observed: Observed, draws: int, rng: Any, model: str) -> Cumula
     """Draw the posterior of a cumulative difference; arguments as for `CumulativeDifference.posterior`."""
     draws = _checks.whole_number("draws", draws, 2)
     _checks.one_of("model", model, MODELS)
+    error, sigma = observed.grid_error, observed.scale.wide_sigma
+    if error > LARGE_GRID_ERROR * sigma:
+        raise ValueError(
+            f"The bins of the counts must be finer for a posterior: within them, the curve of the rows can change by "
+            f"{error:.2g}, which is more than {LARGE_GRID_ERROR} times its standard deviation by chance, {sigma:.2g}. "
+            "Count in more bins, or use `kuiper_interval`, which includes this error."
+        )
     drawn = draw_cumulative(observed.steps, draws, _checks.generator(rng), model=model)
     return CumulativePosterior(observed, drawn, model)
