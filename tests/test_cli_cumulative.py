@@ -102,6 +102,24 @@ def test_one_group(file, tmp_path):
     assert "site = north and the full population" in done.stdout
 
 
+def test_a_part_of_the_probabilities(file, tmp_path):
+    out = tmp_path / "out.json"
+    done = run(file, "--zoom", "0.2,0.6", "--json", out)
+    assert done.exit_code == 0, done.output
+    part = bc.cumulative_difference(ROWS.outcome, ROWS.confidence).zoom(0.2, 0.6)
+    assert part.sentence() in words(done)
+    saved = json.loads(out.read_text(encoding="utf-8"))
+    assert saved["parameters"]["zoom"] == "0.2,0.6"
+    curve = saved["observed"]["curve"]
+    np.testing.assert_allclose(curve["curve"], part.curve)
+    np.testing.assert_allclose(curve["share"], part.abscissae)
+    assert curve["score"] == [None, *part.score.tolist()]
+    for zoom, said in (("0.2", "--zoom must be two numbers"), ("0.6,0.2", "must not exceed")):
+        refused = run(file, "--zoom", zoom)
+        assert refused.exit_code == 2
+        assert said in refused.stderr
+
+
 def test_counts(tmp_path):
     counts = bc.BinnedCounts.from_arrays(ROWS.outcome, ROWS.confidence, bins=200, target="event")
     bc.save_counts(counts, tmp_path / "fine.json")
@@ -124,6 +142,7 @@ def test_counts(tmp_path):
             ("--by", "site", "--value", "east"),
             "column 'site' has no value 'east'; it has 'north', 'south', 'west' (3 values)",
         ),
+        (("--by", "site", "--zoom", "0.2,0.6"), "--zoom shows a part of one curve: with --by, name a group"),
         (("--by", "place"), "place"),
         (("--by", "site", "--by", "w"), "--by takes one value and was given 2 times"),
         (("--by", "site", "--draws", 10, "--seed", 2), "--draws, --seed cannot be used with --by, whose results have"),

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from bayescal import _checks
 from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Predictions
@@ -12,7 +14,8 @@ from bayescal.stats.ordered import OrderedSums
 
 
 @_checks.explained(
-    "For counts in fine bins, use `cumulative_difference.from_counts(counts)`; there are no bins to choose.",
+    "For counts in fine bins, use `cumulative_difference.from_counts(counts)`; there are no bins to choose. "
+    "For groups, use `screen_subpopulations(outcome, score, by=group)`.",
     y_true="outcome",
     y_prob="score",
     response="outcome",
@@ -41,6 +44,12 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
         If columns differ in length, or values are missing, out of range or not 0 and 1. The message names the argument,
         the number of invalid values, and the first index and value.
 
+    See Also
+    --------
+    CumulativeDifference.posterior : Statistics of the population, with intervals.
+    plot_cumulative : Draw the curve.
+    cumulative_difference_subpopulation, screen_subpopulations : Compare groups with the full population.
+
     Notes
     -----
     Rows are sorted once. Rows with equal scores are merged, so the order of the rows has no effect. From counts in fine
@@ -61,6 +70,14 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     >>> cd = cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
     >>> round(cd.kuiper, 3), round(cd.kolmogorov_smirnov, 3), round(cd.sigma, 3)
     (0.12, 0.12, 0.189)
+
+    Columns of a data frame, and the statistic of the population:
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"won": [1, 0, 0, 1, 1], "p": [0.2, 0.2, 0.6, 0.6, 0.9]})
+    >>> posterior = cumulative_difference(frame["won"], frame["p"]).posterior(rng=1)
+    >>> posterior.kuiper < 0.5
+    P(kuiper < 0.5) = 1.0000
     """
     require_marks("outcome", outcome)
     with own_hints(names={"y_true": "outcome", "y_prob": "score"}):
@@ -70,7 +87,8 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
 
 def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
     """Return the cumulative difference of validated rows; see `cumulative_difference`."""
-    return CumulativeDifference(OrderedSums.from_rows(rows), question_of(rows.target), rows.target)
+    left_out = 0 if rows.weight is None else int(np.count_nonzero(rows.weight == 0))
+    return CumulativeDifference(OrderedSums.from_rows(rows), question_of(rows.target), rows.target, left_out=left_out)
 
 
 #: Alias.
@@ -112,6 +130,11 @@ def cumulative_difference_subpopulation(
     ------
     ValueError, TypeError
         If columns differ in length, values are missing, infinite or not numbers, or `member` marks no row or all rows.
+
+    See Also
+    --------
+    screen_subpopulations : All groups of a column at once.
+    plot_cumulative : Draw the curve.
 
     Notes
     -----

@@ -151,9 +151,12 @@ def cumulative_of_file(
         raise ValueError("--value names a group of --by COLUMN, which is missing.")
     if groups.by is not None and groups.value is None and outputs.plot is not None:
         raise ValueError("--plot draws one curve: with --by, name a group by --value.")
+    if groups.by is not None and groups.value is None and groups.zoom is not None:
+        raise ValueError("--zoom shows a part of one curve: with --by, name a group by --value.")
     if holds_counts(file):
-        refuse(options.given() | groups.given(), "with a file of counts, only with rows")
-        return _counted(file, model)
+        grouped = {name: value for name, value in groups.given().items() if name != "zoom"}
+        refuse(options.given() | grouped, "with a file of counts, only with rows")
+        return _counted(file, groups, model)
     if groups.by is not None:
         refuse(model.given(), "with --by, whose results have P-values but no intervals")
     columns = columns_of(options)
@@ -164,7 +167,7 @@ def cumulative_of_file(
         rows = stream.read()
         if groups.by is not None:
             require_group_labels(dict.fromkeys(np.asarray(rows.group).tolist()), len(rows.y_true))
-        result = _result(rows, columns.target, options.logits, groups)
+        result = _zoomed(_result(rows, columns.target, options.logits, groups), groups.zoom)
         posterior, settings = _posterior(result, model)
     given = {"file": file.name, "rows": len(rows.y_true), **options.given(), **groups.given(), **settings}
     return CumulativeFile(result, given, notes, posterior)
@@ -182,14 +185,25 @@ def _posterior(
     return replace(posterior, limit=limit), {**settings, "below": limit}
 
 
-def _counted(file: Path, model: CumulativeModelOptions) -> CumulativeFile:
+def _zoomed[T: FileResult](result: T, zoom: str | None) -> T:
+    """Return the part of the result in an interval such as "0.2,0.6"."""
+    if zoom is None or isinstance(result, SubpopulationScreen):  # --zoom was refused for a screen
+        return result
+    try:
+        low, high = (float(end) for end in zoom.split(","))
+    except ValueError:
+        raise ValueError(f"--zoom must be two numbers, as in 0.2,0.6, not {quoted(zoom)}.") from None
+    return result.zoom(low, high)
+
+
+def _counted(file: Path, groups: CumulativeOptions, model: CumulativeModelOptions) -> CumulativeFile:
     counts = read_counts(file, None)
     if not isinstance(counts, BinnedCounts):
         raise ValueError(
             f"'{file.name}' holds counts of all classes; a cumulative difference needs one binary problem."
         )
-    parameters = {"file": file.name, "rows": counts.n_rows, "bins": len(counts.bins)}
-    result = CumulativeDifference.from_counts(counts)
+    parameters = {"file": file.name, "rows": counts.n_rows, "bins": len(counts.bins), **groups.given()}
+    result = _zoomed(CumulativeDifference.from_counts(counts), groups.zoom)
     posterior, settings = _posterior(result, model)
     return CumulativeFile(result, {**parameters, **settings}, posterior=posterior)
 

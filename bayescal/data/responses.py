@@ -8,14 +8,16 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.data.alignment import same_rows
-from bayescal.data.columns import allowed_weights, binary, column, scale_free, weight_column
+from bayescal.data.columns import allowed_weights, binary, column, require_ratios, scale_free, weight_column
 from bayescal.data.frames import to_array
 from bayescal.data.marks import own_hints, require_marks
 
 Floats = NDArray[np.float64]
 
 #: Largest absolute response: sums of squares of larger ones could overflow.
-LARGEST = 1e140
+LARGEST = 1e100
+#: Least range of responses that are not all equal: squares of smaller differences could underflow.
+LEAST_RANGE = 1e-80
 #: What to pass as a column of members.
 MEMBER = "Pass whether each row belongs to the group, as in `group == label`."
 
@@ -59,8 +61,15 @@ class Responses:
             _checks.refuse(
                 "response", f"must lie between {-LARGEST:g} and {LARGEST:g}", large, columns["response"], hint
             )
+        extent = float(np.ptp(columns["response"]))
+        if 0 < extent < LEAST_RANGE:
+            raise ValueError(
+                f"`response` must have a range of at least {LEAST_RANGE:g}, or be constant; it is {extent:g}. Multiply "
+                "the responses by a constant, which does not change P-values."
+            )
         weight = weight_column(weights, len(columns["response"]), "response")
-        return cls(**columns, weight=None if weight is None else scale_free(allowed_weights(weight)))
+        weight = None if weight is None else require_ratios(scale_free(allowed_weights(weight)))
+        return cls(**columns, weight=weight)
 
     def __len__(self) -> int:
         return len(self.response)

@@ -152,10 +152,14 @@ def scale(steps: Steps) -> Scale:
         if isinstance(part, SubpopulationSteps):
             each = part.difference_variance
         exact += float(each.sum())
-        cubes += float((each * np.sqrt(each)).sum())
+    if exact > 0:
+        # as shares, because powers of the sum itself can overflow
+        for _, part in _parts(steps):
+            each = part.difference_variance if isinstance(part, SubpopulationSteps) else part.calibrated_variance
+            share = np.maximum(each, 0.0) / exact
+            cubes += float((share * np.sqrt(share)).sum())
     total = float(steps.weight.sum())
-    mean_step = cubes / exact**1.5 if exact > 0 else 0.0
-    return Scale(variance**0.5 / total, squares**0.5 / total, exact**0.5 / total, mean_step)
+    return Scale(variance**0.5 / total, squares**0.5 / total, exact**0.5 / total, cubes)
 
 
 def null_mean(name: str, scale: Scale) -> float:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayescal import _checks
 from bayescal.estimands import c_emp, cumulative, cumulative_null
 from bayescal.results.cumulative import Cumulative
@@ -117,7 +119,8 @@ class CumulativeDifference(Cumulative):
         Raises
         ------
         ValueError, TypeError
-            If `draws` is not an integer of at least 2, or `model` is unknown.
+            If `draws` is not an integer of at least 2, `model` is unknown, or the `grid_error` of counts is more than
+            10 times the standard deviation of the curve.
 
         Examples
         --------
@@ -252,13 +255,15 @@ class CumulativeDifference(Cumulative):
         return f"at least {value} (at most {most}, depending on the order of the rows within bins)"
 
     def _remarks(self) -> list[str]:
-        remarks = [*super()._remarks(), *self._about_rare_outcomes()]
+        remarks = [*super()._remarks(), *self._about_rare_outcomes(), *self._about_certain_scores()]
         if not isinstance(self.steps, GridSteps):
             return remarks
-        return [
-            "From counts: the statistics and P-values are those of the curve at the edges of the bins.",
-            *remarks,
-        ]
+        return ["From counts: the statistics and P-values are those of the curve at the edges of the bins.", *remarks]
+
+    def _about_certain_scores(self) -> list[str]:
+        if not np.isin(self.steps.score, (0, 1)).all():
+            return []
+        return ["All scores are 0 or 1: pass probabilities; a single contrary outcome refutes certain predictions."]
 
     def _about_rare_outcomes(self) -> list[str]:
         """Warn if the steps are far from Normal, and name the remedy if there is one."""

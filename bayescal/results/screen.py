@@ -12,6 +12,7 @@ from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
 from bayescal.results.cumulative import p_words
+from bayescal.results.cumulative_parts import significant
 from bayescal.results.subpopulation import FAR_BEYOND, SubpopulationDifference, difference_of
 from bayescal.stats.subpopulation import GroupSums
 
@@ -105,7 +106,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         return np.maximum(self.sums.top, -self.sums.bottom)
 
     def _in_sigma(self) -> Floats:
-        sigma = self.sums.sigma
+        sigma = self.sums.difference_sigma
         return np.divide(self._value(), sigma, out=np.zeros(len(self)), where=sigma > 0)
 
     def _rough(self) -> int:
@@ -121,11 +122,12 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         -------
         list of dict
             Keys group, n (rows of positive weight), average_difference, the statistic (``kuiper`` or
-            ``kolmogorov_smirnov``), sigma, in_sigma (statistic / sigma), p_value, adjusted_p_value and flagged.
+            ``kolmogorov_smirnov``), sigma (`null_sigma` of
+            the group), in_sigma (statistic / sigma, NaN if it is 0), p_value, adjusted_p_value and flagged.
         """
         value, sigma, in_sigma, adjusted = (
             self._value(),
-            self.sums.sigma,
+            self.sums.difference_sigma,
             self._in_sigma(),
             self.adjusted_p_value,
         )
@@ -136,7 +138,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
                 "average_difference": float(self.sums.end[i]),
                 self.statistic: float(value[i]),
                 "sigma": float(sigma[i]),
-                "in_sigma": float(in_sigma[i]),
+                "in_sigma": float(in_sigma[i]) if sigma[i] > 0 else float("nan"),
                 "p_value": float(self.p_value[i]),
                 "adjusted_p_value": float(adjusted[i]),
                 "flagged": bool(adjusted[i] <= self.fdr),
@@ -179,7 +181,7 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
             [
                 str(row["group"]),
                 str(row["n"]),
-                *(_render.number(row[name]) for name in ("average_difference", self.statistic)),
+                *(significant(row[name], 4) for name in ("average_difference", self.statistic)),
                 _render.number(row["in_sigma"], 2),
                 *(p_words(row[name]) for name in ("p_value", "adjusted_p_value")),
                 "yes" if row["flagged"] else "",
@@ -204,6 +206,8 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
                 "contain rows beyond the scores of the group: a difference there may be due to these other scores. "
                 "`screen[label]` names the cells."
             )
+        if left_out := len(self.rows) - int(self.sums.n_rows.sum()):
+            remarks.append(f"{left_out} row{'s' if left_out > 1 else ''} of weight 0 left out.")
         if len(shown) < len(table):
             remarks.insert(0, f"{len(table) - len(shown)} groups with larger P-values are not shown; see `to_frame`.")
         return _render.Sheet(self.sentence(), self.spec, header, rows, remarks)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from bayescal.results.cumulative import Cumulative
 from bayescal.stats.subpopulation import SubpopulationSteps, subpopulation_steps
 
 Floats = NDArray[np.float64]
+
 
 #: Name of a subpopulation that has none.
 SUBPOPULATION = "the subpopulation"
@@ -53,6 +55,10 @@ class SubpopulationDifference(Cumulative):
     group: str = SUBPOPULATION
 
     _null, _assuming = "if equal", "if means are equal"
+    _elsewhere: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("posterior", "c_emp_bound"),
+        " It needs outcomes 0 and 1 and their probabilities; `kuiper_interval` and `band` do not.",
+    )
 
     @cached_property
     def _attenuation(self) -> Attenuation:
@@ -95,9 +101,10 @@ class SubpopulationDifference(Cumulative):
         return "with rare responses"
 
     def _remarks(self) -> list[str]:
-        average = self._number(self.average_difference)
+        average, error = self.average_difference, self.slope(-np.inf, np.inf).standard_error
+        words = f"{self._number(average)} (standard error {self._number(error)})"
         return [
-            f"Average difference over the subpopulation: {average}.",
+            f"Average difference over the subpopulation: {words}.",
             *super()._remarks(),
             *self._about_ends(),
             *self._about_cells(),
@@ -129,7 +136,8 @@ def difference_of(rows: Responses, member: NDArray[np.bool_], group: str = SUBPO
     """Return the cumulative difference of the members of a group, which has a name such as "ward = 7"."""
     shown = "a subpopulation" if group == SUBPOPULATION else group
     question = f"cumulative difference between {shown} and the full population"
-    return SubpopulationDifference(subpopulation_steps(rows, member), question, group=group)
+    left_out = 0 if rows.weight is None else int(np.count_nonzero(rows.weight[member] == 0))
+    return SubpopulationDifference(subpopulation_steps(rows, member), question, group=group, left_out=left_out)
 
 
 def _percent(share: float) -> str:

@@ -28,7 +28,7 @@ def test_each_group_has_the_numbers_of_its_own_comparison(statistic, weighted, r
         assert again.kuiper == alone.kuiper
         assert row["n"] == alone.steps.n_rows.sum()
         assert row[statistic] == pytest.approx(getattr(alone, statistic), rel=1e-9)
-        assert row["sigma"] == pytest.approx(alone.sigma, rel=1e-9)
+        assert row["sigma"] == pytest.approx(alone.null_sigma, rel=1e-9)
         assert row["average_difference"] == pytest.approx(alone.average_difference, rel=1e-9, abs=1e-12)
         assert row["p_value"] == pytest.approx(getattr(alone, f"p_{statistic}"), rel=1e-8)
 
@@ -153,7 +153,7 @@ def test_equal_responses_in_each_cell_are_no_difference(weighted):
 
 
 def test_responses_whose_squares_overflow_are_refused():
-    with pytest.raises(ValueError, match=r"`response` must lie between -1e\+140 and 1e\+140; .* 1: 1e\+200"):
+    with pytest.raises(ValueError, match=r"`response` must lie between -1e\+100 and 1e\+100; .* 1: 1e\+200"):
         bc.screen_subpopulations([0, 1e200, 1, 3], [0.1, 0.2, 0.3, 0.3], list("abab"))
 
 
@@ -200,9 +200,50 @@ def test_groups_with_cells_far_beyond_their_scores_are_counted(weighted):
     screen = bc.screen_subpopulations(
         outcome, score, group, weights=rng.exponential(size=len(group)) if weighted else None
     )
-    named = ["beyond the scores" in " ".join(screen[label].sheet().remarks) for label in screen]
+    named = ["outside the range" in " ".join(screen[label].sheet().remarks) for label in screen]
     assert 3 <= sum(named) <= 7
     text = " ".join(str(screen).split())
     assert f"{sum(named)} of 8 groups are compared at their smallest or largest score with cells" in text
     random = (group == 4) | (group == 5)
     assert "compared at their" not in str(bc.screen_subpopulations(outcome[random], score[random], group[random]))
+
+
+# --- weights and responses of different sizes
+
+
+def strata(scale):
+    """Two groups with scores in [0, 1], and two with scores in [5, 6]; rows of the first two have this weight."""
+    rng = np.random.default_rng(0)
+    score = np.r_[np.linspace(0, 1, 200), np.linspace(5, 6, 200)]
+    group = np.r_[np.tile(["a", "b"], 100), np.tile(["c", "d"], 100)]
+    return rng.normal(size=400), score, group, np.r_[np.full(200, scale), np.ones(200)]
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e9, 1e10, 1e15])
+def test_heavy_rows_of_other_scores_have_no_effect(scale):
+    """No cell of group d contains heavy rows: its numbers are those of the second stratum alone."""
+    response, score, group, weights = strata(scale)
+    screen = bc.screen_subpopulations(response, score, group, weights=weights)
+    assert screen.flagged == ()
+    for row in screen.table():
+        assert row["p_value"] == pytest.approx(screen[row["group"]].p_kuiper, rel=1e-9)
+    alone = bc.screen_subpopulations(response[200:], score[200:], group[200:]).to_frame()
+    # the cell of its first score has no lower end
+    first = np.array([each["p_value"] for each in screen.table() if each["group"] == "d"])
+    assert first == pytest.approx(alone.loc["d", "p_value"], abs=0.03)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_far_apart_have_the_numbers_of_their_own_comparison(weighted):
+    """Weights over sixty powers of e, and responses with levels of 1e8 beside noise of 1."""
+    rng = np.random.default_rng(4)
+    level = rng.integers(0, 2, 400)
+    group, score = rng.integers(0, 5, 400), 100.0 * level + rng.random(400)
+    weights = rng.lognormal(sigma=8, size=400) if weighted else None
+    response = rng.normal(size=400) + (0 if weighted else 1e8 * level)
+    screen = bc.screen_subpopulations(response, score, group, weights=weights)
+    for row in screen.table():
+        alone = screen[row["group"]]
+        # responses near 1e8 have errors of 1e-8
+        assert row["p_value"] == pytest.approx(alone.p_kuiper, rel=1e-9 if weighted else 1e-6)
+        assert row["kuiper"] == pytest.approx(alone.kuiper, rel=1e-9 if weighted else 1e-6)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.report.cumulative import cumulative_points
 from bayescal.stats.subpopulation import midpoints
 
 
@@ -242,3 +243,78 @@ def test_interval_and_band_contain_the_difference_from_the_population_mean(share
         band_inside += ((low <= truth) & (truth <= high)).all()
     assert inside >= 50
     assert band_inside >= 50
+
+
+# --- sizes of weights and responses
+
+
+@pytest.mark.parametrize("weight", [1, 1e9, 1e10, 1e15])
+def test_one_member_and_one_other_have_the_law_of_one_normal_number(weight):
+    """The deviation is its own standard deviation, whatever the weights: 2 Q(1) = 0.3173105."""
+    sub = bc.cumulative_difference_subpopulation([0, 1], [0.5, 0.5], [True, False], weights=[1, weight])
+    assert sub.p_kuiper == pytest.approx(0.31731050786, rel=1e-10)
+
+
+def test_heavy_rows_have_a_limit():
+    """With 400 heavy others, light others have no effect: the P-value changes by less than 1e-6 from 1e8 to 1e15."""
+    rng = np.random.default_rng(0)
+    score, member = rng.random(2000).round(1), rng.random(2000) < 0.5
+    response, found = rng.normal(size=2000), []
+    for weight in (1e8, 1e10, 1e12, 1e15):
+        weights = np.ones(2000)
+        weights[np.flatnonzero(~member)[:400]] = weight
+        found.append(bc.cumulative_difference_subpopulation(response, score, member, weights=weights).p_kuiper)
+    kept = np.flatnonzero(member | np.isin(np.arange(2000), np.flatnonzero(~member)[:400]))
+    weights = np.where(member[kept], 1, 1e15)
+    alone = bc.cumulative_difference_subpopulation(response[kept], score[kept], member[kept], weights=weights)
+    assert found == pytest.approx([alone.p_kuiper] * 4, abs=1e-6)
+
+
+@pytest.mark.parametrize("factor", [1e-79, 1e-60, 1e90])
+def test_scale_of_responses_and_weights_has_no_effect(factor):
+    response, score, member, weights = population(weighted=True)
+    one = bc.cumulative_difference_subpopulation(response, score, member, weights=weights)
+    other = bc.cumulative_difference_subpopulation(factor * response, score, member, weights=1e100 * weights)
+    assert other.p_kuiper == pytest.approx(one.p_kuiper, rel=1e-9)
+    assert other.sigma == pytest.approx(factor * one.sigma, rel=1e-9)
+    screen = bc.screen_subpopulations(factor * response, score, member, weights=weights)
+    assert {row["group"]: row["p_value"] for row in screen.table()}[True] == pytest.approx(one.p_kuiper, rel=1e-9)
+
+
+def test_numbers_that_cannot_be_squared_are_refused():
+    response, score, member, _ = population()
+    with pytest.raises(ValueError, match=r"`response` must have a range of at least 1e-80, .*; it is .*e-17"):
+        bc.cumulative_difference_subpopulation(1e-171 * response, score, member)
+    with pytest.raises(bc.InvalidRows, match=r"`response` must lie between -1e[+]100 and 1e[+]100"):
+        bc.cumulative_difference_subpopulation(1e110 * response, score, member)
+    for call in (
+        lambda w: bc.cumulative_difference_subpopulation(response, score, member, weights=w),
+        lambda w: bc.cumulative_difference(np.arange(150) < 40, np.linspace(0, 1, 150), weights=w),
+    ):
+        with pytest.raises(bc.InvalidRows, match="must be 0 or at least 1e-60 of the largest weight; 1 of 150"):
+            call(np.append(np.ones(149), 1e-70))
+
+
+def test_printed_noise_is_that_of_members_in_the_mean():
+    """400 sets of 1000 equal means, 90 % members, scores rounded to 0.1: sigma of the literature is too large.
+
+    The standard deviations of 400 ends, and slopes, have relative standard errors of 0.035.
+    """
+    rng, ends, slopes, found = np.random.default_rng(2), [], [], []
+    for _ in range(400):
+        score, member = rng.random(1000).round(1), rng.random(1000) < 0.9
+        sub = bc.cumulative_difference_subpopulation(rng.random(1000) < 0.4, score, member)
+        ends.append(sub.average_difference)
+        slope = sub.slope(0.25, 0.75)
+        slopes.append(slope.difference)
+        table = sub.table()[0]
+        found.append([
+            sub.null_sigma, slope.standard_error, slope.null_standard_error, sub.kuiper, table["null_mean"],
+            sub.kuiper / table["in_sigma"], cumulative_points(sub).sigma, sub.sigma,
+        ])  # fmt: skip
+    null_sigma, error, null_error, kuiper, null_mean, unit, triangle, sigma = np.mean(found, axis=0)
+    assert null_sigma == pytest.approx(np.std(ends), rel=0.15)
+    assert (unit, triangle) == (pytest.approx(null_sigma), pytest.approx(null_sigma))
+    assert [error, null_error] == pytest.approx([np.std(slopes)] * 2, rel=0.15)
+    assert null_mean == pytest.approx(kuiper, rel=0.1)
+    assert sigma > 2.5 * null_sigma

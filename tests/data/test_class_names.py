@@ -107,7 +107,7 @@ def test_labels_that_are_no_column():
     )
     with pytest.raises(ValueError, match=message):
         bc.evaluate(["eel", "cow", "dog", "hen"], FRAMES["pandas"](COLUMNS))
-    with pytest.raises(ValueError, match=r"1 of 4 values does not, first at index 0: 0\."):
+    with pytest.raises(ValueError, match=r"1 of 4 values is not, first at index 0: 0\."):
         bc.evaluate([0, 1, 2, 3], FRAMES["pandas"]([1, 2, 3]))
 
 
