@@ -9,7 +9,9 @@ from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
 from bayescal.verify.mistakes.families import FAMILY_MISTAKES, UNSPOILT_FAMILIES
+from bayescal.verify.mistakes.net_benefit import NET_BENEFIT_MISTAKES
 from bayescal.verify.mistakes.shrinkage import SHRINKAGE_MISTAKES, UNSPOILT
+from bayescal.verify.net_benefit import NetBenefitSimulator
 from bayescal.verify.sbc import Simulator
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
@@ -45,6 +47,7 @@ def problems() -> dict[str, Simulator]:
         "saturated": shrinkage_simulator(bins=SATURATED_ENDS, rows=150, sub_models=["label_noise", "saturated"]),
         # one family of the pool, and all outside it
         "shared errors and others": shrinkage_simulator(bins=9, rows=3000, sub_models=[SHARED, NOISE, EXACT]),
+        "net benefit": NetBenefitSimulator(),
     }
 
 
@@ -57,7 +60,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
     Parameters
     ----------
-    of : {"dirichlet", "shrinkage"}, optional
+    of : {"dirichlet", "shrinkage", "net benefit"}, optional
         Name of the sampler.
 
     Returns
@@ -67,10 +70,11 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
     Examples
     --------
-    >>> len(controls()) == len(controls("dirichlet")) + len(controls("shrinkage"))
+    >>> len(controls()) == sum(len(controls(of)) for of in ("dirichlet", "shrinkage", "net benefit"))
     True
     """
-    return tuple(c for c in (*DIRICHLET_MISTAKES, *SHRINKAGE_MISTAKES, *FAMILY_MISTAKES) if of in (None, c.of))
+    every = (*DIRICHLET_MISTAKES, *SHRINKAGE_MISTAKES, *FAMILY_MISTAKES, *NET_BENEFIT_MISTAKES)
+    return tuple(c for c in every if of in (None, c.of))
 
 
 def unspoilt() -> tuple[Control, ...]:
