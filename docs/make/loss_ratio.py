@@ -24,7 +24,7 @@ SEED, PROB = 18, 0.95
 POPULATION = BetaPopulation(0.6, 1.9, name="a quarter")
 VALIDATION, TEST = 2000, 14_000
 #: Test rows of the coverage study, and quantiles of the population for its truths.
-SIZES, QUANTILES = (300, 2000, 14_000), 200_000
+SIZES, QUANTILES = (300, 2000, 14_000), 20_000
 SCORES: dict[str, Callable[[Floats], Floats]] = {
     "calibrated": lambda c: c,
     "logit x 2": lambda c: expit(2 * logit(c)),

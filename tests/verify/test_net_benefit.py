@@ -54,6 +54,10 @@ def test_the_model_has_the_counts_and_the_prior():
         expected[outcome, first, second] = n
     np.testing.assert_array_equal(observed, expected)
     rate = model["rate"].owner.inputs
-    shape = next(each for each in (variable.eval() for variable in rate if variable.ndim == 2) if each.shape == (2, 9))
+    shape = next(
+        each
+        for each in (variable.eval() for variable in rate if getattr(variable, "ndim", 0) == 2)
+        if each.shape == (2, 9)
+    )
     width = np.array([0.3, 0.3, 0.4])
     np.testing.assert_allclose(shape, np.broadcast_to(2 * np.outer(width, width).ravel(), (2, 9)))

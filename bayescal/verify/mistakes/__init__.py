@@ -22,7 +22,7 @@ SATURATED_ENDS = (0, 4e-5, 8e-5, 0.4, 0.7, 1 - 8e-5, 1 - 4e-5, 1)
 
 
 @cache
-def problems() -> dict[str, Simulator]:
+def problems() -> dict[str, Simulator | NetBenefitSimulator]:
     """Simulators by name; the right sampler passes on each."""
     skew = np.stack([np.linspace(0.5, 3.0, 10), np.linspace(2.0, 0.25, 10)])
     return {
