@@ -30,6 +30,8 @@ def numbers_of(name):
         ("cumulative", "cumulative.json", "cumulative.md"),
         ("cumulative_weak", "cumulative_weak.json", "cumulative.md"),
         ("subpopulation_coverage", "subpopulation_coverage.json", "cumulative_posterior.md"),
+        ("net_benefit", "net_benefit.json", "net_benefit.md"),
+        ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
     ],
 )
 def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
@@ -98,6 +100,45 @@ def test_intervals_of_subpopulations_contain_the_truth():
     assert min(row["interval"] for row in rows if row["difference"] != "none") >= 0.98
     assert min(row["interval"] for row in rows) >= 0.92
     assert min(row["band"] for row in rows) >= 0.93
+
+
+@pytest.mark.parametrize(("quantity", "least", "mean"), [("net benefit", 0.8, 0.94), ("difference", 0.78, 0.94)])
+def test_intervals_of_net_benefit_contain_the_truth(quantity, least, mean):
+    numbers = numbers_of("net_benefit.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    for n_rows in (100, 300, 2000):
+        mine = [r for r in rows if (r["quantity"], r["method"], r["n_rows"]) == (quantity, "bayescal", n_rows)]
+        coverage = [row["coverage"] for row in mine]
+        assert len(coverage) == 45
+        assert min(coverage) >= least
+        assert sum(coverage) / 45 >= mean
+
+
+def test_intervals_of_the_regret_contain_the_truth():
+    numbers = numbers_of("net_benefit.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    coverage = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == ("regret", "bayescal")]
+    assert len(coverage) >= 90
+    assert min(coverage) >= 0.88
+
+
+def test_a_model_is_useful_about_as_often_as_stated():
+    """Where rows lie on both sides of the threshold; the page names the bins that are off by more than 0.05."""
+    records = [r for r in numbers_of("net_benefit.json")["useful"] if r["method"] == "bayescal" and not r["few"]]
+    off = {record["low"]: abs(record["stated"] - record["frequency"]) for record in records}
+    assert max(off.values()) <= 0.18
+    assert max(value for low, value in off.items() if low >= 0.7 or low == 0) <= 0.035
+    total = sum(record["n"] for record in records)
+    assert abs(sum(r["n"] * (r["stated"] - r["frequency"]) for r in records)) / total <= 0.03
+
+
+def test_true_net_benefit_of_a_flat_population(script):
+    """A calibrated flat population: the integral of p - odds (1 - p) from t to 1."""
+    study = script("net_benefit")
+    t = study.THRESHOLDS
+    found = study.true_net_benefit(study.quantiles("flat"), study.quantiles("flat"))
+    np.testing.assert_allclose(found, (1 - t**2) / 2 - t / (1 - t) * (1 - t) ** 2 / 2, atol=2e-5)
+    assert not study.true_regret(study.quantiles("flat"), study.quantiles("flat")).any()
 
 
 def test_true_cumulative_curves(script):

@@ -15,6 +15,7 @@ from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.segments import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, WORDS
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator, RecalibrationTwin
+from bayescal.verify.net_benefit import NetBenefitSimulator, NetBenefitTwin
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
 SEED = 4
@@ -42,6 +43,14 @@ def counts_of(data: tuple[str, str], bins: Any = 15) -> bc.BinnedCounts:
     return bc.evaluate(stored.y_true, stored.y_prob[data[1]], bins=bins, draws=2, rng=SEED).counts
 
 
+def net_benefit_twin(prevalence: float | None = None) -> NetBenefitTwin:
+    """Take few rows of two classifiers, so that the prior matters, at two thresholds."""
+    stored = bc.datasets.load_breast_cancer()
+    names = ("naive_bayes", "random_forest") if prevalence is None else ("random_forest",)
+    scores = {name: stored.y_prob[name][::8] for name in names}
+    return NetBenefitTwin(bc.ThresholdCounts.from_arrays(stored.y_true[::8], scores, [0.2, 0.7]), prevalence)
+
+
 def words_of(data: tuple[str, str]) -> str:
     """Return the name of a prediction set in words."""
     return " ".join(data).replace("_", " ")
@@ -66,6 +75,10 @@ def of_named_quantities() -> Iterator[Case]:
     """Yield twins of posteriors that are not about bins."""
     for data in (DIGITS, CANCER_LOGISTIC):
         yield Case("intercept and slope", words_of(data), partial(recalibration_twin, data))
+    yield Case("net benefit of two models", "breast cancer, every eighth row", net_benefit_twin)
+    yield Case(
+        "net benefit, known prevalence", "breast cancer, every eighth row", lambda: net_benefit_twin(prevalence=0.1)
+    )
 
 
 def recalibration_twin(data: tuple[str, str]) -> RecalibrationTwin:
@@ -122,5 +135,7 @@ def simulators() -> dict[str, Any]:
         "all but independent bins, 500 rows": shrinkage_simulator(sub_models=[SHARED, NOISE, EXACT]),
         "intercept and slope, 200 rows": RecalibrationSimulator(),
         "intercept and slope, 30 rows": RecalibrationSimulator(rows=30, shape=(0.5, 8.0)),
+        "net benefit of two models, 30 rows": NetBenefitSimulator(),
+        "net benefit of one model, 200 rows": NetBenefitSimulator(("a",), rows=200),
         "saturated bins, 200 rows": shrinkage_simulator(bins=SATURATED_BINS, rows=200, sub_models=[NOISE, SATURATED]),
     }
