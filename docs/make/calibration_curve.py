@@ -203,8 +203,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         "overall": overall(rows, SIZES),
         "cells": by_cell(rows),
     }
-    others = tuple(size for size in OTHERS if any(row["n_rows"] == size for row in rows))
-    return made | {f"rows_{size}": overall(rows, (size,)) for size in others}
+    return made | {f"rows_{size}": overall(rows, (size,)) for size in OTHERS}
 
 
 if __name__ == "__main__":
