@@ -140,9 +140,13 @@ def did_you_mean(word: str, known: Iterable[Any]) -> str:
     if len(word) > SHOWN:
         return ""
     comparable = list(dict.fromkeys(str(k) for k in islice(known, NAMES_COMPARED) if len(str(k)) <= 2 * SHOWN))
-    near = [name for name in comparable if name.casefold() == word.casefold()]
+    near = [name for name in comparable if _plain(name) == _plain(word)]
     near = near or get_close_matches(word, comparable, n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(quoted(n) for n in near)}?" if near else ""
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "-")
 
 
 def whole_number(name: str, value: Any, at_least: int = 1) -> int:

@@ -28,6 +28,10 @@ def run(file, *arguments, columns=("--label", "y", "--prob", "p")):
     return CliRunner().invoke(app, given, env={"COLUMNS": "200", "TERM": "dumb"})
 
 
+def words(done):
+    return " ".join(done.stdout.split())
+
+
 @pytest.mark.parametrize("weights", [None, np.arange(1.0, 601)])
 def test_it_is_the_cumulative_difference_of_the_library(file, tmp_path, weights):
     out = tmp_path / "out.json"
@@ -35,11 +39,48 @@ def test_it_is_the_cumulative_difference_of_the_library(file, tmp_path, weights)
     assert done.exit_code == 0, done.output
     cd = bc.cumulative_difference(ROWS.outcome, ROWS.confidence, weights=weights)
     saved = json.loads(out.read_text(encoding="utf-8"))
-    assert saved["table"] == cd.table()
+    assert saved["observed"]["table"] == cd.table()
     assert saved["parameters"]["label"] == "y"
-    assert cd.sentence() in " ".join(done.stdout.split())
+    assert cd.sentence() in words(done)
     assert cd.spec in done.stdout
     assert (tmp_path / "out.png").stat().st_size > 10_000
+
+
+def test_the_posterior_is_that_of_the_library(file, tmp_path):
+    """Without options, it has the defaults of `posterior`, and the seed of the other commands."""
+    cd = bc.cumulative_difference(ROWS.outcome, ROWS.confidence)
+    out = tmp_path / "out.json"
+    for given, posterior, limit in (
+        ((), cd.posterior(rng=1), 0.02),
+        (
+            ("--draws", 500, "--seed", 7, "--model", "segments", "--below", 0.01),
+            cd.posterior(500, rng=7, model="segments"),
+            0.01,
+        ),
+    ):
+        done = run(file, *given, "--json", out, "--html", tmp_path / "out.html")
+        assert done.exit_code == 0, done.output
+        assert posterior.sentence() in words(done)
+        assert f"P(Kuiper < {limit}) " in done.stdout
+        saved = json.loads(out.read_text(encoding="utf-8"))
+        assert saved["table"] == posterior.table()
+        assert saved["sub_models"] == posterior.sub_models
+        assert saved["probability_below"] == {
+            "limit": limit,
+            "kuiper": np.mean(posterior.kuiper.values < limit),
+            "kolmogorov_smirnov": np.mean(posterior.kolmogorov_smirnov.values < limit),
+        }
+        parameters = saved["parameters"]
+        again = cd.posterior(parameters["draws"], rng=parameters["seed"], model=parameters["model"])
+        np.testing.assert_array_equal(again.kuiper.values, posterior.kuiper.values)
+        page = (tmp_path / "out.html").read_text(encoding="utf-8")
+        assert "Statistics of the population" in page
+        assert "Statistics of the rows" in page
+        assert f"P(Kuiper &lt; {limit})" in page
+
+
+def test_words_of_the_library_are_those_of_the_command_line(file):
+    assert "use --model segments for joint draws" in words(run(file))
 
 
 def test_all_groups(file, tmp_path):
@@ -56,7 +97,7 @@ def test_one_group(file, tmp_path):
     done = run(file, "--by", "site", "--value", "north", "--plot", tmp_path / "out.svg")
     assert done.exit_code == 0, done.output
     sub = bc.cumulative_difference_subpopulation(ROWS.outcome, ROWS.confidence, SITE == "north")
-    assert sub.sentence() in " ".join(done.stdout.split())
+    assert sub.sentence() in words(done)
 
 
 def test_counts(tmp_path):
@@ -64,7 +105,9 @@ def test_counts(tmp_path):
     bc.save_counts(counts, tmp_path / "fine.json")
     done = run(tmp_path / "fine.json", columns=())
     assert done.exit_code == 0, done.output
-    assert bc.CumulativeDifference.from_counts(counts).sentence() in " ".join(done.stdout.split())
+    cd = bc.CumulativeDifference.from_counts(counts)
+    assert cd.sentence() in words(done)
+    assert cd.posterior(rng=1).sentence() in words(done)
     refused = run(tmp_path / "fine.json", "--by", "site", columns=())
     assert refused.exit_code == 2
     assert "--by cannot be used with a file of counts" in refused.stderr
@@ -77,6 +120,10 @@ def test_counts(tmp_path):
         (("--by", "site", "--plot", "out.png"), "with --by, name a group by --value"),
         (("--by", "site", "--value", "east"), "--value must occur in column 'site'; 'east' does not, but ['north',"),
         (("--by", "place"), "place"),
+        (("--by", "site", "--draws", 10, "--seed", 2), "--draws, --seed cannot be used with --by, whose results have"),
+        (("--draws", 1), "--draws must be an integer >= 2"),
+        (("--model", "dirichlet"), "--model must be one of"),
+        (("--below", 2), "--below must lie strictly between 0 and 1, not 2.0. Percent? Divide by 100."),
         (("--by", "p"), "--by must name a column of groups; 'p' holds the probabilities"),
         (("--by", "income"), "numbers that are not integers"),
     ],
@@ -92,5 +139,5 @@ def test_groups_that_are_not_printed_are_in_the_document(tmp_path):
     frame = pd.DataFrame({"y": ROWS.outcome.astype(int), "p": ROWS.confidence, "ward": np.arange(600) % 30})
     frame.to_csv(tmp_path / "rows.csv", index=False)
     done = run(tmp_path / "rows.csv", "--by", "ward", "--json", tmp_path / "out.json")
-    assert "5 groups with larger P-values are not shown; --json saves all groups." in " ".join(done.stdout.split())
+    assert "5 groups with larger P-values are not shown; --json saves all groups." in words(done)
     assert len(json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["table"]) == 30

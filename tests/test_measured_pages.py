@@ -28,6 +28,7 @@ def numbers_of(name):
         ("planning", "planning.json", "plans.md"),
         ("cumulative_coverage", "cumulative_coverage.json", "cumulative_posterior.md"),
         ("cumulative", "cumulative.json", "cumulative.md"),
+        ("cumulative_weak", "cumulative_weak.json", "cumulative.md"),
     ],
 )
 def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
@@ -50,6 +51,20 @@ def test_corrected_p_values_are_nearly_uniform():
     assert all(0.045 <= row["at_5"] <= 0.06 for row in corrected if row["data"] != "few scores")
     assert (len(few), max(few) <= 0.05, min(few) >= 0.02) == (12, True, True)
     assert max(row["at_1"] for row in corrected) <= 0.015
+
+
+def test_inaccurate_p_values_have_a_remark():
+    """Simulated P-values keep their level, up to 4 standard errors; others reject too often only with a remark."""
+    numbers = numbers_of("cumulative_weak.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    assert (numbers["repeats"], len(rows)) == (2000, 14)
+    for level, at in ((0.05, "5"), (0.01, "1")):
+        limit = level + 4 * np.sqrt(level * (1 - level) / 2000)
+        for row in rows:
+            if row["kind"] == "rows":
+                assert row[f"simulated_{at}"] <= limit
+            weak = max(row[f"kuiper_{at}"], row[f"smirnov_{at}"]) > limit
+            assert not weak or row["remark"] >= 0.5
 
 
 def test_the_average_over_bins_contains_the_truth():

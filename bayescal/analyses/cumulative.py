@@ -51,12 +51,13 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     ----------
     .. [1] M. Tygert (2021), "Cumulative deviation of a subpopulation from the full population", Journal of Big Data 8,
        117, equations 41 to 50.
-    .. [2] Gao, Parameswaran and Peng, who define the calibration measure c(f) of a classifier as the supremum, over
-       intervals of scores, of \|E[1{p1 < c <= p2} (z - c)]\|, and its empirical value c_emp.
+    .. [2] Y. Gao, A. Parameswaran and J. Peng (2017), "On the interpretability of conditional probability estimates in
+       the agnostic setting", Electronic Journal of Statistics 11, 5198-5231: the calibration measure c(f), which is the
+       supremum, over intervals of scores, of \|E[1{p1 < c <= p2} (z - c)]\|, and its empirical value c_emp.
 
     Examples
     --------
-    Of the two rows with score 0.2, one has outcome 1: their mean deviation of 0.3, with 2 of 5 rows, is the largest.
+    One of the two rows with score 0.2 has outcome 1; their mean deviation of 0.3 times 2/5 is the statistic.
 
     >>> cd = cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
     >>> round(cd.kuiper, 3), round(cd.kolmogorov_smirnov, 3), round(cd.sigma, 3)
@@ -73,7 +74,7 @@ def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
     return CumulativeDifference(OrderedSums.from_rows(rows), question_of(rows.target), rows.target)
 
 
-#: `cumulative_difference.from_counts(counts)`, for those who look for the function
+#: Alias.
 cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ignore[attr-defined]  # functions have no such member
 
 
@@ -116,13 +117,18 @@ def cumulative_difference_subpopulation(
     Notes
     -----
     The responses of the full population are averaged in cells that end halfway between neighbouring scores of the
-    subpopulation [1]_; the first cell has no lower end and the last one no upper end. So the comparison at the smallest
-    and the largest score of the subpopulation is with all rows beyond them too, and not at equal scores if these rows
-    reach far. It has the weight of these two scores, which is large if the subpopulation has few rows: three calibrated
+    subpopulation [1]_; the first cell has no lower end and the last one no upper end. The member with the smallest
+    score is therefore also compared with all rows below it, and the member with the largest score with all rows above
+    it. The effect is proportional to the weight of these two members: three calibrated
     rows with scores in [0, 0.02], in a population with scores over [0, 1], have a mean average difference of about -1/6
     (-1/2 at one of three rows). A remark in the result names such cells.
 
-    Members are part of the averages. `sigma` and the uncorrected P-values ignore this, as published programs do;
+    Members are part of the averages. In small cells their share is larger than in the population near the score, so
+    that differences in the curve are smaller than those from the mean of the full population at equal scores:
+    `SubpopulationDifference.attenuation` is the ratio. It is 0.67 for half of the rows without ties, and near 1 for few
+    members, or many rows per distinct score.
+
+    `sigma` and the uncorrected P-values ignore that members are part of the averages, as published programs do;
     corrected P-values take it into account. The difference matters if cells contain several members (ties) or heavy
     weights, and the subpopulation is a large part of the full population.
 

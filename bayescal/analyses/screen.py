@@ -1,4 +1,4 @@
-"""Screening: every group of rows against the full population, with a bound of the false discovery rate."""
+"""Screening: every group of rows against the full population, controlling the false discovery rate."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def screen_subpopulations(
     score : array-like of float, shape (n_rows,)
         Scores, on any scale.
     by : array-like, shape (n_rows,), or data frame, shape (n_rows, n_columns)
-        The group of each row; of several columns, every combination that occurs is a group.
+        The group of each row; with several columns, every combination that occurs is a group.
     weights : array-like of float, shape (n_rows,), optional
         Importance weights, >= 0. Only their ratios matter.
     statistic : {"kuiper", "kolmogorov_smirnov"}, default "kuiper"
@@ -77,8 +77,8 @@ def screen_subpopulations(
 
     Examples
     --------
-    Cells end halfway between the scores of a group. Those of group a contain one row of either group each, so that
-    the members deviate by -1/2.
+    Cells end halfway between the scores of a group. Each cell of group a contains one row of each group,
+    so that the members deviate by -1/2.
 
     >>> screen = screen_subpopulations([0, 1, 0, 1, 0, 1], [1, 2, 3, 4, 5, 6], list("ababab"))
     >>> [(row["group"], round(row["average_difference"], 3), round(row["p_value"], 3)) for row in screen.table()]

@@ -7,14 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayescal import _render
+from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal.analyses.cumulative import cumulative_difference_of, cumulative_difference_subpopulation
 from bayescal.analyses.screen import screen_subpopulations
 from bayescal.cli.columns import columns_of
 from bayescal.cli.command import Result
 from bayescal.cli.counts import holds_counts, read_counts
-from bayescal.cli.options import ColumnOptions, CumulativeOptions, CumulativeOutputOptions, refuse
+from bayescal.cli.options import (
+    ColumnOptions,
+    CumulativeModelOptions,
+    CumulativeOptions,
+    CumulativeOutputOptions,
+    refuse,
+)
 from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.predictions import Rows
 from bayescal.data.predictions import read_rows
@@ -23,6 +29,7 @@ from bayescal.report.document import document
 from bayescal.report.page import page
 from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
+from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.screen import SubpopulationScreen
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.files import require_group_labels
@@ -30,6 +37,16 @@ from bayescal.stats.files import require_group_labels
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console
+
+
+type FileResult = Cumulative | SubpopulationScreen
+
+#: Words of the library in remarks, and those of the command line.
+WORDS = {
+    "see `to_frame`": "--json saves all groups",
+    '`model="segments"`': "--model segments",
+    "`simulated_p_values()`": "In Python, `simulated_p_values()`",
+}
 
 
 @dataclass(frozen=True)
@@ -44,17 +61,21 @@ class CumulativeFile(Result):
         Values of the options that give the same result again.
     notes : sequence of str, optional
         Notes on the rows.
+    posterior : CumulativePosterior, optional
+        The posterior of a CumulativeDifference, whose document and page include the result.
     """
 
-    result: Cumulative | SubpopulationScreen
+    result: FileResult
     parameters: dict[str, Any]
     notes: Sequence[str] = ()
+    posterior: CumulativePosterior | None = None
 
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page or the picture."""
+        saved = self.posterior or self.result
         return {
-            "json": lambda: document(self.result, self.parameters),
-            "html": lambda: page(self.result, parameters=self.parameters, notes=self.notes),
+            "json": lambda: document(saved, self.parameters),
+            "html": lambda: page(saved, parameters=self.parameters, notes=self.notes),
             "plot": self._picture,
         }
 
@@ -67,18 +88,31 @@ class CumulativeFile(Result):
         return figure
 
     def show(self, screen: "Console") -> None:
-        """Print the sentence, the table, remarks and the specification."""
+        """Print the rows' result, then that of the population: sentence, table, remarks and specification."""
         sheet = self.result.sheet()
-        screen.print()
-        screen.print(sheet.sentence)
-        screen.print(_render.table(sheet, screen.width), crop=False)
-        for remark in sheet.remarks:
-            screen.print(remark.replace("see `to_frame`", "--json saves all groups"))
+        _show(screen, sheet)
+        if self.posterior is not None:
+            sheet = self.posterior.sheet()
+            _show(screen, sheet)
         screen.print("\n" + sheet.spec + "\n", soft_wrap=True)
 
 
+def _show(screen: "Console", sheet: _render.Sheet) -> None:
+    screen.print()
+    screen.print(sheet.sentence)
+    screen.print(_render.table(sheet, screen.width), crop=False)
+    for remark in sheet.remarks:
+        for words, option in WORDS.items():
+            remark = remark.replace(words, option)
+        screen.print(remark)
+
+
 def cumulative_of_file(
-    file: Path, options: ColumnOptions, groups: CumulativeOptions, outputs: CumulativeOutputOptions
+    file: Path,
+    options: ColumnOptions,
+    groups: CumulativeOptions,
+    model: CumulativeModelOptions,
+    outputs: CumulativeOutputOptions,
 ) -> CumulativeFile:
     """Compute the cumulative difference of a file of predictions or of counts.
 
@@ -90,6 +124,8 @@ def cumulative_of_file(
         Columns of the file.
     groups : CumulativeOptions
         Groups that are compared with all rows.
+    model : CumulativeModelOptions
+        Model, draws and seed of the posterior, which results of groups do not have.
     outputs : CumulativeOutputOptions
         Files to write; a picture needs a single curve.
 
@@ -109,7 +145,9 @@ def cumulative_of_file(
         raise ValueError("--plot draws one curve: with --by, name a group by --value.")
     if holds_counts(file):
         refuse(options.given() | groups.given(), "with a file of counts, only with rows")
-        return _counted(file)
+        return _counted(file, model)
+    if groups.by is not None:
+        refuse(model.given(), "with --by, whose results have P-values but no intervals")
     columns = columns_of(options)
     columns.refuse_as_groups(groups.by)
     stream = columns.open(file, groups.by)
@@ -119,21 +157,36 @@ def cumulative_of_file(
         if groups.by is not None:
             require_group_labels(dict.fromkeys(np.asarray(rows.group).tolist()), len(rows.y_true))
         result = _result(rows, columns.target, options.logits, groups)
-    given = {"file": file.name, "rows": len(rows.y_true), **options.given(), **groups.given()}
-    return CumulativeFile(result, given, notes)
+        posterior, settings = _posterior(result, model)
+    given = {"file": file.name, "rows": len(rows.y_true), **options.given(), **groups.given(), **settings}
+    return CumulativeFile(result, given, notes, posterior)
 
 
-def _counted(file: Path) -> CumulativeFile:
+def _posterior(
+    result: FileResult, options: CumulativeModelOptions
+) -> tuple[CumulativePosterior | None, dict[str, Any]]:
+    """Draw the posterior if the result has one; return also the values of the options."""
+    if not isinstance(result, CumulativeDifference):
+        return None, {}
+    settings: dict[str, Any] = {"model": "pooled", "draws": 4000, "seed": 1} | options.given()
+    posterior = result.posterior(settings["draws"], rng=settings["seed"], model=settings["model"])
+    limit = _checks.fraction("below", settings.get("below", posterior.limit))
+    return replace(posterior, limit=limit), {**settings, "below": limit}
+
+
+def _counted(file: Path, model: CumulativeModelOptions) -> CumulativeFile:
     counts = read_counts(file, None)
     if not isinstance(counts, BinnedCounts):
-        raise ValueError(f"'{file.name}' holds counts of all classes; a cumulative difference needs one problem.")
+        raise ValueError(
+            f"'{file.name}' holds counts of all classes; a cumulative difference needs one binary problem."
+        )
     parameters = {"file": file.name, "rows": counts.n_rows, "bins": len(counts.bins)}
-    return CumulativeFile(CumulativeDifference.from_counts(counts), parameters)
+    result = CumulativeDifference.from_counts(counts)
+    posterior, settings = _posterior(result, model)
+    return CumulativeFile(result, {**parameters, **settings}, posterior=posterior)
 
 
-def _result(
-    rows: Rows, target: str | None, logits: bool, groups: CumulativeOptions
-) -> Cumulative | SubpopulationScreen:
+def _result(rows: Rows, target: str | None, logits: bool, groups: CumulativeOptions) -> FileResult:
     problem = read_rows(
         rows.y_true, rows.y_prob, target=target, classes=rows.classes, logits=logits, weights=rows.weights
     ).checked()

@@ -1,4 +1,4 @@
-"""Columns of 0 and 1 for functions without the keywords `classes` and `logits`: errors with hints of their own."""
+"""Validate 0/1 columns of functions without the keywords `classes` and `logits`, with hints of their own."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ PROBABILITIES = "Logits? Pass probabilities, as in `scipy.special.expit(logits)`
 
 
 def require_marks(name: str, values: Any, instead: str = EVENT) -> None:
-    """Refuse a column of words and other labels that are not numbers, and a column without rows.
+    """Raise if a column is empty or not numeric.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def require_marks(name: str, values: Any, instead: str = EVENT) -> None:
 
 @contextmanager
 def own_hints(instead: str = EVENT, names: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Let errors about rows name no keyword of `evaluate`.
+    """Replace hints that name keywords of `evaluate`.
 
     Parameters
     ----------

@@ -99,6 +99,7 @@ def read_member(member: Any, rows: Responses) -> NDArray[np.bool_]:
         raise ValueError(f"`member` must mark at least one row of positive weight; {marks}.")
     if marked[counted].all():
         raise ValueError(
-            f"`member` must not mark all rows of positive weight; {marks}, and would be compared with themselves."
+            f"`member` must not mark all rows of positive weight; {marks}, so the subpopulation would be compared "
+            "with itself."
         )
     return marked

@@ -62,7 +62,7 @@ def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, mod
     n_draws : int
         Number of draws.
     rng : Generator
-        Randomness.
+        Random number generator.
     model : {"pooled", "segments"}, default "pooled"
         See `MODELS`.
 
@@ -101,7 +101,7 @@ def confidence_distributions(
     curve : ndarray, shape (n_draws, n_bins + 1)
         Their curves.
     rng : Generator
-        Randomness of the noise; both statistics use the same paths.
+        Random number generator of the noise; both statistics use the same paths.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def confidence_distributions(
 
     def along(statistic: Statistic, sides: int) -> ConfidenceDistribution:
         size = float(statistic(mean))
-        shape = mean / size if size > ROUNDING else np.zeros_like(mean)  # without errors, whatever d is
+        shape = mean / size if size > ROUNDING else np.zeros_like(mean)  # curve is 0 for every d
         return invert(statistic, float(statistic(observed)), shape, noise, sides * shortfall)
 
     return along(kuiper, 2), along(kolmogorov_smirnov, 1)

@@ -318,8 +318,8 @@ def smooth_curve_posterior(counts: Counts, *, prior_exact: float = PRIOR_EXACT) 
     Notes
     -----
     Each of the 25 combinations of sub-model, sigma and range has a Laplace approximation [1]_ with the mean shifted for
-    skewness, and all are averaged by their marginal likelihoods. Masses are Dirichlet with the rows of the bins as parameters (the Bayesian bootstrap),
-    independent of the accuracies.
+    skewness, and all are averaged by their marginal likelihoods. Masses are Dirichlet with the rows of the bins as
+    parameters (the Bayesian bootstrap), independent of the accuracies.
 
     References
     ----------

@@ -38,8 +38,8 @@ class CumulativePoints:
     ----------
     share, curve : ndarray, shape (n_points,)
         The curve against the share of the weight, without points that cannot be seen.
-    margin : float
-        Half the height of the band.
+    low, high : ndarray, shape (n_points,)
+        Ends of the band.
     sigma : float
         Standard deviation of the end of the curve under calibration.
     worst : ndarray, shape (2, 2)
@@ -50,7 +50,8 @@ class CumulativePoints:
 
     share: Floats
     curve: Floats
-    margin: float
+    low: Floats
+    high: Floats
     sigma: float
     worst: Floats
     tick_share: Floats
@@ -80,7 +81,8 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
     ([[0.0, 0.0], [0.4, 0.12]], [0.2, 0.2, 0.2, 0.6, 0.6, 0.9])
     """
     share, curve = cd.abscissae, cd.curve
-    low, high = cd.band(prob)
+    band = cd.band(prob)
+    start = (band.high[0] - band.low[0]) / 2  # before the first score, the curve is 0
     ends = sorted((int(curve.argmin()), int(curve.argmax())))
     # a share is reached at the first score whose cumulative weight is not below it, up to rounding
     reached = np.searchsorted(share[1:], TICKS - 1e-12, side="left")
@@ -88,7 +90,8 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
     return CumulativePoints(
         share=share[seen],
         curve=curve[seen],
-        margin=float(high[0] - low[0]) / 2,
+        low=np.append(-start, band.low)[seen],
+        high=np.append(start, band.high)[seen],
         sigma=cd.sigma,
         worst=np.column_stack([share[ends], curve[ends]]),
         tick_share=TICKS,
@@ -121,7 +124,7 @@ def plot_cumulative(
     """Draw a cumulative difference: its slope is the miscalibration at each score.
 
     Where the curve is flat, the scores are calibrated; where it rises, outcome 1 is more frequent than stated, and
-    where it falls, less frequent. Steep parts of any length can be seen, which bins would hide. The triangle at the
+    where it falls, less frequent. Short, steep parts, which bins would hide, stay visible. The triangle at the
     origin shows how far the curve of a calibrated classifier would move by chance: it ends at 2 `sigma` above and
     below 0. The worst interval of scores, over which the curve changes most, is marked; this change is the Kuiper
     statistic.
@@ -207,8 +210,8 @@ def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: st
     ax.axhline(0, color=grey, linewidth=0.8, zorder=1)
     ax.fill_between(
         points.share,
-        points.curve - points.margin,
-        points.curve + points.margin,
+        points.low,
+        points.high,
         color=main,
         alpha=_opacity(ax),
         linewidth=0,

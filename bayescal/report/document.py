@@ -18,11 +18,14 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
+from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.score_comparison import ScoreComparison
 from bayescal.results.wording import SMALL_ECE
+from bayescal.stats.thresholds import TREAT_ALL, TREAT_NONE
 
 #: Changes when a reader of the file would have to change.
 SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/2"
@@ -192,6 +195,23 @@ def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
 
 
 @document.register
+def _(result: CumulativePosterior, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also the model, the probabilities of its sub-models, and ``observed``, the document of the rows' curve.
+
+    ``probability_below`` contains, for each statistic, the probability that it is below ``limit``.
+    """
+    return {
+        **_with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "model": result.model,
+        "draws": len(result.kuiper),
+        "sub_models": result.sub_models,
+        "probability_below": {"limit": result.limit, **result.p_below},
+        "observed": document(result.observed),
+    }
+
+
+@document.register
 def _(result: CalibrationCurve, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``curve``, one record per bin with the band, and the probabilities of the sub-models."""
     low, high = result.curve.interval(PROB)
@@ -221,6 +241,37 @@ def _(result: ScoreComparison, parameters: Parameters = NO_PARAMETERS) -> dict[s
         **_with_table(result, parameters),
         "rope": result.rope,
         "classifiers": result.each(PROB),
+        "seeds": {"draws": str(result.draws_seed)},
+    }
+
+
+@document.register
+def _(result: NetBenefit, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``pseudo_rows``, ``prevalence``, ``harm``, and records per threshold of strategies without a model.
+
+    These are ``treat_all``, ``treat_none`` and ``evpi``, the expected value of perfect information.
+    """
+    at = result.thresholds.tolist()
+    return {
+        **_with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "pseudo_rows": result.posterior.pseudo_rows,
+        "prevalence": result.prevalence,
+        "harm": result.harm,
+        "treat_all": [
+            dict(zip(("threshold", "mean", "low", "high", "p_best"), row, strict=True))
+            for row in zip(
+                at,
+                result.treat_all.mean().tolist(),
+                *(end.tolist() for end in result.treat_all.interval(PROB)),
+                result.p_best[TREAT_ALL].tolist(),
+                strict=True,
+            )
+        ],
+        "treat_none": [
+            {"threshold": t, "p_best": p} for t, p in zip(at, result.p_best[TREAT_NONE].tolist(), strict=True)
+        ],
+        "evpi": [{"threshold": t, "evpi": value} for t, value in zip(at, result.evpi.tolist(), strict=True)],
         "seeds": {"draws": str(result.draws_seed)},
     }
 

@@ -19,6 +19,7 @@ from bayescal.report.bin_sensitivity import plot_bin_sensitivity
 from bayescal.report.calibration_curve import plot_calibration_curve
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.cumulative import plot_cumulative
+from bayescal.report.decision_curve import plot_decision_curve
 from bayescal.report.forest import draw_scores, forest_height, name_lines, plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
@@ -37,6 +38,7 @@ from bayescal.results.decomposition import CorpDecomposition, MurphyDecompositio
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.mean_score import MultiClassScore
+from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.score_comparison import ScoreComparison
 from bayescal.results.screen import SubpopulationScreen
 from bayescal.stats.contract import Counts
@@ -63,6 +65,7 @@ WORDS = {
     "by": "column of groups",
     "sub_models": "sub-models",
     "draws": "posterior draws",
+    "below": "limit",
 }
 #: Rows that do not obey the rules raise an error, so that a result contains all rows or does not exist.
 REFUSED = "0 (an input with an invalid row is refused as a whole)"
@@ -335,10 +338,12 @@ def _(result: Cumulative) -> Content:
 
 @_content.register
 def _(result: CumulativePosterior) -> Content:
-    sheet = result.sheet(whole=True)
-    rows = {"rows": int(result.observed.steps.n_rows.sum())}
-    pictures = [_cumulative(result.observed)] if isinstance(result.observed, Cumulative) else []
-    return Content("Posterior of the cumulative difference", sheet, [_table("Statistics", sheet)], rows, pictures)
+    sheet, observed = result.sheet(whole=True), _content(result.observed)
+    both = replace(
+        sheet, sentence=f"{observed.sheet.sentence} {sheet.sentence}", remarks=(*sheet.remarks, *observed.sheet.remarks)
+    )
+    shown = [_table("Statistics of the population", sheet), _table("Statistics of the rows", observed.sheet)]
+    return Content("Posterior of the cumulative difference", both, shown, observed.rows, observed.pictures)
 
 
 @_content.register
@@ -347,6 +352,19 @@ def _(result: SubpopulationScreen) -> Content:
     first = next(iter(result))
     picture = _cumulative(result[first], f"{result.groups.name} {first}")
     return Content("Subpopulations", sheet, [_table("Groups", sheet)], {"rows": len(result.rows)}, [picture])
+
+
+@_content.register
+def _(result: NetBenefit) -> Content:
+    sheet = result.sheet(whole=True)
+    rows: dict[str, object] = {"rows": result.counts.n_rows}
+    if result.counts.weighted:
+        rows["effective rows"] = f"{result.counts.effective_rows:.0f}"
+    pictures = []
+    if len(result.thresholds) > 1:
+        draw = partial(_drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
+        pictures = [Picture("Decision curves", draw, wide=True)]
+    return Content("Net benefit", sheet, [_table("Net benefit", sheet)], rows, pictures)
 
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:

@@ -2,24 +2,28 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE
-from bayescal.estimands.cumulative import NAMES, SHORTFALL, Scale
-from bayescal.estimands.cumulative_draws import MODELS, POOLED, SEGMENTS, CumulativeDraws, draw_cumulative
+from bayescal.estimands.cumulative import NAMES, Scale, kuiper, null_mean
+from bayescal.estimands.cumulative_draws import (
+    MODELS,
+    POOLED,
+    ROUNDING,
+    SEGMENTS,
+    CumulativeDraws,
+    draw_cumulative,
+)
 from bayescal.results import wording
+from bayescal.results.cumulative_parts import CumulativeBand
 from bayescal.results.remarks import few_rows
 from bayescal.stats.ordered import Steps
 
 Floats = NDArray[np.float64]
-
-#: Means of the statistics of Brownian motion, and numbers of sides of 0 whose extremes they depend on.
-IF_CALIBRATED = {"kuiper": (MEAN_RANGE, 2), "kolmogorov_smirnov": (MEAN_MAX_ABS, 1)}
 
 
 class Observed(Protocol):
@@ -49,24 +53,11 @@ class Observed(Protocol):
     def kolmogorov_smirnov(self) -> float:
         """Plug-in value."""
 
-    def band(self, prob: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the simultaneous band, from before the first score on."""
+    def band(self, prob: float = 0.95) -> CumulativeBand:
+        """Return the simultaneous band."""
 
-
-class CumulativeBand(NamedTuple):
-    """A band of the cumulative difference of the population.
-
-    Parameters
-    ----------
-    score : ndarray, shape (n_points,)
-        Scores at which the band is known.
-    low, high : ndarray, shape (n_points,)
-        Ends of the band.
-    """
-
-    score: Floats
-    low: Floats
-    high: Floats
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,6 +76,8 @@ class CumulativePosterior(_presented.Presented):
         The draws.
     model : {"pooled", "segments"}
         Origin of the draws of the statistics; see the notes.
+    limit : float, default 0.02
+        `spec` states the probability that the Kuiper statistic is below this limit.
 
     Notes
     -----
@@ -98,7 +91,7 @@ class CumulativePosterior(_presented.Presented):
     * *inversion*: a confidence distribution [2]_. The shape of the curve is fixed at the posterior mean, and its size d
       is unknown. For each d, the sampling distribution of the plug-in statistic follows from simulated noise. The
       probability that it exceeds the observed value, as a function of d, is the confidence distribution of d. Its
-      probability of d = 0 is the P-value of exact calibration.
+      probability of d = 0 is a P-value of exact calibration.
 
     With ``model="pooled"``, half of the draws of each statistic are from either source. This pools a posterior and a
     confidence distribution with fixed shares: it is not the posterior of one model, and draws of the two statistics
@@ -127,6 +120,7 @@ class CumulativePosterior(_presented.Presented):
     observed: Observed
     drawn: CumulativeDraws
     model: str
+    limit: float = wording.SMALL_ECE
 
     @cached_property
     def kuiper(self) -> Draws:
@@ -158,6 +152,11 @@ class CumulativePosterior(_presented.Presented):
         """Posterior probabilities of the sub-models of the segments model: "logistic", a smooth drift, and "runs"."""
         return dict(self.drawn.posterior.probabilities)
 
+    @cached_property
+    def p_zero(self) -> float:
+        """Share of the draws in which the Kuiper statistic is 0: the scores of the population are calibrated."""
+        return float(np.mean(self.drawn.kuiper <= ROUNDING))
+
     def band(self, prob: float = 0.95, *, simultaneous: bool = True) -> CumulativeBand:
         """Return a band of the cumulative difference of the population.
 
@@ -181,8 +180,7 @@ class CumulativePosterior(_presented.Presented):
             If `prob` is not strictly between 0 and 1.
         """
         if simultaneous:
-            low, high = self.observed.band(prob)
-            return CumulativeBand(self.observed.score, low[1:], high[1:])
+            return self.observed.band(prob)
         return CumulativeBand(self.score, *self.curve.interval(prob))
 
     @property
@@ -204,16 +202,15 @@ class CumulativePosterior(_presented.Presented):
             Keys quantity, mean, sd, low, high, plug_in, null_mean (mean of the plug-in value under calibration).
         """
         prob = _checks.fraction("prob", prob)
-        scale = self.observed.scale
         return [
             wording.table_row(
                 getattr(self, name),
                 name,
                 prob,
                 float(getattr(self.observed, name)),
-                max(mean - sides * SHORTFALL * scale.mean_step, 0.0) * scale.sigma,
+                null_mean(name, self.observed.scale),
             )
-            for name, (mean, sides) in IF_CALIBRATED.items()
+            for name in NAMES
         ]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
@@ -239,19 +236,26 @@ class CumulativePosterior(_presented.Presented):
         )
         kind = "credible interval" if self.model == SEGMENTS else "interval"
         return (
-            f"The Kuiper statistic of the population is {mean} ({100 * prob:g} % {kind} {low} to {high}): over any "
-            "interval of scores, the sum of outcome minus score is at most this large per row of the population. The "
+            f"The Kuiper statistic of the population is {mean} ({100 * prob:g} % {kind} {low} to {high}): the net "
+            "excess of outcomes over scores, in any interval of scores, is at most this share of all rows. The "
             f"plug-in value is {plug_in}; for a perfectly calibrated classifier it would be {null} on average."
         )
 
     @property
     def spec(self) -> str:
-        """Rows, model, and the Kuiper statistic with its interval, on one line."""
-        return f"{self.observed.spec}, {self.model} model: Kuiper {wording.with_interval(self.kuiper, self._decimals)}"
+        """Rows, model, the Kuiper statistic with its interval, and its probability to be small, on one line."""
+        small = _render.probability(self.p_below["kuiper"])
+        kuiper = wording.with_interval(self.kuiper, self._decimals)
+        return f"{self.observed.spec}, {self.model} model: Kuiper {kuiper}, P(Kuiper < {self.limit:g}) {small}"
+
+    @property
+    def p_below(self) -> dict[str, float]:
+        """Probability that each statistic is below `limit`; for another one, write ``posterior.kuiper < 0.01``."""
+        return {name: float(getattr(self, name) < self.limit) for name in NAMES}
 
     @property
     def _decimals(self) -> int:
-        return max(wording.decimals(getattr(self, name)) for name in IF_CALIBRATED)
+        return max(wording.decimals(getattr(self, name)) for name in NAMES)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
@@ -265,18 +269,27 @@ class CumulativePosterior(_presented.Presented):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Origin of the draws, the sub-models, and warnings."""
-        texts = []
+        texts = [f"Probability of a Kuiper statistic of 0 (exact calibration): {_share(self.p_zero)}."]
         if self.model == POOLED:
             texts.append(
                 "Half of the draws of each statistic come from the posterior of the segments model, half from a "
                 "confidence distribution that removes the upward bias of the plug-in value. This is a pool, not the "
-                'posterior of one model; use `model="segments"` for joint draws of the statistics and the curve.'
+                'posterior of one model; use `model="segments"` for joint draws of the statistics and the curve. The '
+                "draws of the two statistics are not coupled, so those of the Kolmogorov-Smirnov statistic can exceed "
+                "those of the Kuiper statistic, although this is impossible for a population."
             )
-        drift = _render.probability(self.sub_models["logistic"]).removeprefix("= ")
-        texts.append(f"Segments model: probability {drift} of a smooth drift, otherwise errors in segments of scores.")
+        drift, exact = self.sub_models["logistic"], float(np.mean(kuiper(self.drawn.curve) <= ROUNDING))
+        texts.append(
+            f"Segments model: probability {_share(drift)} of a smooth drift, {_share(exact)} of exact calibration, "
+            f"{_share(max(1 - drift - exact, 0.0))} of errors in segments of scores."
+        )
         if warning := few_rows(self.drawn.posterior.counts):
             texts.append(warning)
         return tuple(texts)
+
+
+def _share(probability: float) -> str:
+    return _render.probability(probability).removeprefix("= ")
 
 
 def posterior_of(observed: Observed, draws: int, rng: Any, model: str) -> CumulativePosterior:

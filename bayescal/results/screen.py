@@ -12,7 +12,7 @@ from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
 from bayescal.results.cumulative import p_words
-from bayescal.results.subpopulation import SubpopulationDifference
+from bayescal.results.subpopulation import FAR_BEYOND, SubpopulationDifference
 from bayescal.stats.subpopulation import GroupSums, subpopulation_steps
 
 Floats = NDArray[np.float64]
@@ -26,8 +26,8 @@ _STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}
 class SubpopulationScreen(_presented.Presented):
     """Groups of rows, each compared with the full population at the same scores.
 
-    Made by `screen_subpopulations`. ``screen[label]`` is the `SubpopulationDifference` of a group; iterating goes over
-    the labels, most clearly different groups first.
+    Returned by `screen_subpopulations`. ``screen[label]`` is the `SubpopulationDifference` of a group. Iteration yields
+    labels in order of P-value.
 
     Parameters
     ----------
@@ -194,6 +194,12 @@ class SubpopulationScreen(_presented.Presented):
                 f"The P-values of {rough} of {len(self)} groups are rough, because their curves have a mean step above "
                 f"{LARGE_STEP:g} sigma (few rows, few distinct scores, or a few heavy weights). They are too large for "
                 "few distinct scores of many rows; they can be too small for few rows with rare responses."
+            )
+        if far := int(np.count_nonzero(self.sums.outer_step > FAR_BEYOND)):
+            remarks.append(
+                f"{far} of {len(self)} groups are compared at their smallest or largest score with cells that mostly "
+                "contain rows beyond the scores of the group: a difference there may be due to these other scores. "
+                "`screen[label]` names the cells."
             )
         if len(shown) < len(table):
             remarks.insert(0, f"{len(table) - len(shown)} groups with larger P-values are not shown; see `to_frame`.")

@@ -23,10 +23,13 @@ class SubpopulationSteps(StoredSteps):
     beyond : ndarray of float64, shape (n_scores,)
         Share of the weight in the cell that belongs to rows with scores below the first or above the last score of
         members; 0 except in the first and the last cell, which have no outer end.
+    cell_weight : ndarray of float64, shape (n_scores,)
+        Weight of all rows in the cell, members and others.
     """
 
     difference_variance: Floats
     beyond: Floats
+    cell_weight: Floats
 
 
 def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> SubpopulationSteps:
@@ -72,7 +75,7 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
         return np.bincount(step, values, len(score))
 
     mass, square = of_members(own), of_members(own**2)
-    # without these zeros, rounding errors of equal responses would be compared with each other
+    # exact zeros: otherwise, P-values would compare rounding errors of equal responses
     counted = weight > 0
     constant = _constant(cell[counted], response[counted], len(score))
     residual[constant[step]] = variance[constant] = 0.0
@@ -90,6 +93,7 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
         weighted=rows.weight is not None,
         difference_variance=np.where(alone, 0.0, variance * _members_in_cell(mass, square, total, in_cells(weight**2))),
         beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
+        cell_weight=total,
     )
 
 
@@ -142,7 +146,11 @@ class GroupSums:
     sigma : ndarray of float64
         Standard deviation of the end of the curve if means are equal, from `calibrated_variance`.
     difference_sigma, mean_step : ndarray of float64
-        The same from `difference_variance`, and the mean standard deviation of a step as a share of it, or 0.
+        Standard deviation of the end of the curve from `difference_variance`; mean standard deviation of a step,
+        divided by it (0 if it is 0).
+    outer_step : ndarray of float64
+        Of the first and last cell of a group, the larger product of the step in `sigma` and `beyond`; see
+        `SubpopulationSteps`.
     """
 
     n_rows: NDArray[np.int64]
@@ -152,6 +160,7 @@ class GroupSums:
     sigma: Floats
     difference_sigma: Floats
     mean_step: Floats
+    outer_step: Floats
 
 
 def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
@@ -198,21 +207,39 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     curve = np.cumsum(deviation)
     curve -= np.repeat(curve[first] - deviation[first], np.diff(first, append=len(curve)))
     total = np.add.reduceat(own, first)
+    last = np.append(first[1:], len(curve)) - 1
+    own_variance = own_sq * spread
+    of_sigma = np.add.reduceat(own_variance, first)
+    outer = np.sqrt(own_variance) * _beyond(score, weight, level, first, last) / whole
     of_end = np.add.reduceat(variance, first)
     cubes = np.add.reduceat(variance**1.5, first)
     return GroupSums(
         n_rows=np.bincount(group, minlength=n_groups),
         top=np.maximum(np.maximum.reduceat(curve, first), 0.0) / total,
         bottom=np.minimum(np.minimum.reduceat(curve, first), 0.0) / total,
-        end=curve[np.append(first[1:], len(curve)) - 1] / total,
-        sigma=np.sqrt(np.add.reduceat(own_sq * spread, first)) / total,
+        end=curve[last] / total,
+        sigma=np.sqrt(of_sigma) / total,
         difference_sigma=np.sqrt(of_end) / total,
         mean_step=np.divide(cubes, of_end**1.5, out=np.zeros(n_groups), where=of_end > 0),
+        outer_step=np.divide(
+            np.maximum(outer[first], outer[last]), np.sqrt(of_sigma), out=np.zeros(n_groups), where=of_sigma > 0
+        ),
     )
 
 
+def _beyond(score: Floats, weight: Floats, level: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
+    """Return the weight below the first score of each group and above its last one, at these scores; 0 at others."""
+    order = np.argsort(score)
+    sums = np.concatenate([[0.0], np.cumsum(weight[order])])
+    in_order = score[order]
+    beyond = np.zeros(len(level))
+    beyond[first] = sums[np.searchsorted(in_order, level[first], side="left")]
+    beyond[last] += sums[-1] - sums[np.searchsorted(in_order, level[last], side="right")]
+    return beyond
+
+
 def _centred(response: Floats, weight: Floats) -> Floats:
-    """Subtract the mean; from integers, an integer, so that unweighted sums stay exact."""
+    """Return responses minus their mean, which is rounded for integers, so that unweighted sums stay exact."""
     mean = float(np.average(response, weights=weight))
     return response - (round(mean) if (response == np.rint(response)).all() else mean)
 

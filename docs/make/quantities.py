@@ -182,11 +182,11 @@ POINTS = (
 CUMULATIVE = (
     Quantity(
         "Kuiper statistic",
-        ("c_emp", "empirical calibration measure", "range of the cumulative difference"),
+        ("c_emp", "empirical calibration measure", "cutoff calibration error", "range of the cumulative difference"),
         r"\sup_{a < b} |\mathrm{E}\,[1\{a < c \le b\} (z - c)]|",
         "cumulative_difference(y, p).kuiper",
         "rows, or fine counts",
-        "Tygert (2021), Journal of Big Data 8, 117; Gao, Parameswaran and Peng, who name it c_emp",
+        "Tygert (2021), Journal of Big Data 8, 117; Gao, Parameswaran and Peng (2017), EJS 11, who name it c_emp",
         "cumulative_difference",
     ),
     Quantity(

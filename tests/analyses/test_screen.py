@@ -144,3 +144,23 @@ def test_labels_and_statistics_are_suggested():
         screen["ward1"]
     with pytest.raises(ValueError, match=r"not 'ks'[.] Did you mean 'kolmogorov_smirnov'"):
         bc.screen_subpopulations([0, 1], [1, 2], ["a", "b"], statistic="ks")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_groups_with_cells_far_beyond_their_scores_are_counted(weighted):
+    """The same groups that are named by their own results; groups of one score have a single cell."""
+    rng = np.random.default_rng(3)
+    group = np.repeat(np.arange(8), [4, 30, 300, 1, 1000, 1000, 4, 20])
+    score = rng.random(len(group))
+    score[group < 3] *= 0.02
+    score[group == 7] = 0.99
+    outcome = rng.random(len(group)) < score
+    screen = bc.screen_subpopulations(
+        outcome, score, group, weights=rng.exponential(size=len(group)) if weighted else None
+    )
+    named = ["beyond the scores" in " ".join(screen[label].sheet().remarks) for label in screen]
+    assert 3 <= sum(named) <= 7
+    text = " ".join(str(screen).split())
+    assert f"{sum(named)} of 8 groups are compared at their smallest or largest score with cells" in text
+    random = (group == 4) | (group == 5)
+    assert "compared at their" not in str(bc.screen_subpopulations(outcome[random], score[random], group[random]))

@@ -1,6 +1,7 @@
 """CumulativePosterior: summaries, bands, printing and refusals."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -67,10 +68,11 @@ def test_table_and_sentence(observed, posteriors):
         assert kuiper["quantity"] == "kuiper"
         assert (kuiper["low"], kuiper["high"]) == posterior.kuiper.interval(0.8)
         assert (kuiper["plug_in"], smirnov["plug_in"]) == (observed.kuiper, observed.kolmogorov_smirnov)
-        # 1.596 and 1.253 sigma less what 1500 steps miss, 2 and 1 times 0.58 steps
+        # 1.596 and 1.253 sigma less what 1500 steps miss, 2 and 1 times 0.58 steps, up to squares of a step
         step = observed.scale.mean_step
-        assert kuiper["null_mean"] == pytest.approx((np.sqrt(8 / np.pi) - 2 * 0.5826 * step) * observed.sigma, rel=1e-4)
-        assert smirnov["null_mean"] == pytest.approx((np.sqrt(np.pi / 2) - 0.5826 * step) * observed.sigma, rel=1e-4)
+        assert kuiper["null_mean"] == pytest.approx((np.sqrt(8 / np.pi) - 2 * 0.5826 * step) * observed.sigma, rel=1e-3)
+        assert smirnov["null_mean"] == pytest.approx((np.sqrt(np.pi / 2) - 0.5826 * step) * observed.sigma, rel=1e-3)
+        assert [row["null_mean"] for row in observed.table()] == [kuiper["null_mean"], smirnov["null_mean"]]
         credible = "credible interval" in posterior.sentence()
         assert credible == (model == "segments")  # a confidence distribution has no credible interval
         pool = any("This is a pool, not the posterior of one model" in remark for remark in posterior.remarks)
@@ -88,6 +90,19 @@ def test_null_mean_is_the_mean_of_calibrated_sets():
     plug_in, null = np.array(plug_in), np.array(null)
     error = plug_in.std(axis=0) / np.sqrt(200)
     assert (np.abs(plug_in.mean(axis=0) - null.mean(axis=0)) < 4 * error).all()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_the_probability_of_exact_calibration_is_printed(model):
+    rows = simulate(2000, population="flat", rng=1)
+    posterior = bc.cumulative_difference(rows.outcome, rows.confidence).posterior(800, rng=1, model=model)
+    assert posterior.p_zero == np.mean(np.asarray(posterior.kuiper) < 1e-12)
+    assert 0.2 < posterior.p_zero < 0.95
+    zero, *_, models = posterior.remarks
+    assert zero == f"Probability of a Kuiper statistic of 0 (exact calibration): {posterior.p_zero:.2f}."
+    drift, exact, segments = (float(x) for x in re.findall(r"0[.][0-9]+", models))
+    assert drift + exact + segments == pytest.approx(1, abs=0.011)
+    assert exact == pytest.approx(np.mean(np.abs(posterior.curve.values).max(axis=1) < 1e-12), abs=0.005)
 
 
 def test_presentation(posteriors, tmp_path):
