@@ -92,6 +92,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/auc.py $(SHORT)
 	$(RUN) python docs/make/cumulative_coverage.py $(SHORT)
 	$(RUN) python docs/make/subpopulation_coverage.py $(SHORT)
+	$(RUN) python docs/make/recalibration.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
 	$(RUN) python docs/make/classwise_means.py $(SHORT)
 	$(RUN) python docs/make/bin_sensitivity.py $(SHORT)
