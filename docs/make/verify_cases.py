@@ -15,6 +15,7 @@ from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.segments import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, WORDS
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator, RecalibrationTwin
+from bayescal.verify.clinical.smooth_curve import SmoothCurveSimulator, SmoothCurveTwin, simulated_curve
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
 SEED = 4
@@ -66,6 +67,7 @@ def of_named_quantities() -> Iterator[Case]:
     """Yield twins of posteriors that are not about bins."""
     for data in (DIGITS, CANCER_LOGISTIC):
         yield Case("intercept and slope", words_of(data), partial(recalibration_twin, data))
+    yield Case("smooth curve", "600 simulated rows", lambda: SmoothCurveTwin(simulated_curve()))
 
 
 def recalibration_twin(data: tuple[str, str]) -> RecalibrationTwin:
@@ -121,6 +123,9 @@ def simulators() -> dict[str, Any]:
         "segments model, 20 rows": shrinkage_simulator(sub_models=SEGMENTS, pool=False, rows=20),
         "all but independent bins, 500 rows": shrinkage_simulator(sub_models=[SHARED, NOISE, EXACT]),
         "intercept and slope, 200 rows": RecalibrationSimulator(),
+        "smooth curve, 10 bins of 20 rows": SmoothCurveSimulator(),
+        "smooth curve, 10 bins of 10 rows": SmoothCurveSimulator(rows_per_bin=10),
+        "smooth curve, 15 bins of 60 rows": SmoothCurveSimulator(rows_per_bin=60, n_bins=15),
         "intercept and slope, 30 rows": RecalibrationSimulator(rows=30, shape=(0.5, 8.0)),
         "saturated bins, 200 rows": shrinkage_simulator(bins=SATURATED_BINS, rows=200, sub_models=[NOISE, SATURATED]),
     }
