@@ -99,8 +99,8 @@ coverage: .venv/ready
 	$(RUN) python docs/make/planning.py $(SHORT)
 	$(RUN) python docs/make/decompositions.py $(SHORT)
 	$(RUN) python docs/make/cumulative.py $(SHORT)
-	$(RUN) python docs/make/calibration_curve.py $(SHORT)
 	$(RUN) python docs/make/cumulative_weak.py $(SHORT)
+	$(RUN) python docs/make/calibration_curve.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)

@@ -90,14 +90,16 @@ def test_all_groups(file, tmp_path):
     screen = bc.screen_subpopulations(ROWS.outcome, ROWS.confidence, pd.Series(SITE, name="site"))
     assert json.loads(out.read_text(encoding="utf-8"))["table"] == screen.table()
     assert screen.spec in done.stdout
+    assert "; --value LABEL shows the scores at which a group differs" in " ".join(done.stdout.split())
     assert "north" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
 def test_one_group(file, tmp_path):
     done = run(file, "--by", "site", "--value", "north", "--plot", tmp_path / "out.svg")
     assert done.exit_code == 0, done.output
-    sub = bc.cumulative_difference_subpopulation(ROWS.outcome, ROWS.confidence, SITE == "north")
+    sub = bc.screen_subpopulations(ROWS.outcome, ROWS.confidence, pd.Series(SITE, name="site"))["north"]
     assert sub.sentence() in words(done)
+    assert "site = north and the full population" in done.stdout
 
 
 def test_counts(tmp_path):
@@ -118,8 +120,12 @@ def test_counts(tmp_path):
     [
         (("--value", "north"), "--value names a group of --by COLUMN, which is missing"),
         (("--by", "site", "--plot", "out.png"), "with --by, name a group by --value"),
-        (("--by", "site", "--value", "east"), "--value must occur in column 'site'; 'east' does not, but ['north',"),
+        (
+            ("--by", "site", "--value", "east"),
+            "column 'site' has no value 'east'; it has 'north', 'south', 'west' (3 values)",
+        ),
         (("--by", "place"), "place"),
+        (("--by", "site", "--by", "w"), "--by takes one value and was given 2 times"),
         (("--by", "site", "--draws", 10, "--seed", 2), "--draws, --seed cannot be used with --by, whose results have"),
         (("--draws", 1), "--draws must be an integer >= 2"),
         (("--model", "dirichlet"), "--model must be one of"),

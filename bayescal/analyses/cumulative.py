@@ -7,9 +7,8 @@ from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Predictions
 from bayescal.data.responses import Responses, read_member
 from bayescal.results.cumulative_difference import CumulativeDifference, question_of
-from bayescal.results.subpopulation import SubpopulationDifference
+from bayescal.results.subpopulation import SubpopulationDifference, difference_of
 from bayescal.stats.ordered import OrderedSums
-from bayescal.stats.subpopulation import subpopulation_steps
 
 
 @_checks.explained(
@@ -88,7 +87,7 @@ cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ig
     mask="member",
 )
 def cumulative_difference_subpopulation(
-    response: Any, score: Any, member: Any, weights: Any = None
+    response: Any, score: Any, member: Any, *, weights: Any = None
 ) -> SubpopulationDifference:
     r"""Compare a subpopulation with the full population at the same scores, without bins.
 
@@ -147,5 +146,4 @@ def cumulative_difference_subpopulation(
     (0.25, 0.0)
     """
     rows = Responses.read(response, score, weights, others={"member": member})
-    steps = subpopulation_steps(rows, read_member(member, rows))
-    return SubpopulationDifference(steps, "cumulative difference between a subpopulation and the full population")
+    return difference_of(rows, read_member(member, rows))

@@ -9,7 +9,7 @@ import numpy as np
 
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
-from bayescal.analyses.cumulative import cumulative_difference_of, cumulative_difference_subpopulation
+from bayescal.analyses.cumulative import cumulative_difference_of
 from bayescal.analyses.screen import screen_subpopulations
 from bayescal.cli.columns import columns_of
 from bayescal.cli.command import Result
@@ -23,7 +23,9 @@ from bayescal.cli.options import (
 )
 from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.predictions import Rows
+from bayescal.data.groups import equation
 from bayescal.data.predictions import read_rows
+from bayescal.data.responses import Responses, read_member
 from bayescal.report.cumulative import plot_cumulative
 from bayescal.report.document import document
 from bayescal.report.page import page
@@ -31,6 +33,7 @@ from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
 from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.screen import SubpopulationScreen
+from bayescal.results.subpopulation import difference_of
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.files import require_group_labels
 
@@ -44,6 +47,7 @@ type FileResult = Cumulative | SubpopulationScreen
 #: Words of the library in remarks, and those of the command line.
 WORDS = {
     "see `to_frame`": "--json saves all groups",
+    "`screen[label]`": "--value LABEL",
     '`model="segments"`': "--model segments",
     "`simulated_p_values()`": "In Python, `simulated_p_values()`",
 }
@@ -99,12 +103,16 @@ class CumulativeFile(Result):
 
 def _show(screen: "Console", sheet: _render.Sheet) -> None:
     screen.print()
-    screen.print(sheet.sentence)
+    screen.print(_in_options(sheet.sentence))
     screen.print(_render.table(sheet, screen.width), crop=False)
     for remark in sheet.remarks:
-        for words, option in WORDS.items():
-            remark = remark.replace(words, option)
-        screen.print(remark)
+        screen.print(_in_options(remark))
+
+
+def _in_options(text: str) -> str:
+    for words, option in WORDS.items():
+        text = text.replace(words, option)
+    return text
 
 
 def cumulative_of_file(
@@ -198,8 +206,11 @@ def _result(rows: Rows, target: str | None, logits: bool, groups: CumulativeOpti
         return replace(screen, groups=replace(screen.groups, name=groups.by))
     member = np.asarray(rows.group == groups.value)
     if not member.any():
-        occurring = np.unique(np.asarray(rows.group, dtype=np.str_))[:5].tolist()
+        values = np.unique(np.asarray(rows.group, dtype=np.str_)).tolist()
+        shown, more = quoted(values[:5])[1:-1], ", ..." if len(values) > 5 else ""
         raise ValueError(
-            f"--value must occur in column {groups.by!r}; {quoted(groups.value)} does not, but {quoted(occurring)}."
+            f"column {groups.by!r} has no value {quoted(groups.value)}; it has {shown}{more} ({len(values)} values)."
+            f"{_checks.did_you_mean(groups.value, values)}"
         )
-    return cumulative_difference_subpopulation(*columns, member, problem.weight)
+    responses = Responses.read(*columns, problem.weight, others={})
+    return difference_of(responses, read_member(member, responses), equation(groups.by, groups.value))

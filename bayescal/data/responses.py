@@ -65,11 +65,16 @@ class Responses:
     def __len__(self) -> int:
         return len(self.response)
 
+    def __repr__(self) -> str:
+        return f"Responses({len(self)} rows{'' if self.weight is None else ', weighted'})"
+
 
 def _real(name: str, values: Any) -> Floats:
     array = column(name, to_array(name, values))
     if array.dtype.kind not in "biuf":
-        raise TypeError(f"`{name}` must hold numbers, not dtype {array.dtype}.")
+        hint = "Pass an outcome as 0 and 1, as in `response == label`." if name == "response" else "Pass probabilities."
+        shown = _checks.quoted(np.unique(array.astype(str))[:3].tolist())
+        raise TypeError(f"`{name}` must hold numbers; it holds other values, such as {shown}. {hint}")
     return array.astype(np.float64, copy=False)
 
 
@@ -91,7 +96,7 @@ def read_member(member: Any, rows: Responses) -> NDArray[np.bool_]:
     given = column("member", to_array("member", member))
     _checks.same_length(("member", "response"), (len(given), len(rows)))
     require_marks("member", given, MEMBER)
-    with own_hints(MEMBER):
+    with own_hints(MEMBER, swapped=MEMBER):
         marked = binary("member", given, None) == 1
     counted = np.ones(len(rows), dtype=np.bool_) if rows.weight is None else rows.weight > 0
     marks = f"it marks {np.count_nonzero(marked)} of {len(rows)} rows"

@@ -44,10 +44,10 @@ def attenuation(steps: SubpopulationSteps) -> Attenuation:
     Returns
     -------
     Attenuation
-        If members and others differ by :math:`\Delta` at a score, and the share of members there is s, the members differ
-        from the mean of the full population by :math:`(1 - s) \Delta`. In a cell whose members have the weight V of W,
-        they differ from its mean by :math:`(1 - V / W) \Delta` on average. Small cells contain more members than
-        others, because each has at least one. So the ratio is :math:`\sum_j V_j (1 - V_j / W_j)` over the cells of a
+        If members and others differ by :math:`\Delta` at a score, and the share of members there is s, the members
+        differ from the mean of the full population by :math:`(1 - s) \Delta`. In a cell whose members have the weight
+        V of W, they differ from its mean by :math:`(1 - V / W) \Delta` on average. Small cells contain more members
+        than others, because each has at least one. So the ratio is :math:`\sum_j V_j (1 - V_j / W_j)` over the cells of a
         part of the curve, divided by :math:`V (1 - V / W)` of the part as a whole. There are up to 10 parts of equal
         weight, with at least 50 members on average.
 
@@ -79,4 +79,5 @@ def attenuation(steps: SubpopulationSteps) -> Attenuation:
     ratio = np.minimum(ratio, 1.0)
     mean = shown.sum() / meant.sum() if meant.sum() > 0 else 1.0
     corrected = steps.deviation / np.repeat(ratio, np.diff(starts, append=len(own)))
-    return Attenuation(float(min(mean, 1.0)), float(ratio.min()), float(ratio.max()), np.cumsum(corrected) / reached[-1])
+    curve = np.cumsum(corrected) / reached[-1]
+    return Attenuation(float(min(mean, 1.0)), float(ratio.min()), float(ratio.max()), curve)

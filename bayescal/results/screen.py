@@ -1,7 +1,7 @@
 """SubpopulationScreen: many subpopulations against the full population, sorted by how clearly they differ."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
 from bayescal.results.cumulative import p_words
-from bayescal.results.subpopulation import FAR_BEYOND, SubpopulationDifference
-from bayescal.stats.subpopulation import GroupSums, subpopulation_steps
+from bayescal.results.subpopulation import FAR_BEYOND, SubpopulationDifference, difference_of
+from bayescal.stats.subpopulation import GroupSums
 
 Floats = NDArray[np.float64]
 
@@ -23,22 +23,23 @@ _STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SubpopulationScreen(_presented.Presented):
+class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDifference]):
     """Groups of rows, each compared with the full population at the same scores.
 
-    Returned by `screen_subpopulations`. ``screen[label]`` is the `SubpopulationDifference` of a group. Iteration yields
-    labels in order of P-value.
+    Returned by `screen_subpopulations`. It is a mapping from labels to `SubpopulationDifference`, in order of P-value:
+    ``screen[label]`` is computed when it is requested.
 
     Parameters
     ----------
     rows : Responses
         The full population.
     groups : Groups
-        The group of each row.
+        The groups in order of P-value (equal ones, such as 0, by the statistic in units of sigma), and the group of
+        each row.
     sums : GroupSums
-        Statistics of each group.
+        Statistics of each group, in this order.
     p_value : ndarray, shape (n_groups,)
-        P-value of each group.
+        P-value of each group, increasing.
     statistic : str
         The statistic of the P-values.
     fdr : float
@@ -70,33 +71,33 @@ class SubpopulationScreen(_presented.Presented):
         return len(self.groups)
 
     def __iter__(self) -> Iterator[Any]:
-        return (self.groups.labels[i] for i in self._order())
+        return iter(self.groups.labels)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.groups.labels
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Labels of the groups, in order of P-value."""
+        return self.groups.labels
 
     def __getitem__(self, label: Any) -> SubpopulationDifference:
         """Return the cumulative difference of one group, as in ``screen["ward 7"]``."""
         _checks.label("group", label, self.groups.labels)
         member = self.groups.of_row == self.groups.labels.index(label)
-        question = f"cumulative difference between the {self.groups.name} {_render.name(label)} and the full population"
-        return SubpopulationDifference(subpopulation_steps(self.rows, member), question)
+        return difference_of(self.rows, member, self.groups.equation(label))
 
     @property
     def adjusted_p_value(self) -> Floats:
-        """P-values adjusted by the method of Benjamini and Hochberg, in the order of ``groups.labels``."""
-        order, n = np.argsort(self.p_value), len(self)
-        scaled = self.p_value[order] * n / np.arange(1, n + 1)
-        adjusted = np.empty(n)
-        adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-        return adjusted
+        """P-values adjusted by the method of Benjamini and Hochberg, in the order of the groups."""
+        n = len(self)
+        scaled = self.p_value * n / np.arange(1, n + 1)
+        return np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
 
     @property
     def flagged(self) -> tuple[Any, ...]:
-        """Labels of the groups whose adjusted P-value is at most `fdr`, most clearly different groups first."""
-        adjusted = self.adjusted_p_value
-        return tuple(self.groups.labels[i] for i in self._order() if adjusted[i] <= self.fdr)
-
-    def _order(self) -> NDArray[np.intp]:
-        """Return the groups by P-value; equal ones, such as 0, by the statistic in units of sigma."""
-        return np.lexsort((-self._in_sigma(), self.p_value))
+        """Labels of the groups whose adjusted P-value is at most `fdr`, in order of P-value."""
+        return self.labels[: int(np.count_nonzero(self.adjusted_p_value <= self.fdr))]
 
     def _value(self) -> Floats:
         if self.statistic == "kuiper":
@@ -114,7 +115,7 @@ class SubpopulationScreen(_presented.Presented):
         return int(np.count_nonzero((step > LARGE_STEP) & ~single))
 
     def table(self) -> list[dict[str, Any]]:
-        """Return the numbers as data: one dict per group, most clearly different groups first.
+        """Return the numbers as data: one dict per group, in order of P-value.
 
         Returns
         -------
@@ -140,7 +141,7 @@ class SubpopulationScreen(_presented.Presented):
                 "adjusted_p_value": float(adjusted[i]),
                 "flagged": bool(adjusted[i] <= self.fdr),
             }
-            for i in self._order()
+            for i in range(len(self))
         ]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
@@ -157,15 +158,17 @@ class SubpopulationScreen(_presented.Presented):
         )
 
     def sentence(self) -> str:
-        """The number of groups that differ, and the clearest one, in words."""
+        """The number of flagged groups, and the one with the smallest P-value, in words."""
         first, flagged = self.table()[0], len(self.flagged)
         difference = f"{first['average_difference']:+z.3f}"
-        verb = "differs" if flagged == 1 else "differ"
+        if flagged:
+            found = f"{flagged} of {len(self)} groups {'is' if flagged == 1 else 'are'} flagged as different"
+        else:
+            found = f"None of the {len(self)} groups is shown to differ"
         return (
-            f"{flagged} of {len(self)} groups {verb} from the full population at equal scores, with a false discovery "
-            f"rate of {100 * self.fdr:g} %. The smallest P-value, {p_words(first['p_value'])}, belongs to "
-            f"{_render.name(first['group'])}, with an average difference of {difference}; `screen[label]` shows the "
-            "scores at which a group differs."
+            f"{found} from the full population at equal scores, with a false discovery rate of {100 * self.fdr:g} %. "
+            f"The smallest P-value, {p_words(first['p_value'])}, belongs to {self.groups.equation(first['group'])}, "
+            f"with an average difference of {difference}; `screen[label]` shows the scores at which a group differs."
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
@@ -184,7 +187,7 @@ class SubpopulationScreen(_presented.Presented):
             for row in shown
         ]
         statistic = _STATISTICS[self.statistic]
-        header = (self.groups.name, "n", "average difference", statistic, "in sigma", "P-value", "adjusted", "differs")
+        header = (self.groups.name, "n", "average difference", statistic, "in sigma", "P-value", "adjusted", "flagged")
         remarks = [
             "Adjusted P-values follow Benjamini and Hochberg. The groups are parts of the full population, so their "
             "P-values are not independent."
@@ -204,3 +207,16 @@ class SubpopulationScreen(_presented.Presented):
         if len(shown) < len(table):
             remarks.insert(0, f"{len(table) - len(shown)} groups with larger P-values are not shown; see `to_frame`.")
         return _render.Sheet(self.sentence(), self.spec, header, rows, remarks)
+
+
+def sorted_screen(
+    rows: Responses, groups: Groups, sums: GroupSums, p_value: Floats, statistic: str, fdr: float
+) -> SubpopulationScreen:
+    """Return a screen whose groups are in order of P-value, from groups in any order."""
+    given = SubpopulationScreen(rows, groups, sums, p_value, statistic, fdr)
+    order = np.lexsort((-given._in_sigma(), p_value))
+    place = np.append(np.argsort(order), -1)  # rows without a group have the number -1
+    labels = tuple(groups.labels[i] for i in order)
+    of_groups = GroupSums(*(getattr(sums, each.name)[order] for each in fields(GroupSums)))
+    in_order = Groups(labels, place[groups.of_row], groups.name)
+    return SubpopulationScreen(rows, in_order, of_groups, p_value[order], statistic, fdr)

@@ -6,12 +6,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.data.responses import Responses
 from bayescal.estimands.attenuation import Attenuation, attenuation
 from bayescal.results.cumulative import Cumulative
-from bayescal.stats.subpopulation import SubpopulationSteps
+from bayescal.stats.subpopulation import SubpopulationSteps, subpopulation_steps
 
 Floats = NDArray[np.float64]
 
+#: Name of a subpopulation that has none.
+SUBPOPULATION = "the subpopulation"
 #: The size of the step of the first or last cell of a subpopulation, in sigma, times the share of its rows beyond the
 #: scores of the subpopulation, above which a remark names the cell.
 FAR_BEYOND = 0.25
@@ -33,6 +36,8 @@ class SubpopulationDifference(Cumulative):
         population near the score.
     question : str
         What is compared, and the rows, in words.
+    group : str
+        The subpopulation in words, as "ward = 7".
 
     Examples
     --------
@@ -45,6 +50,7 @@ class SubpopulationDifference(Cumulative):
     """
 
     steps: SubpopulationSteps
+    group: str = SUBPOPULATION
 
     _null, _assuming = "if equal", "if means are equal"
 
@@ -74,10 +80,10 @@ class SubpopulationDifference(Cumulative):
         return "at each score, its mean response equals that of the full population"
 
     def _compared(self) -> str:
-        return "the subpopulation and the full population"
+        return f"{self.group} and the full population"
 
     def _difference(self, slope: float) -> str:
-        return f"responses of the subpopulation are {'higher' if slope > 0 else 'lower'} than in the full population,"
+        return f"responses of {self.group} are {'higher' if slope > 0 else 'lower'} than in the full population,"
 
     def _under_calibration(self) -> str:
         return "If the two had equal means at every score,"
@@ -90,14 +96,19 @@ class SubpopulationDifference(Cumulative):
 
     def _remarks(self) -> list[str]:
         average = self._number(self.average_difference)
-        return [f"Average difference over the subpopulation: {average}.", *super()._remarks(), *self._about_ends(), *self._about_cells()]
+        return [
+            f"Average difference over the subpopulation: {average}.",
+            *super()._remarks(),
+            *self._about_ends(),
+            *self._about_cells(),
+        ]
 
     def _about_cells(self) -> list[str]:
         if self.attenuation >= ATTENUATED:
             return []
         return [
-            f"Curve, statistics and average difference show about {100 * self.attenuation:.0f} % of the difference from "
-            "the full population: members are part of the means, and cells have few other rows. Interval and band "
+            f"Curve, statistics and average difference show about {100 * self.attenuation:.0f} % of the difference "
+            "from the full population: members are part of the means, and cells have few other rows. Interval and band "
             "allow for this. Rounded scores make larger cells."
         ]
 
@@ -112,6 +123,13 @@ class SubpopulationDifference(Cumulative):
             "mean has scores outside the range of the subpopulation; the difference may reflect those scores."
             for i in far
         ]
+
+
+def difference_of(rows: Responses, member: NDArray[np.bool_], group: str = SUBPOPULATION) -> SubpopulationDifference:
+    """Return the cumulative difference of the members of a group, which has a name such as "ward = 7"."""
+    shown = "a subpopulation" if group == SUBPOPULATION else group
+    question = f"cumulative difference between {shown} and the full population"
+    return SubpopulationDifference(subpopulation_steps(rows, member), question, group=group)
 
 
 def _percent(share: float) -> str:

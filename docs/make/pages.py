@@ -77,7 +77,6 @@ def fill(page: Path, command: str, made: Mapping[str, str]) -> None:
     )
     text = page.read_text(encoding="utf-8")
 
-
     def replaced(match: re.Match[str]) -> str:
         if match["name"] not in made:
             return match[0]

@@ -143,7 +143,7 @@ def test_without_noise_there_is_no_band():
 
 
 def test_intervals_use_the_larger_sigma():
-    """1000 scores below 2e-4 and no outcome 1: residuals are smaller than their standard deviation of sqrt(c (1 - c))."""
+    """1000 scores below 2e-4 and no outcome 1: residuals are smaller than their standard deviation sqrt(c (1 - c))."""
     score = np.linspace(0, 2e-4, 1001)[1:]
     cd = bc.cumulative_difference(np.zeros(1000, dtype=int), score)
     sigma = np.sqrt(np.sum(score * (1 - score))) / 1000

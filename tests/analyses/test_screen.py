@@ -1,6 +1,7 @@
 """Screening: every group has the numbers of its own comparison; flags, order, weights, errors."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import bayescal as bc
@@ -22,7 +23,7 @@ def test_each_group_has_the_numbers_of_its_own_comparison(statistic, weighted, r
     screen = bc.screen_subpopulations(response, score, group, weights=weights, statistic=statistic)
     assert len(screen) == 25
     for row in screen.table():
-        alone = bc.cumulative_difference_subpopulation(response, score, group == row["group"], weights)
+        alone = bc.cumulative_difference_subpopulation(response, score, group == row["group"], weights=weights)
         again = screen[row["group"]]
         assert again.kuiper == alone.kuiper
         assert row["n"] == alone.steps.n_rows.sum()
@@ -40,6 +41,41 @@ def test_adjusted_p_values_are_those_of_scipy():
     p = [row["p_value"] for row in screen.table()]
     assert p == sorted(p)
     assert list(screen) == [row["group"] for row in screen.table()]
+    assert p == screen.p_value.tolist()
+    assert [row["adjusted_p_value"] for row in screen.table()] == screen.adjusted_p_value.tolist()
+    for label, p_value in zip(screen, screen.p_value, strict=True):
+        assert screen[label].p_kuiper == pytest.approx(p_value, rel=1e-8)
+
+
+def test_a_screen_is_a_mapping():
+    screen = bc.screen_subpopulations(*population(n_groups=3)[:3])
+    assert list(screen.keys()) == list(screen.labels) == list(screen)
+    assert [each.kuiper for _, each in screen.items()] == [screen[label].kuiper for label in screen]
+    assert 2 in screen
+    assert 3 not in screen
+    assert repr(screen.groups) == "Groups('group': 3 groups, 2000 rows)"
+    assert repr(screen.rows) == "Responses(2000 rows)"
+
+
+def test_an_error_that_all_groups_share_is_no_difference():
+    """Responses are 0.2 too high everywhere: calibration by group needs the rows of each group alone."""
+    response, score, group, _ = population(20_000)
+    residual = response + 0.2 - score
+    screen = bc.screen_subpopulations(residual, score, group)
+    assert screen.flagged == ()
+    assert screen.sentence().startswith("None of the 25 groups is shown to differ from the full population")
+
+
+def test_groups_of_several_columns_are_named_by_equations():
+    frame = pd.DataFrame({"hospital": ["H1", "H1", "H2", "H2"] * 50, "sex": ["f", "m"] * 100})
+    response = (frame["hospital"] == "H1") & (frame["sex"] == "m")
+    screen = bc.screen_subpopulations(response, np.arange(200) % 7, frame)
+    assert "belongs to hospital = H1, sex = m, with" in screen.sentence()
+    one = screen[("H1", "m")]
+    assert "hospital = H1, sex = m and the full population" in one.spec
+    assert "responses of hospital = H1, sex = m are higher than in the full population" in one.sentence()
+    with pytest.raises(KeyError, match=r"Labels are tuples with one entry per column, as \('H1', 'm'\)"):
+        screen["H1"]
 
 
 def test_groups_that_differ_are_flagged():
@@ -49,9 +85,10 @@ def test_groups_that_differ_are_flagged():
     assert set(screen.flagged[:2]) == {3, 7}
     assert screen.to_frame().loc[3, "flagged"]
     text = " ".join(str(screen).split())
-    assert text.startswith(f"{len(screen.flagged)} of 25 groups differ from the full population at equal scores")
+    number = f"{len(screen.flagged)} of 25 groups are flagged as different from the full population at equal scores"
+    assert text.startswith(number)
     assert "false discovery rate 0.05" in screen.spec
-    assert "cumulative difference between the group 3 and the full population" in screen[3].spec
+    assert "cumulative difference between group = 3 and the full population" in screen[3].spec
 
 
 def test_few_false_discoveries_without_differences():
@@ -78,9 +115,10 @@ def test_cells_with_rows_of_one_group_add_exactly_nothing():
     assert screen["a"].curve == pytest.approx([0, 0, 0, -0.25 / 3])
     # with responses of different sizes, differences of cumulative sums are not exact
     response = np.append(np.random.default_rng(1).lognormal(sigma=8, size=500), 1e12)
-    sums = bc.screen_subpopulations(response, np.arange(501.0), ["a"] * 500 + ["b"]).sums
-    assert sums.top[0] == 0
-    assert sums.bottom[0] == sums.end[0] < 0
+    screen = bc.screen_subpopulations(response, np.arange(501.0), ["a"] * 500 + ["b"])
+    sums, a = screen.sums, screen.labels.index("a")
+    assert sums.top[a] == 0
+    assert sums.bottom[a] == sums.end[a] < 0
 
 
 def test_wrong_arguments():
@@ -93,7 +131,11 @@ def test_wrong_arguments():
         bc.screen_subpopulations(response, score, group, statistic="ks")
     with pytest.raises(ValueError, match="`fdr`"):
         bc.screen_subpopulations(response, score, group, fdr=2)
-    with pytest.raises(KeyError, match="no group 99"):
+    with pytest.raises(TypeError, match=r"Pass the column itself, as in `by=frame\['ward'\]"):
+        bc.screen_subpopulations(response, score, by="ward")
+    with pytest.raises(TypeError, match=r"it is a list of columns. Pass a data frame, as in `by=frame\[\["):
+        bc.screen_subpopulations(response, score, by=[group, group])
+    with pytest.raises(KeyError, match=r"no group 99 among .* and 14 more"):
         bc.screen_subpopulations(response, score, group)[99]
 
 
@@ -121,7 +163,7 @@ def test_the_sentence_has_the_signed_difference_and_few_scores_are_counted():
     group = rng.integers(0, 8, 4000)
     screen = bc.screen_subpopulations(rng.random(4000) < score - 0.2 * (group == 5), score, group)
     text = " ".join(str(screen).split())
-    assert f"belongs to 5, with an average difference of {screen[5].average_difference:.3f};" in text
+    assert f"belongs to group = 5, with an average difference of {screen[5].average_difference:.3f};" in text
     assert "The P-values of 8 of 8 groups are rough" in text
     assert "average difference Kuiper in sigma" in text
     single = bc.screen_subpopulations(score, np.zeros(4000), group)

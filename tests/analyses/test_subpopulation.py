@@ -43,7 +43,7 @@ def by_definition(response, score, member, weights):
 @pytest.mark.parametrize("real", [False, True])
 def test_curve_and_sigma_equal_the_definition(weighted, real):
     rows = population(weighted=weighted, real=real)
-    sub = bc.cumulative_difference_subpopulation(*rows)
+    sub = bc.cumulative_difference_subpopulation(*rows[:3], weights=rows[3])
     curve, variance = by_definition(*rows)
     np.testing.assert_allclose(sub.curve, curve, rtol=1e-10, atol=1e-13)
     assert sub.sigma**2 == pytest.approx(variance, rel=1e-10)
@@ -60,7 +60,7 @@ def test_corrected_variance_is_that_of_independent_responses(weighted):
     ends, variances = [], []
     for _ in range(2500):
         rows = rng.normal(size=30), score, member, weights
-        sub = bc.cumulative_difference_subpopulation(*rows)
+        sub = bc.cumulative_difference_subpopulation(*rows[:3], weights=rows[3])
         ends.append(sub.average_difference)
         variances.append(sub.scale.null_sigma**2)
         assert weighted or sub.sigma**2 > 1.5 * variances[-1]
@@ -91,7 +91,7 @@ def test_units_of_response_and_score_have_no_effect():
 def test_weights_of_one_give_the_same_numbers():
     response, score, member, _ = population()
     one = bc.cumulative_difference_subpopulation(response, score, member)
-    other = bc.cumulative_difference_subpopulation(response, score, member, np.ones(len(score)))
+    other = bc.cumulative_difference_subpopulation(response, score, member, weights=np.ones(len(score)))
     assert np.array_equal(one.curve, other.curve)
     assert one.sigma == other.sigma
 
@@ -107,7 +107,7 @@ def test_cells_between_neighbouring_floats_contain_their_own_score():
 
 def test_presentation():
     response, score, member, weights = population(weighted=True)
-    text = str(bc.cumulative_difference_subpopulation(response + 2.0 * member, score, member, weights))
+    text = str(bc.cumulative_difference_subpopulation(response + 2.0 * member, score, member, weights=weights))
     text = " ".join(text.split())
     assert "responses of the subpopulation are higher than in the full population" in text
     assert "If the two had equal means at every score," in text
@@ -127,7 +127,7 @@ def test_presentation():
 )
 def test_invalid_members(member, words):
     with pytest.raises(ValueError, match=words):
-        bc.cumulative_difference_subpopulation([1, 2, 3], [0.1, 0.2, 0.3], member, [1, 1, 0])
+        bc.cumulative_difference_subpopulation([1, 2, 3], [0.1, 0.2, 0.3], member, weights=[1, 1, 0])
 
 
 @pytest.mark.parametrize(
@@ -150,8 +150,15 @@ def test_members_are_no_names_of_groups(member, error):
         bc.cumulative_difference_subpopulation([1, 2, 3], [0.1, 0.2, 0.3], member)
 
 
+def test_fractions_are_no_members():
+    with pytest.raises(bc.InvalidRows, match=r"`member` must be binary.*2 of 3 values are not") as caught:
+        bc.cumulative_difference_subpopulation([1, 2, 3], [0.1, 0.2, 0.3], [0.1, 0.2, 1.0])
+    assert "swapped" not in str(caught.value)
+    assert "as in `group == label`" in str(caught.value)
+
+
 def test_responses_are_numbers():
-    with pytest.raises(TypeError, match="`response` must hold numbers"):
+    with pytest.raises(TypeError, match=r"`response` must hold numbers; .* \['a', 'b'\]. Pass an outcome as 0 and 1"):
         bc.cumulative_difference_subpopulation(["a", "b"], [0.1, 0.2], [1, 0])
 
 

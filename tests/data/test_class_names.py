@@ -102,8 +102,8 @@ def test_a_tuple_is_no_name_of_a_number():
 
 def test_labels_that_are_no_column():
     message = (
-        r"`y_true` must be labels from the columns of `y_prob` \['eel', 'cat', 'dog'\]; 2 of 4 values do not, first at "
-        r"index 1: 'cow'\. Columns with other names need `classes`"
+        r"`y_true` must be labels from the columns of `y_prob` \['eel', 'cat', 'dog'\]; 2 of 4 values are not, first "
+        r"at index 1: 'cow'\. Columns with other names need `classes`"
     )
     with pytest.raises(ValueError, match=message):
         bc.evaluate(["eel", "cow", "dog", "hen"], FRAMES["pandas"](COLUMNS))

@@ -86,7 +86,7 @@ def test_zoom_draws_the_rows_of_an_interval_anew():
 
 def test_words_name_weights_and_subpopulations():
     member = np.arange(3000) % 7 == 0
-    sub = bc.cumulative_difference_subpopulation(ROWS.outcome, ROWS.confidence, member, np.ones(3000))
+    sub = bc.cumulative_difference_subpopulation(ROWS.outcome, ROWS.confidence, member, weights=np.ones(3000))
     ax = bc.plot_cumulative(sub, axes())
     assert ax.child_axes[0].get_xlabel() == "share of the weight"
     assert "the subpopulation is higher" in ax.get_ylabel().replace("\n", " ")
