@@ -69,7 +69,8 @@ def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, mod
     Returns
     -------
     CumulativeDraws
-        Independent draws.
+        Under the segments model, independent draws. Of the pooled statistics, half are independent; the other half are
+        stratified quantiles, so that Monte Carlo errors computed as for independent draws are too large.
     """
     counts = merge_scores(steps, BINS)
     posterior = segments_posterior(counts)

@@ -71,7 +71,9 @@ class Cumulative(_presented.Presented):
     @property
     def score(self) -> Array:
         """Distinct scores of rows with positive weight, increasing; from counts, upper edges of occupied bins."""
-        return self.steps.upper
+        score = self.steps.upper.view()
+        score.setflags(write=False)
+        return score
 
     @property
     def abscissae(self) -> Floats:
@@ -232,7 +234,9 @@ class Cumulative(_presented.Presented):
             As for `slope`.
         """
         part = self._between(low, high, "zoom")
-        return replace(self, steps=part, left_out=0, question=f"{self.question}, scores in [{low:g}, {high:g}]")
+        return replace(
+            self, steps=part, left_out=0, question=f"{self.question}, scores in [{_float(low):g}, {_float(high):g}]"
+        )
 
     def _between(self, low: float, high: float, method: str) -> Steps:
         for name, value in (("low", low), ("high", high)):
@@ -242,8 +246,10 @@ class Cumulative(_presented.Presented):
                 raise ValueError(f"`{name}` must be a number or infinity; it is NaN.")
         if not low <= high:
             raise ValueError(f"`low` must not exceed `high`; got {low!r} and {high!r}.")
+        low, high = _float(low), _float(high)
         # in the precision of the scores, so that 0.1 is the end of an interval of float32 as well
-        ends = np.array([low, high], self.score.dtype) + self._tolerance * np.array([-1, 1])
+        with np.errstate(over="ignore"):  # ends beyond it are infinite
+            ends = np.array([low, high]).astype(self.score.dtype) + self._tolerance * np.array([-1, 1])
         lower, upper = self.steps.lower, self.steps.upper
         begin, end = np.searchsorted(lower, ends[0], "left"), np.searchsorted(upper, ends[1], "right")
         if begin >= end:
@@ -479,6 +485,14 @@ class Cumulative(_presented.Presented):
 
     def _number(self, value: float) -> str:
         return significant(value, _render.decimals(self.robust_sigma / 10, 4))
+
+
+def _float(value: Real | float) -> float:
+    """Return a float; integers beyond all floats are infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
 
 
 def p_words(value: float) -> str:

@@ -224,11 +224,19 @@ class CumulativeDifference(Cumulative):
         (0.0384, 0.0192)
         """
         prob = _checks.fraction("prob", prob)
-        if self.steps.weighted and not given_scores:
+        if self.steps.weighted and not given_scores and not self._equal_weights:
             raise ValueError(
                 "`given_scores` must be True for rows with weights; else the bound needs rows of equal weight."
             )
         return c_emp.c_emp_bound(self.effective_n, prob, given_scores=given_scores) + self.grid_error
+
+    @property
+    def _equal_weights(self) -> bool:
+        steps = self.steps
+        one = float(steps.weight_sq.sum()) / float(steps.weight.sum())
+        return np.allclose(steps.weight, one * steps.n_rows, rtol=1e-9, atol=0) and bool(
+            np.isclose(self.effective_n, self.n, rtol=1e-9)
+        )
 
     @property
     def grid_error(self) -> float:

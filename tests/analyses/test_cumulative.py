@@ -518,3 +518,23 @@ def test_bounds_from_counts_include_the_error_of_the_bins(bins):
     low, high = cd.kuiper_interval()
     assert low < 1 / 8 < high
     assert abs(cd.kuiper - 1 / 8) <= cd.c_emp_bound()
+
+
+def test_ends_beyond_all_scores_are_infinite(recwarn):
+    cd = bc.cumulative_difference([1, 0, 1], np.float16([0.1, 0.2, 0.7]))
+    assert cd.slope(-(10**400), 1e30).difference == cd.slope(-np.inf, np.inf).difference
+    assert len(cd.zoom(0.15, 10**400).score) == 2
+    with pytest.raises(ValueError, match="must enclose at least one score"):
+        cd.slope(10**400, 10**401)
+    assert not [str(each.message) for each in recwarn if "overflow" in str(each.message)]
+    with pytest.raises(ValueError, match="read-only"):
+        cd.score[0] = 0
+
+
+def test_equal_weights_have_the_bound_of_rows():
+    assert (
+        bc.cumulative_difference(*HAND, weights=[3] * 5).c_emp_bound() == bc.cumulative_difference(*HAND).c_emp_bound()
+    )
+    for weights in ([1, 2, 1, 1, 1], [1, 3, 2, 2, 2]):
+        with pytest.raises(ValueError, match="rows of equal weight"):
+            bc.cumulative_difference(*HAND, weights=weights).c_emp_bound()
