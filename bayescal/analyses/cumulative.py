@@ -77,7 +77,7 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     >>> frame = pd.DataFrame({"won": [1, 0, 0, 1, 1], "p": [0.2, 0.2, 0.6, 0.6, 0.9]})
     >>> posterior = cumulative_difference(frame["won"], frame["p"]).posterior(rng=1)
     >>> posterior.kuiper < 0.5
-    P(kuiper < 0.5) = 1.0000
+    P(kuiper < 0.5) = 0.9995
     """
     require_marks("outcome", outcome)
     with own_hints(names={"y_true": "outcome", "y_prob": "score"}):

@@ -37,6 +37,8 @@ class CumulativeDifference(Cumulative):
         Sums over the rows of each distinct score.
     question : str
         What is compared, and the rows, in words.
+    left_out : int
+        Number of rows that were left out because their weight is 0.
     target : {"event", "top-label", "classwise", "confidence"}
         Meaning of outcomes and scores; see `evaluate`.
 

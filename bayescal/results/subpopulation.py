@@ -38,6 +38,8 @@ class SubpopulationDifference(Cumulative):
         population near the score.
     question : str
         What is compared, and the rows, in words.
+    left_out : int
+        Number of rows that were left out because their weight is 0.
     group : str
         The subpopulation in words, as "ward = 7".
 
