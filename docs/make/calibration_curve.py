@@ -34,7 +34,7 @@ Ends = tuple[float, float]
 
 SEED, PROB = 17, 0.95
 #: The requirement is on the sizes of `SIZES`; `OTHERS` are measured beside.
-SIZES, OTHERS = (300, 2000), (100, 20_000)
+SIZES, OTHERS = (300, 2000), (100,)
 PARTS = tuple(str(size) for size in (*SIZES, *OTHERS))
 POPULATION_NAMES = ("flat", "rare")
 CURVES = (("calibrated", None), ("temperature", 1.5), ("wave", 0.05))
