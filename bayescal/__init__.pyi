@@ -21,8 +21,10 @@ from .analyses.planning.labels_needed import labels_needed as labels_needed
 from .analyses.planning.plan import Plan as Plan
 from .analyses.plug_in import plug_in_ece as plug_in_ece
 from .analyses.plug_in import plug_in_error as plug_in_error
-from .analyses.recalibration import IsotonicRecalibration as IsotonicRecalibration
-from .analyses.recalibration import LogisticRecalibration as LogisticRecalibration
+from .analyses.recalibration import recalibration as recalibration
+from .analyses.recalibration import recalibration_counts as recalibration_counts
+from .analyses.recalibrators import IsotonicRecalibration as IsotonicRecalibration
+from .analyses.recalibrators import LogisticRecalibration as LogisticRecalibration
 from .analyses.screen import screen_subpopulations as screen_subpopulations
 from .data.predictions import Predictions as Predictions
 from .draws import BinDraws as BinDraws
@@ -66,6 +68,8 @@ from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.loss_ratio import LossRatio as LossRatio
 from .results.mean_score import MultiClassScore as MultiClassScore
 from .results.net_benefit import NetBenefit as NetBenefit
+from .results.recalibration import Recalibration as Recalibration
+from .results.recalibrations import GroupedRecalibration as GroupedRecalibration
 from .results.score_comparison import ScoreComparison as ScoreComparison
 from .results.screen import SubpopulationScreen as SubpopulationScreen
 from .results.subpopulation import SubpopulationDifference as SubpopulationDifference
@@ -75,6 +79,8 @@ from .stats.bins import equal_mass_edges as equal_mass_edges
 from .stats.bins import make_bins as make_bins
 from .stats.classwise import ClasswiseCounts as ClasswiseCounts
 from .stats.files import count_file as count_file
+from .stats.logits import LogitCounts as LogitCounts
+from .stats.logits import logit_bins as logit_bins
 from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts
