@@ -79,7 +79,7 @@ def loss_ratio(
     >>> test, validation = (simulate(2000, population="flat", curve="shift", strength=1.0, rng=i) for i in (1, 2))
     >>> found = loss_ratio(test.outcome, test.confidence, validation.outcome, validation.confidence, rng=1)
     >>> found.mean_ratio.interval()
-    (0.7..., 0.8...)
+    (0.82..., 0.89...)
     """
     require_marks("y_true", y_true)
     _checks.one_of("recalibration", recalibration, METHODS)
