@@ -28,6 +28,7 @@ def numbers_of(name):
         ("planning", "planning.json", "plans.md"),
         ("cumulative_coverage", "cumulative_coverage.json", "cumulative_posterior.md"),
         ("cumulative", "cumulative.json", "cumulative.md"),
+        ("recalibration", "recalibration.json", "recalibration.md"),
     ],
 )
 def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
@@ -72,6 +73,29 @@ def test_intervals_of_the_cumulative_difference_contain_the_truth():
         assert sum(coverage) / 81 >= 0.95
     band = [r["coverage"] for r in rows if r["method"] == "simultaneous band"]
     assert sum(band) / len(band) >= 0.93
+
+
+def test_true_intercepts_and_slopes(script):
+    """Of the maximum of the expected likelihood, and of the shift with the mean event rate, by quadrature."""
+    from scipy import integrate, optimize
+    from scipy.special import expit, logit
+
+    study = script("recalibration")
+    truth = study.true_values("flat", (-0.5, 0.7))
+    rate = integrate.quad(lambda c: expit(-0.5 + 0.7 * logit(c)), 0, 1)[0]
+    shift = optimize.brentq(lambda s: integrate.quad(lambda c: expit(logit(c) + s), 0, 1)[0] - rate, -3, 3)
+    assert truth == pytest.approx({"intercept": -0.5, "slope": 0.7, "in the large": shift}, abs=1e-4)
+    wave = study.true_values("flat", "wave")
+    curve = study.curve_of("wave")
+
+    def score(power):
+        """Derivative of the expected log likelihood; 0 at the maximum."""
+        return integrate.quad(
+            lambda c: (curve(c) - expit(wave["intercept"] + wave["slope"] * logit(c))) * logit(c) ** power,
+            1e-12, 1 - 1e-12, limit=500,
+        )[0]  # fmt: skip
+
+    assert [score(0), score(1)] == pytest.approx([0, 0], abs=1e-4)
 
 
 def test_true_cumulative_curves(script):
