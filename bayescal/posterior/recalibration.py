@@ -389,6 +389,11 @@ def _refined(density: _Density, t: Floats, b: Floats, log_density: Floats) -> tu
             break
         t, b = (np.linspace(nodes[0], nodes[-1], 2 * len(nodes) - 1) for nodes in (t, b))
         log_density = density(t, b)
+    if mean > LARGEST_ERROR and density.prior.kind == "normal":
+        raise ValueError(
+            f"`y_prob` must not be so near 0 or 1, with so few events: its logits are from {density.x[0]:.0f} to "
+            f"{density.x[-1]:.0f}, and the grid does not describe the posterior. Pass `floor=1e-6`."
+        )
     if mean > LARGEST_ERROR:
         raise ValueError(
             f"`prior` must not be {density.prior.kind!r} for these rows: outcomes are nearly separated, and the tails "
