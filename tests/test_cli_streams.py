@@ -455,3 +455,17 @@ def test_ctrl_c_while_a_file_is_read_leaves_nothing(command, rows, tmp_path):
     assert process.returncode in (1, 130, -signal.SIGINT)
     assert "Traceback" not in told
     assert [f.name for f in tmp_path.iterdir()] == ["rows.parquet"]
+
+
+def test_counts_of_logits_can_be_merged_and_are_refused_by_report(tmp_path):
+    """A report has bins: the message names the function that evaluates these counts."""
+    paths = [
+        bc.save_counts(bc.LogitCounts.from_arrays([0, 1, 1], p), tmp_path / f"{i}.json")
+        for i, p in enumerate(([0.2, 0.5, 0.9], [0.1, 0.6, 0.7]))
+    ]
+    merged = tmp_path / "merged.json"
+    assert "cells of 0.05 in logit" in done("merge", *paths, "-o", merged)
+    assert bc.load_counts(merged) == sum(map(bc.load_counts, paths))
+    assert "`bayescal.recalibration_counts` evaluates them" in refused("report", merged)
+    binned = bc.save_counts(bc.BinnedCounts.from_arrays([0, 1], [0.2, 0.9]), tmp_path / "binned.json")
+    assert "counts in cells of logits" in refused("merge", paths[0], binned, "-o", tmp_path / "both.json")

@@ -33,6 +33,7 @@ def numbers_of(name):
         ("subpopulation_coverage", "subpopulation_coverage.json", "cumulative_posterior.md"),
         ("net_benefit", "net_benefit.json", "net_benefit.md"),
         ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
+        ("recalibration", "recalibration.json", "recalibration.md"),
     ],
 )
 def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
@@ -140,6 +141,29 @@ def test_true_net_benefit_of_a_flat_population(script):
     found = study.true_net_benefit(study.quantiles("flat"), study.quantiles("flat"))
     np.testing.assert_allclose(found, (1 - t**2) / 2 - t / (1 - t) * (1 - t) ** 2 / 2, atol=2e-5)
     assert not study.true_regret(study.quantiles("flat"), study.quantiles("flat")).any()
+
+
+def test_true_intercepts_and_slopes(script):
+    """Of the maximum of the expected likelihood, and of the shift with the mean event rate, by quadrature."""
+    from scipy import integrate, optimize
+    from scipy.special import expit, logit
+
+    study = script("recalibration")
+    truth = study.true_values("flat", (-0.5, 0.7))
+    rate = integrate.quad(lambda c: expit(-0.5 + 0.7 * logit(c)), 0, 1)[0]
+    shift = optimize.brentq(lambda s: integrate.quad(lambda c: expit(logit(c) + s), 0, 1)[0] - rate, -3, 3)
+    assert truth == pytest.approx({"intercept": -0.5, "slope": 0.7, "in the large": shift}, abs=1e-4)
+    wave = study.true_values("flat", "wave")
+    curve = study.curve_of("wave")
+
+    def score(power):
+        """Derivative of the expected log likelihood; 0 at the maximum."""
+        return integrate.quad(
+            lambda c: (curve(c) - expit(wave["intercept"] + wave["slope"] * logit(c))) * logit(c) ** power,
+            1e-12, 1 - 1e-12, limit=500,
+        )[0]  # fmt: skip
+
+    assert [score(0), score(1)] == pytest.approx([0, 0], abs=1e-4)
 
 
 def test_true_cumulative_curves(script):

@@ -36,7 +36,7 @@ def recalibration(
         Probability of the event, in [0, 1].
     prior : (float, float), "weak", "jeffreys" or "flat", default (2.5, 1.0)
         Standard deviations of Normal priors: of the shift at the mean logit, around 0, and of the slope, around 1.
-        "weak" is the default. "jeffreys" gives very wide intervals if outcomes are nearly separated. "flat" gives the
+        "weak" is the default. "jeffreys" is refused if outcomes are separated or nearly so. "flat" gives the
         profile-likelihood intervals of logistic regression, and is refused if outcomes are separated.
     floor : float, optional
         Keep probabilities at least this far from 0 and 1. By default, rows at exactly 0 or 1 whose outcome agrees are

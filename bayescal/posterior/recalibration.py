@@ -29,6 +29,8 @@ NODES, REACH, FINE = 25, 6.5, 257
 #: The number of nodes is doubled, up to MOST_NODES, while the mean error of the interpolated log density may exceed
 #: TOLERANCE. It is estimated from every second node, whose error is ORDER times as large.
 MOST_NODES, TOLERANCE, ORDER = 97, 1e-4, 16.0
+#: Mean error of the log density with all nodes beyond which there is no answer.
+LARGEST_ERROR = 0.01
 #: Numbers that are computed at once.
 CHUNK = 1_000_000
 #: A side of the grid moves outwards by WIDER of the width while its rim holds more than this share of the mass, and
@@ -298,14 +300,20 @@ class _Density:
         loss += np.maximum(eta, 0.0)
         value = t[:, None] * self.k.sum() + b * (self.k @ d) - loss @ self.n
         if self.prior.kind == JEFFREYS:
-            spread = small / (1 + small) ** 2
-            i0, i1, i2 = (spread @ (self.n * d**power) for power in range(3))
-            with np.errstate(divide="ignore"):
-                value += 0.5 * np.log(np.maximum(i0 * i2 - i1**2, np.finfo(np.float64).tiny))
+            value += 0.5 * _log_determinant(np.log(self.n) - np.abs(eta) - 2 * np.log1p(small), d)
         elif self.prior.kind == "normal":
             shift = t[:, None] + b * (self.prior_lever - self.lever) - self.prior_lever
             value += _log_normal(shift, self.prior.shift_sd) + _log_normal(b - 1, self.prior.slope_sd)
         return np.asarray(value)
+
+
+def _log_determinant(log_weight: Floats, d: Floats) -> Floats:
+    """Log determinant of the sum of w (1, d) (1, d)^T, from centred squares, which do not cancel."""
+    top = log_weight.max(axis=-1)
+    weight = np.exp(log_weight - top[..., None])
+    total = weight.sum(axis=-1)
+    squares = (weight * (d - (weight @ d / total)[..., None]) ** 2).sum(axis=-1)
+    return np.asarray(2 * top + np.log(total) + np.log(np.maximum(squares, np.finfo(np.float64).tiny)))
 
 
 def _log_normal(z: Floats, sd: float) -> Floats:
@@ -372,14 +380,25 @@ def _placed(density: _Density) -> tuple[Floats, Floats, Floats]:
 
 def _refined(density: _Density, t: Floats, b: Floats, log_density: Floats) -> tuple[Floats, Floats, Floats]:
     """Double the number of nodes until cubic splines describe the log density."""
-    while len(t) < MOST_NODES:
+    while True:
         by_t, by_b = (_interpolation(nodes[::2], nodes) for nodes in (t, b))
         mass = np.exp(log_density - log_density.max())
         error = np.abs(by_t @ log_density[::2, ::2] @ by_b.T - log_density)
-        if (mass * error).sum() / mass.sum() <= ORDER * TOLERANCE:
+        mean = (mass * error).sum() / mass.sum() / ORDER
+        if mean <= TOLERANCE or len(t) >= MOST_NODES:
             break
         t, b = (np.linspace(nodes[0], nodes[-1], 2 * len(nodes) - 1) for nodes in (t, b))
         log_density = density(t, b)
+    if mean > LARGEST_ERROR and density.prior.kind == "normal":
+        raise ValueError(
+            f"`y_prob` must not be so near 0 or 1, with so few events: its logits are from {density.x[0]:.0f} to "
+            f"{density.x[-1]:.0f}, and the grid does not describe the posterior. Pass `floor=1e-6`."
+        )
+    if mean > LARGEST_ERROR:
+        raise ValueError(
+            f"`prior` must not be {density.prior.kind!r} for these rows: outcomes are nearly separated, and the tails "
+            "of the posterior are too heavy for an interval. Use the default prior."
+        )
     return t, b, log_density
 
 
