@@ -487,7 +487,7 @@ class Cumulative(_presented.Presented):
         return significant(value, _render.decimals(self.robust_sigma / 10, 4))
 
 
-def _float(value: Real | float) -> float:
+def _float(value: Any) -> float:
     """Return a float; integers beyond all floats are infinite."""
     try:
         return float(value)
