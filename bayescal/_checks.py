@@ -131,8 +131,11 @@ def one_of(name: str, value: Any, allowed: Iterable[Any], short: Mapping[str, st
 def label(axis: str, value: Any, labels: Sequence[Any]) -> None:
     """Require one of the labels along an axis, as "group"; the `KeyError` suggests the most similar ones."""
     if value not in labels:
-        near = did_you_mean(str(value), labels)
-        raise KeyError(f"no {axis} {value!r} among {list(labels)[:10]!r}.{near}")
+        shown = f"{list(labels)[:10]!r}{f' and {len(labels) - 10} more' if len(labels) > 10 else ''}"
+        hint = did_you_mean(str(value), labels)
+        if len(labels) and isinstance(labels[0], tuple) and not isinstance(value, tuple):
+            hint = f" Labels are tuples with one entry per column, as {labels[0]!r}."
+        raise KeyError(f"no {axis} {value!r} among {shown}.{hint}")
 
 
 def did_you_mean(word: str, known: Iterable[Any]) -> str:
@@ -140,9 +143,13 @@ def did_you_mean(word: str, known: Iterable[Any]) -> str:
     if len(word) > SHOWN:
         return ""
     comparable = list(dict.fromkeys(str(k) for k in islice(known, NAMES_COMPARED) if len(str(k)) <= 2 * SHOWN))
-    near = [name for name in comparable if name.casefold() == word.casefold()]
+    near = [name for name in comparable if _plain(name) == _plain(word)]
     near = near or get_close_matches(word, comparable, n=3, cutoff=0.5)
     return f" Did you mean {' or '.join(quoted(n) for n in near)}?" if near else ""
+
+
+def _plain(name: str) -> str:
+    return name.casefold().replace("_", "-")
 
 
 def whole_number(name: str, value: Any, at_least: int = 1) -> int:

@@ -76,8 +76,10 @@ def evaluate(
     bins : int, array-like or Bins, default 15
         Number of bins, or edges that increase from 0 to 1. Bins are [a, b); the last one is closed. For (a, b], pass
         ``make_bins(15, closed="right")``. The ECE depends on the bins, so every printed result states them.
-    binning : {"equal-width", "equal-mass"}, default "equal-width"
-        How the edges are chosen if `bins` is a number.
+    binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
+        How the edges are chosen if `bins` is a number: bins of equal width, bins with nearly equal numbers of rows
+        (`equal_mass_edges`), or, for weighted rows, bins with nearly equal effective numbers of rows
+        (`equal_effective_mass_edges`).
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
         The posterior. ``shrinkage`` allows exact and nearly exact calibration. Its 95 % intervals contain the true
         ECE in about 95 % of data sets, but in less than 90 % if the calibration errors of the bins are about as large

@@ -555,3 +555,28 @@ except SystemExit as end:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout.splitlines()[-1] == "0 []", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["compare", "x.csv", "--estimand", "ece", "--estimand", "auc"], "--estimand"),
+        (["plan", "x.csv", "--width", "0.1", "--estimand", "ece", "--estimand=auc"], "--estimand"),
+        (["report", "x.csv", "--estimand", "ece", "--estimand", "auc", "--bins", "5", "--bins", "10"], "--bins"),
+        (["cumulative", "x.csv", "--label", "a", "--label", "b"], "--label"),
+        (["merge", "x.json", "-o", "a.json", "--output", "b.json"], "--output"),
+    ],
+)
+def test_a_second_value_is_refused_where_an_option_takes_one(arguments, option):
+    done = CliRunner().invoke(app, arguments, env={"COLUMNS": "120", "TERM": "dumb"})
+    assert (done.exit_code, done.stdout) == (2, ""), done.output
+    assert f"{option} takes one value and was given 2 times." in done.stderr
+
+
+def test_options_that_take_several_values_and_flags_may_be_repeated():
+    for arguments in (
+        ["report", "x.csv", "--estimand", "ece", "--estimand", "auc"],
+        ["report", "x.csv", *["--logits"] * 2],
+    ):
+        done = CliRunner().invoke(app, arguments, env={"COLUMNS": "120", "TERM": "dumb"})
+        assert "there is no file 'x.csv'" in done.stderr

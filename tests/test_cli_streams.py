@@ -225,7 +225,7 @@ def test_losses_of_a_block_that_weighs_next_to_nothing(early, rows, tmp_path, sm
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({5000: 1e200}, "column 'w' must be below 1e+140, .*; 1 of 9000 values does not, first in row 5001: 1e+200"),
+        ({5000: 1e200}, "column 'w' must be below 1e+140, .*; 1 of 9000 values is not, first in row 5001: 1e+200"),
         (dict.fromkeys(range(N), 1e-150), "column 'w' must be above 1e-140 at their largest"),
     ],
 )
@@ -242,7 +242,7 @@ def test_of_two_problems_one_may_hide_behind_the_other(rows, tmp_path, small_blo
     w[[5, 3000]], p[3000] = -1, 7
     path = write({**rows, "p": p, "w": w}, tmp_path / "rows.parquet")
     told = refused("report", path, *ROW, "--weights", "w")
-    assert "column 'w' must be >= 0; at least 1 of 9000 values does not, first in row 6: -1" in told
+    assert "column 'w' must be >= 0; at least 1 of 9000 values is not, first in row 6: -1" in told
 
 
 def test_what_is_rounding_is_not_counted_with_what_is_wrong(rows, tmp_path, monkeypatch):
@@ -455,3 +455,17 @@ def test_ctrl_c_while_a_file_is_read_leaves_nothing(command, rows, tmp_path):
     assert process.returncode in (1, 130, -signal.SIGINT)
     assert "Traceback" not in told
     assert [f.name for f in tmp_path.iterdir()] == ["rows.parquet"]
+
+
+def test_counts_of_logits_can_be_merged_and_are_refused_by_report(tmp_path):
+    """A report has bins: the message names the function that evaluates these counts."""
+    paths = [
+        bc.save_counts(bc.LogitCounts.from_arrays([0, 1, 1], p), tmp_path / f"{i}.json")
+        for i, p in enumerate(([0.2, 0.5, 0.9], [0.1, 0.6, 0.7]))
+    ]
+    merged = tmp_path / "merged.json"
+    assert "cells of 0.05 in logit" in done("merge", *paths, "-o", merged)
+    assert bc.load_counts(merged) == sum(map(bc.load_counts, paths))
+    assert "`bayescal.recalibration_counts` evaluates them" in refused("report", merged)
+    binned = bc.save_counts(bc.BinnedCounts.from_arrays([0, 1], [0.2, 0.9]), tmp_path / "binned.json")
+    assert "counts in cells of logits" in refused("merge", paths[0], binned, "-o", tmp_path / "both.json")

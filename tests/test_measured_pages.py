@@ -29,6 +29,12 @@ def numbers_of(name):
         ("cumulative_coverage", "cumulative_coverage.json", "cumulative_posterior.md"),
         ("cumulative", "cumulative.json", "cumulative.md"),
         ("monitoring", "monitoring.json", "monitoring.md"),
+        ("calibration_curve", "calibration_curve.json", "calibration_curve.md"),
+        ("cumulative_weak", "cumulative_weak.json", "cumulative.md"),
+        ("subpopulation_coverage", "subpopulation_coverage.json", "cumulative_posterior.md"),
+        ("net_benefit", "net_benefit.json", "net_benefit.md"),
+        ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
+        ("recalibration", "recalibration.json", "recalibration.md"),
     ],
 )
 def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
@@ -51,6 +57,20 @@ def test_corrected_p_values_are_nearly_uniform():
     assert all(0.045 <= row["at_5"] <= 0.06 for row in corrected if row["data"] != "few scores")
     assert (len(few), max(few) <= 0.05, min(few) >= 0.02) == (12, True, True)
     assert max(row["at_1"] for row in corrected) <= 0.015
+
+
+def test_inaccurate_p_values_have_a_remark():
+    """Simulated P-values keep their level, up to 4 standard errors; others reject too often only with a remark."""
+    numbers = numbers_of("cumulative_weak.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    assert (numbers["repeats"], len(rows)) == (2000, 14)
+    for level, at in ((0.05, "5"), (0.01, "1")):
+        limit = level + 4 * np.sqrt(level * (1 - level) / 2000)
+        for row in rows:
+            if row["kind"] == "rows":
+                assert row[f"simulated_{at}"] <= limit
+            weak = max(row[f"kuiper_{at}"], row[f"smirnov_{at}"]) > limit
+            assert not weak or row["remark"] >= 0.5
 
 
 def test_the_average_over_bins_contains_the_truth():
@@ -124,6 +144,78 @@ def test_streams_of_the_study_are_those_of_a_monitor(script, monkeypatch):
         np.testing.assert_allclose(monitor.evidence().log_values, values[:, stream], rtol=1e-9)
 
 
+def test_intervals_of_subpopulations_contain_the_truth():
+    """Of a difference nearly always, because they are wide; of no difference in at least 0.92 of the data sets."""
+    numbers = numbers_of("subpopulation_coverage.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    assert (numbers["repeats"], len(rows)) == (300, 120)
+    assert min(row["interval"] for row in rows if row["difference"] != "none") >= 0.98
+    assert min(row["interval"] for row in rows) >= 0.92
+    assert min(row["band"] for row in rows) >= 0.93
+
+
+@pytest.mark.parametrize(("quantity", "least", "mean"), [("net benefit", 0.8, 0.94), ("difference", 0.78, 0.94)])
+def test_intervals_of_net_benefit_contain_the_truth(quantity, least, mean):
+    numbers = numbers_of("net_benefit.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    for n_rows in (100, 300, 2000):
+        mine = [r for r in rows if (r["quantity"], r["method"], r["n_rows"]) == (quantity, "bayescal", n_rows)]
+        coverage = [row["coverage"] for row in mine]
+        assert len(coverage) == 45
+        assert min(coverage) >= least
+        assert sum(coverage) / 45 >= mean
+
+
+def test_intervals_of_the_regret_contain_the_truth():
+    numbers = numbers_of("net_benefit.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    coverage = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == ("regret", "bayescal")]
+    assert len(coverage) >= 90
+    assert min(coverage) >= 0.88
+
+
+def test_a_model_is_useful_about_as_often_as_stated():
+    """Where rows lie on both sides of the threshold; the page names the bins that are off by more than 0.05."""
+    records = [r for r in numbers_of("net_benefit.json")["useful"] if r["method"] == "bayescal" and not r["few"]]
+    off = {record["low"]: abs(record["stated"] - record["frequency"]) for record in records}
+    assert max(off.values()) <= 0.18
+    assert max(value for low, value in off.items() if low >= 0.7 or low == 0) <= 0.035
+    total = sum(record["n"] for record in records)
+    assert abs(sum(r["n"] * (r["stated"] - r["frequency"]) for r in records)) / total <= 0.03
+
+
+def test_true_net_benefit_of_a_flat_population(script):
+    """A calibrated flat population: the integral of p - odds (1 - p) from t to 1."""
+    study = script("net_benefit")
+    t = study.THRESHOLDS
+    found = study.true_net_benefit(study.quantiles("flat"), study.quantiles("flat"))
+    np.testing.assert_allclose(found, (1 - t**2) / 2 - t / (1 - t) * (1 - t) ** 2 / 2, atol=2e-5)
+    assert not study.true_regret(study.quantiles("flat"), study.quantiles("flat")).any()
+
+
+def test_true_intercepts_and_slopes(script):
+    """Of the maximum of the expected likelihood, and of the shift with the mean event rate, by quadrature."""
+    from scipy import integrate, optimize
+    from scipy.special import expit, logit
+
+    study = script("recalibration")
+    truth = study.true_values("flat", (-0.5, 0.7))
+    rate = integrate.quad(lambda c: expit(-0.5 + 0.7 * logit(c)), 0, 1)[0]
+    shift = optimize.brentq(lambda s: integrate.quad(lambda c: expit(logit(c) + s), 0, 1)[0] - rate, -3, 3)
+    assert truth == pytest.approx({"intercept": -0.5, "slope": 0.7, "in the large": shift}, abs=1e-4)
+    wave = study.true_values("flat", "wave")
+    curve = study.curve_of("wave")
+
+    def score(power):
+        """Derivative of the expected log likelihood; 0 at the maximum."""
+        return integrate.quad(
+            lambda c: (curve(c) - expit(wave["intercept"] + wave["slope"] * logit(c))) * logit(c) ** power,
+            1e-12, 1 - 1e-12, limit=500,
+        )[0]  # fmt: skip
+
+    assert [score(0), score(1)] == pytest.approx([0, 0], abs=1e-4)
+
+
 def test_true_cumulative_curves(script):
     """The cumulative wave is 0.05 (1 - cos(8 pi t)) / (8 pi) on a flat population; a calibrated one is exactly 0."""
     from bayescal.datasets.simulate import true_curve
@@ -144,3 +236,24 @@ def test_the_true_error_is_that_of_the_quadrature(script):
         for number in (5, 50):
             exact = true_ece("top", named[0], strength=named[1], bins=number)
             assert of_edges(equal_width_edges(number)) == pytest.approx(exact, abs=1e-5)
+
+
+def test_intervals_of_the_ici_contain_the_truth():
+    """The requirements of the page: 12 cells of 300 and 2000 rows; without exact calibration, intervals miss 0."""
+    numbers = numbers_of("calibration_curve.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for part in ("300", "2000") for row in numbers[part]]
+    coverage = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == ("ici", "curve with spike")]
+    assert len(coverage) == 12
+    assert min(coverage) >= 0.80
+    assert sum(coverage) / 12 >= 0.95
+    calibrated = [r["coverage"] for r in rows if (r["curve"], r["method"]) == ("calibrated", "no spike")]
+    assert (len(calibrated), max(calibrated)) == (16, 0)
+
+
+def test_true_errors_of_a_wave(script):
+    """0.05 sin(8 pi c) on a flat population: mean and quantiles of 0.05 |sin| of a uniform angle."""
+    from bayescal.datasets.simulate import true_curve
+
+    errors = script("calibration_curve").true_errors("flat", true_curve("wave", 0.05))
+    expected = {"ici": 2 / np.pi, "e50": np.sin(np.pi / 4), "e90": np.sin(0.45 * np.pi), "emax": 1.0}
+    assert errors == pytest.approx({name: 0.05 * value for name, value in expected.items()}, rel=1e-4)

@@ -12,11 +12,13 @@ from bayescal.data.predictions import read_rows
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import BINNINGS, MOST_BINS
-from bayescal.stats.fine import can_merge, common_refinement, largest_share, merge
+from bayescal.stats.bins import BINNINGS, FROM_ROWS, MOST_BINS, make_bins
+from bayescal.stats.fine import bins_among, can_merge, common_refinement, largest_share
 
 #: Numbers of bins that are common in the literature.
 NUMBERS = (5, 10, 15, 20, 30, 50)
+#: Ways to choose edges that are compared by default.
+WAYS = ("equal-width", "equal-mass")
 
 
 def bin_sensitivity(
@@ -24,7 +26,7 @@ def bin_sensitivity(
     y_prob: Any = None,
     *,
     n_bins: Sequence[int] = NUMBERS,
-    binning: str | Sequence[str] = BINNINGS,
+    binning: str | Sequence[str] = WAYS,
     estimand: EstimandLike = "ece",
     target: str | None = None,
     weights: Any = None,
@@ -35,7 +37,7 @@ def bin_sensitivity(
     rng: Any = None,
     **options: Any,
 ) -> BinSensitivity:
-    r"""Compute an estimand and its interval for several numbers of bins, equal-width and equal-mass, from one count.
+    r"""Compute an estimand and its interval for several numbers and kinds of bins, from one count.
 
     Parameters
     ----------
@@ -45,8 +47,9 @@ def bin_sensitivity(
         Probabilities as for `evaluate`; omitted for counts.
     n_bins : sequence of int, default (5, 10, 15, 20, 30, 50)
         Numbers of bins.
-    binning : {"equal-width", "equal-mass"} or sequence of both
-        How the edges are chosen; by default in both ways.
+    binning : {"equal-width", "equal-mass", "equal-effective-mass"}, or sequence, default ("equal-width", "equal-mass")
+        How the edges are chosen, as for `evaluate`; in one way, or in several. For weighted rows, compare
+        ``("equal-width", "equal-effective-mass")``.
     estimand : str, Estimand or callable, default "ece"
         The quantity, as for `Evaluation.draws`.
     target, weights, classes, logits
@@ -69,9 +72,9 @@ def bin_sensitivity(
     Notes
     -----
     Rows are counted once, on the union of the edges of all choices, which are merged afterwards; every choice is exact.
-    With counts, equal-width bins are exact, and equal-mass bins are unions of the counted bins with nearly equal
-    numbers of rows; `BinSensitivity.remarks` states the largest number. Equal-mass edges depend on the rows, and the
-    intervals treat them as fixed.
+    With counts, equal-width bins are exact, and other bins are unions of the counted bins with nearly equal numbers, or
+    effective numbers, of rows; `BinSensitivity.remarks` states the largest number. The edges of these bins depend on
+    the rows, and the intervals treat them as fixed.
 
     The ECE of the population depends on the bins: gaps of opposite sign within a bin cancel, so that splitting bins
     never makes the ECE smaller [1]_. The plug-in value rises with the number of bins for another reason as well, its
@@ -114,16 +117,19 @@ def bin_sensitivity(
     if from_counts:
         given = {"y_prob": y_prob, "target": target, "weights": weights, "classes": classes, "logits": logits or None}
         fine = _checked_counts(y_true, choices, given)
+        bins = {(how, number): bins_among(fine, number, how) for how, number in choices}
     else:
         rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
         ranked = "outcomes" in record.needs
-        fine = count_rows(rows, common_refinement(numbers, ways, rows.confidence), "equal-width", ranked=ranked)
+        columns: dict[str, Any] = {"confidence": rows.confidence, "weights": rows.weight}
+        bins = {(how, number): make_bins(number, binning=how, **columns) for how, number in choices}
+        fine = count_rows(rows, common_refinement(bins.values()), "equal-width", ranked=ranked)
     seed = int(_checks.generator(rng).integers(2**63)) if not isinstance(rng, int | np.integer) else rng
-    counts = {(how, number): merge(fine, number, how) for how, number in choices}
+    counts = {choice: fine.coarsen(each) for choice, each in bins.items()}
     evaluations = {
         choice: evaluate_one(each, model=model, draws=draws, rng=seed, **options) for choice, each in counts.items()
     }
-    merged = {number: largest_share(counts[how, number], number) for how, number in choices if how == "equal-mass"}
+    merged = {choice: largest_share(counts[choice], choice[1]) for choice in choices if choice[0] in FROM_ROWS}
     words = str(fine.bins) if from_counts else f"{len(fine.bins)} bins, whose edges are those of all choices"
     return BinSensitivity(evaluations, record, words, merged if from_counts else {})
 

@@ -29,7 +29,7 @@ def evaluate_row_groups(
     predictions: Predictions, by: Groups, *, bins: Any, binning: str, **arguments: Any
 ) -> GroupedEvaluation:
     """Evaluate groups of rows, all with the same edges."""
-    edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
+    edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
     overall = count_rows(predictions, edges, "equal-width", ranked=True)
     counts = (count_rows(rows, edges, "equal-width", ranked=True) for rows in by.split(predictions))
     return evaluate_groups(by.labels, counts, overall, name=by.name, **arguments)

@@ -1,4 +1,4 @@
-"""Screening: every group of rows against the full population, with a bound of the false discovery rate."""
+"""Screening: every group of rows against the full population, controlling the false discovery rate."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.brownian import sf_max_abs, sf_range
 from bayescal.estimands.cumulative import corrected_tail
-from bayescal.results.screen import SubpopulationScreen
+from bayescal.results.screen import SubpopulationScreen, sorted_screen
 from bayescal.stats.subpopulation import GroupSums, group_sums
 
 #: Other names of the statistics, for messages.
@@ -40,12 +40,11 @@ def screen_subpopulations(
     Parameters
     ----------
     response : array-like of float, int or bool, shape (n_rows,)
-        Responses, such as outcomes, losses or costs; any finite numbers. For calibration by group, pass outcome minus
-        score.
+        Responses, such as outcomes, losses or costs; any finite numbers.
     score : array-like of float, shape (n_rows,)
         Scores, on any scale.
     by : array-like, shape (n_rows,), or data frame, shape (n_rows, n_columns)
-        The group of each row; of several columns, every combination that occurs is a group.
+        The group of each row; with several columns, every combination that occurs is a group.
     weights : array-like of float, shape (n_rows,), optional
         Importance weights, >= 0. Only their ratios matter.
     statistic : {"kuiper", "kolmogorov_smirnov"}, default "kuiper"
@@ -70,6 +69,10 @@ def screen_subpopulations(
     Each group has the numbers of `cumulative_difference_subpopulation`; its P-value is the corrected one. Groups that
     only have rows of weight 0 are left out. All groups are computed at once, without a loop over them.
 
+    The screen compares groups with the full population, not with the scores: an error of calibration that all groups
+    have in common does not differ between them. For calibration by group, apply `cumulative_difference` to the rows of
+    each group.
+
     References
     ----------
     .. [1] Y. Benjamini and Y. Hochberg (1995), "Controlling the false discovery rate: a practical and powerful approach
@@ -77,8 +80,8 @@ def screen_subpopulations(
 
     Examples
     --------
-    Cells end halfway between the scores of a group. Those of group a contain one row of either group each, so that
-    the members deviate by -1/2.
+    Cells end halfway between the scores of a group. Each cell of group a contains one row of each group,
+    so that the members deviate by -1/2.
 
     >>> screen = screen_subpopulations([0, 1, 0, 1, 0, 1], [1, 2, 3, 4, 5, 6], list("ababab"))
     >>> [(row["group"], round(row["average_difference"], 3), round(row["p_value"], 3)) for row in screen.table()]
@@ -87,13 +90,11 @@ def screen_subpopulations(
     _checks.one_of("statistic", statistic, ("kuiper", "kolmogorov_smirnov"), short=SHORT)
     fdr = _checks.fraction("fdr", fdr)
     rows = Responses.read(response, score, weights, others={"by": by})
-    if hasattr(by, "__len__"):
-        _checks.same_length(("by", "response"), (len(by), len(rows)))
-    groups = _with_weight(Groups.from_column(by, len(rows)), rows)
+    groups = _with_weight(Groups.from_column(by, len(rows), rows="response"), rows)
     if len(groups) < 2:
         raise ValueError("`by` must have at least two groups with rows of positive weight; there is one.")
     sums = group_sums(rows, groups.of_row, len(groups))
-    return SubpopulationScreen(rows, groups, sums, _p_values(sums, statistic), statistic, fdr)
+    return sorted_screen(rows, groups, sums, _p_values(sums, statistic), statistic, fdr)
 
 
 def _with_weight(groups: Groups, rows: Responses) -> Groups:

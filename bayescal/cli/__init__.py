@@ -6,7 +6,7 @@ import typer
 
 from bayescal.cli.command import command
 from bayescal.cli.commands import compare, count, cumulative, demo, merge, plan, report, verify
-from bayescal.cli.help import Commands, HelpOfCompare, HelpOfEvaluate, HelpOfPlan
+from bayescal.cli.help import Commands, HelpOfCompare, HelpOfEvaluate, HelpOfPlan, OneValueEach
 from bayescal.cli.words import prepare_terminal
 
 EPILOG = "Start with [bold]bayescal demo[/]. For a file of your own, see [bold]bayescal report --help[/]."
@@ -41,14 +41,14 @@ def _bayescal(
     """
 
 
-app.command()(command(demo.demo))
+app.command(cls=OneValueEach)(command(demo.demo))
 app.command(cls=HelpOfEvaluate, no_args_is_help=True, epilog=report.EXAMPLES)(command(report.report))
 app.command(cls=HelpOfCompare, no_args_is_help=True, epilog=compare.EXAMPLES)(command(compare.compare))
-app.command(no_args_is_help=True, epilog=count.EXAMPLES)(command(count.count))
-app.command(no_args_is_help=True)(command(merge.merge))
+app.command(cls=OneValueEach, no_args_is_help=True, epilog=count.EXAMPLES)(command(count.count))
+app.command(cls=OneValueEach, no_args_is_help=True)(command(merge.merge))
 app.command(cls=HelpOfPlan, no_args_is_help=True, epilog=plan.EXAMPLES)(command(plan.plan))
-app.command(no_args_is_help=True, epilog=cumulative.EXAMPLES)(command(cumulative.cumulative))
-app.command(no_args_is_help=True, epilog=verify.EXAMPLES)(command(verify.verify))
+app.command(cls=OneValueEach, no_args_is_help=True, epilog=cumulative.EXAMPLES)(command(cumulative.cumulative))
+app.command(cls=OneValueEach, no_args_is_help=True, epilog=verify.EXAMPLES)(command(verify.verify))
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from bayescal.cli.words import console
 from bayescal.stats.files import COUNTING, EDGES, Progress
 
 #: Words for the passes over a file.
-STEPS = {COUNTING: "Counting", EDGES: "Edges of equal mass"}
+STEPS = {COUNTING: "Counting", EDGES: "Edges of bins"}
 
 
 class Bars:

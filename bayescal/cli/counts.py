@@ -20,6 +20,7 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
+from bayescal.stats.logits import LogitCounts
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.stored import SavedCounts, load_counts
 
@@ -62,6 +63,11 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts | ClasswiseCounts:
         raise ValueError(
             f"'{path.name}' holds counts of two classifiers on the same rows, and a report evaluates one. "
             "`bayescal.compare_counts` compares the two in Python."
+        )
+    if isinstance(counts, LogitCounts):
+        raise ValueError(
+            f"'{path.name}' holds counts in cells of logits, for an intercept and a slope, and a report has bins. "
+            "`bayescal.recalibration_counts` evaluates them in Python."
         )
     if bins is None:
         return counts
@@ -177,12 +183,16 @@ def _binary(counts: SavedCounts) -> BinnedCounts:
     """Return counts of one binary problem: those of the first classifier, or of the first class."""
     if isinstance(counts, ClasswiseCounts):
         return counts.by_class[0]
+    if isinstance(counts, LogitCounts):
+        return counts.binned
     return counts.first if isinstance(counts, PairedCounts) else counts
 
 
 def _in_words(counts: SavedCounts) -> str:
     if isinstance(counts, ClasswiseCounts):
         return "counts of all classes"
+    if isinstance(counts, LogitCounts):
+        return "counts in cells of logits"
     return f"counts of {'two classifiers' if isinstance(counts, PairedCounts) else 'one classifier'}"
 
 

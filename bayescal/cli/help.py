@@ -37,7 +37,21 @@ def _escaped_usage_errors() -> Iterator[None]:
         raise
 
 
-class HelpOfEvaluate(TyperCommand):
+class OneValueEach(TyperCommand):
+    """A command that refuses a second value of an option that takes one, instead of using the last."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Count the occurrences of each option, then parse the arguments as `TyperCommand` does."""
+        if args and not ctx.resilient_parsing:
+            _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+            for option in dict.fromkeys(given):
+                times = given.count(option)
+                if times > 1 and isinstance(option, TyperOption) and not (option.multiple or option.is_flag):
+                    ctx.fail(f"{option.opts[0]} takes one value and was given {times} times.")
+        return super().parse_args(ctx, args)
+
+
+class HelpOfEvaluate(OneValueEach):
     """Help with the defaults of `bayescal.evaluate`, which is imported only when this help is shown."""
 
     def defaults(self) -> dict[str, Any]:

@@ -184,6 +184,9 @@ class CumulativeOptions(Options):
         None
     )
     value: Annotated[str | None, _column("One group of --by, instead of all.", "VALUE")] = None
+    zoom: Annotated[str | None, _column("Only rows with probabilities in an interval, ends included.", "LOW,HIGH")] = (
+        None
+    )
 
 
 # question
@@ -199,7 +202,8 @@ _BINS_VALUES = "NUMBER or EDGES"
 Target = Annotated[str | None, _option(QUESTION, "NAME", f"{_EVENT} {_TOP_LABEL} {_CLASSWISE} {_CONFIDENCE}")]
 Bins = Annotated[str | None, _option(QUESTION, _BINS_VALUES, _BINS)]
 Binning = Annotated[
-    str | None, _option(QUESTION, "NAME", "How a number of bins becomes edges: equal-width or equal-mass.")
+    str | None,
+    _option(QUESTION, "NAME", "How a number of bins becomes edges: equal-width, equal-mass or equal-effective-mass."),
 ]
 
 
@@ -310,6 +314,35 @@ class ModelOptions(Options):
     seed: Annotated[int, _option(MODEL, "NUMBER", _SEED, min=0)] = 1
 
 
+@dataclass(frozen=True)
+class CumulativeModelOptions(Options):
+    """The posterior of a cumulative difference, and its draws."""
+
+    model: Annotated[
+        str | None,
+        _option(
+            MODEL,
+            "NAME",
+            "Origin of the draws: pooled, a posterior and a confidence distribution with equal shares, or segments, "
+            "the posterior alone. [dim]\\[default: pooled][/]",
+        ),
+    ] = None
+    draws: Annotated[
+        int | None, _option(MODEL, "NUMBER", "Number of draws of each statistic. [dim]\\[default: 4000][/]")
+    ] = None
+    seed: Annotated[int | None, _option(MODEL, "NUMBER", f"{_SEED} [dim]\\[default: 1][/]", min=0)] = None
+    below: Annotated[
+        float | None,
+        _option(
+            MODEL,
+            "LIMIT",
+            "Print the probability that the Kuiper statistic of the population is below this limit. "
+            "[dim]\\[default: 0.02][/]",
+            parser=_number,
+        ),
+    ] = None
+
+
 # files to write
 
 Output = Annotated[
@@ -354,7 +387,9 @@ class CumulativeOutputOptions(PageOptions):
 
     json: Annotated[
         Path | None,
-        _option(OUTPUT, "OUT.json", "All numbers, and with --by all groups. The same input gives the same bytes."),
+        _option(
+            OUTPUT, "OUT.json", "All numbers, and with --by all groups. The same input and seed give the same bytes."
+        ),
     ] = None
     plot: Annotated[Path | None, _option(OUTPUT, "OUT.png", "The cumulative difference, as .png, .pdf or .svg.")] = None
 

@@ -1,4 +1,4 @@
-"""Columns of 0 and 1 for functions without the keywords `classes` and `logits`: errors with hints of their own."""
+"""Validate 0/1 columns of functions without the keywords `classes` and `logits`, with hints of their own."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ PROBABILITIES = "Logits? Pass probabilities, as in `scipy.special.expit(logits)`
 
 
 def require_marks(name: str, values: Any, instead: str = EVENT) -> None:
-    """Refuse a column of words and other labels that are not numbers, and a column without rows.
+    """Raise if a column is empty or not numeric.
 
     Parameters
     ----------
@@ -44,8 +44,10 @@ def require_marks(name: str, values: Any, instead: str = EVENT) -> None:
 
 
 @contextmanager
-def own_hints(instead: str = EVENT, names: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Let errors about rows name no keyword of `evaluate`.
+def own_hints(
+    instead: str = EVENT, names: Mapping[str, str] | None = None, *, swapped: str | None = None
+) -> Iterator[None]:
+    """Replace hints that name keywords of `evaluate`.
 
     Parameters
     ----------
@@ -53,6 +55,8 @@ def own_hints(instead: str = EVENT, names: Mapping[str, str] | None = None) -> I
         What to pass in place of labels that are not 0 and 1.
     names : mapping of str to str, optional
         Names of the arguments that `evaluate` calls `y_true` and `y_prob`.
+    swapped : str, optional
+        What to pass in place of fractions, if the column cannot be swapped with probabilities.
 
     Examples
     --------
@@ -69,6 +73,8 @@ def own_hints(instead: str = EVENT, names: Mapping[str, str] | None = None) -> I
             hint = instead
         elif "`logits=" in hint:
             hint = PROBABILITIES
+        elif "swapped?" in hint and swapped is not None:
+            hint = swapped
         for theirs, own in (names or {}).items():
             hint = hint.replace(f"`{theirs}`", f"`{own}`")
         if hint == problem.finding.hint:

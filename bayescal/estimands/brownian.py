@@ -29,7 +29,7 @@ SMALLEST = 0.03
 
 
 def sf_range(x: ArrayLike) -> Floats:
-    r"""Return P(range of B > x), accurate to about 1e-14 relative in both tails.
+    r"""Return P(range of B > x), accurate to 1e-12 relative in both tails.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def sf_range(x: ArrayLike) -> Floats:
 
 
 def cdf_range(x: ArrayLike) -> Floats:
-    r"""Return P(range of B <= x), accurate to about 1e-14 relative in both tails.
+    r"""Return P(range of B <= x), accurate to 1e-12 relative in both tails.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def cdf_range(x: ArrayLike) -> Floats:
 
 
 def sf_max_abs(x: ArrayLike) -> Floats:
-    r"""Return P(max |B| > x), accurate to about 1e-14 relative in both tails.
+    r"""Return P(max |B| > x), accurate to 1e-12 relative in both tails.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def sf_max_abs(x: ArrayLike) -> Floats:
 
 
 def cdf_max_abs(x: ArrayLike) -> Floats:
-    r"""Return P(max |B| <= x), accurate to about 1e-14 relative in both tails.
+    r"""Return P(max |B| <= x), accurate to 1e-12 relative in both tails.
 
     Parameters
     ----------

@@ -1,6 +1,7 @@
-"""Finite-sample bounds of the empirical calibration measure c_emp, which is the Kuiper statistic."""
+"""Finite-sample bounds on the empirical calibration measure c_emp, which is the Kuiper statistic."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from bayescal import _checks
 
 
 def c_emp_bound(n: float, prob: float = 0.95, *, given_scores: bool = False) -> float:
-    r"""Return a finite-sample bound of the difference between c_emp of a sample and of its population.
+    r"""Return a finite-sample bound on the difference between c_emp of a sample and of its population.
 
     Parameters
     ----------
@@ -24,7 +25,7 @@ def c_emp_bound(n: float, prob: float = 0.95, *, given_scores: bool = False) -> 
     -------
     float
         With :math:`\varepsilon = \sqrt{\log(2 / (1 - p)) / (2 n)}`, the bound is :math:`4 \varepsilon`, and
-        :math:`2 \varepsilon` given the scores. It may exceed 1, and then says nothing.
+        :math:`2 \varepsilon` given the scores. A bound above 1 contains no information.
 
     Notes
     -----
@@ -56,7 +57,7 @@ def c_emp_bound(n: float, prob: float = 0.95, *, given_scores: bool = False) -> 
 
 
 def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = False) -> int:
-    r"""Return the number of rows from which c_emp differs from its population value by at most epsilon.
+    r"""Return the number of rows that limits the error of c_emp to epsilon.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = F
     int
         The smallest n for which the bound of `CumulativeDifference.c_emp_bound` is at most epsilon,
         :math:`8 \log(2 / (1 - p)) / \varepsilon^2`, or a quarter of this number given the scores. The bound holds for
-        every classifier and population, so that far fewer rows are usually enough.
+        every classifier and population.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = F
 
     Notes
     -----
-    A bound of c_emp also bounds regrets. Let a false positive cost t and a false negative 1 - t. If one acts when the
+    A bound on c_emp also bounds regrets. Let a false positive cost t and a false negative 1 - t. If one acts when the
     score is at least t, the mean cost exceeds that of any other cut s by E 1{s <= c < t} (z - t) for s < t, and by
     E 1{t <= c < s} (t - z) for s > t. Since z - t <= z - c for c < t, and t - z <= c - z for c >= t, this regret is at
     most c_emp, for all t and s at once.
@@ -92,7 +93,8 @@ def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = F
     (11805, 2952)
     """
     epsilon, prob = _checks.fraction("epsilon", epsilon), _checks.fraction("prob", prob)
-    return math.ceil(_ends(given_scores) ** 2 * math.log(2 / (1 - prob)) / (2 * epsilon**2))
+    # as fractions, because the square of a small epsilon can underflow
+    return math.ceil(_ends(given_scores) ** 2 * Fraction(math.log(2 / (1 - prob))) / (2 * Fraction(epsilon) ** 2))
 
 
 def _ends(given_scores: bool) -> int:

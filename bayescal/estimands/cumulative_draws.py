@@ -62,14 +62,15 @@ def draw_cumulative(steps: Steps, n_draws: int, rng: np.random.Generator, *, mod
     n_draws : int
         Number of draws.
     rng : Generator
-        Randomness.
+        Random number generator.
     model : {"pooled", "segments"}, default "pooled"
         See `MODELS`.
 
     Returns
     -------
     CumulativeDraws
-        Independent draws.
+        Under the segments model, independent draws. Of the pooled statistics, half are independent; the other half are
+        stratified quantiles, so that Monte Carlo errors computed as for independent draws are too large.
     """
     counts = merge_scores(steps, BINS)
     posterior = segments_posterior(counts)
@@ -101,7 +102,7 @@ def confidence_distributions(
     curve : ndarray, shape (n_draws, n_bins + 1)
         Their curves.
     rng : Generator
-        Randomness of the noise; both statistics use the same paths.
+        Random number generator of the noise; both statistics use the same paths.
 
     Returns
     -------
@@ -119,7 +120,7 @@ def confidence_distributions(
 
     def along(statistic: Statistic, sides: int) -> ConfidenceDistribution:
         size = float(statistic(mean))
-        shape = mean / size if size > ROUNDING else np.zeros_like(mean)  # without errors, whatever d is
+        shape = mean / size if size > ROUNDING else np.zeros_like(mean)  # curve is 0 for every d
         return invert(statistic, float(statistic(observed)), shape, noise, sides * shortfall)
 
     return along(kuiper, 2), along(kolmogorov_smirnov, 1)

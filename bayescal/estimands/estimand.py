@@ -35,6 +35,13 @@ def letters(words: str) -> str:
     return "".join(filter(str.isalnum, words.casefold()))
 
 
+class UnavailableError(AttributeError, ValueError):
+    """Counts lack what an estimand needs, so that ``hasattr(evaluation, name)`` is False.
+
+    Like `sklearn.exceptions.NotFittedError`, it is an AttributeError and a ValueError.
+    """
+
+
 @dataclass(frozen=True)
 class Estimand:
     """A quantity of one evaluation: the function that draws it, its names, and which of its values are better.

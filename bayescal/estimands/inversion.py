@@ -50,7 +50,7 @@ class ConfidenceDistribution:
     probability: Floats
 
     def quantile(self, uniform: Floats) -> Floats:
-        """Return the quantiles, in [0, 1]; H(0), the P-value of exact calibration, is the probability of d = 0."""
+        """Return the quantiles, in [0, 1]; H(0), a P-value of exact calibration, is the probability of d = 0."""
         rising = self.probability + 1e-12 * np.arange(VALUES)  # np.interp needs increasing abscissae
         inside = np.minimum(np.interp(uniform, rising, self.value), 1.0)
         return np.where(uniform <= self.probability[0], 0.0, inside)

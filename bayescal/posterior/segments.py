@@ -4,16 +4,16 @@ from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.stats.contract import Counts
 
-#: The sub-models: a smooth drift, and segments around exact calibration. Saturated bins have no model of their own,
-#: because the probability of exact calibration would then be below 0.05 whatever the rows.
+#: The sub-models: a smooth drift, and segments around exact calibration. Saturated bins have no model of their own:
+#: with a third sub-model, the prior probability of exact calibration would be 0.04.
 SUB_MODELS = ("logistic", "runs")
 
 
 def segments_posterior(counts: Counts) -> ShrinkagePosterior:
     """Compute the posterior of many narrow bins under the segments model.
 
-    The default model of the ECE has few bins in mind: under some of its sub-models, the prior probability that all of
-    64 bins are exact is nearly 0. The segments model keeps two of its sub-models whose priors hardly depend on the
+    The default model of the ECE is designed for few bins: under some of its sub-models, the prior probability that all
+    of 64 bins are exact is nearly 0. The segments model keeps two of its sub-models whose priors hardly depend on the
     number of bins. They have equal prior weights and are averaged by their marginal likelihoods.
 
     Parameters

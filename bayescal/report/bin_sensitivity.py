@@ -91,8 +91,8 @@ def plot_bin_sensitivity(
     prob : float, default 0.95
         Probability of the outer interval, in (0, 1).
     color : matplotlib color, or mapping or sequence of colors, optional
-        Colours of equal-width and equal-mass bins: one, a mapping from ``"equal-width"`` and ``"equal-mass"``, or one
-        per way of binning.
+        Colours of the ways of binning: one, a mapping such as ``{"equal-width": ..., "equal-mass": ...}``, or one per
+        way.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def plot_bin_sensitivity(
     ax = axes_or_new(ax, figsize=(6.4, 4.0))
     small = is_small(ax, *ROOM)
     numbers, drawn = series(result, prob)
-    colours = colors_by_name(color, [each.binning for each in drawn], [palette(ax).blue, palette(ax).orange])
+    colours = colors_by_name(color, [each.binning for each in drawn], palette(ax).cycle[: len(drawn)])
     for each, colour in zip(drawn, colours, strict=False):
         _draw(ax, each, colour, scale=0.5 if small else 1.0)
     if result.estimand.bounds[0] < 0:

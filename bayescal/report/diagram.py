@@ -1,5 +1,6 @@
 """Parts shared by reliability diagrams: the points as a record, the axes for both parts, the limits, the two sides."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +146,52 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
         low=low,
         high=high,
     )
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Limits and symbols that diagrams have in common.
+
+    Parameters
+    ----------
+    x, y : tuple of float
+        Limits of confidence and of accuracy.
+    share : float
+        Largest share of rows in a bin.
+    thin : bool
+        Whether any bin is thin, so that the key explains hollow dots.
+    """
+
+    x: Limits
+    y: Limits
+    share: float
+    thin: bool
+
+
+def common_scales(points: Sequence[ReliabilityPoints]) -> Scales:
+    """Return the limits that contain those of all diagrams; the limits of diagrams without rows do not count.
+
+    Parameters
+    ----------
+    points : sequence of ReliabilityPoints
+        The content of each diagram, at least one.
+
+    Returns
+    -------
+    Scales
+        The scales; from 0 to 1, with a margin, if no diagram has rows.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> evaluations = [bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=bins, rng=1) for bins in (2, 4)]
+    >>> common_scales([reliability_points(each) for each in evaluations])
+    Scales(x=(-0.02, 1.02), y=(-0.02, 1.02), share=0.5, thin=True)
+    """
+    limits = [window(each) for each in points if len(each.n)] or [window(points[0])]
+    x, y = ((min(low for low, _ in ends), max(high for _, high in ends)) for ends in zip(*limits, strict=True))
+    largest = max((float(share) for each in points for share in each.share), default=1.0)
+    return Scales(x, y, largest, any(bool((each.effective_n < THIN).any()) for each in points))
 
 
 def axis_words(target: str) -> tuple[str, str]:

@@ -12,18 +12,23 @@ from bayescal._version import __version__
 from bayescal.analyses.planning.plan import Plan
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.report.cumulative import cumulative_points
+from bayescal.results.calibration_curve import CalibrationCurve
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.confidence_sequence import ConfidenceSequence
 from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
+from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
 from bayescal.results.evidence import Evidence
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.score_comparison import ScoreComparison
 from bayescal.results.wording import SMALL_ECE
+from bayescal.stats.thresholds import TREAT_ALL, TREAT_NONE
 
 #: Changes when a reader of the file would have to change.
 SCHEMA, COMPARISON_SCHEMA = "bayescal.report/1", "bayescal.compare/2"
@@ -175,20 +180,70 @@ def _(
 def _(result: Cumulative, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also the worst interval of scores, the noise, and the interval of the Kuiper statistic.
 
-    ``average_difference`` is the mean difference of all rows, the end of the curve. From counts, ``grid_error`` bounds
-    the error by the bins.
+    ``curve`` begins with the origin, which has no score; of more than 4000 points, it has the smallest and the largest
+    of each of 2000 pieces. ``low`` and ``high`` are the ends of its simultaneous band. ``average_difference`` is the
+    mean difference of all rows, the end of the curve. From counts, ``grid_error`` bounds the error by the bins.
     """
+    points = cumulative_points(result, PROB)
     (first, last), (low, high) = result.worst_interval, result.kuiper_interval(PROB)
     grid = {"grid_error": result.grid_error} if isinstance(result, CumulativeDifference) else {}
     return {
         **_with_table(result, parameters),
         "rows": int(result.steps.n_rows.sum()),
         "worst_interval": {"first": first, "last": last},
-        "average_difference": float(result.curve[-1]),
+        "average_difference": result.average_difference,
+        "curve": {
+            "score": [None, *points.score.tolist()],
+            "share": points.share.tolist(),
+            "curve": points.curve.tolist(),
+            "low": points.low.tolist(),
+            "high": points.high.tolist(),
+        },
         "sigma": result.sigma,
+        "null_sigma": result.null_sigma,
         "robust_sigma": result.robust_sigma,
         "kuiper_interval": {"probability": PROB, "low": low, "high": high},
         **grid,
+    }
+
+
+@document.register
+def _(result: CumulativePosterior, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also the model, the probabilities of its sub-models, and ``observed``, the document of the rows' curve.
+
+    ``probability_below`` contains, for each statistic, the probability that it is below ``limit``.
+    """
+    return {
+        **_with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "model": result.model,
+        "draws": len(result.kuiper),
+        "sub_models": result.sub_models,
+        "probability_below": {"limit": result.limit, **result.p_below},
+        "observed": document(result.observed),
+    }
+
+
+@document.register
+def _(result: CalibrationCurve, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``curve``, one record per bin with the band, and the probabilities of the sub-models."""
+    low, high = result.curve.interval(PROB)
+    columns = {
+        "score": result.score,
+        "n": result.counts.n,
+        "share": result.counts.share,
+        "observed": result.counts.accuracy,
+        "mean": result.curve.mean(),
+        "low": low,
+        "high": high,
+    }
+    rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    return {
+        **_with_table(result, parameters),
+        "rows": result.counts.n_rows,
+        "probabilities": result.probabilities,
+        "prior_exact": result.posterior.prior_exact,
+        "curve": [dict(zip(columns, row, strict=True)) for row in rows],
     }
 
 
@@ -222,6 +277,37 @@ def _(result: Evidence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any
 def _(result: ConfidenceSequence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``level``."""
     return {**_with_table(result, parameters), "level": result.level}
+
+
+@document.register
+def _(result: NetBenefit, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``pseudo_rows``, ``prevalence``, ``harm``, and records per threshold of strategies without a model.
+
+    These are ``treat_all``, ``treat_none`` and ``evpi``, the expected value of perfect information.
+    """
+    at = result.thresholds.tolist()
+    return {
+        **_with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "pseudo_rows": result.posterior.pseudo_rows,
+        "prevalence": result.prevalence,
+        "harm": result.harm,
+        "treat_all": [
+            dict(zip(("threshold", "mean", "low", "high", "p_best"), row, strict=True))
+            for row in zip(
+                at,
+                result.treat_all.mean().tolist(),
+                *(end.tolist() for end in result.treat_all.interval(PROB)),
+                result.p_best[TREAT_ALL].tolist(),
+                strict=True,
+            )
+        ],
+        "treat_none": [
+            {"threshold": t, "p_best": p} for t, p in zip(at, result.p_best[TREAT_NONE].tolist(), strict=True)
+        ],
+        "evpi": [{"threshold": t, "evpi": value} for t, value in zip(at, result.evpi.tolist(), strict=True)],
+        "seeds": {"draws": str(result.draws_seed)},
+    }
 
 
 def _with_table(result: _presented.Presented, parameters: Parameters, **options: Any) -> dict[str, Any]:

@@ -153,11 +153,16 @@ def axes_or_new(ax: Any, figsize: tuple[float, float]) -> "Axes":
         from matplotlib import pyplot as plt
 
         return plt.figure(figsize=figsize, layout="tight").subplots()
+    return require_axes("ax", ax)
+
+
+def require_axes(name: str, ax: Any) -> "Axes":
+    """Return the argument if it is an Axes, otherwise raise TypeError."""
     from matplotlib.axes import Axes
 
     if not isinstance(ax, Axes):
         raise TypeError(
-            f"`ax` must be a matplotlib Axes, not {type(ax).__name__}. "
+            f"`{name}` must be a matplotlib Axes, not {type(ax).__name__}. "
             "From a figure use `figure.subplots()`; from an array of axes, one element, as in `axes[0]`."
         )
     return ax
@@ -171,6 +176,7 @@ def headline(
     above: float,
     note: str = "",
     small: bool = False,
+    name: str = "",
 ) -> None:
     """Write the result as the title and the question below it in smaller type; in small axes only the result.
 
@@ -188,12 +194,16 @@ def headline(
         An explanation of the plot, shown below the question.
     small : bool, default False
         Whether the axes are small.
+    name : str, optional
+        What tells this diagram from others in the figure; a line above the result.
     """
     low, high = evaluation.ece.interval(prob)
     mean, low, high = (_render.number(v) for v in (evaluation.ece.mean(), low, high))
     interval = "" if small else f", {100 * prob:g} % interval"
     paragraphs = [note] if small else [evaluation.question, note]
-    titled(ax, f"ECE {mean}{interval} [{low}, {high}]", paragraphs, above=above, small=small)
+    shown = _render.cut(_render.visible(name), characters(ax, TINY + 1 if small else SMALL + 1))
+    title = f"ECE {mean}{interval} [{low}, {high}]"
+    titled(ax, f"{shown}\n{title}" if name else title, paragraphs, above=above, small=small)
 
 
 def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, small: bool = False) -> None:
@@ -227,4 +237,5 @@ def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, s
         alpha=0.7,
         parse_math=False,
     )
-    ax.set_title(title, loc="left", fontsize=TINY + 1 if small else SMALL + 1, pad=above + 1.25 * size * len(lines) + 3)
+    pad = above + 1.25 * size * len(lines) + 3
+    ax.set_title(title, loc="left", fontsize=TINY + 1 if small else SMALL + 1, pad=pad, parse_math=False)

@@ -9,22 +9,22 @@ from bayescal._invalid import quoted
 from bayescal.report.diagram import (
     ROOM,
     THIN,
-    Limits,
     ReliabilityPoints,
     SideColors,
     axis_words,
     bar_colors,
+    common_scales,
     divided,
     draw_sides,
     outside_note,
     reliability_points,
     require_undivided,
     scale_histogram,
-    window,
 )
 from bayescal.report.drawing import SMALL, SMALLER, background, palette
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results import wording
+from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.compared import Compared
 from bayescal.results.evaluation import Evaluation
@@ -107,7 +107,7 @@ def several(evaluation: Any) -> dict[str, Evaluation] | None:
     Parameters
     ----------
     evaluation : object
-        A mapping or sequence of evaluations, a `Comparison`, or anything else.
+        A mapping or sequence of evaluations, a `Comparison`, a `BinSensitivity`, or anything else.
 
     Raises
     ------
@@ -118,6 +118,8 @@ def several(evaluation: Any) -> dict[str, Evaluation] | None:
     """
     if isinstance(evaluation, Compared):
         members: dict[Any, Any] = dict(evaluation.evaluations)
+    elif isinstance(evaluation, BinSensitivity):
+        members = {f"{number} {binning} bins": each for (binning, number), each in evaluation.evaluations.items()}
     elif isinstance(evaluation, Mapping) and not isinstance(evaluation, GroupedEvaluation):
         members = dict(evaluation)
     elif isinstance(evaluation, list | tuple):
@@ -218,13 +220,13 @@ def add_evaluation(
     _draw(ax, diagram, diagram.shown[-1])
     stated, happened = axis_words(target)
     diagram.below.set_xlabel(f"{stated}{diagram.about}")
-    limits = [window(each.points) for each in diagram.shown if len(each.points.n)] or [window(points)]
+    scales = common_scales([each.points for each in diagram.shown])
     ax.set(
-        xlim=_union([x for x, _ in limits]),
-        ylim=_union([y for _, y in limits]),
+        xlim=scales.x,
+        ylim=scales.y,
         ylabel=happened if diagram.small else f"{happened}{diagram.about}",
     )
-    scale_histogram(diagram.below, max((float(s) for each in diagram.shown for s in each.points.share), default=1.0))
+    scale_histogram(diagram.below, scales.share)
     _legend(ax, diagram)
     if diagram.small:
         small_words(ax)
@@ -232,10 +234,6 @@ def add_evaluation(
     if place == 0:
         keep_within(ax)
     return line
-
-
-def _union(limits: list[Limits]) -> Limits:
-    return min(low for low, _ in limits), max(high for _, high in limits)
 
 
 def _prepared(ax: "Axes") -> Diagram:

@@ -16,8 +16,10 @@ from bayescal.analyses.planning.plan import Plan
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.report import tables
 from bayescal.report.bin_sensitivity import plot_bin_sensitivity
+from bayescal.report.calibration_curve import plot_calibration_curve
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.cumulative import plot_cumulative
+from bayescal.report.decision_curve import plot_decision_curve
 from bayescal.report.evidence import plot_confidence_sequence, plot_evidence
 from bayescal.report.forest import draw_scores, forest_height, name_lines, plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
@@ -25,7 +27,9 @@ from bayescal.report.reliability import plot_reliability
 from bayescal.report.svg import inline_svg
 from bayescal.report.tables import Table
 from bayescal.results.bin_sensitivity import BinSensitivity
+from bayescal.results.calibration_curve import CalibrationCurve
 from bayescal.results.change import Change
+from bayescal.results.classical import CalibrationTests, ClassicalCurves
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.comparison import Comparison
 from bayescal.results.confidence_sequence import ConfidenceSequence
@@ -37,6 +41,7 @@ from bayescal.results.evaluation import Evaluation
 from bayescal.results.evidence import Evidence
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.mean_score import MultiClassScore
+from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.score_comparison import ScoreComparison
 from bayescal.results.screen import SubpopulationScreen
 from bayescal.stats.contract import Counts
@@ -63,6 +68,7 @@ WORDS = {
     "by": "column of groups",
     "sub_models": "sub-models",
     "draws": "posterior draws",
+    "below": "limit",
 }
 #: Rows that do not obey the rules raise an error, so that a result contains all rows or does not exist.
 REFUSED = "0 (an input with an invalid row is refused as a whole)"
@@ -322,6 +328,28 @@ def _(result: ScoreComparison) -> Content:
 
 
 @_content.register
+def _(result: CalibrationCurve) -> Content:
+    sheet = result.sheet(whole=True)
+    draw = partial(_drawn, partial(plot_calibration_curve, result), WIDTH, 5.2)
+    pictures = [Picture("Calibration curve", draw)]
+    return Content("Calibration curve", sheet, [_table("Errors", sheet)], _rows(result.counts), pictures)
+
+
+@_content.register
+def _(result: ClassicalCurves) -> Content:
+    sheet = result.sheet(whole=True)
+    shown = [_table("Errors of each curve", sheet)]
+    return Content("Classical calibration curves", sheet, shown, {"rows": len(result.score)})
+
+
+@_content.register
+def _(result: CalibrationTests) -> Content:
+    sheet = result.sheet(whole=True)
+    rows = {"rows": int(result.hosmer_lemeshow.n.sum())}
+    return Content("Tests of exact calibration", sheet, [_table("Tests", sheet)], rows)
+
+
+@_content.register
 def _(result: Cumulative) -> Content:
     sheet = result.sheet(whole=True)
     whole = isinstance(result, CumulativeDifference)
@@ -332,18 +360,33 @@ def _(result: Cumulative) -> Content:
 
 @_content.register
 def _(result: CumulativePosterior) -> Content:
-    sheet = result.sheet(whole=True)
-    rows = {"rows": int(result.observed.steps.n_rows.sum())}
-    pictures = [_cumulative(result.observed)] if isinstance(result.observed, Cumulative) else []
-    return Content("Posterior of the cumulative difference", sheet, [_table("Statistics", sheet)], rows, pictures)
+    sheet, observed = result.sheet(whole=True), _content(result.observed)
+    both = replace(
+        sheet, sentence=f"{observed.sheet.sentence} {sheet.sentence}", remarks=(*sheet.remarks, *observed.sheet.remarks)
+    )
+    shown = [_table("Statistics of the population", sheet), _table("Statistics of the rows", observed.sheet)]
+    return Content("Posterior of the cumulative difference", both, shown, observed.rows, observed.pictures)
 
 
 @_content.register
 def _(result: SubpopulationScreen) -> Content:
     sheet = result.sheet(whole=True)
     first = next(iter(result))
-    picture = _cumulative(result[first], f"{result.groups.name} {first}")
+    picture = _cumulative(result[first], result.groups.equation(first))
     return Content("Subpopulations", sheet, [_table("Groups", sheet)], {"rows": len(result.rows)}, [picture])
+
+
+@_content.register
+def _(result: NetBenefit) -> Content:
+    sheet = result.sheet(whole=True)
+    rows: dict[str, object] = {"rows": result.counts.n_rows}
+    if result.counts.weighted:
+        rows["effective rows"] = f"{result.counts.effective_rows:.0f}"
+    pictures = []
+    if len(result.thresholds) > 1:
+        draw = partial(_drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
+        pictures = [Picture("Decision curves", draw, wide=True)]
+    return Content("Net benefit", sheet, [_table("Net benefit", sheet)], rows, pictures)
 
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:

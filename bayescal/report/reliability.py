@@ -4,15 +4,18 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.report.diagram import (
     ROOM,
     THIN,
     ReliabilityPoints,
+    Scales,
     SideColors,
     axis_words,
     bar_colors,
+    common_scales,
     divided,
     draw_sides,
     one_problem,
@@ -20,29 +23,34 @@ from bayescal.report.diagram import (
     reliability_points,
     require_undivided,
     scale_histogram,
-    window,
 )
-from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, headline, palette
+from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, headline, palette, require_axes
 from bayescal.report.overlay import add_evaluation, several
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results import wording
+from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.compared import Compared
 from bayescal.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Largest number of diagrams side by side on a new figure.
+MOST_APART = 4
+
+type Several = Mapping[Any, Evaluation] | Sequence[Evaluation] | Compared | BinSensitivity
+
 
 def plot_reliability(
-    evaluation: Evaluation | Mapping[Any, Evaluation] | Sequence[Evaluation] | Compared,
-    ax: "Axes | None" = None,
+    evaluation: Evaluation | Several,
+    ax: Any = None,
     *,
     prob: float = 0.95,
     color: Any = None,
     reference_color: Any = None,
     above_color: Any = None,
     below_color: Any = None,
-) -> "Axes":
+) -> Any:
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
     Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. Below the
@@ -52,16 +60,20 @@ def plot_reliability(
 
     Parameters
     ----------
-    evaluation : Evaluation, mapping of name to Evaluation, sequence of Evaluation, Comparison or Change
+    evaluation : Evaluation, mapping of name to Evaluation, sequence of Evaluation, Comparison, Change or BinSensitivity
         The result of `evaluate`; for a `ClasswiseEvaluation`, one class, as in ``evaluation[label]``. Several
         evaluations with the same target are drawn in one diagram: each has its own colour and marker, and the legend
-        states its name, its ECE and the interval of the ECE. Evaluations of a sequence are named 1, 2, ....
-    ax : matplotlib Axes, optional
-        Where to draw; the histogram takes its lower part. By default on a new pyplot figure.
+        states its name, its ECE and the interval of the ECE. Evaluations of a sequence are named 1, 2, .... A
+        `BinSensitivity` of two to four choices of bins is drawn side by side, one diagram per choice.
+    ax : matplotlib Axes, or sequence or array of Axes, optional
+        Where to draw; the histogram takes its lower part. By default on a new pyplot figure. Several axes, one per
+        evaluation, show the evaluations side by side, as in ``plot_reliability([a, b], plt.subplots(1, 2)[1])``: the
+        limits of all diagrams are equal, and the line above each one states its name, or for a sequence its bins.
     prob : float, default 0.95
         Probability of the credible intervals, in (0, 1).
     color : matplotlib color, or mapping or sequence of colors, optional
-        Colour of the dots, bars and histogram. For several evaluations, a colour per name or one per evaluation.
+        Colour of the dots, bars and histogram. For several evaluations, a colour per name or one per evaluation. Side
+        by side, all have the same colour by default.
     reference_color : matplotlib color, optional
         Colour of the diagonal.
     above_color, below_color : matplotlib color, optional
@@ -69,8 +81,9 @@ def plot_reliability(
 
     Returns
     -------
-    matplotlib Axes
-        `ax`, or the new one; its ``.figure`` saves the picture. The histogram is ``ax.child_axes[0]``.
+    matplotlib Axes, or array of Axes
+        `ax`, or the new one; its ``.figure`` saves the picture. The histogram is ``ax.child_axes[0]``. Side by side, an
+        array of the axes, shape (n_evaluations,).
 
     Raises
     ------
@@ -78,7 +91,8 @@ def plot_reliability(
         If `evaluation` is not the evaluation of one binary problem or several of them, or `ax` is not an Axes.
     ValueError
         If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, `ax` already holds a reliability
-        diagram, or several evaluations are none at all or differ in their target.
+        diagram, several evaluations are none at all or differ in their target, their number is not that of `ax`, or a
+        `BinSensitivity` has more than four choices.
 
     See Also
     --------
@@ -96,6 +110,12 @@ def plot_reliability(
     calibrated, a gap in one bin is likely due to chance. Under the other models the bar combines the rows of its bin
     with the prior. In a bin without positive rows, or with positive rows only, an equal-tailed interval ends short of
     0 or 1.
+
+    For the same rows, look at equal-width bins beside equal-mass bins, or for weighted rows beside bins of equal
+    effective mass (see `equal_effective_mass_edges`). Equal-width bins show the whole range of confidences, but a few
+    bins may contain nearly all rows; the other bins are about equally precise, but merge all that happens where rows
+    are few. A pattern that only one of them shows needs another look, for example with `plot_cumulative`, which has no
+    bins.
 
     In a diagram of several evaluations, dots of the same bin would hide each other, so the marks of each evaluation but
     the first are moved sideways by a few points. The coordinates of the artists are unchanged.
@@ -123,37 +143,96 @@ def plot_reliability(
     >>> ax = plot_reliability({"A": ev, "B": other}, Figure().subplots())
     >>> [line.get_label()[:5] for line in ax.get_lines() if line.get_gid() == "observed"]
     ['A: EC', 'B: EC']
+
+    Two choices of bins for the same rows, side by side:
+
+    >>> both = bc.bin_sensitivity([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], n_bins=2, rng=1)
+    >>> axes = plot_reliability(both, Figure().subplots(1, 2))
+    >>> [ax.get_title("left").splitlines()[0] for ax in axes]
+    ['2 equal-width bins', '2 equal-mass bins']
     """
     colors: dict[str, Any] = {
         "reference_color": reference_color,
         "above_color": above_color,
         "below_color": below_color,
     }
-    if (named := several(evaluation)) is not None:
+    named = several(evaluation)
+    if named is not None and (np.iterable(ax) or (ax is None and isinstance(evaluation, BinSensitivity))):
+        unnamed = isinstance(evaluation, list | tuple)
+        titles = [str(each.counts.bins) for each in named.values()] if unnamed else list(named)
+        return _plot_apart(named, titles, ax, prob, color, colors)
+    if named is not None:
         return _plot_several(named, ax, prob, color, colors)
     return _plot_one(one_problem(evaluation), ax, prob, color, colors)
 
 
-def _plot_one(evaluation: Evaluation, ax: "Axes | None", prob: float, color: Any, colors: dict[str, Any]) -> "Axes":
-    """Draw one evaluation, with a headline."""
+def _plot_apart(
+    named: Mapping[str, Evaluation], titles: Sequence[str], ax: Any, prob: float, color: Any, colors: dict[str, Any]
+) -> NDArray[Any]:
+    """Draw each evaluation on axes of its own, with common limits."""
+    prob = _checks.fraction("prob", prob)
+    axes = _axes_for(list(named), ax)
+    main = colors_by_name(color, list(named), [palette(each).blue for each in axes])
+    scales = common_scales([reliability_points(each, prob) for each in named.values()])
+    for each, evaluation, title, own in zip(axes, named.values(), titles, main, strict=True):
+        _plot_one(evaluation, each, prob, own, colors, scales=scales, name=title)
+    return axes
+
+
+def _axes_for(names: Sequence[str], ax: Any) -> NDArray[Any]:
+    """Return one Axes per evaluation: those that are given, or those of a new pyplot figure, in one row."""
+    if ax is None:
+        if len(names) > MOST_APART:
+            raise ValueError(
+                f"`evaluation` has {len(names)} choices of bins, and at most {MOST_APART} are drawn side by side. "
+                "Take one number of bins, as in `bin_sensitivity(y_true, y_prob, n_bins=15)`, or pass `ax`, one Axes "
+                "per choice."
+            )
+        from matplotlib import pyplot as plt
+
+        return plt.figure(figsize=(4.8 * len(names), 6.0), layout="tight").subplots(1, len(names), squeeze=False)[0]
+    axes = np.empty(np.size(ax), dtype=object)
+    axes[:] = [require_axes(f"ax[{i}]", each) for i, each in enumerate(np.ravel(ax))]
+    if len(axes) != len(names):
+        raise ValueError(
+            f"`ax` must have one Axes per evaluation: it has {len(axes)}, for {len(names)} evaluations. With a single "
+            "Axes in place of an array, all evaluations are drawn in one diagram."
+        )
+    for each in axes:
+        require_undivided(each)
+    return axes
+
+
+def _plot_one(
+    evaluation: Evaluation,
+    ax: "Axes | None",
+    prob: float,
+    color: Any,
+    colors: dict[str, Any],
+    *,
+    scales: Scales | None = None,
+    name: str = "",
+) -> "Axes":
+    """Draw one evaluation, with a headline; `scales` and `name` for one of several side by side."""
     points = reliability_points(evaluation, prob)
+    scales = scales or common_scales([points])
     ax = axes_or_new(ax, figsize=(5.0, 6.0))
     require_undivided(ax)
     main, sides = _checks.color("color", color, palette(ax).blue), SideColors.chosen(ax, **colors)
     small = is_small(ax, *ROOM)
     _, below = divided(ax)
-    limits = window(points)
     if not len(points.n):
         ax.text(0.5, 0.5, "no rows", transform=ax.transAxes, ha="center", va="center", color=sides.reference)
     draw_sides(ax, wording.direction_words(evaluation.counts.target), sides)
     _draw_points(ax, points, 0.6 if small else 1.0, main)
-    _draw_mass(below, points, main)
+    _draw_mass(below, points, main, scales.share)
     stated, happened = axis_words(evaluation.counts.target)
     below.set_xlabel(stated)
-    ax.set(xlim=limits[0], ylim=limits[1], ylabel=happened)
-    lines = _reliability_key(ax, prob, main, thin=bool((points.effective_n < THIN).any()), small=small)
+    ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened)
+    lines = _reliability_key(ax, prob, main, thin=scales.thin, small=small)
     above = (TINY if small else SMALL) * 1.4 * lines + 4
-    headline(ax, evaluation, prob, above=above, note=outside_note(points, evaluation, limits[1]), small=small)
+    note = outside_note(points, evaluation, scales.y)
+    headline(ax, evaluation, prob, above=above, note=note, small=small, name=name)
     if small:
         small_words(ax)
         below.set_yticks([])
@@ -204,7 +283,7 @@ def _draw_points(ax: "Axes", points: ReliabilityPoints, scale: float, color: str
     )
 
 
-def _draw_mass(below: "Axes", points: ReliabilityPoints, color: str) -> None:
+def _draw_mass(below: "Axes", points: ReliabilityPoints, color: str, largest: float) -> None:
     width = points.bin_high - points.bin_low
     below.bar(
         points.bin_low,
@@ -216,7 +295,7 @@ def _draw_mass(below: "Axes", points: ReliabilityPoints, color: str) -> None:
         edgecolor=below.get_facecolor(),
         linewidth=min(0.6, 15 / max(len(width), 1)),
     )
-    scale_histogram(below, max(points.share, default=1.0))
+    scale_histogram(below, largest)
 
 
 def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: bool) -> int:

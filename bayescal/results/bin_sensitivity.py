@@ -16,7 +16,7 @@ from bayescal.results.remarks import of_several
 
 #: How the edges are chosen, and the number of bins that was asked for.
 type Choice = tuple[str, int]
-#: An equal-mass bin of merged fine bins may exceed its share by this factor before a remark says so.
+#: A bin of merged fine bins may exceed an equal share by this factor before a remark says so.
 UNEQUAL = 1.1
 
 
@@ -34,9 +34,9 @@ class BinSensitivity(_presented.Presented):
         What is compared.
     fine : str
         The fine bins that were counted, in words.
-    merged : mapping of int to float
-        For equal-mass bins merged from fine bins, by their number: rows of the largest bin as a multiple of an equal
-        share. Empty if the edges are those of the rows.
+    merged : mapping of (str, int) to float
+        For equal-mass and equal-effective-mass bins merged from fine bins: rows or effective rows of the largest bin,
+        as a multiple of an equal share. Empty if the edges are those of the rows.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class BinSensitivity(_presented.Presented):
     evaluations: Mapping[Choice, Evaluation]
     estimand: Estimand
     fine: str
-    merged: Mapping[int, float]
+    merged: Mapping[Choice, float]
 
     _index = ("binning", "n_bins")
 
@@ -164,11 +164,12 @@ class BinSensitivity(_presented.Presented):
         """The average over the choices, how the bins were merged, and remarks on single choices."""
         d = wording.decimals(self._drawn[next(iter(self))])
         texts = [f"Average over the choices (mixture of their posteriors): {wording.with_interval(self.average, d)}."]
-        worst = max(self.merged.values(), default=1.0)
-        if self.merged:
+        for how in dict.fromkeys(how for how, _ in self.merged):
+            worst = max(share for (each, _), share in self.merged.items() if each == how)
+            numbers = "effective numbers" if how == "equal-effective-mass" else "numbers"
             texts.append(
-                "Equal-mass bins are unions of the counted bins, so their numbers of rows differ: the largest bin has "
-                f"{worst:.2f} times an equal share."
+                f"{how.capitalize()} bins are unions of the counted bins, so their {numbers} of rows differ: the "
+                f"largest bin has {worst:.2f} times an equal share."
                 + (" Count on finer bins for a smaller difference." if worst > UNEQUAL else "")
             )
         fewer = [_in_words(row) for row in self.table() if row["bins"] < row["n_bins"]]

@@ -12,6 +12,7 @@ from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, re
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
 from bayescal.results.evaluation import Evaluation
+from bayescal.stats.bins import FROM_ROWS
 from bayescal.stats.losses import KINDS, is_finite
 from bayescal.stats.paired import PairedCounts
 
@@ -131,6 +132,6 @@ _MUST_AGREE: dict[str, Callable[[Evaluation], Any]] = {
     "number of bins": lambda e: len(e.counts.bins),
     "kind of bins": lambda e: e.counts.bins.kind,
     "closed side of bins": lambda e: e.counts.bins.closed,
-    "edges": lambda e: "their own" if e.counts.bins.kind == "equal-mass" else e.counts.bins.edges.tolist(),
+    "edges": lambda e: "their own" if e.counts.bins.kind in FROM_ROWS else e.counts.bins.edges.tolist(),
     "number of draws": lambda e: len(e.bin_draws),
 }

@@ -1,17 +1,21 @@
 """The base of cumulative differences: the curve of ordered rows, its statistics, and how they print."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
 from bayescal.estimands import cumulative
-from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE, quantile_max_abs
+from bayescal.estimands.brownian import quantile_max_abs
+from bayescal.results.cumulative_parts import CumulativeBand, Slope, no_attribute, significant
 from bayescal.stats.ordered import Steps
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -19,44 +23,21 @@ Floats = NDArray[np.float64]
 #: Attributes that other programs have, and what to write here.
 MEANT = dict.fromkeys(("c_emp", "cemp", "kuiper_statistic"), " The Kuiper statistic (c_emp) is `kuiper`.")
 MEANT |= dict.fromkeys(("ks", "ks_statistic"), " The Kolmogorov-Smirnov statistic is `kolmogorov_smirnov`.")
-MEANT |= dict.fromkeys(("p_value", "pvalue", "p"), " There are two: `p_kuiper` and `p_kolmogorov_smirnov`.")
-#: How to pass an interval of scores.
-ENDS = "Pass its two ends, as in `zoom(0.2, 0.6)`."
+MEANT |= dict.fromkeys(
+    ("p_value", "pvalue", "p", "p_values", "pvalues"), " There are two: `p_kuiper` and `p_kolmogorov_smirnov`."
+)
+#: How to pass an interval of scores to each method.
+ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}
 #: P-value above which the sentence does not state a difference.
 CHANCE = 0.05
 #: The smallest P-value that is printed as a number; smaller ones underflow.
 SMALLEST_P = 1e-300
 #: Explanation of the columns of the table.
 COLUMNS = (
-    '"by chance": the mean of the statistic if its curve were Brownian motion; "in sigma": the value divided by sigma, '
-    'the standard deviation by chance of the end of the curve; "uncorrected": P-values without the correction for the '
-    "size of the steps, as in the literature."
+    '"{null}": mean of the statistic {assuming} (Normal steps); "in sigma": value / sigma, where sigma is the standard '
+    'deviation of the last point of the curve {assuming}; "uncorrected": P-value without the step-size correction, as '
+    "in Tygert (2021)."
 )
-
-
-def _public(result: object) -> list[str]:
-    return [name for name in dir(result) if not name.startswith("_")]
-
-
-class Slope(NamedTuple):
-    """The mean difference in an interval of scores: the slope of the cumulative difference.
-
-    Parameters
-    ----------
-    slope : float
-        Weighted mean of the residuals of the rows in the interval.
-    standard_error : float
-        Its standard error, from the spread of these residuals; NaN for a single row.
-    standard_error_by_chance : float
-        Its standard deviation under calibration, or if means are equal, to judge whether the slope differs from 0.
-    weight : float
-        Share of the weight of all rows that lies in the interval.
-    """
-
-    slope: float
-    standard_error: float
-    standard_error_by_chance: float
-    weight: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,25 +50,30 @@ class Cumulative(_presented.Presented):
         Sums over the rows of each distinct score.
     question : str
         What is compared, and the rows, in words.
+    left_out : int
+        Number of rows that were left out because their weight is 0.
     """
 
     steps: Steps
     question: str
+    left_out: int = field(default=0, kw_only=True)
 
     _index = ("quantity",)
-    _columns = ("value", "in_sigma", "by_chance", "p_value", "p_value_uncorrected")
+    _columns = ("value", "in_sigma", "null_mean", "p_value", "p_value_uncorrected")
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error that names the attribute that may be meant."""
-        if hasattr(type(self), name):  # a property that raised AttributeError itself
-            object.__getattribute__(self, name)
-        meant = "" if name.startswith("_") else MEANT.get(name) or _checks.did_you_mean(name, _public(self))
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{meant}")
+        no_attribute(self, name, MEANT | self._elsewhere)
+
+    #: Attributes that similar results have, and why this one has not.
+    _elsewhere: ClassVar[dict[str, str]] = {}
 
     @property
     def score(self) -> Array:
-        """Distinct scores of rows with positive weight, increasing; shape (n_scores,)."""
-        return self.steps.score
+        """Distinct scores of rows with positive weight, increasing; from counts, upper edges of occupied bins."""
+        score = self.steps.upper.view()
+        score.setflags(write=False)
+        return score
 
     @property
     def abscissae(self) -> Floats:
@@ -117,8 +103,13 @@ class Cumulative(_presented.Presented):
         return self.scale.sigma
 
     @property
+    def null_sigma(self) -> float:
+        """Standard deviation behind corrected P-values and all printed numbers: `sigma`, except for subpopulations."""
+        return self.scale.null_sigma
+
+    @property
     def robust_sigma(self) -> float:
-        """The same from squared residuals, without the assumption of calibration."""
+        """Standard deviation of the end of the curve from squared residuals, without the assumption of calibration."""
         return self.scale.robust_sigma
 
     @cached_property
@@ -133,36 +124,57 @@ class Cumulative(_presented.Presented):
 
     @property
     def p_kuiper(self) -> float:
-        """Probability of a Kuiper statistic of at least this size under calibration, corrected for the step size."""
+        """P-value of the Kuiper statistic: the probability, under calibration, of at least this value."""
         return cumulative.p_kuiper(self.kuiper, self.scale)
 
     @property
     def p_kuiper_uncorrected(self) -> float:
-        """The same without the correction, as in the literature."""
+        """P-value of the Kuiper statistic without the step-size correction, as in Tygert (2021)."""
         return cumulative.p_kuiper(self.kuiper, self.scale, corrected=False)
 
     @property
     def p_kolmogorov_smirnov(self) -> float:
-        """Probability of a Kolmogorov-Smirnov statistic of at least this size under calibration, corrected."""
+        """P-value of the Kolmogorov-Smirnov statistic: the probability, under calibration, of at least this value."""
         return cumulative.p_kolmogorov_smirnov(self.kolmogorov_smirnov, self.scale)
 
     @property
     def p_kolmogorov_smirnov_uncorrected(self) -> float:
-        """The same without the correction, as in the literature."""
+        """P-value of the Kolmogorov-Smirnov statistic without the step-size correction, as in Tygert (2021)."""
         return cumulative.p_kolmogorov_smirnov(self.kolmogorov_smirnov, self.scale, corrected=False)
 
     @property
+    def n(self) -> int:
+        """Number of rows with positive weight."""
+        return int(self.steps.n_rows.sum())
+
+    @property
+    def effective_n(self) -> float:
+        """Kish's effective number of rows, the squared sum of weights over the sum of squared weights."""
+        return float(self.steps.weight.sum()) ** 2 / float(self.steps.weight_sq.sum())
+
+    @property
+    def average_difference(self) -> float:
+        """Weighted mean of the residuals, the last value of the curve; `slope` has its standard error."""
+        return float(self._curve[-1])
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Notes on the noise, the P-values and the rows, which are printed below the table."""
+        left_out = f"{self.left_out} row{'s' if self.left_out > 1 else ''} of weight 0 left out."
+        return (*self._remarks(), *[left_out] * (self.left_out > 0))
+
+    @property
     def worst_interval(self) -> tuple[float, float]:
-        """Smallest and largest score of the interval over which the curve changes most, both ends included."""
+        """Ends of the interval of scores over which the curve changes most; they belong to it. From counts, edges."""
         begin, end = self._worst()
-        return float(self.score[begin]), float(self.score[end - 1])
+        return float(self.steps.lower[begin]), float(self.steps.upper[end - 1])
 
     def _worst(self) -> tuple[int, int]:
         """Return the points of the curve at its minimum and maximum, in order."""
         begin, end = sorted((int(self._curve.argmin()), int(self._curve.argmax())))
         return (begin, end) if begin < end else (0, len(self.score))
 
-    @_checks.explained(ENDS)
+    @_checks.explained(ENDS["slope"])
     def slope(self, low: float, high: float) -> Slope:
         """Compute the mean difference over an interval of scores: the slope of the curve.
 
@@ -174,7 +186,7 @@ class Cumulative(_presented.Presented):
         Returns
         -------
         Slope
-            Slope, two standard errors, and the share of the rows.
+            The mean difference, its standard error, its standard error under calibration, and the share of the weight.
 
         Raises
         ------
@@ -190,17 +202,19 @@ class Cumulative(_presented.Presented):
         >>> [round(value, 3) for value in cd.slope(0.1, 0.8)]
         [0.233, 0.348, 0.26, 0.75]
         """
-        part = self._between(low, high)
+        part = self._between(low, high, "slope")
         weight, squares = float(part.weight.sum()), float(part.weight_sq.sum())
-        slope = float(part.deviation.sum()) / weight
-        spread = float(part.deviation_sq.sum()) - 2 * slope * float(part.deviation_weight_sq.sum()) + slope**2 * squares
+        mean = float(part.deviation.sum()) / weight
+        spread = float(part.deviation_sq.sum()) - 2 * mean * float(part.deviation_weight_sq.sum()) + mean**2 * squares
         freedom = 1 - squares / weight**2  # with equal weights, 1 - 1/n
         rows = int(part.n_rows.sum())
         error = float(np.sqrt(max(spread, 0.0) / freedom)) / weight if rows > 1 and freedom > 0 else float("nan")
-        calibrated = float(np.sqrt(max(float(part.calibrated_variance.sum()), 0.0))) / weight
-        return Slope(slope, error, calibrated, weight / float(self.steps.weight.sum()))
+        noise = cumulative.scale(part)
+        if noise.sigma > 0:  # members of a subpopulation are part of the mean; else the ratio is 1
+            error *= noise.null_sigma / noise.sigma
+        return Slope(mean, error, noise.null_sigma, weight / float(self.steps.weight.sum()))
 
-    @_checks.explained(ENDS)
+    @_checks.explained(ENDS["zoom"])
     def zoom(self, low: float, high: float) -> Self:
         """Return the cumulative difference of the rows whose scores lie in an interval, computed anew.
 
@@ -219,28 +233,33 @@ class Cumulative(_presented.Presented):
         ValueError
             As for `slope`.
         """
-        part = self._between(low, high)
-        return replace(self, steps=part, question=f"{self.question}, scores in [{low:g}, {high:g}]")
+        part = self._between(low, high, "zoom")
+        return replace(
+            self, steps=part, left_out=0, question=f"{self.question}, scores in [{_float(low):g}, {_float(high):g}]"
+        )
 
-    def _between(self, low: float, high: float) -> Steps:
+    def _between(self, low: float, high: float, method: str) -> Steps:
         for name, value in (("low", low), ("high", high)):
             if not isinstance(value, Real) or isinstance(value, bool):
-                raise TypeError(f"`{name}` must be a number, not {_checks.quoted(value)}. {ENDS}")
+                raise TypeError(f"`{name}` must be a number, not {_checks.quoted(value)}. {ENDS[method]}")
             if value != value:
-                raise ValueError(f"`{name}` must be finite, or infinite for all scores on one side; it is NaN.")
+                raise ValueError(f"`{name}` must be a number or infinity; it is NaN.")
         if not low <= high:
             raise ValueError(f"`low` must not exceed `high`; got {low!r} and {high!r}.")
+        low, high = _float(low), _float(high)
         # in the precision of the scores, so that 0.1 is the end of an interval of float32 as well
-        ends = np.array([low, high], self.score.dtype)
-        begin, end = np.searchsorted(self.score, ends[0], "left"), np.searchsorted(self.score, ends[1], "right")
-        if begin == end:
+        with np.errstate(over="ignore"):  # ends beyond it are infinite
+            ends = np.array([low, high]).astype(self.score.dtype) + self._tolerance * np.array([-1, 1])
+        lower, upper = self.steps.lower, self.steps.upper
+        begin, end = np.searchsorted(lower, ends[0], "left"), np.searchsorted(upper, ends[1], "right")
+        if begin >= end:
             raise ValueError(
-                f"`low` and `high` must enclose at least one score; there is none in [{low:g}, {high:g}]. All scores "
-                f"lie in [{self.score[0]:g}, {self.score[-1]:g}]."
+                f"`low` and `high` must enclose at least one {self._step}; there is none in [{low:g}, {high:g}]. All "
+                f"{self._step}s lie in [{lower[0]:g}, {upper[-1]:g}]."
             )
         return self.steps[begin:end]
 
-    def band(self, prob: float = 0.95) -> tuple[Floats, Floats]:
+    def band(self, prob: float = 0.95) -> CumulativeBand:
         """Return a simultaneous confidence band of the curve of the population.
 
         Parameters
@@ -250,20 +269,33 @@ class Cumulative(_presented.Presented):
 
         Returns
         -------
-        (low, high) : tuple of ndarray, shape (n_scores + 1,)
-            The curve minus and plus a constant: `robust_sigma` times the quantile of the maximum absolute value of
-            Brownian motion, 2.241 for 0.95.
+        CumulativeBand
+            The scores, and the ends at each: the curve minus and plus a constant, the larger of `sigma` and
+            `robust_sigma` times the quantile of the maximum absolute value of Brownian motion, 2.241 for 0.95. For
+            subpopulations, the band is wider; see `SubpopulationDifference.attenuation`. Arrays of shape (n_scores,);
+            before the first score, the curve is 0. NaN if all residuals are 0.
 
         Raises
         ------
         ValueError
             If `prob` is not strictly between 0 and 1.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> band = bc.cumulative_difference([1, 0, 1, 1], [0.2, 0.4, 0.7, 0.9]).band()
+        >>> band.score, band.low.round(2), band.high.round(2)
+        (array([0.2, 0.4, 0.7, 0.9]), array([-0.33, -0.43, -0.36, -0.33]), array([0.73, 0.63, 0.71, 0.73]))
         """
-        margin = quantile_max_abs(_checks.fraction("prob", prob)) * self.robust_sigma
-        return self.curve - margin, self.curve + margin
+        margin = quantile_max_abs(_checks.fraction("prob", prob)) * self.scale.wide_sigma
+        return CumulativeBand(self.score, *self._around(margin))
+
+    def _around(self, margin: float) -> tuple[Floats, Floats]:
+        """Return the ends of a band of the curve of the population, from the margin of the curve of the rows."""
+        return self.curve[1:] - margin, self.curve[1:] + margin
 
     def kuiper_interval(self, prob: float = 0.95) -> tuple[float, float]:
-        """Return a conservative confidence interval of the Kuiper statistic of the population.
+        """Return a confidence interval of the Kuiper statistic of the population, which is wide but assumes no model.
 
         Parameters
         ----------
@@ -273,9 +305,11 @@ class Cumulative(_presented.Presented):
         Returns
         -------
         (low, high) : tuple of float
-            The statistic minus and plus `robust_sigma` times the quantile of the range of Brownian motion, 2.498 for
-            0.95; `low` is at least 0. For outcomes 0 and 1, `high` is at most 1; from counts, `grid_error` is added to
-            it. The interval assumes no model; its coverage is above `prob`. NaN if all residuals are 0.
+            The statistic minus and plus the larger of `sigma` and `robust_sigma` times the quantile of the range of
+            Brownian motion, 2.498 for 0.95; `low` is at least 0. For outcomes 0 and 1, `high` is at most 1; from
+            counts, `grid_error` is added to it. For subpopulations, both are divided by the `attenuation` of parts of
+            the curve. In large samples, the coverage is at least `prob`, and equal to it under calibration; with few
+            expected outcomes that contradict scores near 0 or 1, it can be lower. NaN if all residuals are 0.
 
         Raises
         ------
@@ -285,8 +319,40 @@ class Cumulative(_presented.Presented):
         return self._possible(*cumulative.kuiper_interval(self.kuiper, self.scale, _checks.fraction("prob", prob)))
 
     def _possible(self, low: float, high: float) -> tuple[float, float]:
-        """Limit an interval to what is possible."""
+        """Clip an interval to the range of the statistic."""
         return low, high
+
+    def curve_frame(self, prob: float = 0.95) -> "pd.DataFrame":
+        """Return the curve as a pandas DataFrame, for other plots and programs.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the simultaneous band.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per score, which is the index; columns share (of the weight up to the score), curve, and the band
+            low and high.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> frame = bc.cumulative_difference([1, 0, 1, 1], [0.2, 0.4, 0.7, 0.9]).curve_frame()
+        >>> frame.loc[0.4, ["share", "curve"]].round(3).to_dict()
+        {'share': 0.5, 'curve': 0.1}
+        """
+        import pandas as pd
+
+        score, low, high = self.band(prob)
+        columns = {"share": self.abscissae[1:], "curve": self.curve[1:], "low": low, "high": high}
+        return pd.DataFrame(columns, index=pd.Index(score, name="score"))
 
     def table(self) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per statistic.
@@ -294,28 +360,20 @@ class Cumulative(_presented.Presented):
         Returns
         -------
         list of dict
-            Keys quantity, value, in_sigma (value / `sigma`), by_chance (its mean for Brownian motion, 1.596 or 1.253
-            sigma: what chance alone gives), p_value (with the correction for the step size) and p_value_uncorrected.
+            Keys quantity, value, in_sigma (value / `null_sigma`), null_mean (the mean under calibration or,
+            for subpopulations, equal means), p_value (with the correction for the step size) and p_value_uncorrected.
         """
+        sigma = self.null_sigma
         return [
             {
                 "quantity": name,
-                "value": value,
-                "in_sigma": value / self.sigma if self.sigma > 0 else float("nan"),
-                "by_chance": mean * self.sigma,
-                "p_value": p_value,
-                "p_value_uncorrected": uncorrected,
+                "value": getattr(self, name),
+                "in_sigma": getattr(self, name) / sigma if sigma > 0 else float("nan"),
+                "null_mean": cumulative.null_mean(name, self.scale),
+                "p_value": getattr(self, f"p_{name}"),
+                "p_value_uncorrected": getattr(self, f"p_{name}_uncorrected"),
             }
-            for name, value, mean, p_value, uncorrected in (
-                ("kuiper", self.kuiper, MEAN_RANGE, self.p_kuiper, self.p_kuiper_uncorrected),
-                (
-                    "kolmogorov_smirnov",
-                    self.kolmogorov_smirnov,
-                    MEAN_MAX_ABS,
-                    self.p_kolmogorov_smirnov,
-                    self.p_kolmogorov_smirnov_uncorrected,
-                ),
-            )
+            for name in cumulative.NAMES
         ]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
@@ -324,15 +382,12 @@ class Cumulative(_presented.Presented):
     @property
     def spec(self) -> str:
         """Question, rows and number of distinct scores, on one line."""
-        steps, weighted = self.steps, ""
-        if steps.weighted:
-            effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
-            weighted = f" (weighted, effective N = {effective:.0f})"
-        return f"{self.question}, N = {steps.n_rows.sum()}{weighted}, {len(steps)} {self._points}"
+        weighted = f" (weighted, effective N = {self.effective_n:.0f})" if self.steps.weighted else ""
+        scores = f"{len(self.steps)} {self._counted}{'' if len(self.steps) == 1 else 's'}"
+        return f"{self.question}, N = {self.n}{weighted}, {scores}"
 
-    @property
-    def _points(self) -> str:
-        return "distinct scores"
+    #: A step of the curve in error messages and in the specification, and the rounding error of its ends.
+    _step, _counted, _tolerance = "score", "distinct score", 0.0
 
     def sentence(self) -> str:
         """The largest deviation in words.
@@ -349,20 +404,23 @@ class Cumulative(_presented.Presented):
         slope = self.slope(low, high)
         places = _render.decimals(high - low)
         where = f"between the scores {low:.{places}f} and {high:.{places}f}" if high > low else f"at the score {low:g}"
-        difference = f"{self._difference(slope.slope)} by {_render.number(abs(slope.slope), 3)} on average"
-        statistic = f"Kuiper statistic is {self._number(self.kuiper)}"
+        difference = f"{self._difference(slope.difference)} by {significant(abs(slope.difference), 3)} on average"
+        statistic = f"Kuiper statistic is {self._statistic()}"
         if self.p_kuiper > CHANCE:
             found = (
                 f"The rows do not show a difference between {self._compared()}. The largest deviation of all intervals "
-                f"of scores is {where}: {difference}. The {statistic}."
+                f"of {self._step}s is {where}: {difference}. The {statistic}."
             )
         else:
             found = (
-                f"{where[0].upper()}{where[1:]}, {difference}. This is the largest deviation of all intervals of "
-                f"scores: the {statistic}."
+                f"{where[0].upper()}{where[1:]}, {difference}. No other interval of {self._step}s "
+                f"deviates more: the {statistic}."
             )
         p_value = p_words(self.p_kuiper).replace("<", "less than")
         return f"{found} {self._under_calibration()} the probability of a statistic of at least this size is {p_value}."
+
+    def _statistic(self) -> str:
+        return self._number(self.kuiper)
 
     def _compared(self) -> str:
         raise NotImplementedError
@@ -381,39 +439,43 @@ class Cumulative(_presented.Presented):
         rows = [
             [
                 cumulative.NAMES[row["quantity"]],
-                *(self._number(row[name]) for name in ("value", "by_chance")),
+                *(self._number(row[name]) for name in ("value", "null_mean")),
                 _render.number(row["in_sigma"], 2),
                 *(p_words(row[name]) for name in ("p_value", "p_value_uncorrected")),
             ]
             for row in self.table()
         ]
-        header = ("statistic", "value", "by chance", "in sigma", "P-value", "uncorrected")
-        return _render.Sheet(self.sentence(), self.spec, header, rows, self._remarks())
+        header = ("statistic", "value", self._null, "in sigma", "P-value", "uncorrected")
+        return _render.Sheet(self.sentence(), self.spec, header, rows, self.remarks)
 
     def _remarks(self) -> list[str]:
         if self.robust_sigma == 0:
             return ["All residuals are 0, so that the noise cannot be estimated and there is no interval."]
-        return [*self._about_sigma(), COLUMNS, *self._about_steps()]
+        return [*self._about_sigma(), COLUMNS.format(null=self._null, assuming=self._assuming), *self._about_steps()]
 
     def _about_sigma(self) -> list[str]:
         low, high = (self._number(end) for end in self.kuiper_interval(0.95))
         return [
-            f"sigma = {self._number(self.sigma)}; from squared residuals, without assuming {self._assumption()}, "
-            f"{self._number(self.robust_sigma)}. Conservative 95 % interval of the Kuiper statistic in the population: "
-            f"{low} to {high}."
+            f"sigma {self._assuming} = {self._number(self.null_sigma)}; robust sigma (squared residuals, "
+            f"{self._assumption()} not assumed) = {self._number(self.robust_sigma)}. 95 % interval of the Kuiper "
+            f"statistic in the population, without a model: {low} to {high}. Its coverage in large samples is at least "
+            f"95 %, and equal to it {self._assuming}."
         ]
 
     def _about_steps(self) -> list[str]:
         step = self.scale.mean_step
         if step <= cumulative.LARGE_STEP:
             return []
-        if step >= cumulative.ONE_STEP and self.steps.n_rows.sum() * cumulative.LARGE_STEP**2 >= 1:
+        if step >= cumulative.ONE_STEP and self.n * cumulative.LARGE_STEP**2 >= 1:
             return ["The curve has a single step, so that the P-values are those of a Normal distribution."]
         return [
             f"The P-values are rough: the mean step is {step:.2f} sigma (few rows, few distinct scores, or a few heavy "
             "weights). They are too large for few distinct scores of many rows; they can be too small for few rows "
             f"{self._rare()}."
         ]
+
+    #: Column of means of the statistics, and the hypothesis of P-values in other words.
+    _null, _assuming = "if calibrated", "under calibration"
 
     def _assumption(self) -> str:
         return "calibration"
@@ -422,7 +484,15 @@ class Cumulative(_presented.Presented):
         return "with scores near 0 or 1"
 
     def _number(self, value: float) -> str:
-        return _render.number(value, _render.decimals(self.robust_sigma / 10, 4))
+        return significant(value, _render.decimals(self.robust_sigma / 10, 4))
+
+
+def _float(value: Any) -> float:
+    """Return a float; integers beyond all floats are infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
 
 
 def p_words(value: float) -> str:

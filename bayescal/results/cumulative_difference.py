@@ -3,24 +3,29 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayescal import _checks
-from bayescal.estimands import c_emp, cumulative
+from bayescal.estimands import c_emp, cumulative, cumulative_null
 from bayescal.results.cumulative import Cumulative
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.grid import GridSteps, steps_of_counts
+from bayescal.stats.ordered import OrderedSums
 
 if TYPE_CHECKING:
     from bayescal.results.cumulative_posterior import CumulativePosterior
 
 #: What `CumulativeDifference` compares.
 QUESTION = "cumulative difference between outcomes and scores"
+#: Largest distance between the end of an interval and the edge of a bin that is taken as rounding.
+EDGE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CumulativeDifference(Cumulative):
     r"""The cumulative difference between outcomes and scores, without bins.
 
-    Made by `cumulative_difference`; printing it shows a sentence and the two statistics.
+    Returned by `cumulative_difference`; printing it shows a sentence and the two statistics.
 
     With the rows in the order of their scores, :math:`S_k = \sum_{i \le k} w_i (z_i - c_i) / \sum_i w_i`. The slope of
     :math:`S` against the cumulative weight is the mean difference between outcome and score: it is 0 where the
@@ -32,6 +37,8 @@ class CumulativeDifference(Cumulative):
         Sums over the rows of each distinct score.
     question : str
         What is compared, and the rows, in words.
+    left_out : int
+        Number of rows that were left out because their weight is 0.
     target : {"event", "top-label", "classwise", "confidence"}
         Meaning of outcomes and scores; see `evaluate`.
 
@@ -59,8 +66,9 @@ class CumulativeDifference(Cumulative):
         Returns
         -------
         CumulativeDifference
-            The curve is exact at the edges of the bins; `score` contains the mean confidences of occupied bins.
-            `grid_error` bounds the error by the bins.
+            The curve is exact at the edges of the bins; `score` contains the upper edges of occupied bins. `grid_error`
+            bounds the error by the bins. The methods `slope` and `zoom` take the bins that lie in the interval as a
+            whole.
 
         Raises
         ------
@@ -113,7 +121,8 @@ class CumulativeDifference(Cumulative):
         Raises
         ------
         ValueError, TypeError
-            If `draws` is not an integer of at least 2, or `model` is unknown.
+            If `draws` is not an integer of at least 2, `model` is unknown, or the `grid_error` of counts is more than
+            10 times the standard deviation of the curve.
 
         Examples
         --------
@@ -127,11 +136,66 @@ class CumulativeDifference(Cumulative):
 
         return posterior_of(self, draws, rng, model)
 
+    def simulated_p_values(self, simulations: int = 10_000, *, rng: Any = None) -> cumulative_null.PValues:
+        """Estimate the P-values by simulation, without the approximation by Brownian motion.
+
+        Outcomes of calibrated scores are independent Bernoulli variables with these probabilities, so that data sets
+        can be simulated. Tests by these P-values have at most the stated level for every number of rows. They are for
+        few rows, or few expected outcomes that contradict scores near 0 or 1, where a remark in the result says that
+        the others are inaccurate. The time is proportional to distinct scores x simulations.
+
+        Parameters
+        ----------
+        simulations : int, default 10_000
+            Number of data sets, B. The smallest possible P-value is 1 / (B + 1).
+        rng : None, int, SeedSequence or Generator
+            Seed or generator, as for `numpy.random.default_rng`.
+
+        Returns
+        -------
+        PValues
+            ``kuiper`` and ``kolmogorov_smirnov``: (1 + number of sets with at least the observed statistic) / (B + 1).
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `simulations` is not a positive integer, the result is from counts, or rows with weights share a score:
+            their weights have been added.
+
+        Examples
+        --------
+        The statistic of these two rows, 0.4, is reached if at least one outcome is 1, with probability 1 - 0.9^2.
+
+        >>> import bayescal as bc
+        >>> cd = bc.cumulative_difference([1, 0], [0.1, 0.1])
+        >>> round(cd.simulated_p_values(100_000, rng=1).kuiper, 2), round(cd.p_kuiper, 2)
+        (0.19, 0.06)
+        """
+        simulations = _checks.whole_number("simulations", simulations, 1)
+        if not isinstance(self.steps, OrderedSums):
+            raise ValueError(
+                "`simulated_p_values` needs the scores of rows, which counts do not contain; make the cumulative "
+                "difference with `cumulative_difference(outcome, score)`."
+            )
+        if not self._distinct:
+            tied = self.steps.n_rows > 1
+            raise ValueError(
+                "`simulated_p_values` needs distinct scores if rows have weights: the weights of rows with equal "
+                f"scores have been added. {tied.sum()} scores have several rows, first {self.score[tied.argmax()]:g}."
+            )
+        observed = cumulative_null.PValues(self.kuiper, self.kolmogorov_smirnov)
+        return cumulative_null.simulate_null(self.steps, observed, simulations, _checks.generator(rng))
+
+    @property
+    def _distinct(self) -> bool:
+        """Whether outcomes can be simulated: weights of rows with equal scores have been added."""
+        return not self.steps.weighted or bool((self.steps.n_rows == 1).all())
+
     def _possible(self, low: float, high: float) -> tuple[float, float]:
         return low, min(high + self.grid_error, 1.0) if high == high else high
 
     def c_emp_bound(self, prob: float = 0.95, *, given_scores: bool = False) -> float:
-        """Return a bound of the error of the Kuiper statistic (c_emp) that holds for every number of rows.
+        """Return a bound on the error of the Kuiper statistic (c_emp) that holds for every number of rows.
 
         Parameters
         ----------
@@ -162,13 +226,19 @@ class CumulativeDifference(Cumulative):
         (0.0384, 0.0192)
         """
         prob = _checks.fraction("prob", prob)
-        steps = self.steps
-        if steps.weighted and not given_scores:
+        if self.steps.weighted and not given_scores and not self._equal_weights:
             raise ValueError(
                 "`given_scores` must be True for rows with weights; else the bound needs rows of equal weight."
             )
-        effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
-        return c_emp.c_emp_bound(effective, prob, given_scores=given_scores) + self.grid_error
+        return c_emp.c_emp_bound(self.effective_n, prob, given_scores=given_scores) + self.grid_error
+
+    @property
+    def _equal_weights(self) -> bool:
+        steps = self.steps
+        one = float(steps.weight_sq.sum()) / float(steps.weight.sum())
+        return np.allclose(steps.weight, one * steps.n_rows, rtol=1e-9, atol=0) and bool(
+            np.isclose(self.effective_n, self.n, rtol=1e-9)
+        )
 
     @property
     def grid_error(self) -> float:
@@ -176,14 +246,47 @@ class CumulativeDifference(Cumulative):
         return cumulative.grid_error(self.curve, self.steps) if isinstance(self.steps, GridSteps) else 0.0
 
     @property
-    def _points(self) -> str:
-        return "occupied bins" if isinstance(self.steps, GridSteps) else "distinct scores"
+    def _step(self) -> str:  # type: ignore[override]  # a constant of the base
+        return "bin" if isinstance(self.steps, GridSteps) else "score"
+
+    @property
+    def _counted(self) -> str:  # type: ignore[override]  # a constant of the base
+        return "occupied bin" if isinstance(self.steps, GridSteps) else "distinct score"
+
+    @property
+    def _tolerance(self) -> float:  # type: ignore[override]  # a constant of the base
+        return EDGE if isinstance(self.steps, GridSteps) else 0.0
+
+    def _statistic(self) -> str:
+        value = self._number(self.kuiper)
+        if not isinstance(self.steps, GridSteps):
+            return value
+        most = self._number(self.kuiper + self.grid_error)
+        return f"at least {value} (at most {most}, depending on the order of the rows within bins)"
 
     def _remarks(self) -> list[str]:
+        remarks = [*super()._remarks(), *self._about_rare_outcomes(), *self._about_certain_scores()]
         if not isinstance(self.steps, GridSteps):
-            return super()._remarks()
-        low, high = self._number(self.kuiper), self._number(self.kuiper + self.grid_error)
-        return [f"From counts: the Kuiper statistic of the rows is between {low} and {high}.", *super()._remarks()]
+            return remarks
+        return ["From counts: the statistics and P-values are those of the curve at the edges of the bins.", *remarks]
+
+    def _about_certain_scores(self) -> list[str]:
+        if not np.isin(self.steps.score, (0, 1)).all():
+            return []
+        return ["All scores are 0 or 1: pass probabilities; a single contrary outcome refutes certain predictions."]
+
+    def _about_rare_outcomes(self) -> list[str]:
+        """Warn if the steps are far from Normal, and name the remedy if there is one."""
+        number = cumulative_null.rare_outcomes(self.steps)
+        few = number < cumulative_null.FEW_RARE
+        rare = (
+            "P-values can be too small, and intervals and bands too narrow: the effective number of expected outcomes "
+            f"that contradict scores near 0 or 1 is {number:.1f}."
+        )
+        simulated = isinstance(self.steps, OrderedSums) and self._distinct
+        remedy = "`simulated_p_values()` returns P-values without these approximations."
+        weak = few or self.scale.mean_step > cumulative.LARGE_STEP
+        return [rare] * few + [remedy] * (weak and simulated)
 
     def _no_difference(self) -> str:
         return "the share of outcome 1 equals the score"

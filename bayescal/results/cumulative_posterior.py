@@ -2,28 +2,47 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _presented, _render
+from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands.brownian import MEAN_MAX_ABS, MEAN_RANGE
-from bayescal.estimands.cumulative import NAMES, SHORTFALL, Scale
-from bayescal.estimands.cumulative_draws import MODELS, POOLED, SEGMENTS, CumulativeDraws, draw_cumulative
+from bayescal.estimands.cumulative import NAMES, Scale, kuiper, null_mean
+from bayescal.estimands.cumulative_draws import (
+    MODELS,
+    POOLED,
+    ROUNDING,
+    SEGMENTS,
+    CumulativeDraws,
+    draw_cumulative,
+)
 from bayescal.results import wording
+from bayescal.results.cumulative_parts import CumulativeBand, no_attribute
 from bayescal.results.remarks import few_rows
 from bayescal.stats.ordered import Steps
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
 Floats = NDArray[np.float64]
 
-#: Means of the statistics of Brownian motion, and numbers of sides of 0 whose extremes they depend on.
-IF_CALIBRATED = {"kuiper": (MEAN_RANGE, 2), "kolmogorov_smirnov": (MEAN_MAX_ABS, 1)}
+#: Attributes of other results, and what to write here.
+MEANT = dict.fromkeys(
+    ("draws", "samples"), " Draws of the statistics are `kuiper` and `kolmogorov_smirnov`; of the curve, `curve`."
+)
+#: Largest error by bins, in standard deviations of the end of the curve, with which counts have a posterior.
+LARGE_GRID_ERROR = 10
 
 
 class Observed(Protocol):
     """The members of `CumulativeDifference` that the posterior uses."""
+
+    @property
+    def grid_error(self) -> float:
+        """Largest amount by which statistics of rows can exceed those of their counts."""
 
     @property
     def steps(self) -> Steps:
@@ -49,24 +68,11 @@ class Observed(Protocol):
     def kolmogorov_smirnov(self) -> float:
         """Plug-in value."""
 
-    def band(self, prob: float = 0.95) -> tuple[Floats, Floats]:
-        """Return the simultaneous band, from before the first score on."""
+    def band(self, prob: float = 0.95) -> CumulativeBand:
+        """Return the simultaneous band."""
 
-
-class CumulativeBand(NamedTuple):
-    """A band of the cumulative difference of the population.
-
-    Parameters
-    ----------
-    score : ndarray, shape (n_points,)
-        Scores at which the band is known.
-    low, high : ndarray, shape (n_points,)
-        Ends of the band.
-    """
-
-    score: Floats
-    low: Floats
-    high: Floats
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,6 +91,8 @@ class CumulativePosterior(_presented.Presented):
         The draws.
     model : {"pooled", "segments"}
         Origin of the draws of the statistics; see the notes.
+    limit : float, default 0.02
+        `spec` states the probability that the Kuiper statistic is below this limit.
 
     Notes
     -----
@@ -98,7 +106,7 @@ class CumulativePosterior(_presented.Presented):
     * *inversion*: a confidence distribution [2]_. The shape of the curve is fixed at the posterior mean, and its size d
       is unknown. For each d, the sampling distribution of the plug-in statistic follows from simulated noise. The
       probability that it exceeds the observed value, as a function of d, is the confidence distribution of d. Its
-      probability of d = 0 is the P-value of exact calibration.
+      probability of d = 0 is a P-value of exact calibration.
 
     With ``model="pooled"``, half of the draws of each statistic are from either source. This pools a posterior and a
     confidence distribution with fixed shares: it is not the posterior of one model, and draws of the two statistics
@@ -127,6 +135,7 @@ class CumulativePosterior(_presented.Presented):
     observed: Observed
     drawn: CumulativeDraws
     model: str
+    limit: float = wording.SMALL_ECE
 
     @cached_property
     def kuiper(self) -> Draws:
@@ -158,6 +167,11 @@ class CumulativePosterior(_presented.Presented):
         """Posterior probabilities of the sub-models of the segments model: "logistic", a smooth drift, and "runs"."""
         return dict(self.drawn.posterior.probabilities)
 
+    @cached_property
+    def p_zero(self) -> float:
+        """Share of the draws in which the Kuiper statistic is 0: the scores of the population are calibrated."""
+        return float(np.mean(self.drawn.kuiper <= ROUNDING))
+
     def band(self, prob: float = 0.95, *, simultaneous: bool = True) -> CumulativeBand:
         """Return a band of the cumulative difference of the population.
 
@@ -181,9 +195,51 @@ class CumulativePosterior(_presented.Presented):
             If `prob` is not strictly between 0 and 1.
         """
         if simultaneous:
-            low, high = self.observed.band(prob)
-            return CumulativeBand(self.observed.score, low[1:], high[1:])
+            return self.observed.band(prob)
         return CumulativeBand(self.score, *self.curve.interval(prob))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, MEANT)
+
+    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of the two statistics.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        **options
+            Passed to `arviz.summary`, as in ``kind="stats"``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per statistic: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
+            independent.
+        """
+        prob = _checks.fraction("prob", prob)
+        return _arviz.summary({name: getattr(self, name) for name in NAMES}, prob, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Everything as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (kuiper, kolmogorov_smirnov, and the curve along ``score``), ``observed_data`` (the
+            curve of the rows at these scores) and ``constant_data`` (rows per bin). The statistics and the curve are
+            joint draws only with ``model="segments"``; the attribute ``model`` says so.
+        """
+        counts = self.drawn.posterior.counts
+        return _arviz.datatree(
+            {name: getattr(self, name) for name in NAMES} | {"curve": self.curve.values},
+            observed={"observed_curve": np.cumsum(counts.share * (counts.accuracy - counts.mean_confidence))},
+            constant={"n_rows": counts.n},
+            along="score",
+            coords={"score": self.score},
+            attrs={"spec": self.spec, "model": self.model, "p_zero": self.p_zero},
+        )
 
     @property
     def _origin(self) -> int | None:
@@ -204,16 +260,15 @@ class CumulativePosterior(_presented.Presented):
             Keys quantity, mean, sd, low, high, plug_in, null_mean (mean of the plug-in value under calibration).
         """
         prob = _checks.fraction("prob", prob)
-        scale = self.observed.scale
         return [
             wording.table_row(
                 getattr(self, name),
                 name,
                 prob,
                 float(getattr(self.observed, name)),
-                max(mean - sides * SHORTFALL * scale.mean_step, 0.0) * scale.sigma,
+                null_mean(name, self.observed.scale),
             )
-            for name, (mean, sides) in IF_CALIBRATED.items()
+            for name in NAMES
         ]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
@@ -239,19 +294,26 @@ class CumulativePosterior(_presented.Presented):
         )
         kind = "credible interval" if self.model == SEGMENTS else "interval"
         return (
-            f"The Kuiper statistic of the population is {mean} ({100 * prob:g} % {kind} {low} to {high}): over any "
-            "interval of scores, the sum of outcome minus score is at most this large per row of the population. The "
+            f"The Kuiper statistic of the population is {mean} ({100 * prob:g} % {kind} {low} to {high}): the net "
+            "excess of outcomes over scores, in any interval of scores, is at most this share of all rows. The "
             f"plug-in value is {plug_in}; for a perfectly calibrated classifier it would be {null} on average."
         )
 
     @property
     def spec(self) -> str:
-        """Rows, model, and the Kuiper statistic with its interval, on one line."""
-        return f"{self.observed.spec}, {self.model} model: Kuiper {wording.with_interval(self.kuiper, self._decimals)}"
+        """Rows, model, the Kuiper statistic with its interval, and its probability to be small, on one line."""
+        small = _render.probability(self.p_below["kuiper"])
+        kuiper = wording.with_interval(self.kuiper, self._decimals)
+        return f"{self.observed.spec}, {self.model} model: Kuiper {kuiper}, P(Kuiper < {self.limit:g}) {small}"
+
+    @property
+    def p_below(self) -> dict[str, float]:
+        """Probability that each statistic is below `limit`; for another one, write ``posterior.kuiper < 0.01``."""
+        return {name: float(getattr(self, name) < self.limit) for name in NAMES}
 
     @property
     def _decimals(self) -> int:
-        return max(wording.decimals(getattr(self, name)) for name in IF_CALIBRATED)
+        return max(wording.decimals(getattr(self, name)) for name in NAMES)
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
@@ -265,23 +327,45 @@ class CumulativePosterior(_presented.Presented):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Origin of the draws, the sub-models, and warnings."""
-        texts = []
+        texts = [f"Probability of a Kuiper statistic of 0 (exact calibration): {_share(self.p_zero)}."]
         if self.model == POOLED:
             texts.append(
                 "Half of the draws of each statistic come from the posterior of the segments model, half from a "
                 "confidence distribution that removes the upward bias of the plug-in value. This is a pool, not the "
-                'posterior of one model; use `model="segments"` for joint draws of the statistics and the curve.'
+                'posterior of one model; use `model="segments"` for joint draws of the statistics and the curve. The '
+                "draws of the two statistics are not coupled, so those of the Kolmogorov-Smirnov statistic can exceed "
+                "those of the Kuiper statistic, although this is impossible for a population."
             )
-        drift = _render.probability(self.sub_models["logistic"]).removeprefix("= ")
-        texts.append(f"Segments model: probability {drift} of a smooth drift, otherwise errors in segments of scores.")
+        drift, exact = self.sub_models["logistic"], float(np.mean(kuiper(self.drawn.curve) <= ROUNDING))
+        texts.append(
+            f"Segments model: probability {_share(drift)} of a smooth drift, {_share(exact)} of exact calibration, "
+            f"{_share(max(1 - drift - exact, 0.0))} of errors in segments of scores."
+        )
+        if self.observed.grid_error > 0:
+            texts.append(
+                "From counts: the posterior is that of the curve at the edges of the bins. The statistics of the rows "
+                f"can exceed those of the counts by up to {self.observed.grid_error:.2g}, which intervals do not "
+                "include."
+            )
         if warning := few_rows(self.drawn.posterior.counts):
             texts.append(warning)
         return tuple(texts)
+
+
+def _share(probability: float) -> str:
+    return _render.probability(probability).removeprefix("= ")
 
 
 def posterior_of(observed: Observed, draws: int, rng: Any, model: str) -> CumulativePosterior:
     """Draw the posterior of a cumulative difference; arguments as for `CumulativeDifference.posterior`."""
     draws = _checks.whole_number("draws", draws, 2)
     _checks.one_of("model", model, MODELS)
+    error, sigma = observed.grid_error, observed.scale.wide_sigma
+    if error > LARGE_GRID_ERROR * sigma:
+        raise ValueError(
+            f"The bins of the counts must be finer for a posterior: within them, the curve of the rows can change by "
+            f"{error:.2g}, which is more than {LARGE_GRID_ERROR} times its standard deviation by chance, {sigma:.2g}. "
+            "Count in more bins, or use `kuiper_interval`, which includes this error."
+        )
     drawn = draw_cumulative(observed.steps, draws, _checks.generator(rng), model=model)
     return CumulativePosterior(observed, drawn, model)

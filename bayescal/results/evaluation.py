@@ -10,10 +10,11 @@ import numpy as np
 from bayescal import _arviz, _checks, _moved, _presented, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands import errors
-from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.names import hint
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered, registered
+from bayescal.estimands.regret import regret_of
 from bayescal.posterior.contract import HasHypotheses, HasParameters, Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
@@ -86,7 +87,8 @@ class Evaluation(_presented.Presented):
         ------
         ValueError, TypeError
             If there is no such estimand, the counts lack what it needs, or the function does not return draws of this
-            shape.
+            shape. Counts that lack what it needs raise an error that is also an AttributeError, so that
+            ``hasattr(evaluation, "auc")`` is False for rows of one outcome.
         """
         record = as_estimand(estimand)
         if not is_registered(record):
@@ -109,12 +111,14 @@ class Evaluation(_presented.Presented):
         try:
             drawn = record.draw(self.bin_draws, self.counts, rng=rng)
         except ValueError as problem:
-            if self.label and not record.available(self.counts):
-                raise ValueError(
-                    f"{_render.name(self.label)}: {problem} With the rows, evaluate this class as an event, as in "
-                    "`evaluate(y_true == label, y_prob[:, k])`."
-                ) from problem
-            raise
+            if record.available(self.counts):
+                raise
+            if not self.label:
+                raise UnavailableError(str(problem)) from problem
+            raise UnavailableError(
+                f"{_render.name(self.label)}: {problem} With the rows, evaluate this class as an event, as in "
+                "`evaluate(y_true == label, y_prob[:, k])`."
+            ) from problem
         # draws from the order of the rows are independent of the bins, so they are not combined with the others
         own = "outcomes" in record.needs
         origin = (self.bin_draws.fingerprint, record.name) if own else self.bin_draws.fingerprint
@@ -137,6 +141,42 @@ class Evaluation(_presented.Presented):
     def lp_error(self, p: float = 2.0) -> Draws:
         """Draws of the l_p calibration error; see `bayescal.lp_error`."""
         return replace(errors.lp_error(self.bin_draws, p), origin=self.bin_draws.fingerprint)
+
+    def regret(self, threshold: float) -> Draws:
+        r"""Draws of the loss that decisions at a threshold suffer because the classifier is not calibrated.
+
+        Rows whose confidence reaches the threshold t are treated. A false positive costs t and a false negative 1 - t,
+        for which t is the best threshold of a calibrated classifier. The regret is the mean loss per row, less that of
+        the best decision in each bin.
+
+        Parameters
+        ----------
+        threshold : float
+            An inner edge of the bins, with at least 5 rows on each side.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,), >= 0, in units of the loss. At most the ECE of the same draw. Against any other threshold
+            on the same scores the loss is at most the Kuiper statistic of the population (c_emp) larger.
+
+        Raises
+        ------
+        ValueError
+            If the threshold is no edge or has fewer than 5 rows on a side, bins are closed on the right, or the model
+            is not ``shrinkage``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import bayescal as bc
+        >>> p = np.repeat([0.1, 0.3, 0.6, 0.9], 250)
+        >>> y = np.arange(1000) % 10 < 10 * np.repeat([0.1, 0.5, 0.6, 0.9], 250)
+        >>> ev = bc.evaluate(y, p, bins=5, rng=1)
+        >>> round(ev.regret(0.4).mean(), 3)
+        0.023
+        """
+        return regret_of(self.bin_draws, self.counts, self.posterior, threshold)
 
     @cached_property
     def plug_in(self) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal import _checks
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
-from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
 from bayescal.stats.checked import sums_of_classes, sums_of_rows
 from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_name
 from bayescal.stats.query.framed import bins_before_rows, framed, sums_of
@@ -131,8 +131,8 @@ class BinnedCounts:
             Probability stated for outcome 1, in [0, 1].
         bins : int or array-like, default 15
             Number of bins, or edges that increase from 0 to 1.
-        binning : {"equal-width", "equal-mass"}, default "equal-width"
-            How the edges are chosen if `bins` is a number.
+        binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
+            How the edges are chosen if `bins` is a number; see `make_bins`.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
         target : {"confidence", "event", "top-label", "classwise"}, default "confidence"
@@ -188,8 +188,8 @@ class BinnedCounts:
         bins : int, array-like or Bins, default 15
             Number of equal-width bins, or edges that increase from 0 to 1.
         binning : {"equal-width"}
-            Only equal-width bins. Equal-mass edges would require sorting all confidences; compute them from a sample
-            with `equal_mass_edges`, and pass them as `bins`.
+            Only equal-width bins. Other edges would require sorting all confidences; compute them from a sample with
+            `equal_mass_edges` or `equal_effective_mass_edges`, and pass them as `bins`.
         target : str, default "confidence"
             Meaning of outcome and confidence; see `evaluate`.
 
@@ -246,9 +246,9 @@ class BinnedCounts:
         ValueError
             If weights are too large or too small for their squares to be summed.
         """
-        if isinstance(predictions, Columns) and binning == "equal-mass":
+        if isinstance(predictions, Columns) and binning in FROM_ROWS:
             predictions = predictions.checked()  # the edges depend on the values
-        edges = make_bins(bins, binning=binning, confidence=predictions.confidence)
+        edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
         return cls(edges, **vars(sums_of_rows(predictions, edges)), target=predictions.target)
 
     @classmethod

@@ -125,8 +125,9 @@ def count_file(
         Whether probabilities are logits.
     bins : int, array-like or Bins, default 15
         A number of bins, or edges that increase from 0 to 1.
-    binning : {"equal-width", "equal-mass"}, default "equal-width"
-        How a number becomes edges. Edges of equal mass need a pass over the file and all confidences in memory.
+    binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
+        How a number becomes edges; see `make_bins`. Edges that depend on the rows need a pass over the file and all
+        confidences, and for "equal-effective-mass" all weights, in memory.
     progress : callable, optional
         Called after each block of rows, with a record that has `step`, `rows` and `about`.
 
@@ -188,7 +189,7 @@ def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) 
     Returns
     -------
     BinnedCounts
-        The counts. Equal-mass bins take a pass of their own, and the memory of all confidences.
+        The counts. Bins that depend on the rows take a pass of their own, and the memory of all confidences.
 
     Raises
     ------
@@ -196,7 +197,7 @@ def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) 
         As `evaluate` for all rows; also for weights whose squares cannot be summed, which `evaluate` divides by a
         number.
     """
-    bins = make_bins(how.bins) if how.binning == "equal-width" else _equal_mass(stream, how, progress)
+    bins = make_bins(how.bins) if how.binning == "equal-width" else _from_rows(stream, how, progress)
     found = BlockFindings(stream)
     total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
     for rows in _blocks(stream, COUNTING, progress):
@@ -233,7 +234,7 @@ def count_groups_of_stream(
         As `count_stream`; also if there are more than `most` groups, if the column is a measurement, or if all weights
         of a group are zero.
     """
-    bins = make_bins(how.bins) if how.binning == "equal-width" else _equal_mass(stream, how, progress)
+    bins = make_bins(how.bins) if how.binning == "equal-width" else _from_rows(stream, how, progress)
     found = BlockFindings(stream)
     total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
     groups: dict[str, BinnedCounts] = {}
@@ -309,13 +310,14 @@ def count_classes_of_stream(stream: RowStream, how: Counting, progress: OnProgre
     Raises
     ------
     ValueError, TypeError
-        As `count_stream`; also if the file has one column of probabilities, or if bins of equal mass are asked for.
+        As `count_stream`; also if the file has one column of probabilities, or if the edges of
+        bins depend on the rows.
     """
     if stream.one_column:
         raise ValueError("`target='classwise'` needs one column of probabilities per class: pass `prob_prefix`.")
     if how.binning != "equal-width":
         raise ValueError(
-            "`binning='equal-mass'` needs all rows of a class at once, and a file is counted in blocks; pass "
+            f"`binning={how.binning!r}` needs all rows of a class at once, and a file is counted in blocks; pass "
             "`bins`, the same edges for all classes."
         )
     bins = make_bins(how.bins)
@@ -384,14 +386,19 @@ def _require_weight(total: BinnedCounts, stream: RowStream) -> None:
         raise too_small()
 
 
-def _equal_mass(stream: RowStream, how: Counting, progress: OnProgress) -> Bins:
+def _from_rows(stream: RowStream, how: Counting, progress: OnProgress) -> Bins:
+    """Make bins whose edges depend on the rows, in a pass over the file."""
     _checks.one_of("binning", how.binning, BINNINGS)
     found = BlockFindings(stream)
-    parts = []
+    parts: list[NDArray[Any]] = []
+    weights: list[NDArray[Any]] = []
     for rows in _blocks(stream, EDGES, progress):
         with found.block(len(rows.y_true)):
             columns = how.columns(rows)
             weight, _ = _weighable(columns.weight)
             parts.append(replace(columns, weight=weight).checked().confidence)
+            if columns.weight is not None and how.binning == "equal-effective-mass":
+                weights.append(columns.weight)
     found.report()
-    return make_bins(how.bins, binning=how.binning, confidence=np.concatenate(parts))
+    weight = np.concatenate(weights) if weights else None
+    return make_bins(how.bins, binning=how.binning, confidence=np.concatenate(parts), weights=weight)

@@ -1,28 +1,25 @@
-"""Fine bins that can be merged into many choices of bins, and the merging."""
+"""Fine bins that can be merged into many choices of bins, and the choice of edges among them."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.bins import Bins, equal_mass_edges, equal_width_edges
+from bayescal.stats.bins import Bins, equal_width_edges
+from bayescal.stats.effective_mass import equalised
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
-def common_refinement(n_bins: Sequence[int], binning: Sequence[str], confidence: ArrayLike) -> Bins:
+def common_refinement(choices: Iterable[Bins]) -> Bins:
     """Make the coarsest bins from which every choice of bins can be merged exactly.
 
     Parameters
     ----------
-    n_bins : sequence of int
-        Numbers of bins.
-    binning : sequence of {"equal-width", "equal-mass"}
-        How the edges of each number of bins are chosen.
-    confidence : array-like of float, shape (n_rows,)
-        The confidences, on which equal-mass edges depend.
+    choices : iterable of Bins
+        The choices.
 
     Returns
     -------
@@ -33,16 +30,11 @@ def common_refinement(n_bins: Sequence[int], binning: Sequence[str], confidence:
     --------
     The edges of two and of three equal-width bins:
 
-    >>> common_refinement([2, 3], ["equal-width"], [0.2, 0.9]).edges
+    >>> from bayescal import make_bins
+    >>> common_refinement([make_bins(2), make_bins(3)]).edges
     array([0.    , 0.3333, 0.5   , 0.6667, 1.    ])
     """
-    edges = [np.array([0.0, 1.0])]
-    for number in n_bins:
-        if "equal-width" in binning:
-            edges.append(equal_width_edges(number))
-        if "equal-mass" in binning:
-            edges.append(equal_mass_edges(confidence, number))
-    return Bins(np.unique(np.concatenate(edges)), "custom")
+    return Bins(np.unique(np.concatenate([bins.edges for bins in choices])), "custom")
 
 
 def can_merge(counts: BinnedCounts, n_bins: int) -> bool:
@@ -56,36 +48,37 @@ def can_merge(counts: BinnedCounts, n_bins: int) -> bool:
     return bool(np.isin(equal_width_edges(n_bins), counts.bins.edges).all())
 
 
-def merge(counts: BinnedCounts, n_bins: int, binning: str) -> BinnedCounts:
-    """Merge fine bins into fewer equal-width or equal-mass bins.
+def bins_among(counts: BinnedCounts, n_bins: int, binning: str) -> Bins:
+    """Choose fewer bins whose edges are those of fine bins; `BinnedCounts.coarsen` merges the fine bins into them.
 
     Parameters
     ----------
     counts : BinnedCounts
-        Counts on fine bins.
+        Counts on fine bins, with at least one row.
     n_bins : int
         Number of bins.
-    binning : {"equal-width", "equal-mass"}
+    binning : {"equal-width", "equal-mass", "equal-effective-mass"}
         How the edges are chosen among those of the counts.
 
     Returns
     -------
-    BinnedCounts
-        The same rows on fewer bins. For "equal-mass" see `equal_mass_among`.
-
-    Raises
-    ------
-    ValueError
-        If an edge of the equal-width bins is not among those of the counts.
+    Bins
+        For equal-width bins, the edges k / n_bins. For the others, see `equal_mass_among` and
+        `equal_effective_mass_among`.
 
     Examples
     --------
     >>> fine = BinnedCounts.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.3, 0.9], bins=10)
-    >>> merge(fine, 2, "equal-width").n, merge(fine, 2, "equal-mass").n
+    >>> fine.coarsen(bins_among(fine, 2, "equal-width")).n, fine.coarsen(bins_among(fine, 2, "equal-mass")).n
     (array([3, 1]), array([2, 2]))
     """
-    chosen = equal_width_edges(n_bins) if binning == "equal-width" else equal_mass_among(counts, n_bins)
-    return counts.coarsen(Bins(chosen, binning, counts.bins.closed))
+    if binning == "equal-width":
+        edges = equal_width_edges(n_bins)
+    elif binning == "equal-mass":
+        edges = equal_mass_among(counts, n_bins)
+    else:
+        edges = equal_effective_mass_among(counts, n_bins)
+    return Bins(edges, binning, counts.bins.closed)
 
 
 def equal_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
@@ -120,13 +113,48 @@ def equal_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
     return np.concatenate([[0.0], counts.bins.edges[at], [1.0]])
 
 
+def equal_effective_mass_among(counts: BinnedCounts, n_bins: int) -> Floats:
+    """Choose edges of the counts that put nearly the same effective number of rows into each bin.
+
+    Parameters
+    ----------
+    counts : BinnedCounts
+        Counts on fine bins, with rows of positive weight.
+    n_bins : int
+        Requested number of bins; there are fewer if fine bins hold more rows than a bin should.
+
+    Returns
+    -------
+    ndarray, shape (at most n_bins + 1,)
+        Beginning with the edges of `equal_mass_among`, edges move as described at `equal_effective_mass_edges`. Without
+        weights they are those of `equal_mass_among`.
+
+    Examples
+    --------
+    >>> fine = BinnedCounts.from_arrays([1] * 4, [0.1, 0.3, 0.6, 0.8], weights=[1, 1, 1, 9], bins=10)
+    >>> equal_effective_mass_among(fine, 2)
+    array([0. , 0.6, 1. ])
+    """
+    even = equal_mass_among(counts, n_bins)
+    if not counts.weighted:
+        return even
+    weight, start = counts.weight.sum(axis=0)[counts.occupied], counts.bins.edges[:-1][counts.occupied]
+    weight_sq = counts.weight_sq[counts.occupied]
+
+    def inside(cuts: Ints) -> Ints:
+        return np.unique(cuts[(cuts > 0) & (cuts < len(start))])
+
+    cuts = equalised(weight, weight_sq, inside(np.searchsorted(start, even[1:-1])), n_bins, settle=inside)
+    return np.concatenate([[0.0], start[cuts], [1.0]])
+
+
 def largest_share(counts: BinnedCounts, n_bins: int) -> float:
-    """Return the share of rows in the largest bin, as a multiple of 1 / n_bins.
+    """Return the rows of the largest bin as a multiple of 1 / n_bins; effective rows for equal effective mass.
 
     Examples
     --------
     >>> largest_share(BinnedCounts.from_arrays([0, 1, 1, 1], [0.1, 0.2, 0.3, 0.9], bins=2), 2)
     1.5
     """
-    total: Any = max(counts.n_rows, 1)
-    return float(counts.n.max() * n_bins / total)
+    rows = counts.effective_n if counts.bins.kind == "equal-effective-mass" else counts.n
+    return float(rows.max() * n_bins / max(rows.sum(), 1))

@@ -21,10 +21,23 @@ class GridSteps(StoredSteps):
     rise, fall : ndarray of float64, shape (n_scores,)
         Sums of w (1 - c) over rows with outcome 1, and of w c over rows with outcome 0; their difference is
         `deviation`. Within the bin, the sum lies between -fall and rise in any order of its rows.
+    edges : ndarray of float64, shape (n_scores, 2)
+        Lower and upper edge of each bin.
     """
 
     rise: Floats
     fall: Floats
+    edges: Floats
+
+    @property
+    def lower(self) -> Floats:
+        """Lower edge of each bin."""
+        return self.edges[:, 0]
+
+    @property
+    def upper(self) -> Floats:
+        """Upper edge of each bin."""
+        return self.edges[:, 1]
 
 
 def steps_of_counts(counts: BinnedCounts) -> GridSteps:
@@ -69,4 +82,5 @@ def steps_of_counts(counts: BinnedCounts) -> GridSteps:
         weighted=counts.weighted,
         rise=rise,
         fall=fall,
+        edges=np.column_stack([counts.bins.edges[:-1], counts.bins.edges[1:]])[own],
     )

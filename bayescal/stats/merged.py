@@ -1,4 +1,4 @@
-"""MergedCounts: steps of a cumulative difference merged into bins of nearly equal weight that divide no score."""
+"""MergedCounts: steps of a cumulative difference merged into bins of nearly equal weight; equal scores share a bin."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +14,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MergedCounts:
-    """Sums over rows by bin; every bin has rows. It satisfies `Counts`, so posteriors of the bins apply.
+    """Sums over rows by bin; every bin has rows. Every posterior of binned counts accepts it.
 
     Parameters
     ----------
     bins : Bins
         The bins; an edge lies halfway between the scores on its two sides.
     upper : ndarray, shape (n_bins,)
-        Largest score in each bin: the cumulative curve of the bins is that of the rows at these scores.
+        Largest score in each bin, or upper edge: the cumulative curve of the bins is that of the rows at these scores.
     n : ndarray of int64, shape (n_bins,)
         Numbers of rows.
     weight, deviation, score_sum, weight_sq : ndarray, shape (n_bins,)
@@ -57,7 +57,7 @@ class MergedCounts:
 
     @property
     def occupied(self) -> NDArray[np.bool_]:
-        """Whether each bin has rows, which all have."""
+        """Always True; shape (n_bins,)."""
         return np.ones(len(self.n), bool)
 
     @property
@@ -130,7 +130,7 @@ def merge_scores(steps: Steps, n_bins: int) -> MergedCounts:
     Returns
     -------
     MergedCounts
-        A bin ends with the score whose cumulative weight is nearest to each multiple of an equal share.
+        For each multiple of 1 / `n_bins`, a bin ends at the score whose cumulative share is nearest.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def merge_scores(steps: Steps, n_bins: int) -> MergedCounts:
     edges = np.concatenate([[0.0], (score[last - 1] + score[last]) / 2, [1.0]])
     return MergedCounts(
         bins=Bins(edges, "equal-mass"),
-        upper=score[np.append(last, len(score)) - 1],
+        upper=steps.upper.astype(np.float64, copy=False)[np.append(last, len(score)) - 1],
         n=total(steps.n_rows),
         weight=total(steps.weight),
         deviation=total(steps.deviation),

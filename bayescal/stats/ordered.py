@@ -6,7 +6,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.data.columns import require_ratios
 from bayescal.data.predictions import Predictions
+from bayescal.stats.sorting import sort_with_outcome, stable_order
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -15,13 +17,21 @@ Floats = NDArray[np.float64]
 class Steps(Protocol):
     r"""Steps of a cumulative difference, in increasing order of the scores; arrays of shape (n_scores,).
 
-    A row has the residual r = z - e: its response minus what is expected at its score. `OrderedSums`, whose expected
+    A row has the residual r = z - e: its response minus its expected response. `OrderedSums`, whose expected
     value is the score itself, satisfies this protocol, and so does `StoredSteps`.
     """
 
     @property
     def score(self) -> Array:
-        """Distinct scores, increasing."""
+        """Distinct scores, increasing; mean scores of bins."""
+
+    @property
+    def lower(self) -> Array:
+        """Smallest score that a step can contain: the score, or the lower edge of a bin."""
+
+    @property
+    def upper(self) -> Array:
+        """Largest score that a step can contain: the score, or the upper edge of a bin."""
 
     @property
     def weight(self) -> Floats:
@@ -76,6 +86,16 @@ class StoredSteps:
     n_rows: NDArray[np.int64]
     weighted: bool
 
+    @property
+    def lower(self) -> Array:
+        """Smallest score of each step."""
+        return self.score
+
+    @property
+    def upper(self) -> Array:
+        """Largest score of each step."""
+        return self.score
+
     def __len__(self) -> int:
         return len(self.score)
 
@@ -84,7 +104,7 @@ class StoredSteps:
 
 
 def _part[T](record: T, part: slice) -> T:
-    """Return a record whose arrays are views of a part of those of another."""
+    """Return a record whose arrays are views of a slice."""
     changed = {name: value[part] for name, value in vars(record).items() if isinstance(value, np.ndarray)}
     return replace(record, **changed)  # type: ignore[type-var]  # every record here is a dataclass
 
@@ -94,8 +114,8 @@ class OrderedSums:
     r"""Sums over the rows of each distinct score, in increasing order of the scores.
 
     Equal scores are merged, so the order of rows has no effect. Rows of weight 0 are left out. Without weights, all
-    weights are 1, and weights of 1 give the same bits as no weights. Multiplying all weights by a power of two does
-    not change any result.
+    weights are 1, and weights of 1 give bitwise the same results as no weights. Multiplying all weights by a power of
+    two does not change any result.
 
     Parameters
     ----------
@@ -148,7 +168,7 @@ class OrderedSums:
             The sums.
         """
         weight = rows.scale_free().weight
-        return _unweighted(rows) if weight is None else _weighted(rows, weight)
+        return _unweighted(rows) if weight is None else _weighted(rows, require_ratios(weight))
 
     def __len__(self) -> int:
         return len(self.score)
@@ -160,6 +180,16 @@ class OrderedSums:
     def __getitem__(self, part: slice) -> "OrderedSums":
         """Return the sums of a range of scores; the arrays are views."""
         return _part(self, part)
+
+    @property
+    def lower(self) -> Array:
+        """The scores: a step is one score."""
+        return self.score
+
+    @property
+    def upper(self) -> Array:
+        """The scores: a step is one score."""
+        return self.score
 
     @property
     def deviation(self) -> Floats:
@@ -188,7 +218,7 @@ class OrderedSums:
 
 def _unweighted(rows: Predictions) -> OrderedSums:
     """Sort keys of score and outcome, which needs one array of the size of the scores and no index."""
-    score, outcome = _sorted_by_key(rows.confidence, rows.outcome)
+    score, outcome = sort_with_outcome(rows.confidence, rows.outcome)
     starts = _starts(score)
     if starts is None:
         n_rows = np.broadcast_to(np.int64(1), score.shape)
@@ -201,43 +231,29 @@ def _unweighted(rows: Predictions) -> OrderedSums:
     return OrderedSums(score, weight, response, weight, response, n_rows, weighted=False, target=rows.target)
 
 
-def _sorted_by_key(score: Array, outcome: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """Sort scores, and rows of equal scores by outcome.
-
-    The bits of floats >= 0, read as unsigned integers, have the order of the floats. The highest two bits of floats
-    below 2 are 0, so the bits can be shifted by one to append the outcome.
-    """
-    if score.dtype.itemsize not in (2, 4, 8):
-        score = score.astype(np.float64)
-    one = np.array(1, dtype=f"u{score.dtype.itemsize}")
-    keys = (score + np.zeros((), score.dtype)).view(one.dtype)  # adding 0 makes a copy, and 0 of -0
-    keys = keys.astype(one.dtype.newbyteorder("="), copy=False)
-    np.left_shift(keys, one, out=keys)
-    np.bitwise_or(keys, outcome == 1, out=keys)
-    keys.sort()
-    outcome = np.bitwise_and(keys, one).astype(np.bool_)
-    np.right_shift(keys, one, out=keys)
-    return keys.view(score.dtype.newbyteorder("=")), outcome
-
-
 def _weighted(rows: Predictions, weight: Floats) -> OrderedSums:
-    order = np.argsort(rows.confidence)
-    order = order[weight[order] > 0]
-    score, weight, outcome = rows.confidence[order], weight[order], rows.outcome[order] == 1
-    starts = _starts(score)
-    n_rows = np.broadcast_to(np.int64(1), score.shape) if starts is None else np.diff(starts, append=len(score))
+    """Sort the index of the rows, because weights follow the scores."""
+    order, score = stable_order(rows.confidence)
+    weight = weight[order]
+    if not weight.all():
+        counted = weight > 0
+        order, score, weight = order[counted], score[counted], weight[counted]
+    outcome = rows.outcome[order] == 1
+    del order  # memory for the sums
+    starts, size = _starts(score), len(score)
 
     def total(values: Floats) -> Floats:
         return values if starts is None else np.add.reduceat(values, starts)
 
-    square = weight * weight
+    sums, responses = total(weight), total(weight * outcome)
+    square = np.square(weight, out=None if starts is None else weight)  # weights that are not kept make room
     return OrderedSums(
-        score=(score if starts is None else score[starts]) + np.zeros((), score.dtype),  # 0 instead of -0
-        weight=total(weight),
-        response=total(weight * outcome),
+        score=score if starts is None else score[starts],
+        weight=sums,
+        response=responses,
         weight_sq=total(square),
         response_weight_sq=total(square * outcome),
-        n_rows=n_rows,
+        n_rows=np.broadcast_to(np.int64(1), size) if starts is None else np.diff(starts, append=size),
         weighted=True,
         target=rows.target,
     )

@@ -9,12 +9,14 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import ClasswiseCounts
 from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.classes import classes_document, classes_from_document
+from bayescal.stats.documents.logits import logits_document, logits_from_document
 from bayescal.stats.documents.losses import LOSSES, may_lack
 from bayescal.stats.documents.pairs import pair_document, pair_from_document
 from bayescal.stats.documents.sums import NEEDED, sums_document, sums_from_document
+from bayescal.stats.logits import LogitCounts
 from bayescal.stats.paired import PairedCounts, require_paired
 
-type SavedCounts = BinnedCounts | PairedCounts | ClasswiseCounts
+type SavedCounts = BinnedCounts | PairedCounts | ClasswiseCounts | LogitCounts
 
 #: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.counts/2"
@@ -27,7 +29,7 @@ def save_counts(counts: SavedCounts, path: str | Path) -> Path:
 
     Parameters
     ----------
-    counts : BinnedCounts, PairedCounts or ClasswiseCounts
+    counts : BinnedCounts, PairedCounts, ClasswiseCounts or LogitCounts
         The counts.
     path : str or Path
         The file. An existing file is replaced in one step, so that readers never see an incomplete file.
@@ -70,7 +72,7 @@ def load_counts(path: str | Path) -> SavedCounts:
 
     Returns
     -------
-    BinnedCounts, PairedCounts or ClasswiseCounts
+    BinnedCounts, PairedCounts, ClasswiseCounts or LogitCounts
         The saved counts. To merge the files of several workers, use ``sum(map(load_counts, paths))``. Files of release
         0.1.0 have no sums of losses: counts that include one give every result except the Brier score.
 
@@ -109,17 +111,19 @@ def counts_document(counts: SavedCounts) -> dict[str, Any]:
 
     Parameters
     ----------
-    counts : BinnedCounts, PairedCounts or ClasswiseCounts
+    counts : BinnedCounts, PairedCounts, ClasswiseCounts or LogitCounts
         The counts.
 
     Returns
     -------
     dict
-        Keys "schema", "kind" ("binned", "paired" or "classwise") and the sums of that kind.
+        Keys "schema", "kind" ("binned", "paired", "classwise" or "logit") and the sums of that kind.
     """
     if isinstance(counts, BinnedCounts):
         about = {"target": counts.target, "bins": bins_document(counts.bins)}
         return {"schema": SCHEMA, "kind": "binned", **about, **sums_document(counts)}
+    if isinstance(counts, LogitCounts):
+        return {"schema": SCHEMA, "kind": "logit", **logits_document(counts)}
     if isinstance(counts, ClasswiseCounts):
         return {"schema": SCHEMA, "kind": "classwise", **classes_document(counts)}
     require_paired(counts)
@@ -136,7 +140,7 @@ def counts_from_document(document: Any) -> SavedCounts:
 
     Returns
     -------
-    BinnedCounts, PairedCounts or ClasswiseCounts
+    BinnedCounts, PairedCounts, ClasswiseCounts or LogitCounts
         The counts.
 
     Raises
@@ -146,10 +150,12 @@ def counts_from_document(document: Any) -> SavedCounts:
     """
     document = _files.require_schema(document, SCHEMA, [WITHOUT_LOSSES])
     kind = document.pop("kind", None)
-    _checks.one_of("kind", kind, ["binned", "paired", "classwise"])
+    _checks.one_of("kind", kind, ["binned", "paired", "classwise", "logit"])
     losses = [] if document.pop("schema") == WITHOUT_LOSSES else LOSSES
     if kind == "paired":
         return pair_from_document(document, losses)
+    if kind == "logit":
+        return logits_from_document(document)
     if kind == "classwise":
         return classes_from_document(document)
     _files.require_entries(document, ["target", "bins", *NEEDED, *losses], may_lack(losses))

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _moved
 from bayescal.posterior.contract import Posterior
+from bayescal.verify.named import Moments, Twin
 from bayescal.verify.quantities import CALIBRATED, is_probability, of_closed_form
-from bayescal.verify.references import Reference, reference, some
+from bayescal.verify.references import Reference, reference, reference_of_twin, some
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,7 +101,7 @@ class Agreement:
 
 
 def agreement(
-    posterior: Posterior,
+    posterior: Posterior | Twin,
     *,
     draws: int = 10_000,
     with_calibrated: bool = False,
@@ -111,8 +112,8 @@ def agreement(
 
     Parameters
     ----------
-    posterior : DirichletPosterior or ShrinkagePosterior
-        The closed form.
+    posterior : DirichletPosterior, ShrinkagePosterior or Twin
+        The closed form, or a twin, which contains the closed form and its PyMC model.
     draws : int, default 10000
         Draws of NUTS in all four chains together. If R-hat or effective sample size fail the thresholds of `Reference`,
         the chains run again with three times as many, and then nine. The closed form has twenty times as many draws.
@@ -147,6 +148,11 @@ def agreement(
     True
     """
     for_chains, for_draws = _checks.generator(rng).spawn(2)
+    if isinstance(posterior, Twin):
+        if with_calibrated:
+            raise ValueError("`with_calibrated` needs a shrinkage posterior of several sub-models.")
+        of_twin = reference_of_twin(posterior, draws=draws, rng=for_chains, progress=progress)
+        return _compared(posterior.of_closed_form(20 * draws, for_draws), of_twin)
     chains = reference(posterior, draws=draws, with_calibrated=with_calibrated, rng=for_chains, progress=progress)
     return agreement_with_reference(posterior, chains, draws=20 * draws, rng=for_draws)
 
@@ -183,6 +189,11 @@ def agreement_with_reference(
         closed.pop(CALIBRATED, None)
     elif CALIBRATED in closed:
         closed = {CALIBRATED: closed[CALIBRATED]}
+    return _compared(closed, reference)
+
+
+def _compared(closed: Mapping[str, Floats | Moments], reference: Reference) -> Agreement:
+    """Compare draws or exact moments with a reference of the same quantities."""
     if set(closed) != set(reference.rows):
         apart = sorted(set(closed) ^ set(reference.rows))
         raise ValueError(
@@ -192,17 +203,16 @@ def agreement_with_reference(
     return Agreement([_row(name, closed[name], row) for name, row in reference.rows.items()], reference)
 
 
-def _row(name: str, closed: Floats, pymc: Mapping[str, float]) -> dict[str, Any]:
-    mean, sd, size = float(closed.mean()), float(closed.std()), len(closed)
-    se = float(np.hypot(pymc["mcse_mean"], sd / np.sqrt(size)))
+def _row(name: str, closed: Floats | Moments, pymc: Mapping[str, float]) -> dict[str, Any]:
+    (mean, sd), se_of_mean, se_of_sd = _moments(closed)
+    se = float(np.hypot(pymc["mcse_mean"], se_of_mean))
     if is_probability(name):
         if min(mean, 1 - mean) * pymc["ess"] < FEW_VISITS:
             se = max(se, float(np.sqrt(mean * (1 - mean) / pymc["ess"])))
         sd, z_sd = np.nan, np.nan
     else:
-        fourth = float(((closed - mean) ** 4).mean())
-        se_sd = np.hypot(pymc["mcse_sd"], np.sqrt(max(fourth - sd**4, 0.0) / size) / (2 * sd) if sd > 0 else 0.0)
-        z_sd = _in_errors(sd - pymc["sd"], float(se_sd), scale=sd)
+        se_sd = float(np.hypot(pymc["mcse_sd"], se_of_sd))
+        z_sd = _in_errors(sd - pymc["sd"], se_sd, scale=sd)
     return {
         "quantity": name,
         "closed": mean,
@@ -215,6 +225,16 @@ def _row(name: str, closed: Floats, pymc: Mapping[str, float]) -> dict[str, Any]
         "r_hat": pymc["r_hat"],
         "ess": pymc["ess"],
     }
+
+
+def _moments(closed: Floats | Moments) -> tuple[Moments, float, float]:
+    """Return mean and standard deviation, and their standard errors, which are 0 if the moments are exact."""
+    if isinstance(closed, Moments):
+        return closed, 0.0, 0.0
+    mean, sd, size = float(closed.mean()), float(closed.std()), len(closed)
+    fourth = float(((closed - mean) ** 4).mean())
+    se_of_sd = np.sqrt(max(fourth - sd**4, 0.0) / size) / (2 * sd) if sd > 0 else 0.0
+    return Moments(mean, sd), sd / np.sqrt(size), float(se_of_sd)
 
 
 def _in_errors(difference: float, se: float, scale: float) -> float:

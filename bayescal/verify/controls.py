@@ -4,7 +4,7 @@ A check that cannot fail is no evidence. Each `Control` puts one plausible mista
 `run_controls` reports which mistakes simulation-based calibration detects.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,11 +12,10 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal.draws import BinDraws
-from bayescal.verify.jobs import run_jobs
+from bayescal.verify.jobs import named_streams, run_jobs
 from bayescal.verify.mistakes import controls, problems, unspoilt
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.sbc import Sampler, sbc
-from bayescal.verify.stacked import StackedCounts
 
 #: Masses must sum to 1 within this.
 SUM_TOLERANCE = 1e-9
@@ -98,7 +97,7 @@ def run_controls(
     error_rate : float, default 1e-6
         Probability that a right sampler is rejected.
     rng : None, int, SeedSequence or Generator
-        Randomness; every sampler has a stream of its own.
+        Randomness; every sampler has a stream of its own, which does not depend on the others.
     chosen : sequence of Control, optional
         Controls to run; all of `controls` by default.
     workers : int, default 1
@@ -142,8 +141,9 @@ def run_controls(
         (control.problem, control if workers == 1 else (control.of, control.name), size)
         for control, size in zip(wrong, sizes, strict=True)
     ]
-    seeds = _checks.generator(rng).spawn(len(samplers))
-    jobs = [_Job(*each, error_rate, seed) for each, seed in zip(samplers, seeds, strict=True)]
+    stream_of = named_streams(_checks.generator(rng))
+    names = [(problem, "") for problem in needed] + [(control.of, control.name) for control in wrong]
+    jobs = [_Job(*each, error_rate, stream_of(*name)) for each, name in zip(samplers, names, strict=True)]
     rows = list(run_jobs(_examine, jobs, workers=workers, progress=progress, description="wrong samplers"))
     return ControlResults(rows[len(needed) :], rows[: len(needed)], error_rate)
 
@@ -175,9 +175,9 @@ def _examine(job: _Job) -> dict[str, Any]:
     sampler: Sampler = simulator.sample if control is None else control.sampler(simulator)
     broken: set[str] = set()
 
-    def watched(counts: StackedCounts, n_draws: int, rng: np.random.Generator) -> BinDraws:
-        drawn = sampler(counts, n_draws, rng)
-        broken.update(broken_rules(drawn, counts))
+    def watched(data: Any, n_draws: int, rng: np.random.Generator) -> Any:
+        drawn = sampler(data, n_draws, rng)
+        broken.update(broken_rules(drawn, data))
         return drawn
 
     ranks = sbc(simulator, watched, runs=job.runs, rng=job.rng)
@@ -193,21 +193,23 @@ def _examine(job: _Job) -> dict[str, Any]:
     }
 
 
-def broken_rules(bins: BinDraws, counts: StackedCounts) -> list[str]:
+def broken_rules(bins: BinDraws | Mapping[str, Any], counts: Any) -> list[str]:
     """List the rules of probability that some draws break.
 
     Parameters
     ----------
-    bins : BinDraws
-        Draws of shape (n_draws, n_sets, n_bins).
-    counts : StackedCounts
-        Data sets, for the edges of their bins.
+    bins : BinDraws or mapping of str to ndarray
+        Draws of shape (n_draws, n_sets, n_bins), or draws by name, which must be numbers.
+    counts : StackedCounts or list
+        Data sets; those of bins are used for their edges.
 
     Returns
     -------
     list of str
         Empty if all draws obey all rules.
     """
+    if isinstance(bins, Mapping):
+        return [f"not: {name} is a number" for name, values in bins.items() if not np.isfinite(values).all()]
     edges = counts.bins.edges
     inside = (bins.confidence >= edges[:-1]) & (bins.confidence <= edges[1:])
     rules = {

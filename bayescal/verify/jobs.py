@@ -1,8 +1,11 @@
-"""Run a function on many jobs, in one process or several, with or without a progress bar."""
+"""Run a function on many jobs, in one process or several, with or without a progress bar; random streams by name."""
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from hashlib import blake2b
 from typing import Any
+
+import numpy as np
 
 from bayescal import _checks
 from bayescal._progress import bar
@@ -58,6 +61,34 @@ def run_jobs[Job, Result](
     # spawned, because forks of a process with threads may hang
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from _shown(pool.map(function, jobs), len(jobs), progress, description)
+
+
+def named_streams(rng: np.random.Generator) -> Callable[..., np.random.Generator]:
+    """Make a function from names to generators, so that adding a job changes the randomness of no other job.
+
+    Parameters
+    ----------
+    rng : Generator
+        Randomness; one number is drawn from it.
+
+    Returns
+    -------
+    callable
+        ``(*names) -> Generator``: the same names give the same stream, other names an independent one.
+
+    Examples
+    --------
+    >>> stream_of = named_streams(np.random.default_rng(1))
+    >>> stream_of("slope").random() == stream_of("slope").random() != stream_of("intercept").random()
+    True
+    """
+    entropy = int(rng.integers(2**63))
+
+    def stream_of(*names: str) -> np.random.Generator:
+        digest = blake2b("\x1f".join(names).encode(), digest_size=16).digest()
+        return np.random.default_rng([entropy, *np.frombuffer(digest, np.uint32).tolist()])
+
+    return stream_of
 
 
 def _require_sendable(job: Any) -> None:

@@ -14,6 +14,7 @@ from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, SATURATED, SUB_MODELS
 from bayescal.posterior.shrinkage.saturated import is_saturated
+from bayescal.verify.named import below
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -196,7 +197,7 @@ def _common(bins: BinDraws, errors: Floats, thresholds: tuple[float, ...]) -> di
     of_bins = ("mass", "accuracy", "confidence", "gap") if len(bins.confidence) > 1 else ("mass", "accuracy")
     return {
         "ece": errors,
-        **{f"P(ece <= {t:.6g})": errors <= t for t in thresholds},
+        **below("ece", errors, thresholds),
         **{
             key: np.asarray(each.function(bins))
             for key, each in registered().items()

@@ -1,6 +1,6 @@
 """Reference posteriors: moments of a posterior of the package from chains of PyMC, with diagnostics of the chains."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import DirichletPosterior
 from bayescal.posterior.shrinkage.posterior import ShrinkagePosterior
 from bayescal.posterior.shrinkage.prior import FORMER, INDEPENDENT, SHARED
+from bayescal.verify.named import Twin
 from bayescal.verify.quantities import of_pymc, probability_of, sub_models_of
 
 if TYPE_CHECKING:
@@ -121,13 +122,49 @@ def reference(
     seed = int(_checks.generator(rng).integers(2**31))
     thresholds = tuple(float(f"{t:.3g}") for t in ece(posterior.sample(4000, rng=seed)).quantile(PROBS))
     model = pymc_model(posterior, with_calibrated=with_calibrated)
+
+    def quantities(tree: "xr.DataTree") -> Mapping[str, Any]:
+        return of_pymc(tree, posterior, thresholds, with_calibrated=with_calibrated)
+
+    return _until_kept(model, quantities, thresholds, draws=draws, seed=seed, progress=progress)
+
+
+def reference_of_twin(twin: Twin, *, draws: int = 10_000, rng: Any = None, progress: bool = False) -> Reference:
+    """Sample the PyMC model of a posterior of named quantities.
+
+    Parameters
+    ----------
+    twin : Twin
+        The posterior in closed form and in PyMC.
+    draws, rng, progress
+        As for `agreement`.
+
+    Returns
+    -------
+    Reference
+        Moments and diagnostics; `Reference.problems` is not empty if the chains have not converged.
+    """
+    draws = _checks.whole_number("draws", draws, at_least=CHAINS)
+    seed = int(_checks.generator(rng).integers(2**31))
+    return _until_kept(twin.model(), twin.of_pymc, (), draws=draws, seed=seed, progress=progress)
+
+
+def _until_kept(
+    model: "pm.Model",
+    quantities: "Callable[[xr.DataTree], Mapping[str, Any]]",
+    thresholds: tuple[float, ...],
+    *,
+    draws: int,
+    seed: int,
+    progress: bool,
+) -> Reference:
+    """Run chains until their diagnostics are good, at most three times; see `Reference`."""
     target_accept, *smaller_steps = TARGET_ACCEPT
     earlier: list[str] = []
     for _ in range(ATTEMPTS):
         tree = _chains(model, draws, target_accept, seed, progress)
-        drawn = of_pymc(tree, posterior, thresholds, with_calibrated=with_calibrated)
         result = Reference(
-            rows=_summary(drawn),
+            rows=_summary(quantities(tree)),
             thresholds=thresholds,
             draws=tree.posterior.sizes["chain"] * tree.posterior.sizes["draw"],
             divergences=int(tree.sample_stats.diverging.sum()),

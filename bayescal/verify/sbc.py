@@ -13,6 +13,7 @@ from bayescal.draws import BinDraws
 from bayescal.estimands.errors import ece, signed_error
 from bayescal.stats.binned import BinnedCounts
 from bayescal.verify.jobs import run_jobs
+from bayescal.verify.named import NamedSimulator
 from bayescal.verify.stacked import JointDraws, StackedCounts
 from bayescal.verify.uniformity import chi_square_p, ecdf_p
 
@@ -23,11 +24,16 @@ Ints = NDArray[np.int64]
 CHUNK = 100
 
 #: Draws of shape (n_draws, n_sets, n_bins) from the posterior of each data set: (counts, n_draws, rng) -> draws.
-Sampler = Callable[[StackedCounts, int, np.random.Generator], BinDraws]
+#: If the simulator is of named quantities: (data sets, n_draws, rng) -> draws by name.
+Sampler = Callable[[Any, int, np.random.Generator], Any]
 
 
 class Simulator(Protocol):
-    """A prior and a likelihood to simulate data sets from, and the sampler of their posterior that is tested."""
+    """A prior and a likelihood to simulate data sets from, and the sampler of their posterior that is tested.
+
+    This one is of a posterior of the bins. If truths and draws are mappings from names to arrays, `sbc` ranks these
+    instead; see `bayescal.verify.named.NamedSimulator`.
+    """
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -233,7 +239,7 @@ class Ranks:
 
 
 def sbc(
-    simulator: Simulator,
+    simulator: Simulator | NamedSimulator,
     sampler: Sampler | None = None,
     *,
     runs: int = 1000,
@@ -247,11 +253,12 @@ def sbc(
 
     Parameters
     ----------
-    simulator : Simulator
+    simulator : Simulator or NamedSimulator
         Source of truths and data: one of `bayescal.verify.simulators`, or your own.
     sampler : callable, optional
-        ``(counts, n_draws, rng) -> BinDraws`` with arrays of shape (n_draws, n_sets, n_bins). Default: the package's
-        sampler of that simulator. `one_by_one` makes one from any posterior.
+        ``(counts, n_draws, rng) -> BinDraws`` with arrays of shape (n_draws, n_sets, n_bins), or draws by name if the
+        simulator is of named quantities. Default: the package's sampler of that simulator. `one_by_one` makes one from
+        any posterior of the bins.
     runs : int, default 1000
         Number of simulated data sets. Under the Dirichlet model with 15 bins, the pooled ranks of all accuracies detect
         (p < 1e-6) a standard deviation that is 20 % too large with 100 runs, 5 % with 1000, and 1.5 % with 10000. One
@@ -275,7 +282,8 @@ def sbc(
     Ranks
         Of every parameter in every bin, and of the data-dependent quantities ``ece``, ``signed_error``,
         ``log_likelihood`` and ``worst_gap`` (the gap of the bin whose observed gap is largest); and of the parameters
-        behind the bins that truths and draws both have.
+        behind the bins that truths and draws both have. With a simulator of named quantities: of those that truths and
+        draws both have, and of ``log_likelihood``.
 
     Raises
     ------
@@ -324,7 +332,7 @@ def sbc(
 class _Chunk(NamedTuple):
     """Some data sets, with separate random streams for data, draws and ties."""
 
-    simulator: Simulator
+    simulator: Simulator | NamedSimulator
     sampler: Sampler | None
     n_sets: int
     n_draws: int
@@ -334,11 +342,16 @@ class _Chunk(NamedTuple):
 
 
 def _chunk_ranks(chunk: _Chunk) -> dict[str, Ints]:
-    simulator = chunk.simulator
-    truth, counts = simulator.simulate(chunk.n_sets, chunk.for_data)
-    drawn = (chunk.sampler or simulator.sample)(counts, chunk.n_draws, chunk.for_draws)
-    of_truth, of_draws = (_quantities(bins, counts, simulator) for bins in (truth, drawn))
+    simulator: Any = chunk.simulator
+    truth, data = simulator.simulate(chunk.n_sets, chunk.for_data)
+    drawn = (chunk.sampler or simulator.sample)(data, chunk.n_draws, chunk.for_draws)
+    quantities: Callable[..., dict[str, Floats]] = _named_quantities if isinstance(truth, Mapping) else _quantities
+    of_truth, of_draws = (quantities(values, data, simulator) for values in (truth, drawn))
     return {name: _ranks(of_truth[name], of_draws[name], chunk.for_ties) for name in of_truth if name in of_draws}
+
+
+def _named_quantities(values: Mapping[str, Floats], data: Any, simulator: NamedSimulator) -> dict[str, Floats]:
+    return {**values, "log_likelihood": simulator.log_likelihood(values, data)}
 
 
 def _quantities(bins: BinDraws, counts: StackedCounts, simulator: Simulator) -> dict[str, Floats]:

@@ -1,7 +1,8 @@
 """Check the samplers: `make verify`. Compares closed forms with PyMC, runs simulation-based calibration of every
 sampler and of wrong samplers, and measures the power of these checks. Writes the numbers, the picture and the tables of
 docs/explanation/how_we_know.md; the exit status is 0 only if everything agrees. With --quick, a part of each check runs
-and nothing is written; with --redraw, page and picture are made from the stored numbers.
+and nothing is written; with --only TEXT, the rows whose name contains the text run and replace those stored; with
+--redraw, page and picture are made from the stored numbers.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
@@ -21,16 +22,15 @@ from typing import Any
 import numpy as np
 from pages import cells, fill, rounded, save_parts, table, versions_of
 from rich.console import Console
+from verify_cases import DIGITS, QUICK, SEED, SHOWN_SAMPLER, Case, cases, counts_of, simulators, words_of
 
 import bayescal as bc
-from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
-from bayescal.posterior.segments import segments_posterior
-from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, WORDS
 from bayescal.verify.agreement import agreement
 from bayescal.verify.controls import run_controls
+from bayescal.verify.jobs import named_streams
 from bayescal.verify.mistakes import controls
 from bayescal.verify.sbc import Ranks, sbc
-from bayescal.verify.simulators import DirichletSimulator, dirichlet_simulator, shrinkage_simulator
+from bayescal.verify.simulators import DirichletSimulator, dirichlet_simulator
 from bayescal.verify.studies.truncation import (
     N_ROWS,
     PLACES,
@@ -44,17 +44,7 @@ from bayescal.verify.studies.truncation import (
 DOCS = Path(__file__).resolve().parents[1]
 NUMBERS, PICTURE = DOCS / "_static" / "verification.json", DOCS / "_static" / "sbc.png"
 PAGE = DOCS / "explanation" / "how_we_know.md"
-SEED = 4
 PROGRAMS = ("bayescal", "numpy", "scipy", "pymc", "pytensor", "arviz", "nutpie")
-#: Shipped predictions with most rows in the top bin, and with few rows, nearly all of them in the first and last bin.
-DIGITS, CANCER = ("digits", "logistic_regression"), ("breast_cancer", "naive_bayes")
-CANCER_FOREST = ("breast_cancer", "random_forest")
-#: Predictions with few rows, most of them near 1, for which chains move freely between the sub-models of noise.
-WINE = ("wine", "naive_bayes")
-#: Edges of bins of which the first and the last hold confidences within 1e-4 of 0 and of 1.
-SATURATED_ENDS = (0.0, 0.0001, 0.1, 0.5, 0.9, 0.9999, 1.0)
-#: The same for simulation-based calibration, with two such bins at each end.
-SATURATED_BINS = (0, 4e-5, 8e-5, 0.4, 0.7, 1 - 8e-5, 1 - 4e-5, 1)
 #: Largest difference from PyMC in Monte Carlo standard errors; R-hat; probabilities of a false alarm per right sampler.
 LARGEST_Z, LARGEST_R_HAT, SBC_ERROR_RATE, CONTROLS_ERROR_RATE = 5.0, 1.01, 1e-4, 1e-6
 CHAINS, TUNE, TARGET_ACCEPT = 4, 1500, 0.95
@@ -63,12 +53,20 @@ TOO_WIDE, POWER_RUNS, POWER_REPEATS = (1.05, 1.2), (100, 1000, 10_000), 20
 #: Two-sample test: draws, shift in standard deviations, level, attempts, repetitions.
 KS_DRAWS, KS_SHIFT, KS_LEVEL, KS_TRIES, KS_REPEATS = 10_000, 0.05, 0.05, 3, 1000
 ONE_SAMPLE_DRAWS, ONE_SAMPLE_LEVEL, ONE_SAMPLE_REPEATS = 300_000, 1e-6, 200
-#: Right sampler of the picture, and factor of the standard deviation of the wrong one.
-SHOWN_SAMPLER = "independent bins, 500 rows"
+#: Factor of the standard deviation of the wrong sampler in the picture.
 SHOWN_FACTOR = 1.1
 
-#: Models that are compared with --quick.
-QUICK = ("Dirichlet model, jeffreys prior", "shrinkage: smooth drift", "shrinkage: label noise")
+#: Rows that are not made from a list of cases.
+EXACT_ROW = "exact calibration: masses"
+TRUNCATED_ROWS = ("truncated likelihood: bins", "truncated likelihood: mean ECE")
+#: Parts of the stored numbers whose rows may run alone, and what identifies a row of each.
+KEYS = {
+    "agreement": ("model", "data"),
+    "sbc": ("model",),
+    "wrong_samplers": ("of", "name"),
+    "right_samplers": ("problem",),
+    "ranks": ("sampler",),
+}
 
 console = Console(stderr=True, highlight=False)
 Row = dict[str, Any]
@@ -82,67 +80,40 @@ class Settings:
     runs: int = 10_000
     workers: int = 2
     quick: bool = False
+    only: str = ""
+
+    def chosen(self, *names: str) -> bool:
+        """Whether a row runs: one of its names contains the text of ``--only``."""
+        return any(self.only.lower() in name.lower() for name in names)
+
+
+def streams() -> Callable[..., np.random.Generator]:
+    """Return the function from the name of a row to its random stream."""
+    return named_streams(np.random.default_rng(SEED))
 
 
 # --- closed form against PyMC
 
 
-def counts_of(data: tuple[str, str], bins: Any = 15) -> bc.BinnedCounts:
-    """Count a shipped prediction set as `evaluate` does."""
-    stored = getattr(bc.datasets, f"load_{data[0]}")()
-    return bc.evaluate(stored.y_true, stored.y_prob[data[1]], bins=bins, draws=2, rng=SEED).counts
-
-
-def words_of(data: tuple[str, str]) -> str:
-    """Return the name of a prediction set in words."""
-    return " ".join(data).replace("_", " ")
-
-
-def posteriors() -> Iterator[tuple[str, tuple[str, str], Any, dict[str, bool]]]:
-    """Yield every closed form that has a PyMC model: name, data, posterior, options of `agreement`."""
-    for alpha in ("two-rows", "jeffreys"):
-        yield f"Dirichlet model, {alpha} prior", DIGITS, bc.dirichlet_posterior(counts_of(DIGITS), alpha=alpha), {}
-    yield "Dirichlet model, two-rows prior", CANCER, bc.dirichlet_posterior(counts_of(CANCER)), {}
-    for name in NAMES:
-        if name not in (EXACT, ENDS):  # see `exact_calibration`, and below
-            yield f"shrinkage: {WORDS[name]}", DIGITS, bc.shrinkage_posterior(counts_of(DIGITS), sub_models=[name]), {}
-    yield f"shrinkage: {WORDS[ENDS]}", CANCER, bc.shrinkage_posterior(counts_of(CANCER), sub_models=[ENDS]), {}
-    yield "shrinkage: noisy labels", WINE, bc.shrinkage_posterior(counts_of(WINE), sub_models=[NOISE, EXACT]), {}
-    ends = counts_of(CANCER, SATURATED_ENDS)
-    yield "shrinkage: saturated bins and noise", CANCER, bc.shrinkage_posterior(ends, sub_models=[NOISE, SATURATED]), {}
-    for data in (DIGITS, CANCER):
-        five = bc.shrinkage_posterior(counts_of(data), sub_models=[INDEPENDENT])
-        yield "shrinkage: independent bins", data, five, {}
-    for data in (DIGITS, CANCER_FOREST):
-        yield "shrinkage: the default", data, bc.shrinkage_posterior(counts_of(data)), {}
-    yield "segments model", DIGITS, segments_posterior(counts_of(DIGITS)), {}
-    everything = bc.shrinkage_posterior(counts_of(DIGITS))
-    yield "shrinkage: p_calibrated", DIGITS, everything, {"with_calibrated": True}
-
-
 def agreements(settings: Settings) -> list[Row]:
     """Compare every posterior with its PyMC model, and exact calibration with two formulas."""
-    chosen = list(posteriors())
-    if settings.quick:
-        chosen = [row for row in chosen if row[0] in QUICK]
-    rngs = np.random.default_rng(SEED).spawn(len(chosen))
-    return [
-        *(compared(*case, settings, rng) for case, rng in zip(chosen, rngs, strict=True)),
-        exact_calibration(settings),
-    ]
+    every = [case for case in cases() if not settings.quick or case.name in QUICK]
+    rows = [compared(case, settings) for case in every if settings.chosen(case.name)]
+    if settings.chosen(EXACT_ROW):
+        rows.append(exact_calibration(settings))
+    return rows
 
 
-def compared(
-    name: str, data: tuple[str, str], posterior: Any, options: dict[str, bool], settings: Settings, rng: Any
-) -> Row:
+def compared(case: Case, settings: Settings) -> Row:
     """Compare one posterior with its PyMC model."""
-    with timed(f"{name}, {words_of(data)}") as row:
-        found = agreement(posterior, draws=settings.draws, rng=rng, **options)
+    with timed(f"{case.name}, {case.data}") as row:
+        rng = streams()("agreement", case.name, case.data)
+        found = agreement(case.posterior(), draws=settings.draws, rng=rng, **case.options)
         quantities = [r["quantity"] for r in found.rows]
         kinds = (re.sub(r"\[\d+\]|<= [\d.e-]+", "", q).replace(" )", ")") for q in quantities)
         row |= {
-            "model": name,
-            "data": words_of(data),
+            "model": case.name,
+            "data": case.data,
             "quantities": len(quantities),
             "kinds": list(dict.fromkeys(kinds)),
             "worst_z": found.worst,
@@ -170,7 +141,7 @@ def exact_calibration(settings: Settings) -> Row:
         chains = sampled(model, ["mass"], settings)
         drawn = {name: chains["mass"][..., i] for i, name in enumerate(exact)}
         row |= against_exact(drawn, {name: (d.mean(), d.std()) for name, d in exact.items()}, chains)
-        row |= {"model": "exact calibration: masses", "data": words_of(DIGITS), "kinds": ["mass"]}
+        row |= {"model": EXACT_ROW, "data": words_of(DIGITS), "kinds": ["mass"]}
         expected = stats.binom.logpmf(counts.k[used], counts.n[used], counts.mean_confidence[used]).sum()
         off = float(abs(model["outcomes"].eval() / expected - 1))
         row["log_likelihood_off_by"] = off
@@ -227,6 +198,8 @@ def against_exact(drawn: dict[str, Any], exact: dict[str, tuple[float, float | N
 
 def truncated_likelihood(settings: Settings) -> list[Row]:
     """Compare NUTS on the truncated likelihood with quadrature: cells of the study, and the mean ECE of real counts."""
+    if not settings.chosen(*TRUNCATED_ROWS):
+        return []
     from bayescal.verify.pymc_models import dirichlet_model
 
     counts, cells = one_bin_a_cell()
@@ -241,7 +214,7 @@ def truncated_likelihood(settings: Settings) -> list[Row]:
             exact |= {f"mu[{b}]": (mu, mu_sd), f"confidence[{b}]": (found.mean(), found.sd())}
             drawn |= {f"{name}[{b}]": (chains[name][..., b] - low[b]) / widths[b] for name in ("mu", "confidence")}
         bins_row |= against_exact(drawn, exact, chains)
-        bins_row |= {"model": "truncated likelihood: bins", "data": "one bin per cell of the table below"}
+        bins_row |= {"model": TRUNCATED_ROWS[0], "data": "one bin per cell of the table below"}
     bins_row |= {"kinds": ["mu", "confidence"]}
     if settings.quick:
         return [bins_row]
@@ -249,7 +222,7 @@ def truncated_likelihood(settings: Settings) -> list[Row]:
         posterior = bc.dirichlet_posterior(counts_of(DIGITS), alpha="jeffreys")
         chains = sampled(dirichlet_model(posterior.counts, "jeffreys", truncation="confidences"), ["ece"], settings)
         ece_row |= against_exact({"ece": chains["ece"]}, {"ece": (truncated_ece_mean(posterior), None)}, chains)
-        ece_row |= {"model": "truncated likelihood: mean ECE", "data": words_of(DIGITS)}
+        ece_row |= {"model": TRUNCATED_ROWS[1], "data": words_of(DIGITS)}
     return [bins_row, ece_row | {"kinds": ["ece"]}]
 
 
@@ -285,32 +258,13 @@ def shipped_data() -> list[Row]:
 # --- simulation-based calibration
 
 
-def simulators() -> dict[str, Any]:
-    """Simulators of every sampler under several priors; 15 bins, or 7 if some are saturated."""
-    return {
-        "Dirichlet model, two-rows prior": dirichlet_simulator(),
-        "Dirichlet model, jeffreys prior": dirichlet_simulator(alpha="jeffreys"),
-        "Dirichlet model, uniform prior": dirichlet_simulator(alpha="uniform"),
-        "Dirichlet model, jeffreys prior, weights": dirichlet_simulator(alpha="jeffreys", weight=3.0, discarded=60),
-        SHOWN_SAMPLER: shrinkage_simulator(),
-        "independent bins, 20 rows": shrinkage_simulator(rows=20),
-        "shared errors, 500 rows": shrinkage_simulator(sub_models=[SHARED]),
-        "shared errors, 20 rows": shrinkage_simulator(sub_models=[SHARED], rows=20),
-        "noisy labels, 500 rows": shrinkage_simulator(sub_models=[NOISE]),
-        "noisy labels, 20 rows": shrinkage_simulator(sub_models=[NOISE], rows=20),
-        "noisy labels, crowded ends, 500 rows": shrinkage_simulator(sub_models=[NOISE, EXACT], crowded=True),
-        "segments model, 500 rows": shrinkage_simulator(sub_models=SEGMENTS, pool=False),
-        "segments model, 20 rows": shrinkage_simulator(sub_models=SEGMENTS, pool=False, rows=20),
-        "all but independent bins, 500 rows": shrinkage_simulator(sub_models=[SHARED, NOISE, EXACT]),
-        "saturated bins, 200 rows": shrinkage_simulator(bins=SATURATED_BINS, rows=200, sub_models=[NOISE, SATURATED]),
-    }
-
-
 def simulation_based_calibration(settings: Settings) -> tuple[list[Row], dict[str, Any]]:
     """Run simulation-based calibration of every sampler; return results, and histograms for the picture."""
     rows, ranks = [], {}
-    every = simulators()
-    for (name, simulator), rng in zip(every.items(), np.random.default_rng(SEED).spawn(len(every)), strict=True):
+    for name, simulator in simulators().items():
+        if not settings.chosen(name):
+            continue
+        rng = streams()("sbc", name)
         with timed(f"{settings.runs} data sets, {name}") as row:
             ranks[name] = sbc(simulator, runs=settings.runs, rng=rng, workers=settings.workers, progress=True)
             row |= {
@@ -322,6 +276,8 @@ def simulation_based_calibration(settings: Settings) -> tuple[list[Row], dict[st
                 "problems": [f"not uniform: {sample}" for sample in ranks[name].rejected(SBC_ERROR_RATE)],
             }
         rows.append(row)
+    if SHOWN_SAMPLER not in ranks:
+        return rows, {}
     wrong = dirichlet_simulator(alpha="uniform")
     ranks["wrong"] = sbc(wrong, TooWide(wrong, SHOWN_FACTOR), runs=settings.runs, rng=SEED)
     return rows, {name: histograms(ranks[name]) for name in (SHOWN_SAMPLER, "wrong")}
@@ -418,8 +374,12 @@ def power_of_tests(settings: Settings) -> list[Row]:
 
 def positive_controls(settings: Settings) -> tuple[list[Row], list[Row]]:
     """Run every wrong sampler, and the right ones on the same problems."""
-    few = [c for c in controls() if c.runs <= 100]
-    chosen = [*(c for c in controls() if c.of == "dirichlet"), *few[::3]] if settings.quick else None
+    chosen = [c for c in controls() if settings.chosen(c.name, c.of)]
+    if not chosen:
+        return [], []
+    if settings.quick:
+        few = [c for c in chosen if c.runs <= 100]
+        chosen = [*(c for c in chosen if c.of == "dirichlet"), *few[::3]]
     with timed("wrong samplers") as row:
         found = run_controls(
             error_rate=CONTROLS_ERROR_RATE, rng=SEED, chosen=chosen, workers=settings.workers, progress=True
@@ -454,14 +414,42 @@ def in_short(row: Row) -> str:
     return f": p = {row['p']:.2g}" if "p" in row else ""
 
 
-def measure(settings: Settings) -> dict[str, Any]:
-    """Run every part, the fastest first."""
+def checked(settings: Settings) -> dict[str, list[Row]]:
+    """Run the checks, the fastest first."""
     console.rule("closed form against PyMC")
     compared = [*agreements(settings), *truncated_likelihood(settings)]
     console.rule("simulation-based calibration")
     calibrated, shown = simulation_based_calibration(settings)
     console.rule("samplers that are wrong on purpose")
     wrong, right = positive_controls(settings)
+    return {
+        "agreement": compared,
+        "sbc": calibrated,
+        "wrong_samplers": wrong,
+        "right_samplers": right,
+        "ranks": [{"sampler": name, "histograms": of} for name, of in shown.items()],
+    }
+
+
+def replaced(stored: dict[str, Any], parts: dict[str, list[Row]]) -> dict[str, Any]:
+    """Put rows that ran alone into stored numbers, in the place of their former values or after the last row."""
+    numbers = dict(stored)
+    for part, rows in parts.items():
+        names, of_part = KEYS[part], [*stored[part]]
+        places = {tuple(row[name] for name in names): i for i, row in enumerate(of_part)}
+        for row in rounded(rows):
+            new, place = row | {"date": date.today().isoformat()}, places.get(tuple(row[name] for name in names))
+            if place is None:
+                of_part.append(new)
+            else:
+                of_part[place] = new
+        numbers[part] = of_part
+    return numbers
+
+
+def measure(settings: Settings) -> dict[str, Any]:
+    """Run every part."""
+    parts = checked(settings)
     console.rule("power of the checks")
     numbers = {
         "date": date.today().isoformat(),
@@ -475,15 +463,12 @@ def measure(settings: Settings) -> dict[str, Any]:
             "ks_shift": KS_SHIFT,
             "nearest": float(mean_of_truncated(0.0)),
         },
-        "agreement": compared,
-        "sbc": calibrated,
-        "wrong_samplers": wrong,
-        "right_samplers": right,
+        **{part: rows for part, rows in parts.items() if part != "ranks"},
         "power_of_sbc": power_of_sbc(settings),
         "power_of_tests": power_of_tests(settings),
         "truncation": truncation_study().rows,
         "shipped": shipped_data(),
-        "ranks": [{"sampler": name, "histograms": of} for name, of in shown.items()],
+        "ranks": parts["ranks"],
     }
     return rounded(numbers)
 
@@ -516,7 +501,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     found = failures(numbers)
     verdict = "Everything agreed." if not found else "**Not everything agreed**: " + "; ".join(found) + "."
     return {
-        "conditions": f"{verdict} Run on {numbers['date']} with {programs}.\n",
+        "conditions": f"{verdict} Run on {numbers['date']} with {programs}{run_later(numbers)}.\n",
         "agreement": table(
             "Model | Data | Quantities: | Largest difference: | Worst R-hat: | Divergences: | Draws: | Attempt:",
             cells(
@@ -561,6 +546,12 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     }
 
 
+def run_later(numbers: dict[str, Any]) -> str:
+    """Say how many rows ran alone, and when."""
+    later = [row["date"] for part in KEYS for row in numbers[part] if "date" in row]
+    return f"; {len(later)} rows later, the last on {max(later)}" if later else ""
+
+
 def truncation_table(rows: list[Row]) -> str:
     """Make the table of both posteriors in units of the width, with the change of the ECE for each width."""
     widths = list(dict.fromkeys(row["width"] for row in rows))
@@ -594,12 +585,22 @@ def main() -> int:
     """Run the command line; return 0 if everything agrees."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a little of each, to try; writes nothing")
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="rows whose name contains the text; others as stored"
+    )
     parser.add_argument("--redraw", action="store_true", help="run nothing; page and picture from the stored numbers")
     parser.add_argument("--workers", type=int, default=min(4, os.cpu_count() or 1), help="processes")
     asked = parser.parse_args()
     few = {"draws": 4000, "runs": 100, "quick": True} if asked.quick else {}
-    settings = Settings(workers=asked.workers, **few)
-    numbers = json.loads(NUMBERS.read_text(encoding="utf-8")) if asked.redraw else measure(settings)
+    settings = Settings(workers=asked.workers, only=asked.only, **few)
+    if asked.redraw or asked.only:
+        numbers = json.loads(NUMBERS.read_text(encoding="utf-8"))
+        parts = checked(settings) if asked.only else {}
+        if asked.only and not any(parts.values()):
+            parser.error(f"--only {asked.only!r}: no row, simulator or wrong sampler has this in its name")
+        numbers = replaced(numbers, parts)
+    else:
+        numbers = measure(settings)
     figure, page = draw(numbers), tables(numbers)
     if not asked.quick:
         if not asked.redraw:

@@ -61,9 +61,9 @@ def test_fine_counts_give_the_same_equal_width_bins(data, result):
         np.testing.assert_allclose(one, other, atol=1e-7)
     assert "Equal-mass bins are unions of the counted bins" in str(merged).replace("\n", " ")
     assert "merged from 300 equal-width bins" in merged.spec
-    assert merged.merged[50] == pytest.approx(merged["equal-mass", 50].counts.n.max() * 50 / 1500)
+    assert merged.merged["equal-mass", 50] == pytest.approx(merged["equal-mass", 50].counts.n.max() * 50 / 1500)
     # with 300 bins of about 5 rows, a bin of 30 rows has up to a sixth more or less
-    assert 1 < merged.merged[50] < 1.3
+    assert 1 < merged.merged["equal-mass", 50] < 1.3
 
 
 def test_rows_are_counted_exactly_and_no_remark_says_otherwise(result):

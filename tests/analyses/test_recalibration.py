@@ -1,200 +1,203 @@
-"""Recalibration: against maximum a posteriori of the rows, scikit-learn's isotonic regression, and as a transformer."""
+"""recalibration: what it returns and prints, groups, floor, weights, counts, and what it refuses."""
 
-import pickle
-import subprocess
-import sys
+import json
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.optimize import minimize
-from scipy.special import expit, logit
-from sklearn.base import clone
-from sklearn.isotonic import IsotonicRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.validation import check_is_fitted
 
 import bayescal as bc
+from bayescal import LogitCounts, recalibration, recalibration_counts
 from bayescal.datasets.simulate import simulate
-
-BOTH = (bc.LogisticRecalibration, bc.IsotonicRecalibration)
-
-
-def mode_of_rows(y, p):
-    """Intercept and slope with the largest posterior density, from rows instead of bins."""
-
-    def minus_log_posterior(parameters):
-        a, s = parameters
-        eta = a + np.exp(s) * logit(p)
-        return -(y * eta - np.logaddexp(0, eta)).sum() + (a**2 + s**2) / (2 * 0.5**2)
-
-    a, s = minimize(minus_log_posterior, [0.0, 0.0]).x
-    return a, np.exp(s)
+from bayescal.results.recalibrations import GroupedRecalibration
 
 
-@pytest.mark.parametrize("population", ["flat", "rare", "top"])
-def test_intercept_and_slope_agree_with_the_mode_of_rows(population):
-    """With 20 000 rows the posterior mean is the mode, except for the means of confidences within bins."""
-    rows = simulate(20_000, population=population, curve="temperature", strength=1.8, rng=1)
-    p = rows.confidence.clip(1e-4, 1 - 1e-4)
-    fitted = bc.LogisticRecalibration().fit(p, rows.outcome)
-    assert (fitted.intercept_, fitted.slope_) == pytest.approx(mode_of_rows(rows.outcome, p), abs=0.02)
-    assert fitted.slope_ == pytest.approx(1 / 1.8, abs=0.06)
-    inside = np.array([0.001, 0.2, 0.5, 0.99])
-    np.testing.assert_allclose(fitted.transform(inside), expit(fitted.intercept_ + fitted.slope_ * logit(inside)))
+@pytest.fixture(scope="module")
+def rows():
+    """Predictions that are too extreme by a factor of 2 on the logit scale."""
+    return simulate(3000, population="flat", curve="temperature", strength=2, rng=2)
 
 
-def test_few_rows_change_little():
-    moved = bc.LogisticRecalibration().fit([0.4, 0.6], [1, 0]).transform([0.3, 0.7])
-    np.testing.assert_allclose(moved, [0.3, 0.7], atol=0.06)
-    narrow = bc.LogisticRecalibration(intercept_sd=1e-3, log_slope_sd=1e-3)
-    rows = simulate(2000, population="flat", curve="shift", strength=1, rng=2)
-    assert narrow.fit(rows.confidence, rows.outcome).intercept_ == pytest.approx(0, abs=0.01)
+@pytest.fixture(scope="module")
+def rc(rows):
+    return recalibration(rows.outcome, rows.confidence, rng=1)
 
 
-def test_logistic_results_are_increasing_and_never_certain():
-    rows = simulate(2000, population="flat", curve="temperature", strength=0.4, rng=3)
-    fitted = bc.LogisticRecalibration().fit(rows.confidence, rows.outcome)
-    at = np.concatenate([[0.0, 1e-12], np.linspace(1e-9, 1 - 1e-9, 2001), [1.0]])
-    values = fitted.transform(at)
-    assert np.all(np.diff(values) >= 0)
-    assert 0 < values.min() < values.max() < 1
+def test_the_truth_is_in_the_intervals(rc):
+    low, high = rc.exact_interval("slope")
+    assert low < 0.5 < high < 0.6
+    low, high = rc.exact_interval("intercept")
+    assert low < 0 < high
+    low, high = rc.in_the_large.interval(0.95)
+    assert low < 0 < high
+    assert rc.log_bayes_factor < -20
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_isotonic_is_that_of_scikit_learn(weighted):
-    rng = np.random.default_rng(4)
-    p, y = rng.random(300).round(2), rng.integers(0, 2, 300)
-    weights = rng.gamma(1, size=300) if weighted else None
-    ours = bc.IsotonicRecalibration().fit(p, y, weights=weights)
-    theirs = IsotonicRegression(out_of_bounds="clip").fit(p, y, sample_weight=weights)
-    at = np.linspace(0, 1, 1001)
-    np.testing.assert_allclose(ours.transform(at), theirs.predict(at), atol=1e-12)
+def test_draws_are_joint_and_reproducible(rows, rc):
+    same = recalibration(rows.outcome, rows.confidence, rng=1)
+    np.testing.assert_array_equal(same.slope.values, rc.slope.values)
+    np.testing.assert_array_equal(same.in_the_large.values, rc.in_the_large.values)
+    assert len(rc.slope) == 4000
+    assert (rc.intercept + rc.slope).mean() == pytest.approx(rc.intercept.mean() + rc.slope.mean())
+    assert 0 <= float(rc.slope < 0.5) <= 1
+    other = recalibration(rows.outcome, rows.confidence, rng=2)
+    assert other.exact_interval("slope") == rc.exact_interval("slope")
+    with pytest.raises(TypeError, match="only if they come from the same evaluation"):
+        rc.slope - other.slope
 
 
-def test_isotonic_on_its_own_rows_is_calibrated():
+def test_the_table_has_exact_intervals(rc):
+    large, intercept, slope = rc.table(0.9)
+    assert [row["quantity"] for row in (large, intercept, slope)] == ["in_the_large", "intercept", "slope"]
+    assert (slope["low"], slope["high"]) == rc.exact_interval("slope", 0.9)
+    assert (large["low"], large["high"]) == rc.in_the_large.interval(0.9)
+    assert [row["calibrated"] for row in (large, intercept, slope)] == [0, 0, 1]
+    frame = rc.to_frame()
+    assert frame.loc["slope", "eti95_lb"] == rc.exact_interval("slope")[0]
+
+
+def test_what_is_printed(rc):
+    text = str(rc)
+    assert rc.sentence().startswith("The calibration slope is 0.")
+    assert "predictions are too extreme" in rc.sentence()
+    assert "Bayes factor of calibration (intercept 0, slope 1) against the prior: 10^-" in text
+    assert rc.spec == "event intercept and slope, N = 3000, prior shift ~ Normal(0, 2.5), slope ~ Normal(1, 1)"
+    assert "<table>" in rc._repr_html_()
+    document = json.loads(rc.to_json())
+    assert document["kind"] == "Recalibration"
+    assert document["table"] == rc.table()
+
+
+def test_calibrated_predictions_are_said_to_be_so():
+    rows = simulate(3000, population="flat", rng=3)
+    rc = recalibration(rows.outcome, rows.confidence, rng=1)
+    assert rc.sentence().endswith("both intervals contain the values of calibrated predictions.")
+    assert rc.bayes_factor > 10
+
+
+@pytest.mark.parametrize(("shift", "words"), [(-1.0, "less frequent than stated"), (1.0, "more frequent than stated")])
+def test_the_direction_of_the_calibration_in_the_large(shift, words):
     rng = np.random.default_rng(5)
-    p = rng.random(500)
-    y = rng.random(500) < p**2
-    after = bc.IsotonicRecalibration().fit_transform(p, y)
-    for value in np.unique(after):
-        assert y[after == value].mean() == pytest.approx(value, abs=1e-12)
-    assert bc.brier_decomposition(y, after).miscalibration == pytest.approx(0, abs=1e-12)
+    p = rng.random(2000)
+    y = rng.random(2000) < 1 / (1 + np.exp(-(np.log(p / (1 - p)) + shift)))
+    rc = recalibration(y, p, rng=1)
+    assert rc.in_the_large.mean() == pytest.approx(shift, abs=0.3)
+    assert words in rc.sentence()
 
 
-@pytest.mark.parametrize("kind", BOTH)
-def test_it_is_a_transformer_of_scikit_learn(kind):
-    rng = np.random.default_rng(6)
-    x = rng.normal(size=(400, 1))
-    y = (rng.random(400) < expit(2 * x[:, 0])).astype(int)
-    pipeline = make_pipeline(FunctionTransformer(expit), kind())
-    after = pipeline.fit(x, y).transform(x)
-    assert after.shape == (400, 1)
-    direct = kind().fit(expit(x[:, 0]), y)
-    np.testing.assert_array_equal(after[:, 0], direct.transform(expit(x[:, 0])))
-    np.testing.assert_array_equal(pipeline.fit_transform(x, y), after)
-    check_is_fitted(direct)
-    copy = clone(direct)
-    assert copy.get_params() == direct.get_params()
-    with pytest.raises(AttributeError, match="not fitted: call `fit"):
-        copy.transform([0.5])
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(direct)).transform([0.3]), direct.transform([0.3]))
+def test_recalibrated_predictions(rc):
+    """The mean of expit(a + b x) over the draws, its quantiles, and the ends, which stay."""
+    p = np.array([0.9, 0.0, 0.2, 0.2, 1.0])
+    mean, low, high = rc.recalibrated(p, 0.9)
+    x = np.log(0.9 / 0.1)
+    rates = 1 / (1 + np.exp(-(rc.intercept.values + rc.slope.values * x)))
+    assert mean[0] == pytest.approx(rates.mean())
+    assert [low[0], high[0]] == pytest.approx(np.quantile(rates, [0.05, 0.95]))
+    assert (mean[1], mean[4]) == (0, 1)
+    assert mean[2] == mean[3]
+    assert np.all((low <= mean) & (mean <= high))
+    with pytest.raises(ValueError, match="`y_prob`"):
+        rc.recalibrated([1.2])
 
 
-def test_parameters():
-    one = bc.LogisticRecalibration(bins=50)
-    assert one.set_params(bins=20) is one
-    assert one.get_params() == {"bins": 20, "intercept_sd": 0.5, "log_slope_sd": 0.5}
-    assert repr(one) == "LogisticRecalibration(bins=20, intercept_sd=0.5, log_slope_sd=0.5)"
-    with pytest.raises(ValueError, match="has no parameter 'C'; its parameters: bins, intercept_sd"):
-        one.set_params(C=1)
-    with pytest.raises(ValueError, match="has no parameter 'C'; its parameters: none"):
-        bc.IsotonicRecalibration().set_params(C=1)
+def test_counts_give_the_same(rows, rc):
+    counts = LogitCounts.from_arrays(rows.outcome, rows.confidence)
+    again = recalibration_counts(counts, rng=1)
+    np.testing.assert_array_equal(again.slope.values, rc.slope.values)
 
 
-@pytest.mark.parametrize("kind", BOTH)
-def test_invalid_rows_are_refused(kind):
-    with pytest.raises(bc.InvalidRows, match="`y_true` must be binary labels"):
-        kind().fit([0, 1, 1], [0.2, 0.7, 0.9])
-    with pytest.raises(bc.InvalidRows, match="`y_prob` must be complete"):
-        kind().fit([0.2, np.nan], [0, 1])
-    with pytest.raises(ValueError, match="`y_prob` must be one column"):
-        kind().fit([[0.2, 0.8], [0.4, 0.6]], [0, 1])
-    fitted = kind().fit([0.2, 0.7, 0.9], [0, 1, 1])
-    with pytest.raises(bc.InvalidRows, match=r"must lie in \[0, 1\].*first at index 1: 1.5"):
-        fitted.transform([0.5, 1.5])
-    with pytest.raises(ValueError, match="one-dimensional"):
-        fitted.transform([[0.2, 0.8]])
-    with pytest.raises(ValueError, match="index"):
-        kind().fit(pd.Series([0.2, 0.7]), pd.Series([0, 1], index=[1, 0]))
+def test_weights_of_equal_size_are_no_weights(rows, rc):
+    weighted = recalibration(rows.outcome, rows.confidence, weights=np.full(3000, 7.0), rng=1)
+    assert weighted.exact_interval("slope") == pytest.approx(rc.exact_interval("slope"), abs=1e-9)
+    rng = np.random.default_rng(1)
+    unequal = recalibration(rows.outcome, rows.confidence, weights=rng.exponential(size=3000), rng=1)
+    assert "weighted, effective N = 15" in unequal.spec or "weighted, effective N = 14" in unequal.spec
+    assert unequal.posterior.moments("slope")[1] > 1.2 * rc.posterior.moments("slope")[1]
 
 
-@pytest.mark.parametrize("kind", BOTH)
-def test_shapes_and_frames(kind):
-    fitted = kind().fit(pd.Series([0.2, 0.4, 0.7, 0.9]), pd.Series([0, 1, 0, 1]))
-    given = np.array([0.2, 0.7], dtype=np.float32)
-    assert fitted.transform(given).dtype == np.float64
-    assert fitted.transform(pd.DataFrame({"p": [0.2, 0.7, 0.8]})).shape == (3, 1)
-    assert fitted.transform(np.empty(0)).shape == (0,)
-    np.testing.assert_array_equal(given, np.array([0.2, 0.7], dtype=np.float32))
+def test_groups(rows, rc):
+    site = np.where(np.arange(3000) % 3 == 0, "b", "a")
+    found = recalibration(rows.outcome, rows.confidence, by=site, rng=1)
+    assert isinstance(found, GroupedRecalibration)
+    assert list(found) == ["a", "b"]
+    assert found["a"].counts.n_rows == 2000
+    np.testing.assert_array_equal(found.overall.slope.values, rc.slope.values)
+    alone = recalibration(rows.outcome[site == "b"], rows.confidence[site == "b"], rng=1)
+    assert found["b"].exact_interval("slope") == alone.exact_interval("slope")
+    assert len(found.table()) == 6
+    assert "all rows" in str(found)
+    assert found.sentence().startswith("Slopes of the groups are from 0.")
+    assert len(json.loads(found.to_json())["table"]) == 6
+    with pytest.raises(KeyError, match="'c'"):
+        found["c"]
 
 
-def test_scikit_learn_is_not_loaded(warning_options):
-    code = """
-import sys, bayescal as bc
-for kind in (bc.LogisticRecalibration, bc.IsotonicRecalibration):
-    repr(kind().fit([0.2, 0.7, 0.9], [0, 1, 1]).transform([0.5]))
-print("sklearn" in sys.modules)
-"""
-    done = subprocess.run([sys.executable, *warning_options, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.stdout.strip(), done.stderr) == ("False", "")
+def test_agreeing_rows_are_left_out_and_counted(rows, rc):
+    y = np.concatenate([rows.outcome, [0, 1]])
+    p = np.concatenate([rows.confidence, [0.0, 1.0]])
+    found = recalibration(y, p, rng=1)
+    assert found.exact_interval("slope") == rc.exact_interval("slope")
+    assert "2 of 3002 rows have a probability of exactly 0 or 1, and the outcome agrees" in str(found)
 
 
-def test_held_out_rows_show_what_the_rows_of_the_fit_hide():
-    """Isotonic regression of pure noise: calibrated on its own rows, not on others."""
-    rng = np.random.default_rng(7)
-    p, y = rng.random(60), rng.integers(0, 2, 60)
-    fitted = bc.IsotonicRecalibration().fit(p, y)
-    p_new, y_new = rng.random(4000), rng.integers(0, 2, 4000)
-    assert bc.plug_in_ece(y, fitted.transform(p)) == pytest.approx(0, abs=1e-12)
-    truth = np.mean(np.abs(fitted.transform(p_new) - 0.5))
-    low, high = bc.evaluate(y_new, fitted.transform(p_new), rng=1).ece.interval()
-    assert low > 0.01
-    assert low < truth < high
+def test_contradicted_rows_need_a_floor(rows):
+    """The floor matters and is part of the specification."""
+    y = np.concatenate([rows.outcome, [1]])
+    p = np.concatenate([rows.confidence, [0.0]])
+    with pytest.raises(ValueError, match=r"exactly 0 for rows with outcome 1 \(1 of 3001 rows\).*Pass `floor=1e-6`"):
+        recalibration(y, p)
+    slopes = [recalibration(y, p, floor=floor, rng=1).posterior.moments("slope")[0] for floor in (1e-6, 1e-2)]
+    assert slopes[0] < slopes[1] - 0.005
+    assert "probabilities at least 0.01 from 0 and 1" in recalibration(y, p, floor=0.01).spec
 
 
-def test_results_stay_between_0_and_1():
-    """A steep slope and a tiny probability round to 0, 1 or infinity otherwise."""
-    rows = simulate(20_000, population="flat", curve="temperature", strength=0.2, rng=1)
-    steep = bc.LogisticRecalibration().fit(rows.confidence, rows.outcome)
-    assert steep.slope_ > 4
-    assert (steep.transform([0.0, 1.0, 1 - 1e-5]) > 0).all()
-    assert (steep.transform([0.0, 1.0, 1 - 1e-5]) < 1).all()
-    assert 0 <= bc.IsotonicRecalibration().fit([0.0, 1e-310], [0, 1]).transform([5e-311])[0] <= 1
+def test_few_rows_and_two_floors():
+    """One of 13 rows contradicts a probability of 0: the slope depends on the floor; `recalibrated` applies it too."""
+    y = [1, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 1, 1]
+    p = [0.0, 0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.55, 0.7, 0.8, 0.9, 0.95]
+    small, large = (recalibration(y, p, floor=floor, rng=1) for floor in (1e-6, 1e-3))
+    assert small.posterior.moments("slope")[0] < large.posterior.moments("slope")[0]
+    assert large.recalibrated([0.0])[0] == large.recalibrated([0.001])[0]
 
 
-@pytest.mark.parametrize("kind", BOTH)
+def test_one_outcome_only_says_so():
+    rc = recalibration(np.zeros(30, int), np.linspace(0.1, 0.5, 30), rng=1)
+    assert "All rows have outcome 0: these numbers come from the prior" in str(rc)
+    assert rc.in_the_large.interval(0.95)[1] < 0
+
+
+def test_other_priors_have_no_bayes_factor(rows):
+    flat = recalibration(rows.outcome, rows.confidence, prior="flat", rng=1)
+    assert np.isnan(flat.bayes_factor)
+    assert "Bayes factor" not in str(flat)
+    assert "flat prior" in flat.spec
+    assert "Jeffreys prior" in recalibration(rows.outcome, rows.confidence, prior="jeffreys", rng=1).spec
+
+
 @pytest.mark.parametrize(
-    ("y_prob", "y_true", "keywords", "error", "said"),
+    ("call", "error", "message"),
     [
-        ([0.2, 0.7], [1, 1], {}, ValueError, "must hold both outcomes.*all 2 rows of positive weight have outcome 1"),
-        ([0.2, 0.7, 0.4], [0, 1, 0], {"weights": [1, 0, 1]}, ValueError, "all 2 rows .* outcome 0"),
-        ([0.2, 0.7], ["no", "yes"], {}, TypeError, "other labels, such as .*as in `y_true == label`"),
-        ([0.2, 0.7], [1, 2], {}, bc.InvalidRows, "Pass whether the event happened, as in `y_true == label`"),
-        ([-2.0, 0.7], [0, 1], {}, bc.InvalidRows, r"Pass probabilities, as in `scipy.special.expit\(logits\)`"),
-        ([[0.2, 0.8], [0.7, 0.3]], [0, 1], {}, ValueError, r"must be one column.*pass `y_prob\[:, 1\]`"),
-        ([0.2, 0.7], [0, 1], {"sample_weight": [1, 2]}, TypeError, "Here it is called 'weights'"),
+        (lambda y, p: recalibration(y, np.full(len(y), 0.3)), ValueError, "at least two distinct values"),
+        (lambda y, p: recalibration(y, p[:-1]), ValueError, "`y_true`"),
+        (lambda y, p: recalibration(np.where(y, "yes", "no"), p), TypeError, "`y_true`"),
+        (lambda y, p: recalibration(y, np.stack([1 - p, p], axis=1)), ValueError, "y_prob"),
+        (lambda y, p: recalibration(y, p, draws=1), ValueError, "`draws` must be an integer >= 2"),
+        (lambda y, p: recalibration(y, p, n_draws=10), TypeError, "draws"),
+        (lambda y, p: recalibration(y, p, floor=2), ValueError, "`floor`"),
+        (lambda y, p: recalibration(y, p, rng="x"), TypeError, "`rng`"),
+        (lambda y, p: recalibration_counts(bc.BinnedCounts.empty()), TypeError, "`counts` must be LogitCounts"),
+        (lambda y, p: recalibration_counts({}), ValueError, "`counts` is an empty mapping"),
+        (lambda y, p: recalibration_counts({"a": 3}), TypeError, r"`counts\['a'\]` must be LogitCounts"),
+        (lambda y, p: recalibration(y, p).exact_interval("in_the_large"), ValueError, "has draws"),
+        (lambda y, p: recalibration(y, p).exact_interval("slop"), ValueError, "Did you mean 'slope'"),
     ],
 )
-def test_errors_advise_what_fit_accepts(kind, y_prob, y_true, keywords, error, said):
-    with pytest.raises(error, match=said) as caught:
-        kind().fit(y_prob, y_true, **keywords)
-    for word in ("`classes=", "`logits=", "`target="):
-        assert word not in str(caught.value)
+def test_what_is_refused(rows, call, error, message):
+    with pytest.raises(error, match=message):
+        call(rows.outcome, rows.confidence)
 
 
-def test_transform_advises_no_keyword_of_evaluate():
-    fitted = bc.IsotonicRecalibration().fit([0.2, 0.4, 0.7, 0.9], [0, 1, 0, 1])
-    with pytest.raises(bc.InvalidRows, match="expit"):
-        fitted.transform([-3.0, 0.5])
+def test_a_group_without_a_slope_is_named(rows):
+    by = np.where(np.arange(3000) < 2990, "many", "few")
+    p = np.where(by == "few", 0.3, rows.confidence)
+    with pytest.raises(ValueError, match="group 'few': `y_prob` must have at least two distinct values"):
+        recalibration(rows.outcome, p, by=by)

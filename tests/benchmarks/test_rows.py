@@ -69,3 +69,17 @@ def test_merge(benchmark, arrays, n_rows):
     benchmark.group = "two counts added"
     halves = [bc.BinnedCounts.from_arrays(*(a[i::2] for a in arrays.values()), bins=BINS) for i in range(2)]
     assert benchmark(lambda: halves[0] + halves[1]).n_rows == n_rows
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("way", ["numpy, sort of the scores", "no weights", "weights"])
+def test_cumulative_difference(benchmark, arrays, n_rows, way):
+    """Target: 10 million weighted rows in at most 3 s and 4 times the memory of the columns."""
+    benchmark.group = f"cumulative difference, {n_rows:,} rows"
+    y, p = arrays.values()
+    weights = np.random.default_rng(3).exponential(size=n_rows) if way == "weights" else None
+    if way.startswith("numpy"):
+        benchmark.pedantic(np.sort, (p,), rounds=5)
+    else:
+        cd = benchmark.pedantic(bc.cumulative_difference, (y, p), {"weights": weights}, rounds=5)
+        assert cd.steps.n_rows.sum() == n_rows

@@ -607,3 +607,36 @@ print(bc.BinnedCounts.from_frame(duckdb.sql(query), by="site", bins=2)["a"].n)
     command = [sys.executable, *warning_options, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "1\n[5 6]\n"), done.stderr
+
+
+# --- counts between thresholds
+
+
+@pytest.mark.parametrize(
+    ("models", "weighted", "thresholds"),
+    [(["new"], False, None), (["new", "old"], True, [0.05, 0.1, 0.7]), (["new", "old", "third"], False, None)],
+)
+def test_counts_between_thresholds(engine, models, weighted, thresholds):
+    rng, n = np.random.default_rng(9), 5000
+    columns = {name: rng.beta(1, 2, n).round(2) for name in models}
+    y, w, site = rng.integers(0, 2, n), rng.exponential(size=n), rng.integers(0, 2, n)
+    frame = engine(pa.table({"y": y, **columns, "w": w, "site": site}))
+    weights = w if weighted else None
+    options = {"outcome": "y", "confidence": models, "weights": "w" if weighted else None}
+    found = bc.ThresholdCounts.from_frame(frame, thresholds, **options)
+    by = bc.ThresholdCounts.from_frame(frame, thresholds, **options, by="site")
+    for part, counts in [(slice(None), found), *((site == label, each) for label, each in by.items())]:
+        chosen = {name: p[part] for name, p in columns.items()}
+        expected = bc.ThresholdCounts.from_arrays(
+            y[part], chosen, thresholds, weights=weights[part] if weighted else None
+        )
+        np.testing.assert_array_equal(counts.cells, expected.cells)
+        np.testing.assert_array_equal(counts.n, expected.n)
+        np.testing.assert_allclose(counts.weight, expected.weight, rtol=1e-12)
+        np.testing.assert_allclose(counts.weight_sq, expected.weight_sq, rtol=1e-12)
+
+
+def test_invalid_rows_between_thresholds(engine):
+    frame = engine(pa.table({"y": [0, 1, 1], "new": [0.2, 0.7, 0.9], "old": [0.2, 1.7, 0.9]}))
+    with pytest.raises(bc.InvalidRows, match=r"`confidence\[1\]` \(column 'old'\) must lie in \[0, 1\]"):
+        bc.ThresholdCounts.from_frame(frame, 0.5, outcome="y", confidence=["new", "old"])

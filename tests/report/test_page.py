@@ -543,7 +543,7 @@ def test_pages_of_cumulative_differences_are_titled_and_drawn():
     member = np.arange(len(y)) % 3 == 0
     for made, title, table in (
         (cd, "Cumulative difference", "Statistics"),
-        (cd.posterior(draws=50, rng=1), "Posterior of the cumulative difference", "Statistics"),
+        (cd.posterior(draws=50, rng=1), "Posterior of the cumulative difference", "Statistics of the population"),
         (
             bc.cumulative_difference_subpopulation(y, p, member),
             "Cumulative difference of a subpopulation",

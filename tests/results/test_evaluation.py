@@ -8,6 +8,7 @@ import pytest
 
 import bayescal as bc
 from bayescal import _render
+from bayescal.estimands.registry import registered
 from bayescal.results.wording import calibration, sub_models
 
 QUANTITIES = ["ece", "l2_error", "max_error", "signed_error", "overconfidence", "underconfidence"]
@@ -409,3 +410,34 @@ def test_chosen_quantities_have_different_names():
     ev = bc.evaluate([0, 1, 1, 1], [0.2, 0.4, 0.7, 0.9], bins=2, rng=1)
     with pytest.raises(ValueError, match="`estimands` must have different names; '<lambda>' is given twice"):
         ev.summary(estimands=[lambda bins: bins.mass[:, 0], lambda bins: bins.mass[:, 1]])
+
+
+def test_an_estimand_that_the_counts_lack_is_no_attribute():
+    """Rows of one outcome have no AUC: `hasattr` is False, and the error has the reason."""
+    ev = bc.evaluate([1, 1, 1], [0.2, 0.4, 0.6], draws=50, rng=1)
+    assert not hasattr(ev, "auc")
+    assert hasattr(ev, "ece")
+    assert getattr(ev, "auc", None) is None
+    for error in (AttributeError, ValueError):
+        with pytest.raises(error, match="the AUC needs rows of positive weight with outcome 0 and with outcome 1"):
+            _ = ev.auc
+        with pytest.raises(error, match="these counts have none with outcome 0"):
+            ev.draws("auc")
+    # a class without rows names itself
+    classes = bc.evaluate([0, 0, 1], np.eye(3)[[0, 0, 1]] * 0.8 + 0.2 / 3, target="classwise", draws=50, rng=1)
+    assert not hasattr(classes[2], "auc")
+    with pytest.raises(AttributeError, match=r"class 2: the AUC needs .* evaluate this class as an event"):
+        _ = classes[2].auc
+
+
+def test_an_estimand_that_raises_for_another_reason_is_not_hidden(monkeypatch):
+    """Only what the counts lack makes an attribute absent."""
+    ev = bc.evaluate([0, 1, 1], [0.2, 0.4, 0.6], draws=50, rng=1)
+
+    def fails(*_, **__):
+        raise ValueError("out of order")
+
+    monkeypatch.setattr(type(registered()["ece"]), "draw", fails)
+    with pytest.raises(ValueError, match="out of order") as caught:
+        hasattr(ev, "ece")
+    assert not isinstance(caught.value, AttributeError)

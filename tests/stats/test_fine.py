@@ -7,7 +7,7 @@ import pytest
 
 import bayescal as bc
 from bayescal.stats.bins import make_bins
-from bayescal.stats.fine import can_merge, common_refinement, equal_mass_among, largest_share, merge
+from bayescal.stats.fine import bins_among, can_merge, common_refinement, equal_mass_among, largest_share
 
 NUMBERS = (5, 7, 10, 15, 50)
 
@@ -25,7 +25,7 @@ def rows(kind, n=3000):
 
 def test_edges_are_the_union_of_all_fractions():
     exact = sorted({Fraction(k, m) for m in NUMBERS for k in range(m + 1)})
-    edges = common_refinement(NUMBERS, ["equal-width"], [0.5]).edges
+    edges = common_refinement(make_bins(m) for m in NUMBERS).edges
     np.testing.assert_array_equal(edges, [float(each) for each in exact])
 
 
@@ -33,8 +33,8 @@ def test_edges_are_the_union_of_all_fractions():
 @pytest.mark.parametrize("binning", ["equal-width", "equal-mass"])
 def test_a_merged_count_equals_a_count_of_its_own(kind, binning):
     y, p = rows(kind)
-    both = ["equal-width", "equal-mass"]
-    fine = bc.BinnedCounts.from_arrays(y, p, bins=common_refinement(NUMBERS, both, p))
+    choices = [make_bins(m, binning=each, confidence=p) for m in NUMBERS for each in ("equal-width", "equal-mass")]
+    fine = bc.BinnedCounts.from_arrays(y, p, bins=common_refinement(choices))
     for number in NUMBERS:
         bins = make_bins(number, binning=binning, confidence=p)
         own = bc.BinnedCounts.from_arrays(y, p, bins=bins)
@@ -43,7 +43,7 @@ def test_a_merged_count_equals_a_count_of_its_own(kind, binning):
         np.testing.assert_allclose(merged.mean_confidence, own.mean_confidence, atol=1e-12)
         np.testing.assert_allclose(merged.losses.total, own.losses.total, atol=1e-9)
         if binning == "equal-width":
-            np.testing.assert_array_equal(merge(fine, number, binning).cells, own.cells)
+            np.testing.assert_array_equal(fine.coarsen(bins_among(fine, number, binning)).cells, own.cells)
 
 
 def test_equal_mass_of_fine_bins_that_separate_all_values_is_that_of_the_rows():
@@ -52,7 +52,7 @@ def test_equal_mass_of_fine_bins_that_separate_all_values_is_that_of_the_rows():
     fine = bc.BinnedCounts.from_arrays(y, p, bins=np.concatenate([[0], (value[1:] + value[:-1]) / 2, [1]]))
     for number in NUMBERS:
         own = bc.BinnedCounts.from_arrays(y, p, bins=number, binning="equal-mass")
-        np.testing.assert_array_equal(merge(fine, number, "equal-mass").n, own.n)
+        np.testing.assert_array_equal(fine.coarsen(bins_among(fine, number, "equal-mass")).n, own.n)
 
 
 def test_each_cut_is_the_nearest_in_rows():
@@ -66,7 +66,7 @@ def test_each_cut_is_the_nearest_in_rows():
     at = np.searchsorted(fine.bins.edges, edges[1:-1])
     got = {int(np.abs(np.cumsum(sizes)[:-1] - below[i]).min()) for i in at}
     assert got == nearest
-    merged = merge(fine, 7, "equal-mass")
+    merged = fine.coarsen(bins_among(fine, 7, "equal-mass"))
     assert largest_share(merged, 7) == merged.n.max() * 7 / 3000
     assert merged.bins.kind == "equal-mass"
 
@@ -78,7 +78,7 @@ def test_one_fine_bin_that_holds_everything_leaves_one_bin():
 
 def test_the_side_of_the_edges_is_kept():
     counts = bc.BinnedCounts.from_arrays([1, 0, 1], [0.2, 0.4, 0.9], bins=make_bins(10, closed="right"))
-    assert merge(counts, 5, "equal-width").bins.closed == "right"
-    assert merge(counts, 2, "equal-mass").bins.closed == "right"
+    assert bins_among(counts, 5, "equal-width").closed == "right"
+    assert bins_among(counts, 2, "equal-mass").closed == "right"
     assert can_merge(counts, 2)
     assert not can_merge(counts, 3)

@@ -44,9 +44,11 @@ def test_sums_equal_the_definition(weighted, decimals, dtype):
     assert (sums.weighted, sums.target) == (weighted, "confidence")
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.longdouble])
 @pytest.mark.parametrize("decimals", [None, 2])
-def test_weights_of_one_give_the_bits_of_no_weights(decimals):
-    plain, weighted = (OrderedSums.from_rows(rows(decimals=decimals, weights=w)) for w in (None, np.ones(400)))
+def test_weights_of_one_give_the_bits_of_no_weights(decimals, dtype):
+    both = (rows(decimals=decimals, dtype=dtype, weights=weights) for weights in (None, np.ones(400)))
+    plain, weighted = map(OrderedSums.from_rows, both)
     for name in FIELDS:
         np.testing.assert_array_equal(getattr(plain, name), getattr(weighted, name))
         assert getattr(plain, name).dtype == getattr(weighted, name).dtype

@@ -1,12 +1,20 @@
 """``bayescal cumulative``: calibration without bins."""
 
 from bayescal.cli.command import Job
-from bayescal.cli.options import ColumnOptions, CumulativeOptions, CumulativeOutputOptions, ReportFile
+from bayescal.cli.options import (
+    ColumnOptions,
+    CumulativeModelOptions,
+    CumulativeOptions,
+    CumulativeOutputOptions,
+    ReportFile,
+)
 
 EXAMPLES = """\b
 [bold]Examples[/]
 [dim]cumulative difference between outcomes and probabilities, with a picture[/]
   bayescal cumulative games.csv --label won --prob p --plot won.png
+[dim]the probability that the Kuiper statistic is below 0.01[/]
+  bayescal cumulative games.csv --label won --prob p --below 0.01
 [dim]every hospital against all patients at equal probabilities[/]
   bayescal cumulative patients.parquet --label died --prob risk \\
       --by hospital
@@ -23,16 +31,19 @@ def cumulative(
     file: ReportFile,
     columns: ColumnOptions,
     groups: CumulativeOptions,
+    model: CumulativeModelOptions,
     outputs: CumulativeOutputOptions,
 ) -> Job:
     """Measure calibration without bins: cumulative differences between outcomes and probabilities.
 
     Prints the scores with the largest deviation, the Kuiper and Kolmogorov-Smirnov statistics, and P-values.
 
-    With --by, compares groups of rows with all rows at equal probabilities.
+    Then prints the statistics of the population, with 95 % intervals.
 
-    The rows must fit into memory; a file of counts in fine bins needs little.
+    With --by, compares groups of rows with all rows at equal probabilities, without intervals.
+
+    The rows must fit into memory; a file of counts in fine bins needs little memory.
     """
     from bayescal.cli.cumulative import cumulative_of_file
 
-    return Job(lambda: cumulative_of_file(file, columns, groups, outputs), outputs.given(), [file])
+    return Job(lambda: cumulative_of_file(file, columns, groups, model, outputs), outputs.given(), [file])

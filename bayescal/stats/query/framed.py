@@ -12,7 +12,7 @@ from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.engines import names_of_columns
 from bayescal.data.predictions import TARGETS
 from bayescal.stats._kernel import Sums
-from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
 from bayescal.stats.losses import DIFFERENCES, LossSums, total_loss
 from bayescal.stats.query.row_sums import RowSums, row_sums
 from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
@@ -22,11 +22,14 @@ Ints = NDArray[np.int64]
 
 
 def bins_before_rows(bins: Any, binning: str) -> Bins:
-    """Make bins that do not depend on the rows; refuse equal mass, which does."""
-    if binning == "equal-mass":
+    """Make bins that do not depend on the rows; refuse equal mass and equal effective mass, which do."""
+    if binning in FROM_ROWS:
+        edges = "equal_mass_edges(sample, 15)"
+        if binning == "equal-effective-mass":
+            edges = "equal_effective_mass_edges(sample, weights_of_sample, 15)"
         raise ValueError(
-            "`binning='equal-mass'` needs all confidences in order, which no single query gives. Take the edges from a "
-            "sample, `bins=equal_mass_edges(sample, 15)`; or count on a fine grid, `bins=1000`, and `coarsen` it."
+            f"`binning={binning!r}` needs all confidences in order, which no single query gives. Take the edges from a "
+            f"sample, `bins={edges}`; or count on a fine grid, `bins=1000`, and `coarsen` it."
         )
     return make_bins(bins, binning=binning)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bayescal.verify.named import NamedSimulator
 from bayescal.verify.sbc import Sampler, Simulator
 from bayescal.verify.stacked import StackedCounts
 
@@ -38,6 +39,26 @@ class Control:
 def with_counts(change: Callable[[StackedCounts], StackedCounts]) -> Callable[[Simulator], Sampler]:
     """Draw from the right posterior of other counts."""
     return lambda simulator: lambda counts, n, rng: simulator.sample(change(counts), n, rng)
+
+
+def with_data(change: Callable[[Any], Any]) -> Callable[[NamedSimulator], Sampler]:
+    """Draw named quantities from the right posterior of other data."""
+    return lambda simulator: lambda data, n, rng: simulator.sample([change(one) for one in data], n, rng)
+
+
+def with_draws(
+    change: Callable[[dict[str, Any], list[Any], np.random.Generator], dict[str, Any]],
+) -> Callable[[NamedSimulator], Sampler]:
+    """Change some of the right draws of named quantities: (draws, data, rng) -> changed draws by name."""
+
+    def sampler(simulator: NamedSimulator) -> Sampler:
+        def sample(data: Any, n: int, rng: np.random.Generator) -> dict[str, Any]:
+            right = simulator.sample(data, n, rng)
+            return right | change(right, data, rng)
+
+        return sample
+
+    return sampler
 
 
 def rows_times(factor: float) -> Callable[[StackedCounts], StackedCounts]:

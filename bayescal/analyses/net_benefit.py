@@ -1,0 +1,228 @@
+"""Net benefit: rows -> counts between thresholds -> posterior of the cells -> NetBenefit."""
+
+from collections.abc import Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+from bayescal import _checks
+from bayescal._invalid import prefixed, quoted
+from bayescal.data.alignment import same_rows
+from bayescal.data.frames import by_column
+from bayescal.data.predictions import Predictions, read_rows
+from bayescal.posterior.score_cells import ScoreCellsPosterior
+from bayescal.results.net_benefit import NetBenefit
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.paired import PairedCounts
+from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.stats.thresholds import UNNAMED, model_names
+
+#: Rows that the prior is worth, for one model and for differences of models.
+PSEUDO_ROWS = 4.0
+
+
+@_checks.explained(
+    "Thresholds are `thresholds=`; for counts, use `net_benefit_counts(counts)`.",
+    data="y_true",
+    outcome="y_true",
+    y="y_true",
+    p="y_prob",
+    score="y_prob",
+    modelnames="y_prob",
+    threshold="thresholds",
+    harms="harm",
+    case_control_rho="prevalence",
+)
+def net_benefit(
+    y_true: Any,
+    y_prob: Any,
+    thresholds: Any = None,
+    *,
+    pseudo_rows: float = PSEUDO_ROWS,
+    weights: Any = None,
+    harm: Any = None,
+    prevalence: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+) -> NetBenefit:
+    r"""Compute decision curves: the net benefit of treating all rows whose probability reaches a threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of {0, 1} or bool, shape (n_rows,)
+        Whether each row has the event, such as a disease.
+    y_prob : array-like of float, shape (n_rows,), or mapping of str to array-like, or data frame
+        Probabilities of the event; of several models, by name. A data frame has one column per model.
+    thresholds : float or array-like of float, optional
+        Thresholds t, strictly increasing between 0 and 1; by default 0.01, 0.02, ..., 0.99. A row is treated at t if
+        its probability is at least t. Thresholds are rounded to 12 decimals.
+    pseudo_rows : float, default 4
+        Weight of the prior in rows, in [0.1, 100]: rows with uniform scores and a fair coin for the outcome.
+    weights : array-like of float, shape (n_rows,), optional
+        Importance weights >= 0. Posteriors are as wide as those of Kish's effective number of rows.
+    harm : float or mapping of str to float, optional
+        Net benefit that the use of a model costs per row, such as the harm of a test; by default 0.
+    prevalence : float, optional
+        Share of the event in the population, for case-control data, whose share of cases is a choice. Probabilities of
+        the scores are then estimated given the outcome.
+    draws : int, default 4000
+        Number of draws.
+    rng : None, int, SeedSequence or Generator
+        Seed or generator, as for `numpy.random.default_rng`.
+    classes : sequence of two labels, optional
+        The label of 0 and the label of 1.
+    logits : bool, default False
+        Whether `y_prob` holds log odds.
+
+    Returns
+    -------
+    NetBenefit
+        Joint draws of the net benefit of all models and of treating all, standardized net benefit, treatments avoided,
+        differences, and the probabilities that a model is useful and that a strategy is the best.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If values are missing or invalid, or columns differ in length; the message gives the first index. If thresholds
+        are 0 or 1, or do not increase. If weights differ only between the outcomes, as for case-control data, and
+        `prevalence` is not given.
+
+    See Also
+    --------
+    net_benefit_counts : The same from counts of streams, files or data frames.
+    plot_decision_curve : Draws the result.
+
+    Notes
+    -----
+    The net benefit [1]_ counts true positives per row, and subtracts false positives with the weight that the threshold
+    implies: who treats from t on accepts (1 - t) / t false positives for a true positive.
+
+    .. math:: NB(t) = P(p \ge t, y = 1) - \frac{t}{1 - t} P(p \ge t, y = 0)
+
+    The posterior is that of a Dirichlet process; see `ScoreCellsPosterior`. Mean and standard deviation have closed
+    forms. The page "Net benefit and decisions" shows how often the intervals contain the truth.
+
+    Values are combined by position; pandas columns with different indexes raise a `ValueError`.
+
+    References
+    ----------
+    .. [1] A. J. Vickers and E. B. Elkin (2006), "Decision curve analysis: a novel method for evaluating prediction
+       models", Medical Decision Making 26, 565-574.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(1000)
+    >>> y = rng.random(1000) < p
+    >>> found = net_benefit(y, {"new": p, "old": np.sqrt(p)}, [0.2, 0.5, 0.8], rng=1)
+    >>> found.net_benefit["new"].mean().round(3)
+    array([0.388, 0.234, 0.114])
+    >>> found.p_best["new"].round(2)
+    array([1.  , 1.  , 0.98])
+    """
+    by_name = y_prob if isinstance(y_prob, Mapping) else by_column(y_prob)
+    named, given = by_name is not None, {UNNAMED: y_prob} if by_name is None else dict(by_name)
+    names = model_names(given)
+    columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in given.items()}
+    same_rows({"y_true": y_true, **columns, "weights": weights})
+    options: dict[str, Any] = {"classes": classes, "logits": logits, "weights": weights}
+    rows: dict[str, Predictions] = {}
+    for name in names:
+        try:
+            rows[name] = read_rows(y_true, given[name], target="event", **options).checked().scale_free()
+        except (ValueError, TypeError) as problem:
+            raise (prefixed(problem, f"model {name!r}: ") if named else problem) from problem
+    counts = ThresholdCounts.from_predictions(rows, thresholds)
+    return _of_counts(counts, pseudo_rows, harm, prevalence, draws, rng)
+
+
+def net_benefit_counts(
+    counts: ThresholdCounts | BinnedCounts | PairedCounts,
+    thresholds: Any = None,
+    *,
+    pseudo_rows: float = PSEUDO_ROWS,
+    harm: Any = None,
+    prevalence: float | None = None,
+    draws: int = 4000,
+    rng: Any = None,
+) -> NetBenefit:
+    """Compute decision curves from counts; the cost does not depend on the number of rows.
+
+    Parameters
+    ----------
+    counts : ThresholdCounts, BinnedCounts or PairedCounts
+        Counts between thresholds. Counts of an event in bins, closed on the left, have them as the inner edges of the
+        bins.
+    thresholds : float or array-like of float, optional
+        Some of the thresholds, or inner edges, of the counts; by default all.
+    pseudo_rows, harm, prevalence, draws, rng
+        As for `net_benefit`.
+
+    Returns
+    -------
+    NetBenefit
+        As from `net_benefit`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `net_benefit`; also if a threshold is not among those of the counts.
+
+    Examples
+    --------
+    >>> day = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.3, 0.8])
+    >>> net_benefit_counts(day + day, rng=1).observed["model"].round(3)
+    array([0.667, 0.333])
+
+    Bins of equal width on a file, a stream or a database serve as well:
+
+    >>> binned = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=10, target="event")
+    >>> net_benefit_counts(binned, [0.3, 0.8], rng=1).observed["model"].round(3)
+    array([0.667, 0.333])
+    """
+    if not isinstance(counts, ThresholdCounts):
+        counts = ThresholdCounts.from_bins(counts, thresholds)
+    elif thresholds is not None:
+        counts = counts.at(thresholds)
+    return _of_counts(counts, pseudo_rows, harm, prevalence, draws, rng)
+
+
+def _of_counts(
+    counts: ThresholdCounts, pseudo_rows: Any, harm: Any, prevalence: Any, draws: Any, rng: Any
+) -> NetBenefit:
+    prior = float(_checks.positive("pseudo_rows", pseudo_rows, ()))
+    share = None if prevalence is None else _checks.fraction("prevalence", prevalence)
+    if share is None and counts.weights_by_outcome_only:
+        raise ValueError(
+            "`weights` must not depend on the outcome alone, as in case-control data, where the share of outcome 1 is "
+            "chosen. Pass the share in the population, as in `prevalence=0.1`; weights are then not needed."
+        )
+    posterior = ScoreCellsPosterior(counts, prior, share is not None)
+    harms = _harms(harm, counts.models)
+    seed = int(_checks.generator(rng).integers(2**63))
+    return NetBenefit(posterior, harms, share, _checks.whole_number("draws", draws, 2), seed)
+
+
+def _harms(harm: Any, models: Sequence[str]) -> dict[str, float]:
+    """Return the harm of each model: one number for all, or a mapping with some of the models."""
+    if harm is None:
+        return dict.fromkeys(models, 0.0)
+    if not isinstance(harm, Mapping):
+        return dict.fromkeys(models, _harm("harm", harm))
+    unknown = [name for name in harm if name not in models]
+    if unknown:
+        raise ValueError(
+            f"`harm` must name models; {quoted(unknown[0])} is none of {quoted(list(models))}."
+            f"{_checks.did_you_mean(str(unknown[0]), models)}"
+        )
+    return {name: _harm(f"harm[{name!r}]", harm.get(name, 0.0)) for name in models}
+
+
+def _harm(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"`{name}` must be a number >= 0, or one for each model by name; not {quoted(value)}.")
+    if not 0 <= float(value) < 1:
+        raise ValueError(f"`{name}` must lie in [0, 1), in units of net benefit per row; not {value!r}.")
+    return float(value)

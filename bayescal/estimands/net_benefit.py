@@ -1,0 +1,128 @@
+"""Net benefit of treating at a threshold, and decisions between strategies: functions of draws."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+#: Net benefits that differ by at most this are tied: rounding.
+TIED = 1e-12
+
+
+def odds(thresholds: Floats) -> Floats:
+    """Weight of a false positive, relative to a true positive: t / (1 - t)."""
+    return thresholds / (1 - thresholds)
+
+
+def gain_of_treating(thresholds: Floats, prevalence: float | None = None) -> Floats:
+    """Net benefit per treated row of outcome 0 and of outcome 1, shape (2, n_thresholds).
+
+    With a `prevalence`, of rows whose probabilities are given the outcome.
+
+    Examples
+    --------
+    >>> gain_of_treating(np.array([0.2, 0.5]))
+    array([[-0.25, -1.  ],
+           [ 1.  ,  1.  ]])
+    """
+    gain = np.stack([-odds(thresholds), np.ones_like(thresholds)])
+    return gain if prevalence is None else gain * np.array([[1 - prevalence], [prevalence]])
+
+
+def share_treated(mass: Floats) -> Floats:
+    """Sum the masses of score cells from each threshold on; the last axis is the cell, and then the threshold.
+
+    Examples
+    --------
+    >>> share_treated(np.array([0.5, 0.3, 0.2]))
+    array([0.5, 0.2])
+    """
+    return np.cumsum(mass[..., :0:-1], axis=-1)[..., ::-1]
+
+
+def net_benefit_of(treated: Floats, gain: Floats) -> Floats:
+    r"""Net benefit [1]_, :math:`P(p \ge t, y = 1) - \frac{t}{1 - t} P(p \ge t, y = 0)`.
+
+    Parameters
+    ----------
+    treated : ndarray, shape (..., 2, n_thresholds)
+        Probability of being treated, by outcome.
+    gain : ndarray, shape (2, n_thresholds)
+        From `gain_of_treating`.
+
+    Returns
+    -------
+    ndarray, shape (..., n_thresholds)
+        In units of true positives per row.
+
+    References
+    ----------
+    .. [1] A. J. Vickers and E. B. Elkin (2006), "Decision curve analysis: a novel method for evaluating prediction
+       models", Medical Decision Making 26, 565-574.
+
+    Examples
+    --------
+    >>> net_benefit_of(np.array([[0.2], [0.1]]), gain_of_treating(np.array([0.2])))
+    array([0.05])
+    """
+    negative: Floats = treated[..., 0, :] * gain[0]
+    return negative + treated[..., 1, :] * gain[1]
+
+
+class Decisions(NamedTuple):
+    """Probabilities and values of choosing a strategy at each threshold.
+
+    Parameters
+    ----------
+    p_useful : ndarray, shape (n_models, n_thresholds)
+        Probability that a model has a larger net benefit than treating all and than treating none.
+    p_best : ndarray, shape (n_models + 2, n_thresholds)
+        Probability that each strategy is the best: treating none, treating all, each model. Strategies that tie in a
+        draw share it.
+    evpi : ndarray, shape (n_thresholds,)
+        Expected value of perfect information.
+    """
+
+    p_useful: Floats
+    p_best: Floats
+    evpi: Floats
+
+
+def decide(models: Floats, treat_all: Floats) -> Decisions:
+    """Compare the strategies at each threshold; their definitions are those of bayesDCA [1]_.
+
+    Parameters
+    ----------
+    models : ndarray, shape (n_draws, n_models, n_thresholds)
+        Net benefit of each model.
+    treat_all : ndarray, shape (n_draws, n_thresholds)
+        Net benefit of treating all; that of treating none is 0.
+
+    Returns
+    -------
+    Decisions
+        The expected value of perfect information is E max - max E of the net benefits of all strategies: what it would
+        be worth per row to know the best strategy.
+
+    References
+    ----------
+    .. [1] G. N. F. Cruz and K. Korthauer (2023), "Bayesian decision curve analysis with bayesDCA", arXiv 2308.02067.
+
+    Examples
+    --------
+    In the second draw the model and treating all tie.
+
+    >>> found = decide(np.array([[[0.2]], [[0.1]]]), np.array([[0.1], [0.1]]))
+    >>> found.p_useful, found.p_best.ravel(), found.evpi
+    (array([[0.5]]), array([0.  , 0.25, 0.75]), array([0.]))
+    """
+    default = np.maximum(treat_all, 0.0)[:, None]
+    useful = (models > default + TIED).mean(axis=0)
+    every = np.concatenate([np.zeros_like(default), treat_all[:, None], models], axis=1)
+    largest = every.max(axis=1, keepdims=True)
+    winners = every >= largest - TIED
+    best: Floats = (winners / winners.sum(axis=1, keepdims=True)).mean(axis=0)
+    evpi = largest[:, 0].mean(axis=0) - every.mean(axis=0).max(axis=0)
+    return Decisions(useful, best, np.maximum(evpi, 0.0))

@@ -1,0 +1,75 @@
+"""Regret of a threshold: what acting on the scores costs, because they are not calibrated."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.draws import BinDraws, Draws
+from bayescal.posterior.contract import HasHypotheses
+from bayescal.stats.contract import Counts
+
+Floats = NDArray[np.float64]
+
+#: Fewest rows on each side of the threshold.
+FEWEST = 5
+
+
+def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
+    r"""Expected loss of treating the bins from `first` on, less that of the best decision in each bin.
+
+    Parameters
+    ----------
+    bins : BinDraws
+        Draws of the bins.
+    threshold : float
+        Threshold t: the loss of a false positive is t, that of a false negative 1 - t.
+    first : int
+        Number of bins below the threshold.
+
+    Returns
+    -------
+    ndarray, shape (n_draws,)
+        :math:`\sum_b m_b |\theta_b - t| 1\{\theta_b \text{ and bin } b \text{ lie on different sides of } t\}`.
+
+    Examples
+    --------
+    A third of the rows is treated at 0.5, although its accuracy is 0.4; the accuracy of the others is right.
+
+    >>> mass, accuracy = np.array([[2 / 3, 1 / 3]]), np.array([[0.2, 0.4]])
+    >>> bins = BinDraws(mass, accuracy, np.array([[0.25, 0.7]]), np.ones(2, bool), weight=mass)
+    >>> regret_draws(bins, 0.5, 1).round(4)
+    array([0.0333])
+    """
+    treated = np.arange(bins.accuracy.shape[1]) >= first
+    wrong = treated != (bins.accuracy >= threshold)
+    lost: Floats = (bins.mass * np.abs(bins.accuracy - threshold) * wrong).sum(axis=1)
+    return lost
+
+
+def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: float) -> Draws:
+    """Check that the regret of a threshold can be estimated, and draw it; see `Evaluation.regret`."""
+    t = _checks.fraction("threshold", threshold)
+    if not isinstance(posterior, HasHypotheses):
+        raise ValueError(
+            "the regret needs `model='shrinkage'`: other models, such as the Dirichlet model, overstate it, and their "
+            "intervals often miss the true value."
+        )
+    edges = counts.bins.edges
+    if counts.bins.closed != "left":
+        raise ValueError("the regret needs bins that are closed on the left, because rows are treated at t if c >= t.")
+    first = int(np.argmin(np.abs(edges[1:-1] - t))) + 1 if len(edges) > 2 else 0
+    if not 0 < first < len(edges) - 1 or abs(edges[first] - t) > 1e-9:
+        near = f" The nearest edge is {edges[first]:.6g}." if first else ""
+        raise ValueError(
+            f"`threshold` must be an inner edge of the bins, so that no bin has rows on both sides; {t:g} is none."
+            f"{near} "
+            f"Evaluate with other bins, as in `bins=[0, ..., {t:g}, ..., 1]`, or `bins=20` for multiples of 0.05."
+        )
+    below, above = int(counts.n[:first].sum()), int(counts.n[first:].sum())
+    if min(below, above) < FEWEST:
+        raise ValueError(
+            f"`threshold` must have at least {FEWEST} rows on each side; {t:g} has {below} below and {above} from it "
+            "on. "
+            "With fewer, intervals of the regret do not contain the true value as often as they state."
+        )
+    return Draws(regret_draws(bins, t, first), f"regret at {t:g}", bins.fingerprint)

@@ -1,0 +1,208 @@
+"""Posterior of the outcome and the scores of models, in cells between thresholds: a Dirichlet process."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.stats.threshold_counts import ThresholdCounts
+
+Floats = NDArray[np.float64]
+
+#: Range of the number of pseudo-rows.
+PSEUDO_ROWS_RANGE = (0.1, 100.0)
+#: The prior of several models has atoms until the mean of the mass that remains is below this share.
+REMAINDER = 1e-6
+#: Maximum number of draws times joint cells that are in memory at a time.
+CHUNK = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCellsPosterior:
+    r"""Posterior of the probabilities of outcome and score cell, of one or several models on the same rows.
+
+    Parameters
+    ----------
+    counts : ThresholdCounts
+        The counts.
+    pseudo_rows : float
+        Weight of the prior in rows.
+    given_outcome : bool
+        Whether probabilities are given the outcome, as for case-control data: each row of the mass sums to 1.
+
+    Notes
+    -----
+    The prior is a Dirichlet process [1]_ whose base distribution has a fair coin for the outcome and independent
+    uniform scores of all models; its weight is the number of pseudo-rows a. So the cell of one model and one outcome
+    has the prior parameter a / 2 times the width of the cell, and results at one threshold do not depend on the other
+    thresholds. The posterior is again a Dirichlet process, with the rows as further atoms.
+
+    The masses of one model are one Dirichlet. For several models, the rows of each joint cell have a Gamma mass, and
+    the prior is drawn by stick-breaking [2]_: Gamma mass a in all, in atoms with shares Beta(1, a) of what remains,
+    each at scores and an outcome from the base distribution. Models may therefore differ in a draw where no row shows
+    it. The margin of each model is its own posterior.
+
+    References
+    ----------
+    .. [1] T. S. Ferguson (1973), "A Bayesian analysis of some nonparametric problems", Annals of Statistics 1, 209-230.
+    .. [2] J. Sethuraman (1994), "A constructive definition of Dirichlet priors", Statistica Sinica 4, 639-650.
+
+    Examples
+    --------
+    >>> counts = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5])
+    >>> posterior = ScoreCellsPosterior(counts, pseudo_rows=4.0, given_outcome=False)
+    >>> posterior.parameters(0)
+    array([[2., 1.],
+           [1., 3.]])
+    >>> posterior.sample(1000, rng=1).shape
+    (1000, 1, 2, 2)
+    """
+
+    counts: ThresholdCounts
+    pseudo_rows: float
+    given_outcome: bool
+
+    def __post_init__(self) -> None:
+        _checks.between("pseudo_rows", np.atleast_1d(self.pseudo_rows), *PSEUDO_ROWS_RANGE, "numbers of rows")
+
+    @property
+    def prior(self) -> str:
+        """The prior in words."""
+        return f"prior: {self.pseudo_rows:g} pseudo-rows"
+
+    @property
+    def _prior_parameters(self) -> Floats:
+        """Prior parameters of outcome and score cell of a model, shape (2, n_bins)."""
+        width = np.diff(np.concatenate([[0.0], self.counts.thresholds, [1.0]]))
+        return self.pseudo_rows / 2 * np.stack([width, width])
+
+    @property
+    def _rows(self) -> Floats:
+        """Effective number of rows of each joint cell."""
+        return self.counts.effective(by_outcome=self.given_outcome)
+
+    def parameters(self, model: int) -> Floats:
+        """Parameters of the Dirichlet of one model, by outcome and score cell; shape (2, n_bins)."""
+        return self._prior_parameters + self.counts.margin(model, self._rows)
+
+    def sample(self, n_draws: int = 4000, *, rng: Any = None) -> Floats:
+        """Draw independently the probability of each outcome and score cell.
+
+        Parameters
+        ----------
+        n_draws : int, default 4000
+            Number of draws.
+        rng : None, int, SeedSequence or Generator
+            Randomness.
+
+        Returns
+        -------
+        ndarray, shape (n_draws, n_models, 2, n_bins)
+            Probabilities, joint over models. They sum to 1 for each model, or for each model and outcome.
+        """
+        rng = _checks.generator(rng)
+        one = len(self.counts.models) == 1
+        mass = rng.standard_gamma(self.parameters(0), (n_draws, 1, 2, self.counts.n_bins)) if one else None
+        mass = self._joint(n_draws, rng) if mass is None else mass
+        # the total is the same for all models: their cells hold the same atoms
+        mass /= mass.sum(axis=-1 if self.given_outcome else (-2, -1), keepdims=True)
+        return mass
+
+    def _joint(self, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the Gamma masses of several models: those of the prior, and those of the rows of each joint cell."""
+        counts, (atoms, cell) = self.counts, self._atoms(n_draws, rng)
+        n_models, n_bins = len(counts.models), counts.n_bins
+        size = 2 * n_bins
+        base = np.arange(n_draws)[:, None] * size
+        mass = np.stack(
+            [np.bincount((base + cell[i]).ravel(), atoms.ravel(), n_draws * size) for i in range(n_models)]
+        ).reshape(n_models, n_draws, size)
+        step = max(CHUNK // n_draws, 1)
+        rows = self._rows
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            drawn = rng.standard_gamma(rows[part, None], (len(rows[part]), n_draws))
+            for i in range(n_models):
+                place = counts.outcome[part] * n_bins + counts.cells[part, i]
+                order = np.argsort(place, kind="stable")
+                first = np.flatnonzero(np.diff(place[order], prepend=-1))
+                mass[i][:, place[order][first]] += np.add.reduceat(drawn[order], first, axis=0).T
+        return mass.reshape(n_models, n_draws, 2, n_bins).swapaxes(0, 1)
+
+    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.intp]]:
+        """Draw the atoms of the prior by stick-breaking: their masses, and the cells of each model."""
+        a = self.pseudo_rows
+        n_atoms = int(np.ceil(np.log(REMAINDER) / np.log(a / (1 + a)))) + 1
+        # log of what remains after each break: Beta(1, a) leaves 1 - v = u^(1 / a) with a uniform u
+        left = np.exp(-np.cumsum(rng.standard_exponential((n_draws, n_atoms - 1)) / a, axis=1))
+        left = np.concatenate([np.ones((n_draws, 1)), left, np.zeros((n_draws, 1))], axis=1)
+        atoms = rng.standard_gamma(a, (n_draws, 1)) * (left[:, :-1] - left[:, 1:])
+        outcome = rng.random((n_draws, n_atoms)) < 0.5
+        score = rng.random((len(self.counts.models), n_draws, n_atoms))
+        return atoms, outcome * self.counts.n_bins + np.searchsorted(self.counts.thresholds, score, side="right")
+
+    def mean_and_sd(self, gain: Floats) -> tuple[Floats, Floats]:
+        r"""Exact mean and standard deviation of expected gains of treating at each threshold, for each model.
+
+        Parameters
+        ----------
+        gain : ndarray, shape (2, n_thresholds)
+            Gain of a treated row of outcome 0 and of outcome 1 at each threshold.
+
+        Returns
+        -------
+        (mean, sd) : tuple of ndarray, shape (n_models, n_thresholds)
+            By the aggregation property of the Dirichlet: with parameters :math:`A_z` of the treated rows of outcome z
+            and the sum A of all parameters, the mean is :math:`m = \sum_z g_z A_z / A` and the variance
+            :math:`(\sum_z g_z^2 A_z / A - m^2) / (A + 1)`. Given the outcome, each outcome is a Dirichlet of its own,
+            and means and variances add.
+        """
+        parameters = np.stack([self.parameters(i) for i in range(len(self.counts.models))])
+        above = np.cumsum(parameters[..., ::-1], axis=-1)[..., ::-1][..., 1:]
+        total = parameters.sum(axis=-1, keepdims=True)
+        return _moments(above[:, None], total, gain[None], given_outcome=self.given_outcome)
+
+    def difference_mean_and_sd(self, first: int, second: int, gain: Floats) -> tuple[Floats, Floats]:
+        """Exact mean and standard deviation of the difference of expected gains of two models; parameters as above.
+
+        Returns
+        -------
+        (mean, sd) : tuple of ndarray, shape (n_thresholds,)
+            Only rows that one of both models treats, and the other does not, contribute.
+        """
+        counts, rows, t = self.counts, self._rows, self.counts.thresholds
+        index = np.arange(len(t))
+        one, other = (counts.cells[:, i, None] > index for i in (first, second))
+        only = np.zeros((2, 2, len(t)))  # (which model, outcome, threshold)
+        for z in (0, 1):
+            of_z = (counts.outcome == z) * rows
+            only[0, z], only[1, z] = of_z @ (one & ~other), of_z @ (other & ~one)
+        if first != second:
+            only += self.pseudo_rows / 2 * t * (1 - t)
+        total = self.parameters(first).sum(axis=-1, keepdims=True)
+        # treated by the first only and by the second only: cells of one Dirichlet, with opposite gains
+        return _moments(only, total, np.stack([gain, -gain]), given_outcome=self.given_outcome)
+
+
+def _moments(cells: Floats, total: Floats, gain: Floats, *, given_outcome: bool) -> tuple[Floats, Floats]:
+    """Return mean and sd of the sum of gains times Dirichlet masses.
+
+    Parameters
+    ----------
+    cells : ndarray, shape (..., n_groups, 2, n_thresholds)
+        Parameters of cells that do not overlap, by outcome.
+    total : ndarray, shape (..., 2, 1)
+        Sum of the parameters of all cells of each outcome.
+    gain : ndarray, shape (n_groups, 2, n_thresholds)
+        Gain of each cell.
+    given_outcome : bool
+        Whether masses are given the outcome.
+    """
+    first, second = (gain * cells).sum(axis=-3), (gain**2 * cells).sum(axis=-3)
+    if not given_outcome:
+        first, second, total = (values.sum(axis=-2, keepdims=True) for values in (first, second, total))
+    mean = first / total
+    variance = (second / total - mean**2) / (total + 1)
+    return mean.sum(axis=-2), np.sqrt(np.maximum(variance, 0.0).sum(axis=-2))

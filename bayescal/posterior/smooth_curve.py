@@ -1,0 +1,337 @@
+"""The smooth curve model: exact calibration, a drift, a Gaussian process, or both; Laplace approximations, averaged."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit, logsumexp
+
+from bayescal import _checks
+from bayescal.draws import BinDraws
+from bayescal.posterior.shrinkage.independent.drift import LEVERAGE_FLOOR, logit
+from bayescal.stats.contract import Counts
+
+Floats = NDArray[np.float64]
+
+#: Sub-models with deviations from exact calibration: whether they contain the drift and the Gaussian process.
+DEVIATIONS = {"drift": (True, False), "curve": (False, True), "both": (True, True)}
+EXACT = "exact"
+SUB_MODELS = (EXACT, *DEVIATIONS)
+#: Prior probability of exact calibration; the others have equal shares of the rest.
+PRIOR_EXACT = 0.1
+#: Prior standard deviations of intercept and slope of the drift, on the logit scale.
+INTERCEPT_SD = SLOPE_SD = 0.5
+#: Standard deviations of the Gaussian process on the logit scale, and its ranges in units of ranks (0 to 1). All
+#: combinations are equally probable.
+SIGMAS, RANGES = (0.1, 0.2, 0.4, 0.8), (0.04, 0.1, 0.3)
+#: Variance added to the diagonal of each covariance, for numerical stability.
+JITTER = 1e-8
+#: Newton's method: largest number of steps, largest change of a logit per step, change at which it stops, and how
+#: often a step is halved.
+STEPS, LARGEST_STEP, CONVERGED, HALVINGS = 100, 3.0, 1e-8, 20
+#: The smallest weight of a bin in Newton's method.
+LEAST_WEIGHT = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Covariances:
+    """Prior covariances of the deviations of the bins, one per sub-model with deviations and hyperparameters.
+
+    Parameters
+    ----------
+    sub_model : list of str, length n_fits
+        Key of the sub-model.
+    share : ndarray, shape (n_fits,)
+        Prior probability within the sub-model.
+    matrix : ndarray, shape (n_fits, n_bins, n_bins)
+        Covariances.
+    """
+
+    sub_model: list[str]
+    share: Floats
+    matrix: Floats
+
+
+def covariances(confidence: Floats, rank: Floats) -> Covariances:
+    """Compute the covariances of all sub-models with deviations.
+
+    Parameters
+    ----------
+    confidence : ndarray, shape (n_bins,)
+        Mean confidences.
+    rank : ndarray, shape (n_bins,)
+        Ranks of the middles of the bins, from 0 to 1.
+
+    Returns
+    -------
+    Covariances
+        The drift; the curve with each pair of (sigma, range); both with each pair.
+    """
+    x = logit(confidence, LEVERAGE_FLOOR)
+    drift = INTERCEPT_SD**2 + SLOPE_SD**2 * np.outer(x, x)
+    distance_sq = (rank[:, None] - rank) ** 2
+    curves = np.array([s**2 * np.exp(-0.5 * distance_sq / r**2) for s in SIGMAS for r in RANGES])
+    matrices = {
+        key: with_drift * drift + (curves if with_curve else np.zeros((1, *drift.shape))) + JITTER * np.eye(len(x))
+        for key, (with_drift, with_curve) in DEVIATIONS.items()
+    }
+    return Covariances(
+        [key for key, each in matrices.items() for _ in each],
+        np.concatenate([np.full(len(each), 1 / len(each)) for each in matrices.values()]),
+        np.concatenate(list(matrices.values())),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Laplace:
+    """Laplace approximations of the posterior of the deviations, one per covariance.
+
+    Parameters
+    ----------
+    mode, mean : ndarray, shape (n_fits, n_bins)
+        Deviations of the logits with the largest posterior density, and their approximate means.
+    root : ndarray, shape (n_fits, n_bins, n_bins)
+        Matrices R so that R R' are the covariances of the approximating Normal distributions.
+    log_evidence : ndarray, shape (n_fits,)
+        Logarithms of the marginal likelihoods, without binomial coefficients.
+    """
+
+    mode: Floats
+    mean: Floats
+    root: Floats
+    log_evidence: Floats
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariances of the approximating Normal distributions."""
+        return self.root @ np.swapaxes(self.root, 1, 2)
+
+
+def laplace(x: Floats, n: Floats, k: Floats, covariance: Floats) -> Laplace:
+    r"""Approximate the posterior of logit deviations f with k ~ Binomial(n, expit(x + f)) and f ~ Normal(0, K).
+
+    Newton's method for the mode, for all covariances at once; Rasmussen and Williams (2006), algorithms 3.1 and 5.1,
+    equations 3.21 and 3.32. The mean differs from the mode where the likelihood is skew; the first-order difference is
+    that of Tierney and Kadane (1986), Journal of the American Statistical Association 81, 82-86.
+
+    Parameters
+    ----------
+    x, n, k : ndarray, shape (n_bins,)
+        Logits of the confidences, rows, and rows with outcome 1.
+    covariance : ndarray, shape (n_fits, n_bins, n_bins)
+        Prior covariances K, positive definite.
+
+    Returns
+    -------
+    Laplace
+        Modes, covariances and evidences.
+
+    Examples
+    --------
+    Two rows, one of them with outcome 1. The mode is 0, where the likelihood is 0.25 and the weight W is 0.5. With
+    prior variance 2, the evidence is 0.25 / sqrt(1 + 0.5 x 2), and the posterior variance is 1 / (1 / 2 + 0.5).
+
+    >>> fit = laplace(np.zeros(1), np.array([2.0]), np.array([1.0]), np.array([[[2.0]]]))
+    >>> fit.mode, np.exp(fit.log_evidence), fit.covariance
+    (array([[0.]]), array([0.1768]), array([[[1.]]]))
+    """
+    dual = np.zeros(covariance.shape[:2])  # f = K dual
+    f, height = np.zeros_like(dual), _log_likelihood(x, n, k, np.zeros_like(dual))
+    for _ in range(STEPS):
+        h, sw, factor = _curvature(x, n, f, covariance)
+        rhs = sw**2 * f + k - n * h
+        inner = np.linalg.solve(factor, (sw * _times(covariance, rhs))[..., None])[..., 0]
+        ahead = rhs - sw * inner - dual
+        step = _times(covariance, ahead)
+        size = np.abs(step).max(axis=1)
+        t = np.minimum(1.0, LARGEST_STEP / np.maximum(size, 1e-300))
+        for _ in range(HALVINGS):  # the density is log-concave, so that a short step always raises it
+            new_dual, new_f = dual + t[:, None] * ahead, f + t[:, None] * step
+            new_height = _log_likelihood(x, n, k, new_f) - 0.5 * (new_dual * new_f).sum(axis=1)
+            worse = new_height < height - 1e-9 * np.abs(height)
+            if not worse.any():
+                break
+            t = np.where(worse, t / 2, t)
+        dual, f, height = new_dual, new_f, new_height
+        if size.max() < CONVERGED:
+            break
+    _, sw, factor = _curvature(x, n, f, covariance)
+    # (K^-1 + W)^-1 = C (1 + C' W C)^-1 C' with K = C C'
+    root = np.linalg.cholesky(covariance)
+    inside = np.linalg.cholesky(np.eye(len(x)) + np.swapaxes(root, 1, 2) @ (sw[:, :, None] ** 2 * root))
+    root = np.swapaxes(np.linalg.solve(inside, np.swapaxes(root, 1, 2)), 1, 2)
+    variance, h = (root**2).sum(axis=2), expit(x + f)
+    # mean - mode = C t / 2 with the third derivatives t of the log likelihood times the variances, to first order
+    skewed = -0.5 * n * h * (1 - h) * (1 - 2 * h) * variance
+    mean = f + _times(root, _times(np.swapaxes(root, 1, 2), skewed))
+    return Laplace(f, mean, root, height - 0.5 * np.linalg.slogdet(factor)[1])
+
+
+def _curvature(x: Floats, n: Floats, f: Floats, covariance: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return probabilities, square roots of the weights W, and 1 + W^(1/2) K W^(1/2)."""
+    h = expit(x + f)
+    sw = np.sqrt(np.maximum(n * h * (1 - h), LEAST_WEIGHT))
+    return h, sw, np.eye(len(x)) + sw[:, :, None] * covariance * sw[:, None, :]
+
+
+def _times(matrices: Floats, vectors: Floats) -> Floats:
+    product: Floats = (matrices @ vectors[..., None])[..., 0]
+    return product
+
+
+def _log_likelihood(x: Floats, n: Floats, k: Floats, f: Floats) -> Floats:
+    eta = x + f
+    total: Floats = (k * eta + n * log_expit(-eta)).sum(axis=-1)
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothCurvePosterior:
+    """Posterior of the smooth curve model; made by `smooth_curve_posterior`.
+
+    Parameters
+    ----------
+    counts : Counts
+        Counts by bin.
+    prior_exact : float
+        Prior probability of exact calibration.
+    """
+
+    counts: Counts
+    prior_exact: float = PRIOR_EXACT
+
+    @property
+    def prior(self) -> str:
+        """The prior as text; empty for the default."""
+        return "" if self.prior_exact == PRIOR_EXACT else f"prior probability of exact calibration {self.prior_exact:g}"
+
+    @property
+    def confidence(self) -> Floats:
+        """Mean confidences of occupied bins."""
+        return np.asarray(self.counts.mean_confidence[self.counts.occupied], dtype=np.float64)
+
+    @cached_property
+    def covariances(self) -> Covariances:
+        """Covariances of the sub-models with deviations."""
+        share = self.counts.share[self.counts.occupied]
+        return covariances(self.confidence, np.cumsum(share) - share / 2)
+
+    @cached_property
+    def fits(self) -> Laplace:
+        """Laplace approximations of the sub-models with deviations."""
+        return laplace(*self._rows, self.covariances.matrix)
+
+    @property
+    def _rows(self) -> tuple[Floats, Floats, Floats]:
+        """Logits of the confidences, (effective) rows, and those with outcome 1."""
+        used = self.counts.occupied
+        return logit(self.confidence), self.counts.effective_n[used], self.counts.effective_k[used]
+
+    @cached_property
+    def log_evidence_exact(self) -> float:
+        """Logarithm of the likelihood of exact calibration, without binomial coefficients."""
+        return float(_log_likelihood(*self._rows, np.zeros(len(self.confidence))))
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Posterior probabilities of exact calibration and of the fits, shape (1 + n_fits,)."""
+        prior = np.append(self.prior_exact, (1 - self.prior_exact) / len(DEVIATIONS) * self.covariances.share)
+        log_evidence = np.append(self.log_evidence_exact, self.fits.log_evidence)
+        weights: Floats = np.exp(log_evidence - logsumexp(log_evidence, b=prior)) * prior
+        return weights / weights.sum()
+
+    @property
+    def probabilities(self) -> dict[str, float]:
+        """Posterior probabilities of the sub-models "exact", "drift", "curve" and "both"."""
+        found = dict.fromkeys(SUB_MODELS, 0.0)
+        for key, weight in zip((EXACT, *self.covariances.sub_model), self.weights.tolist(), strict=True):
+            found[key] += weight
+        return found
+
+    @property
+    def log_bayes_factor(self) -> float:
+        """Logarithm of the Bayes factor of exact calibration against the average of the other sub-models."""
+        others = logsumexp(self.fits.log_evidence, b=self.covariances.share / len(DEVIATIONS))
+        return self.log_evidence_exact - float(others)
+
+    def sample(self, n_draws: int = 4000, *, rng: Any = None) -> BinDraws:
+        """Draw all bins: accuracies from the sub-models, masses from a Dirichlet distribution, as by `Posterior`."""
+        rng = _checks.generator(rng)
+        used, own = self.counts.occupied, self.confidence
+        of_each = rng.multinomial(n_draws, self.weights)
+        normal, order = rng.standard_normal((n_draws, len(own))), rng.permutation(n_draws)
+        accuracy, first = np.empty_like(normal), 0
+        for j, size in enumerate(of_each):  # rows of one fit are contiguous, and mixed afterwards
+            rows = slice(first, first := first + int(size))
+            if j == 0:
+                accuracy[rows] = own
+            elif size:
+                moved = normal[rows] @ self.fits.root[j - 1].T + (logit(own) + self.fits.mean[j - 1])
+                accuracy[rows] = expit(moved)
+        mass = rng.dirichlet(self.counts.effective_n[used], n_draws)
+        confidence = np.where(used, self.counts.mean_confidence, self.counts.bins.midpoints)
+        spread_mass = _spread(mass, used, 0.0)
+        return BinDraws(spread_mass, _spread(accuracy[order], used, 0.5), confidence[None], used, spread_mass)
+
+
+def _spread(values: Floats, used: NDArray[np.bool_], empty: float) -> Floats:
+    """Return columns for all bins, with a constant where a bin is empty."""
+    if used.all():
+        return values
+    whole = np.full((len(values), len(used)), empty)
+    whole[:, used] = values
+    return whole
+
+
+def smooth_curve_posterior(counts: Counts, *, prior_exact: float = PRIOR_EXACT) -> SmoothCurvePosterior:
+    r"""Compute the posterior of a smooth calibration curve with a spike at exact calibration.
+
+    In bin b with mean confidence :math:`c_b`, the logit of the accuracy is
+
+    .. math:: \mathrm{logit}\,\theta_b = \mathrm{logit}\,c_b + [a + s\,x_b] + [g(u_b)],
+
+    where each bracket is absent or present: "exact" (neither), "drift" (the first), "curve" (the second), "both". The
+    intercept a and the slope s are Normal(0, 0.5), and :math:`x_b` is the logit of :math:`c_b`, clipped to
+    [0.0001, 0.9999]. g is a Gaussian process in the rank :math:`u_b` of the bin (from 0 to 1) with covariance
+    :math:`\sigma^2 \exp(-(u - u')^2 / (2 r^2))`; sigma is 0.1, 0.2, 0.4 or 0.8 and the range r is 0.04, 0.1 or 0.3, all
+    pairs equally probable.
+
+    Parameters
+    ----------
+    counts : Counts
+        Counts in narrow bins of nearly equal mass, at least ten rows in each.
+    prior_exact : float, default 0.1
+        Prior probability of exact calibration, in [0, 1). The other three sub-models have equal shares of the rest.
+
+    Returns
+    -------
+    SmoothCurvePosterior
+        Probabilities of the sub-models; independent draws, without Markov chains.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `prior_exact` is not a number in [0, 1).
+
+    Notes
+    -----
+    Each of the 25 combinations of sub-model, sigma and range has a Laplace approximation [1]_ with the mean shifted for
+    skewness, and all are averaged by their marginal likelihoods. Masses are Dirichlet with the rows of the bins as
+    parameters (the Bayesian bootstrap), independent of the accuracies.
+
+    References
+    ----------
+    .. [1] C. E. Rasmussen and C. K. I. Williams (2006), Gaussian Processes for Machine Learning, MIT Press, sections
+       3.4 and 5.5.1.
+
+    Examples
+    --------
+    >>> from bayescal import BinnedCounts
+    >>> p = np.linspace(0.05, 0.95, 400)
+    >>> counts = BinnedCounts.from_arrays(np.arange(400) % 2, p, bins=10)  # half of the outcomes are 1, whatever p is
+    >>> {key: round(value, 3) for key, value in smooth_curve_posterior(counts).probabilities.items()}
+    {'exact': 0.0, 'drift': 0.727, 'curve': 0.0, 'both': 0.273}
+    """
+    return SmoothCurvePosterior(counts, _checks.fraction("prior_exact", prior_exact, or_zero=True))

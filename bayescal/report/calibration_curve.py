@@ -1,0 +1,241 @@
+"""The plot of a calibration curve: computed as a record, then drawn."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _render
+from bayescal.report.diagram import (
+    CROWDED,
+    ROOM,
+    Limits,
+    SideColors,
+    axis_words,
+    divided,
+    draw_sides,
+    require_undivided,
+    scale_histogram,
+)
+from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, palette, titled
+from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.results import wording
+from bayescal.results.calibration_curve import CELLS, CalibrationCurve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+#: Largest number of bars in the distribution of scores.
+BARS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class CurvePoints:
+    """Content of the plot of a calibration curve.
+
+    Parameters
+    ----------
+    score, mean, low, high : ndarray, shape (n_bins,)
+        The curve and its band.
+    x, y : tuple of float
+        Limits of the axes.
+    left, share : ndarray, shape (n_bars,)
+        Left ends of the bars of the distribution of scores, and the shares of the rows.
+    width : float
+        Width of a bar.
+    """
+
+    score: Floats
+    mean: Floats
+    low: Floats
+    high: Floats
+    x: Limits
+    y: Limits
+    left: Floats
+    share: Floats
+    width: float
+
+
+def curve_points(cv: CalibrationCurve, prob: float = 0.95) -> CurvePoints:
+    """Compute what `plot_calibration_curve` draws.
+
+    Parameters
+    ----------
+    cv : CalibrationCurve
+        The result.
+    prob : float, default 0.95
+        Probability of the interval at each score.
+
+    Returns
+    -------
+    CurvePoints
+        The numbers to draw.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(1000, population="flat", rng=1)
+    >>> points = curve_points(bc.calibration_curve(rows.outcome, rows.confidence, rng=1))
+    >>> len(points.score), points.x, len(points.share), float(points.share.sum())
+    (30, (-0.02, 1.02), 50, 1.0)
+    """
+    score, low, high = cv.band(prob)
+    x, y = _limits(score, low, high)
+    # cells are joined, so that the window holds at most BARS bars
+    inside = max(min(x[1], 1.0) - max(x[0], 0.0), 1 / CELLS)
+    joined = max(int(np.ceil(inside * CELLS / BARS)), 1)
+    starts = np.arange(0, CELLS, joined)
+    return CurvePoints(
+        score=score,
+        mean=np.asarray(cv.curve.mean()),
+        low=low,
+        high=high,
+        x=x,
+        y=y,
+        left=starts / CELLS,
+        share=np.add.reduceat(cv.distribution, starts),
+        width=joined / CELLS,
+    )
+
+
+def _limits(score: Floats, low: Floats, high: Floats) -> tuple[Limits, Limits]:
+    """Return the limits of both axes: [0, 1], or the part that holds the curve and the diagonal if scores crowd."""
+    everything = (-0.02, 1.02)
+    first, last = float(score[0]), float(score[-1])
+    if last - first > CROWDED:
+        return everything, everything
+    margin = max(0.08 * (last - first), 1e-4)
+    x = (max(first - margin, -margin / 4), min(last + margin, 1.0 + margin / 4))
+    bottom, top = min(float(low.min()), x[0]), max(float(high.max()), x[1])
+    room = 0.08 * (top - bottom)
+    return x, (max(bottom - room, -room), min(top + room, 1.0 + room))
+
+
+def plot_calibration_curve(
+    cv: CalibrationCurve,
+    ax: "Axes | None" = None,
+    *,
+    prob: float = 0.95,
+    color: Any = None,
+    reference_color: Any = None,
+    above_color: Any = None,
+    below_color: Any = None,
+) -> "Axes":
+    """Draw a calibration curve with its band, and the distribution of the scores below it.
+
+    Where the curve lies on the diagonal, the scores are calibrated. The band contains the event rate at each score with
+    probability `prob`; it is pointwise. The band of a calibrated classifier touches the diagonal everywhere.
+
+    Parameters
+    ----------
+    cv : CalibrationCurve
+        From `calibration_curve`.
+    ax : matplotlib Axes, optional
+        Where to draw; the distribution takes its lower part. By default on a new pyplot figure.
+    prob : float, default 0.95
+        Probability of the interval at each score, in (0, 1).
+    color : matplotlib color, optional
+        Colour of the curve, the band and the distribution.
+    reference_color : matplotlib color, optional
+        Colour of the diagonal.
+    above_color, below_color : matplotlib color, optional
+        Colours of the sides above and below the diagonal. All default colours are lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. The distribution is ``ax.child_axes[0]``.
+
+    Raises
+    ------
+    TypeError
+        If `cv` is something else, or `ax` is not an Axes.
+    ValueError
+        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, or `ax` already holds a diagram.
+
+    See Also
+    --------
+    plot_reliability : Bins with intervals of their own.
+
+    Notes
+    -----
+    The curve is drawn from the mean score of the first bin to that of the last one, and not beyond. Both axes run from
+    0 to 1 unless these scores crowd into a third of the range.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> from matplotlib.figure import Figure
+    >>> rows = simulate(1000, population="flat", curve="shift", rng=1)
+    >>> ax = plot_calibration_curve(bc.calibration_curve(rows.outcome, rows.confidence, rng=1), Figure().subplots())
+    >>> ax.get_ylabel()
+    'event rate'
+    """
+    if not isinstance(cv, CalibrationCurve):
+        raise TypeError(
+            f"`cv` must be a CalibrationCurve, not {type(cv).__name__}; make one with "
+            "`bayescal.calibration_curve(y_true, y_prob)`. Evaluations are drawn by `plot_reliability`."
+        )
+    points = curve_points(cv, _checks.fraction("prob", prob))
+    ax = axes_or_new(ax, figsize=(5.0, 6.0))
+    require_undivided(ax)
+    small = is_small(ax, *ROOM)
+    main = _checks.color("color", color, palette(ax).blue)
+    sides = SideColors.chosen(ax, reference_color, above_color, below_color)
+    _, below = divided(ax)
+    draw_sides(ax, wording.direction_words(cv.target), sides)
+    opacity = 0.4 if is_dark(background(ax)) else 0.25
+    ax.fill_between(points.score, points.low, points.high, color=main, alpha=opacity, linewidth=0, zorder=2, gid="band")
+    ax.plot(points.score, points.mean, color=main, linewidth=1.8, zorder=3, gid="curve")
+    below.bar(points.left, points.share, points.width, align="edge", color=main, alpha=0.55, linewidth=0)
+    scale_histogram(below, max(float(points.share.max()), 1e-9))
+    stated, happened = axis_words(cv.target)
+    below.set_xlabel(stated)
+    ax.set(xlim=points.x, ylim=points.y, ylabel=happened)
+    lines = _key(ax, prob, main, opacity, small=small)
+    _headline(ax, cv, prob, above=(TINY if small else SMALL) * 1.4 * lines + 4, small=small)
+    if small:
+        small_words(ax)
+        below.set_yticks([])
+    keep_within(ax)
+    return ax
+
+
+def _headline(ax: "Axes", cv: CalibrationCurve, prob: float, *, above: float, small: bool) -> None:
+    low, high = cv.ici.interval(prob)
+    d = _render.decimals(high - low)
+    mean, low, high = (_render.number(v, d) for v in (cv.ici.mean(), low, high))
+    interval = "" if small else f", {100 * prob:g} % interval"
+    exact = f"P(exactly calibrated) {_render.probability(cv.p_calibrated)}"
+    titled(ax, f"ICI {mean}{interval} [{low}, {high}]", [] if small else [cv.question, exact], above=above, small=small)
+
+
+def _key(ax: "Axes", prob: float, color: str, opacity: float, *, small: bool) -> int:
+    """Draw the key above the axes, where it hides no data; return its number of lines."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    labels = ["posterior mean", f"{100 * prob:g} % interval at each score"]
+    handles = [Line2D([], [], color=color, linewidth=1.8), Patch(color=color, alpha=opacity, linewidth=0)]
+    size = TINY if small else SMALL
+    wide = sum(len(label) + 5 for label in labels) > characters(ax, size)
+    ax.legend(
+        handles=handles,
+        labels=labels,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=1 if wide else 2,
+        frameon=False,
+        fontsize=size,
+        borderaxespad=0.2,
+        borderpad=0,
+        handlelength=1.2,
+        handletextpad=0.5,
+        columnspacing=0.9,
+    )
+    return len(labels) if wide else 1

@@ -1,0 +1,331 @@
+"""NetBenefit: decision curves of one or several models on the same rows, as posteriors."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _arviz, _checks, _presented, _render
+from bayescal.draws import Draws
+from bayescal.estimands.net_benefit import Decisions, decide, gain_of_treating, net_benefit_of, odds, share_treated
+from bayescal.posterior.score_cells import ScoreCellsPosterior
+from bayescal.results.net_benefit_words import curve_sentence, decimals_of, question, remarks_of, shown
+from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.stats.thresholds import TREAT_ALL, TREAT_NONE
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+HEADER = ("", "threshold", "net benefit", "2.5 %", "97.5 %", "observed", "treat all", "P(useful)", "P(best)")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NetBenefit(_presented.Presented):
+    r"""Decision curves of one or several models: the net benefit of treating rows from a threshold on.
+
+    Returned by `net_benefit`. All draws are joint, over thresholds and over models, and with treating all.
+
+    Parameters
+    ----------
+    posterior : ScoreCellsPosterior
+        The posterior of outcome and score cells, with the counts.
+    harm : dict of str to float
+        Net benefit that using each model costs per row.
+    prevalence : float or None
+        Known share of outcome 1, for case-control data; None if it is estimated from the rows.
+    n_draws : int
+        Number of draws.
+    draws_seed : int
+        Seed of the draws.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> cancer = bc.datasets.load_breast_cancer()
+    >>> found = bc.net_benefit(cancer.y_true, cancer.y_prob, [0.1, 0.5], rng=1)
+    >>> found.models
+    ('naive_bayes', 'logistic_regression', 'random_forest')
+    >>> found.difference("random_forest", "naive_bayes").mean().round(3)
+    array([0.009, 0.016])
+    """
+
+    posterior: ScoreCellsPosterior
+    harm: dict[str, float]
+    prevalence: float | None
+    n_draws: int
+    draws_seed: int
+
+    _index = ("model", "threshold")
+
+    @property
+    def counts(self) -> ThresholdCounts:
+        """The counts of the rows."""
+        return self.posterior.counts
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models."""
+        return self.counts.models
+
+    @property
+    def thresholds(self) -> Floats:
+        """The thresholds, shape (n_thresholds,)."""
+        return self.counts.thresholds
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """Names of all strategies: "treat none", "treat all" and the models."""
+        return (TREAT_NONE, TREAT_ALL, *self.models)
+
+    @cached_property
+    def _drawn(self) -> tuple[Floats, Floats]:
+        """Draws of the net benefit of the models, and of the prevalence, shape (n_draws, 1)."""
+        mass = self.posterior.sample(self.n_draws, rng=self.draws_seed)
+        models = net_benefit_of(share_treated(mass), self._gain)
+        # summed over the cells of the first model, which are the same rows as those of the others
+        share = mass[:, 0, 1].sum(axis=-1, keepdims=True)
+        return models - self._harms, share if self.prevalence is None else np.full_like(share, self.prevalence)
+
+    @property
+    def _gain(self) -> Floats:
+        return gain_of_treating(self.thresholds, self.prevalence)
+
+    @property
+    def _harms(self) -> Floats:
+        return np.array([[self.harm[name]] for name in self.models])
+
+    @cached_property
+    def _treat_all(self) -> Floats:
+        share = self._drawn[1]
+        values: Floats = share - odds(self.thresholds) * (1 - share)
+        return values
+
+    @property
+    def prevalence_draws(self) -> Floats:
+        """Draws of the prevalence, shape (n_draws, 1); constant if it is known."""
+        return self._drawn[1]
+
+    def _draws(self, values: Floats, name: str) -> Draws:
+        return Draws(values, name, (type(self).__name__, self.draws_seed, self.n_draws, self.counts.n_rows))
+
+    def _by_model(self, values: Floats, name: str) -> dict[str, Draws]:
+        return {model: self._draws(values[:, i], f"{name} of {model}") for i, model in enumerate(self.models)}
+
+    @cached_property
+    def net_benefit(self) -> dict[str, Draws]:
+        """Draws of the net benefit of each model, less its harm, shape (n_draws, n_thresholds)."""
+        return self._by_model(self._drawn[0], "net benefit")
+
+    @cached_property
+    def treat_all(self) -> Draws:
+        """Draws of the net benefit of treating all rows, shape (n_draws, n_thresholds); that of treating none is 0."""
+        return self._draws(self._treat_all, f"net benefit of {TREAT_ALL}")
+
+    @cached_property
+    def standardized(self) -> dict[str, Draws]:
+        """Draws of net benefit / prevalence of each model, at most 1; shape (n_draws, n_thresholds)."""
+        return self._by_model(self._drawn[0] / self._drawn[1][:, None], "standardized net benefit")
+
+    @cached_property
+    def avoided(self) -> dict[str, Draws]:
+        """Draws of the net number of treatments per row that each model avoids, against treating all.
+
+        It is (net benefit - that of treating all) (1 - t) / t: the same difference in units of true negatives, shape
+        (n_draws, n_thresholds).
+        """
+        gained = (self._drawn[0] - self._treat_all[:, None]) / odds(self.thresholds)
+        return self._by_model(gained, "treatments avoided by")
+
+    @cached_property
+    def _decisions(self) -> Decisions:
+        return decide(self._drawn[0], self._treat_all)
+
+    @property
+    def p_useful(self) -> dict[str, Floats]:
+        """Probability that each model has a larger net benefit than treating all and treating none, per threshold."""
+        return dict(zip(self.models, self._decisions.p_useful, strict=True))
+
+    @property
+    def p_best(self) -> dict[str, Floats]:
+        """Probability that each strategy has the largest net benefit, per threshold; ties share it."""
+        return dict(zip(self.strategies, self._decisions.p_best, strict=True))
+
+    @property
+    def evpi(self) -> Floats:
+        """Expected value of perfect information: the net benefit per row that knowing the best strategy would add."""
+        return self._decisions.evpi
+
+    @cached_property
+    def observed(self) -> dict[str, Floats]:
+        """Net benefit of each model and of treating all in the rows themselves, without a prior; NaN without rows."""
+        weight, given = self.counts.weight, self.prevalence is not None
+        found = {}
+        for i, name in enumerate(self.models):
+            cells = self.counts.margin(i, weight)
+            total = cells.sum(axis=1 if given else None, keepdims=True)
+            share = np.divide(cells, total, out=np.full_like(cells, np.nan), where=total > 0)
+            found[name] = net_benefit_of(share_treated(share), self._gain) - self.harm[name]
+            every = share.sum(axis=1, keepdims=True)
+        return found | {TREAT_ALL: net_benefit_of(every, self._gain)}
+
+    @cached_property
+    def moments(self) -> dict[str, tuple[Floats, Floats]]:
+        """Exact posterior mean and standard deviation of the net benefit of each model, per threshold."""
+        mean, sd = self.posterior.mean_and_sd(self._gain)
+        return dict(zip(self.models, zip(mean - self._harms, sd, strict=True), strict=True))
+
+    def difference(self, first: str | None = None, second: str | None = None) -> Draws:
+        """Draws of the net benefit of the first strategy minus that of the second, on the same rows.
+
+        Parameters
+        ----------
+        first, second : str, optional
+            Names of two strategies: models, "treat all" or "treat none". May be omitted if there are two models.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws, n_thresholds); positive means that the first strategy is better.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such strategy, or one is missing and there are not two models.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> found = bc.net_benefit([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4], 0.5, rng=1)
+        >>> found.difference("model", "treat all").mean().round(1)
+        array([0.2])
+        """
+        if first is None and second is None and len(self.models) == 2:
+            first, second = self.models
+        if first is None or second is None:
+            raise TypeError(f"`first` and `second` must be two of the strategies {list(self.strategies)}.")
+        for name, strategy in (("first", first), ("second", second)):
+            _checks.one_of(name, strategy, self.strategies)
+        return self._draws(self._of(first) - self._of(second), f"net benefit: {first} - {second}")
+
+    def _of(self, strategy: str) -> Floats:
+        if strategy == TREAT_NONE:
+            return np.zeros_like(self._treat_all)
+        return self._treat_all if strategy == TREAT_ALL else self.net_benefit[strategy].values
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the numbers as data: one dict per model and threshold.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys model, threshold, mean, sd (both exact), low, high, observed, treat_all (posterior mean), p_useful and
+            p_best.
+        """
+        prob = _checks.fraction("prob", prob)
+        treat_all = self.treat_all.mean()
+        rows = []
+        for name in self.models:
+            mean, sd = self.moments[name]
+            low, high = self.net_benefit[name].interval(prob)
+            columns = {"threshold": self.thresholds, "mean": mean, "sd": sd, "low": low, "high": high}
+            columns |= {"observed": self.observed[name], "treat_all": treat_all}
+            columns |= {"p_useful": self.p_useful[name], "p_best": self.p_best[name]}
+            of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
+            rows += [{"model": name, **dict(zip(columns, row, strict=True))} for row in of_thresholds]
+        return rows
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """The joint draws as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Group ``posterior`` with one variable per strategy, ``net_benefit[new]`` and so on, along the dimension
+            ``threshold``; group ``observed_data`` with the net benefit in the rows.
+        """
+        return _arviz.datatree(
+            {f"net_benefit[{name}]": self._of(name) for name in self.strategies[1:]},
+            observed={f"net_benefit[{name}]": self.observed[name] for name in self.models},
+            constant={"odds": odds(self.thresholds)},
+            along="threshold",
+            coords={"threshold": self.thresholds},
+            attrs={"spec": self.spec, "n_rows": self.counts.n_rows},
+        )
+
+    @_render.printable
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval, and probability from which a model is called useful.
+
+        Returns
+        -------
+        str
+            For one threshold, the net benefit of each model with its interval, and the probability that it is useful.
+            For several, the thresholds at which a model is useful with at least this probability.
+        """
+        return curve_sentence(self.thresholds, self._for_words(), _checks.fraction("prob", prob), self.treat_all.mean())
+
+    def _for_words(self) -> Mapping[str, tuple[Draws, Floats, Floats]]:
+        return {name: (self.net_benefit[name], self.moments[name][0], self.p_useful[name]) for name in self.models}
+
+    @property
+    def spec(self) -> str:
+        """Models, thresholds, rows and prior, on one line."""
+        return question(self.counts, self.posterior.prior, self.prevalence, self.harm)
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
+
+        Parameters
+        ----------
+        whole : bool, default False
+            Whether the table has all thresholds, instead of about nine.
+
+        Returns
+        -------
+        Sheet
+            The text.
+        """
+        at = np.arange(len(self.thresholds)) if whole else shown(self.thresholds)
+        listed = set(self.thresholds[at].tolist())
+        table = [row for row in self.table() if row["threshold"] in listed]
+        d = decimals_of(table)
+        cells = [
+            [
+                row["model"],
+                f"{row['threshold']:g}",
+                *(_render.number(row[name], d) for name in ("mean", "low", "high", "observed", "treat_all")),
+                *(_render.probability(row[name]).removeprefix("= ") for name in ("p_useful", "p_best")),
+            ]
+            for row in table
+        ]
+        left_out = len(self.thresholds) - len(at)
+        remarks = remarks_of(self.counts)
+        if left_out:
+            remarks = (f"The table shows {len(at)} of {len(self.thresholds)} thresholds; `table()` has all.", *remarks)
+        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, (KEY, *remarks))
+
+
+#: Meaning of the columns of the table.
+KEY = (
+    "net benefit: true positives per row, less false positives times t / (1 - t); observed: in the rows, without a "
+    "prior; P(useful): probability of a larger net benefit than treating all and treating none; P(best): probability "
+    "of the largest net benefit of all strategies."
+)

@@ -1,0 +1,145 @@
+"""Words of decision curves: sentence, specification and remarks."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _render
+from bayescal.draws import Draws
+from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.stats.thresholds import UNNAMED
+
+Floats = NDArray[np.float64]
+
+#: About this number of thresholds is printed.
+PRINTED = 9
+#: Maximum number of models in the sentence.
+NAMED = 5
+#: A remark names thresholds with fewer rows than this on a side.
+FEW = 5
+
+
+def shown(thresholds: Floats) -> NDArray[np.intp]:
+    """Return the positions of the thresholds that are printed: all, multiples of 0.1, or evenly spread ones.
+
+    Examples
+    --------
+    >>> t = np.arange(1, 100) / 100
+    >>> t[shown(t)]
+    array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
+    """
+    if len(thresholds) <= PRINTED + 1:
+        return np.arange(len(thresholds))
+    tenths = np.flatnonzero(np.abs(10 * thresholds - np.round(10 * thresholds)) < 1e-9)
+    if PRINTED // 2 <= len(tenths) <= PRINTED:
+        return tenths
+    return np.unique(np.round(np.linspace(0, len(thresholds) - 1, PRINTED)).astype(np.intp))
+
+
+def decimals_of(table: Sequence[Mapping[str, Any]]) -> int:
+    """Return the decimals of a table: those that show the narrowest interval, at least four."""
+    widths = [row["high"] - row["low"] for row in table if row["high"] > row["low"]]
+    return max(4, _render.decimals(min(widths, default=0.0)) + 1)
+
+
+def ranges(thresholds: Floats, marked: NDArray[np.bool_]) -> str:
+    """Describe marked thresholds as ranges.
+
+    Examples
+    --------
+    >>> ranges(np.array([0.1, 0.2, 0.3, 0.5]), np.array([True, True, False, True]))
+    '0.1 to 0.2 and 0.5'
+    """
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], marked.astype(int), [0]])))
+    parts = [
+        f"{thresholds[a]:g}" if b - a == 1 else f"{thresholds[a]:g} to {thresholds[b - 1]:g}"
+        for a, b in edges.reshape(-1, 2)
+    ]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def curve_sentence(
+    thresholds: Floats, models: Mapping[str, tuple[Draws, Floats, Floats]], prob: float, treat_all: Floats
+) -> str:
+    """Return the result in words; each model has its draws, means and probabilities of being useful."""
+    named = list(models.items())[:NAMED]
+    if len(thresholds) == 1:
+        return " ".join(_at_one(name, thresholds[0], *found, prob, treat_all[0]) for name, found in named)
+    level = f"{100 * prob:g} %"
+    parts = []
+    for name, (_, _, useful) in named:
+        marked = useful >= prob
+        if marked.all():
+            where = f"at all {len(thresholds)} thresholds, {thresholds[0]:g} to {thresholds[-1]:g}"
+        elif marked.any():
+            where = f"at the threshold{'s' * int(np.count_nonzero(marked) > 1)} {ranges(thresholds, marked)}"
+        else:
+            where = "at no threshold"
+        parts.append(f"{_called(name)} {where}")
+    return (
+        "Larger net benefit than treating all and than treating none, with a probability of at least "
+        f"{level}: {'; '.join(parts)}."
+    )
+
+
+def _called(name: str) -> str:
+    return f"the {UNNAMED}" if name == UNNAMED else _render.name(name)
+
+
+def _at_one(name: str, t: float, draws: Draws, mean: Floats, useful: Floats, prob: float, treat_all: float) -> str:
+    low, high = (float(end[0]) for end in draws.interval(prob))
+    d = _render.decimals(high - low)
+    value, low_text, high_text, default = (_render.number(v, d) for v in (float(mean[0]), low, high, treat_all))
+    return (
+        f"At the threshold {t:g}, the net benefit of {_called(name)} is {value} ({100 * prob:g} % credible "
+        f"interval {low_text} to {high_text}), that of treating all {default}; the probability that the model is "
+        f"better than treating all and treating none is {_render.probability(float(useful[0])).removeprefix('= ')}."
+    )
+
+
+def question(counts: ThresholdCounts, prior: str, prevalence: float | None, harm: Mapping[str, float]) -> str:
+    """Return models, thresholds, rows and prior, on one line."""
+    t, n_models = counts.thresholds, len(counts.models)
+    at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
+    weighted = f" (weighted, effective N = {counts.effective_rows:.0f})" if counts.weighted else ""
+    parts = [f"net benefit of {n_models} model{'s' * (n_models > 1)}, {at}, N = {counts.n_rows}{weighted}", prior]
+    if prevalence is not None:
+        parts.append(f"prevalence {prevalence:g}")
+    if any(harm.values()):
+        parts.append("harm " + ", ".join(f"{h:g} ({_render.name(name)})" for name, h in harm.items() if h))
+    return ", ".join(parts)
+
+
+def remarks_of(counts: ThresholdCounts) -> tuple[str, ...]:
+    """Return one remark for each side of the thresholds on which a model has few rows.
+
+    Examples
+    --------
+    >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
+    >>> for remark in remarks_of(counts):
+    ...     print(remark[:75])
+    Fewer than 5 rows reach the threshold at 0.9 (model): the prior matters the
+    Fewer than 5 rows lie below the threshold at 0.1 (model): whether the model
+    """
+    t = counts.thresholds
+    few: dict[str, list[str]] = {"reach": [], "below": []}
+    for i, name in enumerate(counts.models):
+        rows = counts.margin(i, counts.n).sum(axis=0)
+        above = np.cumsum(rows[::-1])[::-1][1:]
+        for side, marked in (("reach", above < FEW), ("below", rows.sum() - above < FEW)):
+            if marked.any():
+                few[side].append(f"{ranges(t, marked)} ({_render.name(name)})")
+    texts = []
+    if few["reach"]:
+        texts.append(
+            f"Fewer than {FEW} rows reach the threshold at {'; '.join(few['reach'])}: the prior matters there, and "
+            "intervals are less reliable."
+        )
+    if few["below"]:
+        texts.append(
+            f"Fewer than {FEW} rows lie below the threshold at {'; '.join(few['below'])}: whether the model is better "
+            "than treating all depends on few rows and on the prior there."
+        )
+    return tuple(texts)

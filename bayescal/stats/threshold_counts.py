@@ -1,0 +1,457 @@
+"""ThresholdCounts: rows counted by outcome and by the cells between thresholds of one or several models. Addable."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._invalid import quoted
+from bayescal._rules import LARGEST_WEIGHT
+from bayescal.data.columns import refuse_scale
+from bayescal.data.predictions import Predictions
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.joint_cells import MOST_ENGINE_KEYS, joint_sums, merged, require_keys
+from bayescal.stats.paired import PairedCounts
+from bayescal.stats.query.framed import framed
+from bayescal.stats.row_counts import row_counts
+from bayescal.stats.thresholds import DECIMALS, UNNAMED, bins_between, checked_thresholds, model_names
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdCounts:
+    """Numbers of rows by outcome and by the cells between thresholds: all that net benefit needs to know of the rows.
+
+    Score cell j contains the scores with thresholds[j - 1] <= p < thresholds[j]; the first cell begins at 0, the last
+    one ends at 1, which it contains. So a row is treated at thresholds[j], p >= thresholds[j], if its cell is j + 1 or
+    higher. With several models, a joint cell is the combination of the score cells of all models and of the outcome.
+    Only joint cells with rows are stored.
+
+    Parameters
+    ----------
+    thresholds : ndarray of float64, shape (n_thresholds,)
+        Thresholds, strictly increasing between 0 and 1.
+    models : tuple of str
+        Names of the models.
+    cells : ndarray of int64, shape (n_cells, n_models + 1)
+        The joint cells, in lexicographic order without duplicates: the score cell of each model, and the outcome.
+    n : ndarray of int64, shape (n_cells,)
+        Number of rows in each cell.
+    weight : ndarray, shape (n_cells,)
+        Sum of weights in each cell; equal to `n` if rows have no weights.
+    weight_sq : ndarray, shape (2,)
+        Sum of squared weights, by outcome.
+
+    Examples
+    --------
+    >>> counts = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5, 0.8])
+    >>> counts.cells.tolist(), counts.n
+    ([[0, 0], [1, 1], [2, 1]], array([1, 1, 1]))
+    >>> (counts + counts).n
+    array([2, 2, 2])
+    """
+
+    thresholds: Floats
+    models: tuple[str, ...]
+    cells: Ints
+    n: Ints
+    weight: Floats
+    weight_sq: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "n", row_counts("n", self.n))
+        for name in ("thresholds", "cells", "n", "weight", "weight_sq"):
+            values = getattr(self, name).view()
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays from copies and pickles are writable and unchecked
+
+    @classmethod
+    def empty(cls, thresholds: Any = None, models: Sequence[str] = (UNNAMED,)) -> "ThresholdCounts":
+        """Return counts without rows; adding them changes nothing.
+
+        Parameters
+        ----------
+        thresholds : float or array-like, optional
+            As for `from_arrays`.
+        models : sequence of str, default ("model",)
+            Names of the models.
+
+        Examples
+        --------
+        >>> ThresholdCounts.empty([0.2, 0.5]).n_rows
+        0
+        """
+        names = model_names(models)
+        none = np.zeros(0)
+        cells = np.zeros((0, len(names) + 1), np.int64)
+        return cls(checked_thresholds(thresholds), names, cells, none.astype(np.int64), none, np.zeros(2))
+
+    @classmethod
+    def from_arrays(
+        cls, outcome: Any, confidence: Any, thresholds: Any = None, *, weights: Any = None
+    ) -> "ThresholdCounts":
+        """Count rows.
+
+        Parameters
+        ----------
+        outcome : array-like of {0, 1} or bool, shape (n_rows,)
+            Observed outcomes.
+        confidence : array-like of float, shape (n_rows,), or mapping of str to array-like
+            Probability stated for outcome 1, in [0, 1]; of several models, by name.
+        thresholds : float or array-like of float, optional
+            Thresholds, strictly increasing between 0 and 1; by default 0.01, 0.02, ..., 0.99. They are rounded to 12
+            decimals, and compared with probabilities in the type of these, so that float32(0.7) reaches 0.7.
+        weights : array-like, shape (n_rows,), optional
+            Importance weights >= 0.
+
+        Returns
+        -------
+        ThresholdCounts
+            The counts.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If values are missing or invalid, or columns differ in length; the message gives the first index. If
+            thresholds do not increase strictly between 0 and 1.
+
+        Examples
+        --------
+        >>> counts = ThresholdCounts.from_arrays([0, 1], {"new": [0.2, 0.7], "old": [0.6, 0.6]}, 0.5)
+        >>> counts.cells.tolist()
+        [[0, 1, 0], [1, 1, 1]]
+        """
+        given = confidence if isinstance(confidence, Mapping) else {UNNAMED: confidence}
+        rows = [
+            Predictions.from_outcomes(outcome, p, weights, names=("outcome", f"confidence[{name!r}]"), target="event")
+            if isinstance(confidence, Mapping)
+            else Predictions.from_outcomes(outcome, p, weights, target="event")
+            for name, p in given.items()
+        ]
+        return cls.from_predictions(dict(zip(model_names(given), rows, strict=True)), thresholds)
+
+    @classmethod
+    def from_predictions(cls, rows: Mapping[str, Predictions], thresholds: Any = None) -> "ThresholdCounts":
+        """Count validated rows of one or several models, in the same order and with the same outcomes and weights.
+
+        Parameters
+        ----------
+        rows : mapping of str to Predictions
+            The rows of each model.
+        thresholds : float or array-like of float, optional
+            As for `from_arrays`.
+
+        Returns
+        -------
+        ThresholdCounts
+            The counts.
+
+        Raises
+        ------
+        ValueError
+            If there are too many joint cells, or weights cannot be squared and summed.
+        """
+        names, at = model_names(rows), checked_thresholds(thresholds)
+        first = next(iter(rows.values()))
+        if first.weight is not None and not 1 / LARGEST_WEIGHT < first.weight.max() < LARGEST_WEIGHT:
+            refuse_scale(first.weight)
+        cells, n, weight = joint_sums(list(rows.values()), bins_between(at))
+        square = None if first.weight is None else first.weight**2
+        squares = np.bincount(first.outcome.astype(np.intp), square, 2).astype(np.float64)
+        return cls(at, names, cells, n, weight, squares)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        thresholds: Any = None,
+        *,
+        outcome: str = "outcome",
+        confidence: str | Sequence[str] | Mapping[str, str] = "confidence",
+        weights: str | None = None,
+        by: str | Sequence[str] | None = None,
+    ) -> Any:
+        """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
+
+        Parameters
+        ----------
+        frame : data frame
+            As for `BinnedCounts.from_frame`.
+        thresholds : float or array-like of float, optional
+            As for `from_arrays`.
+        outcome : str, default "outcome"
+            Column of observed outcomes: 0 and 1, or booleans.
+        confidence : str, sequence of str, or mapping of str to str, default "confidence"
+            Column of probabilities stated for outcome 1, in [0, 1]. Of several models, their columns, which are then
+            the names of the models; or the name of each model and its column.
+        weights : str, optional
+            Column of importance weights >= 0.
+        by : str or sequence of str, optional
+            Columns of group labels: rows are counted by label, in the same query.
+
+        Returns
+        -------
+        ThresholdCounts, or dict of label to ThresholdCounts
+            The counts; with `by`, those of each group.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `BinnedCounts.from_frame`; also if there are too many joint cells.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> frame = pa.table({"cancer": [0, 1, 1], "new": [0.2, 0.7, 0.9], "old": [0.6, 0.4, 0.8]})
+        >>> counts = ThresholdCounts.from_frame(frame, 0.5, outcome="cancer", confidence=["new", "old"])
+        >>> counts.models, counts.cells.tolist()
+        (('new', 'old'), [[0, 1, 0], [1, 0, 1], [1, 1, 1]])
+        """
+        columns = _columns_of(confidence)
+        names, at = model_names(columns), checked_thresholds(thresholds)
+        bins = bins_between(at)
+        require_keys((2 * (len(bins) + 2)) ** len(names), MOST_ENGINE_KEYS, len(at), len(names))
+        if len(names) == 1:
+            models = [{"outcome": outcome, "confidence": columns[names[0]]}]
+        else:
+            models = [{"outcome": outcome, f"confidence[{i}]": columns[name]} for i, name in enumerate(names)]
+        found = {}
+        for label, rows in framed(frame, models, weights, by, bins, "event"):
+            cells = np.stack([*rows.index, rows.outcome[0]], axis=1)
+            weight = rows.n.astype(np.float64) if rows.weight is None else rows.weight
+            squares = weight if rows.weight_sq is None else rows.weight_sq
+            by_outcome = np.bincount(rows.outcome[0], squares, 2)
+            found[label] = cls(at, names, *merged(cells, rows.n, weight, len(bins)), by_outcome)
+        return found[None] if by is None else found
+
+    @classmethod
+    def from_bins(
+        cls, counts: BinnedCounts | PairedCounts, thresholds: Any = None, *, models: Sequence[str] | None = None
+    ) -> "ThresholdCounts":
+        """Take the counts of an event in bins as counts between thresholds, which are inner edges of the bins.
+
+        Parameters
+        ----------
+        counts : BinnedCounts or PairedCounts
+            Counts of one model, or joint counts of two, without weights; from files, streams or saved counts.
+        thresholds : float or array-like of float, optional
+            Some of the inner edges; by default all.
+        models : sequence of str, optional
+            Names of the models; by default "model", or "first" and "second".
+
+        Returns
+        -------
+        ThresholdCounts
+            The counts.
+
+        Raises
+        ------
+        ValueError
+            If a threshold is not an edge, bins are closed on the right, the target is not an event, rows have weights,
+            or the outcomes of two classifiers differ.
+        TypeError
+            If `counts` are of another type.
+
+        Examples
+        --------
+        >>> from bayescal import BinnedCounts
+        >>> binned = BinnedCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], bins=10, target="event")
+        >>> ThresholdCounts.from_bins(binned, [0.5, 0.8]).cells.tolist()
+        [[0, 0], [1, 1], [2, 1]]
+        """
+        margins = _margins(counts)
+        names = model_names(models or ((UNNAMED,) if len(margins) == 1 else ("first", "second")))
+        _checks.same_length(("models", "classifiers of `counts`"), (len(names), len(margins)))
+        if isinstance(counts, PairedCounts):
+            cells, n = counts.cells[:, [0, 2, 1]], counts.n
+        else:
+            outcome, index = np.nonzero(counts.cells)
+            cells, n = np.stack([index, outcome], axis=1), counts.cells[outcome, index]
+        edges = margins[0].bins.edges[1:-1]
+        n_bins = len(edges) + 1
+        squares = np.bincount(cells[:, -1], n.astype(np.float64), 2)
+        found = cls(edges, names, *merged(cells, n, n.astype(np.float64), n_bins), squares)
+        return found if thresholds is None else found.at(thresholds)
+
+    def at(self, thresholds: Any) -> "ThresholdCounts":
+        """Return the counts of the same rows between some of the thresholds, without another pass over the rows.
+
+        Parameters
+        ----------
+        thresholds : float or array-like of float
+            Some of the present thresholds.
+
+        Returns
+        -------
+        ThresholdCounts
+            Counts with fewer cells.
+
+        Raises
+        ------
+        ValueError
+            If there is no such threshold.
+
+        Examples
+        --------
+        >>> counts = ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5, 0.8])
+        >>> counts.at(0.8).cells.tolist()
+        [[0, 0], [0, 1], [1, 1]]
+        """
+        chosen = checked_thresholds(thresholds)
+        place = np.searchsorted(self.thresholds, chosen - 0.5 * 10.0**-DECIMALS)
+        near = np.abs(self.thresholds[np.minimum(place, len(self.thresholds) - 1)] - chosen)
+        missing = near > 10.0**-DECIMALS
+        if missing.any():
+            rule, verb = "must be among the thresholds, or edges, of the counts", ("is not", "are not")
+            _checks.refuse("thresholds", rule, missing, chosen, hint="Count the rows again.", verb=verb)
+        cells = self.cells.copy()
+        cells[:, :-1] = np.searchsorted(place, self.cells[:, :-1], side="left")
+        joint = merged(cells, self.n, self.weight, len(chosen) + 1)
+        return ThresholdCounts(chosen, self.models, *joint, self.weight_sq)
+
+    def __add__(self, other: object) -> "ThresholdCounts":
+        if isinstance(other, int) and other == 0:  # sum() starts with 0
+            return self
+        if not isinstance(other, ThresholdCounts):
+            return NotImplemented
+        if not np.array_equal(self.thresholds, other.thresholds):
+            raise ValueError(
+                "counts can be added only if they have the same thresholds; count all batches with one set."
+            )
+        if self.models != other.models:
+            raise ValueError(
+                "counts can be added only if they have the same models in the same order; these have "
+                f"{quoted(list(self.models))} and {quoted(list(other.models))}."
+            )
+        cells, n, weight = (
+            np.concatenate([getattr(c, name) for c in (self, other)]) for name in ("cells", "n", "weight")
+        )
+        squares = self.weight_sq + other.weight_sq
+        return ThresholdCounts(self.thresholds, self.models, *merged(cells, n, weight, self.n_bins), squares)
+
+    __radd__ = __add__
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ThresholdCounts)
+            and self.models == other.models
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in ("thresholds", "cells", "n", "weight", "weight_sq")
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
+
+    def __repr__(self) -> str:
+        return (
+            f"ThresholdCounts({self.n_rows} rows, {int(self.n[self.outcome == 1].sum())} with outcome 1, "
+            f"{len(self.thresholds)} threshold{'s' * (len(self.thresholds) > 1)}, models {quoted(list(self.models))})"
+        )
+
+    @property
+    def n_bins(self) -> int:
+        """Number of score cells of a model: one more than thresholds."""
+        return len(self.thresholds) + 1
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.n.sum())
+
+    @property
+    def outcome(self) -> Ints:
+        """Outcome of each joint cell, shape (n_cells,)."""
+        return self.cells[:, -1]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether any weight differs from 1."""
+        return not (np.array_equal(self.weight, self.n) and np.array_equal(self.weight_sq, self.by_outcome(self.n)))
+
+    @property
+    def effective_rows(self) -> float:
+        """Kish's effective number of rows, (sum w)^2 / sum w^2."""
+        squares = float(self.weight_sq.sum())
+        return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
+
+    @property
+    def weights_by_outcome_only(self) -> bool:
+        """Whether all weights of one outcome are equal, and differ between the outcomes, as in case-control data."""
+        n, weight = (self.by_outcome(values) for values in (self.n, self.weight))
+        if not (n > 0).all():
+            return False
+        constant = np.isclose(n * self.weight_sq, weight**2, rtol=1e-9, atol=0)
+        mean = weight / n
+        return bool(constant.all() and not np.isclose(mean[0], mean[1], rtol=1e-9, atol=0))
+
+    def by_outcome(self, values: NDArray[Any]) -> Floats:
+        """Sum one number per joint cell by outcome, shape (2,)."""
+        return np.bincount(self.outcome, values, 2).astype(np.float64)
+
+    def effective(self, *, by_outcome: bool = False) -> Floats:
+        """Effective number of rows of each joint cell, shape (n_cells,): weights times (sum w) / (sum w^2).
+
+        Parameters
+        ----------
+        by_outcome : bool, default False
+            Whether both sums are over the rows of the same outcome, for quantities given the outcome.
+        """
+        total, squares = self.by_outcome(self.weight), self.weight_sq
+        if not by_outcome:
+            total, squares = np.full(2, total.sum()), np.full(2, squares.sum())
+        rate = np.divide(total, squares, out=np.zeros(2), where=squares > 0)
+        return self.weight * rate[self.outcome]
+
+    def margin(self, model: int, values: NDArray[Any]) -> Floats:
+        """Sum one number per joint cell by the outcome and score cell of one model, shape (2, n_bins)."""
+        place = self.outcome * self.n_bins + self.cells[:, model]
+        return np.bincount(place, values, 2 * self.n_bins).astype(np.float64).reshape(2, -1)
+
+
+def _columns_of(confidence: Any) -> dict[str, str]:
+    if isinstance(confidence, str):
+        return {UNNAMED: confidence}
+    if isinstance(confidence, Mapping):
+        return dict(confidence)
+    if not isinstance(confidence, Sequence):
+        raise TypeError(f"`confidence` must name one column of `frame`, or several; not {quoted(confidence)}.")
+    return dict(zip(model_names(confidence), confidence, strict=True))
+
+
+def _margins(counts: Any) -> list[BinnedCounts]:
+    """Return the counts of each classifier, if they can be taken as counts of models between thresholds."""
+    if not isinstance(counts, BinnedCounts | PairedCounts):
+        raise TypeError(
+            f"`counts` must be ThresholdCounts, BinnedCounts or PairedCounts, not {type(counts).__name__}; make them "
+            "with `ThresholdCounts.from_arrays(outcome, confidence, thresholds)`."
+        )
+    margins = [counts] if isinstance(counts, BinnedCounts) else [counts.first, counts.second]
+    if counts.weighted:
+        raise ValueError(
+            "`counts` must have no weights: bins do not store squared weights by outcome. Count the rows with "
+            "`ThresholdCounts.from_arrays`."
+        )
+    if len({each.bins for each in margins}) > 1:
+        raise ValueError("`counts` must have the same bins for both classifiers.")
+    bins, target = margins[0].bins, margins[0].target
+    if target not in ("event", "classwise"):
+        raise ValueError(
+            f"`counts` must be of an event (`target='event'`), which decisions are about; not of {target!r}."
+        )
+    if bins.closed != "left":
+        raise ValueError("`counts` must have bins that are closed on the left: a row is treated at t if p >= t.")
+    if len(bins) < 2:
+        raise ValueError("`counts` must have at least two bins, whose inner edges are the thresholds.")
+    if isinstance(counts, PairedCounts) and (counts.cells[:, 1] != counts.cells[:, 3]).any():
+        raise ValueError("`counts` must have the same outcome for both classifiers.")
+    return margins

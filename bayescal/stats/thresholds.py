@@ -1,0 +1,68 @@
+"""Thresholds of decisions, and names of the models that are compared at them."""
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._invalid import quoted
+from bayescal.data.frames import to_array
+from bayescal.stats.bins import Bins, equal_width_edges
+
+Floats = NDArray[np.float64]
+
+#: Name of a model that is given without a name.
+UNNAMED = "model"
+#: Names of the strategies that need no model.
+TREAT_ALL, TREAT_NONE = DEFAULTS = ("treat all", "treat none")
+#: Thresholds are rounded to so many decimals, so that those of `numpy.arange(0.01, 1, 0.01)` are the numbers meant.
+DECIMALS = 12
+
+
+def checked_thresholds(thresholds: Any) -> Floats:
+    """Return thresholds that increase strictly between 0 and 1, rounded to `DECIMALS`; by default 0.01, ..., 0.99."""
+    if thresholds is None:
+        return equal_width_edges(100)[1:-1].copy()
+    given = np.atleast_1d(to_array("thresholds", [thresholds] if isinstance(thresholds, Real) else thresholds))
+    if given.ndim != 1 or given.dtype.kind not in "iuf":
+        raise TypeError(
+            "`thresholds` must be a number or a one-dimensional array of numbers between 0 and 1; got shape "
+            f"{given.shape}, dtype {given.dtype}."
+        )
+    _checks.not_empty("thresholds", len(given), hint="")
+    _checks.finite("thresholds", given)
+    given = np.round(given.astype(np.float64), DECIMALS)
+    outside = (given <= 0) | (given >= 1)
+    if outside.any():
+        hint = "Percentages? Divide by 100." if 1 < given.max() <= 100 else ""
+        if ((given == 0) | (given == 1))[outside].all():
+            hint = "At 0 everybody is treated, and at 1 a false positive costs infinitely much: leave them out."
+        _checks.refuse("thresholds", "must lie strictly between 0 and 1", outside, given, hint)
+    falls = np.concatenate([[False], np.diff(given) <= 0])
+    if falls.any():
+        _checks.refuse("thresholds", "must be strictly increasing", falls, given, "Sort them, each once.")
+    return given
+
+
+def model_names(names: Any) -> tuple[str, ...]:
+    """Return the names of models: at least one, different strings, none of which is that of a default strategy."""
+    given = [names] if isinstance(names, str) else list(names)
+    if not given:
+        raise ValueError("at least one model is needed; the mapping of models is empty.")
+    for i, name in enumerate(given):
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"models must have names that are strings; {name!r} is not.")
+        if name in given[:i]:
+            raise ValueError(f"models must have different names; {quoted(name)} is given twice.")
+        if name in DEFAULTS:
+            raise ValueError(f"{quoted(name)} is the name of a strategy that needs no model; rename this model.")
+    return tuple(given)
+
+
+def bins_between(thresholds: Floats) -> Bins:
+    """Return the bins whose inner edges are thresholds, closed on the left."""
+    edges = np.concatenate([[0.0], thresholds, [1.0]])
+    equal = np.array_equal(edges, equal_width_edges(len(edges) - 1))
+    return Bins(edges, "equal-width" if equal else "custom")

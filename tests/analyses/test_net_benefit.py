@@ -1,0 +1,303 @@
+"""Decision curves: definitions within a draw, decisions between strategies, counts, printing, and refusals."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayescal as bc
+from bayescal.estimands.net_benefit import decide
+
+T = np.array([0.1, 0.2, 0.5])
+
+
+def rows(n=400, *, seed=1):
+    rng = np.random.default_rng(seed)
+    p = rng.beta(1, 2, n)
+    return (rng.random(n) < p).astype(int), {"new": p, "old": np.clip(p + 0.2 * rng.standard_normal(n), 0, 1)}
+
+
+Y, P = rows()
+ONE = bc.net_benefit(Y, P["new"], T, rng=1)
+TWO = bc.net_benefit(Y, P, T, rng=1)
+
+
+def net_benefit(y, p, t, w=None):
+    """Vickers and Elkin (2006)."""
+    w = np.ones(len(y)) if w is None else w
+    treated = p >= t
+    return (w * treated * (np.where(y == 1, 1.0, -t / (1 - t)))).sum() / w.sum()
+
+
+# --- definitions
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_observed_values_by_definition(weighted):
+    w = np.random.default_rng(2).exponential(size=len(Y)) if weighted else None
+    found = bc.net_benefit(Y, P, T, weights=w, rng=1).observed
+    for name, p in [*P.items(), ("treat all", np.ones(len(Y)))]:
+        np.testing.assert_allclose(found[name], [net_benefit(Y, p, t, w) for t in T], rtol=1e-12)
+
+
+def test_relations_within_each_draw():
+    odds = T / (1 - T)
+    model, every = TWO.net_benefit["new"].values, TWO.treat_all.values
+    share = every + odds * (1 - TWO.prevalence_draws)  # treating all: prevalence - odds (1 - prevalence)
+    np.testing.assert_allclose(share, TWO.prevalence_draws * np.ones(len(T)), rtol=1e-12)
+    np.testing.assert_allclose(TWO.standardized["new"].values * TWO.prevalence_draws, model, atol=1e-12)
+    np.testing.assert_allclose(TWO.avoided["new"].values, (model - every) / odds, atol=1e-12)
+    np.testing.assert_allclose(TWO.difference("new", "old").values, model - TWO.net_benefit["old"].values)
+    np.testing.assert_allclose(TWO.difference("new", "treat all").values, model - every)
+    np.testing.assert_array_equal(TWO.difference("new", "treat none").values, model)
+    assert (TWO.standardized["new"].values <= 1).all()
+
+
+def test_net_benefit_falls_with_the_threshold_in_each_draw():
+    """Fewer rows are treated, and those that are treated in error weigh more; so NB(t) (1 - t) falls no faster."""
+    fine = bc.net_benefit(Y, P["new"], rng=1).net_benefit["model"].values
+    all_treated = bc.net_benefit(Y, np.ones(len(Y)), rng=1).net_benefit["model"].values
+    assert (np.diff(all_treated, axis=1) < 0).all()
+    assert fine.shape == (4000, 99)
+
+
+def test_draws_agree_with_exact_moments(close_to, mcse):
+    for name in TWO.models:
+        drawn, (mean, sd) = TWO.net_benefit[name].values, TWO.moments[name]
+        close_to(drawn.mean(axis=0), mean, mcse.mean(drawn))
+        close_to(drawn.std(axis=0, ddof=1), sd, mcse.sd(drawn))
+
+
+def test_harm_is_subtracted():
+    harmed = bc.net_benefit(Y, P, T, harm={"new": 0.01}, rng=1)
+    np.testing.assert_allclose(harmed.net_benefit["new"].values, TWO.net_benefit["new"].values - 0.01)
+    np.testing.assert_array_equal(harmed.net_benefit["old"].values, TWO.net_benefit["old"].values)
+    np.testing.assert_allclose(harmed.moments["new"][0], TWO.moments["new"][0] - 0.01)
+    np.testing.assert_allclose(harmed.observed["new"], TWO.observed["new"] - 0.01)
+    assert "harm 0.01 (new)" in harmed.spec
+    both = bc.net_benefit(Y, P, T, harm=0.02, rng=1)
+    np.testing.assert_allclose(both.net_benefit["old"].values, TWO.net_benefit["old"].values - 0.02)
+
+
+def test_known_prevalence_undoes_the_sampling_of_cases(close_to):
+    """A sample of half cases, with the prevalence of the population, gives the net benefit of the population."""
+    rng = np.random.default_rng(3)
+    p = rng.beta(1, 9, 200_000)
+    y = rng.random(len(p)) < p
+    cases, controls = np.flatnonzero(y)[:4000], np.flatnonzero(~y)[:4000]
+    chosen = np.concatenate([cases, controls])
+    found = bc.net_benefit(y[chosen], p[chosen], T, prevalence=float(y.mean()), rng=1)
+    mean, sd = found.moments["model"]
+    close_to(mean, [net_benefit(y, p, t) for t in T], sd)
+    assert (found.prevalence_draws == y.mean()).all()
+    np.testing.assert_allclose(found.treat_all.values, y.mean() - T / (1 - T) * (1 - y.mean()) * np.ones((4000, 1)))
+    assert f"prevalence {y.mean():g}" in found.spec
+    # weights of the outcome change nothing
+    weighted = bc.net_benefit(y[chosen], p[chosen], T, prevalence=float(y.mean()), weights=1.0 + 9 * ~y[chosen], rng=1)
+    np.testing.assert_allclose(weighted.net_benefit["model"].values, found.net_benefit["model"].values, rtol=1e-9)
+    np.testing.assert_allclose(weighted.observed["model"], found.observed["model"])
+
+
+def test_weights_of_one_change_nothing_and_their_scale_does_not_matter():
+    for weights in (np.ones(len(Y)), np.full(len(Y), 1e200)):
+        found = bc.net_benefit(Y, P, T, weights=weights, rng=1)
+        np.testing.assert_allclose(found.net_benefit["new"].values, TWO.net_benefit["new"].values, rtol=1e-9)
+
+
+# --- decisions
+
+
+def test_decisions_by_hand():
+    """Two draws, one threshold: treating all and model a tie in the first, model b is the best in the second."""
+    models = np.array([[[0.2], [0.1]], [[0.0], [0.4]]])
+    found = decide(models, np.array([[0.2], [-0.3]]))
+    np.testing.assert_array_equal(found.p_useful, [[0.0], [0.5]])  # a ties with treating all, then with none
+    np.testing.assert_array_equal(found.p_best, [[0.0], [0.25], [0.25], [0.5]])
+    # E max = (0.2 + 0.4) / 2; max E = that of b, (0.1 + 0.4) / 2
+    np.testing.assert_allclose(found.evpi, [0.3 - 0.25])
+
+
+def test_probabilities_by_name():
+    assert list(TWO.p_best) == ["treat none", "treat all", "new", "old"]
+    np.testing.assert_allclose(sum(TWO.p_best.values()), 1)
+    useful = TWO.net_benefit["new"].values > np.maximum(TWO.treat_all.values, 0)
+    np.testing.assert_array_equal(TWO.p_useful["new"], useful.mean(axis=0))
+    assert (TWO.evpi >= 0).all()
+    assert TWO.evpi.shape == (3,)
+
+
+# --- counts and inputs
+
+
+def test_counts_give_the_same_result():
+    counts = sum(
+        bc.ThresholdCounts.from_arrays(Y[part], {name: p[part] for name, p in P.items()})
+        for part in (slice(0, 150), slice(150, None))
+    )
+    found = bc.net_benefit_counts(counts, T, rng=1)
+    assert found.table() == TWO.table()
+    pair = bc.PairedCounts.from_arrays(Y, P["new"], Y, P["old"], bins=10, target="event")
+    paired = bc.net_benefit_counts(pair, T, rng=1)
+    np.testing.assert_array_equal(paired.net_benefit["first"].values, TWO.net_benefit["new"].values)
+
+
+def test_a_file_in_blocks(tmp_path):
+    path = tmp_path / "scores.csv"
+    pd.DataFrame({"y": Y, "p": P["new"]}).to_csv(path, index=False)
+    counts = bc.count_file(path, label="y", prob="p", bins=100)
+    assert bc.net_benefit_counts(counts, T, rng=1).table() == ONE.table()
+
+
+def test_a_data_frame_has_one_column_per_model():
+    assert bc.net_benefit(Y, pd.DataFrame(P), T, rng=1).table() == TWO.table()
+    assert bc.net_benefit(pd.Series(Y), pd.Series(P["new"]), T, rng=1).table() == ONE.table()
+
+
+def test_labels_and_logits():
+    names = np.where(Y == 1, "ill", "well")
+    logits = np.log(P["new"] / (1 - P["new"]))
+    found = bc.net_benefit(names, logits, T, classes=("well", "ill"), logits=True, rng=1)
+    assert found.observed["model"] == pytest.approx(ONE.observed["model"])
+
+
+def test_a_hundred_million_rows():
+    counts = bc.ThresholdCounts.from_arrays(Y, P, T)
+    for _ in range(18):
+        counts = counts + counts
+    found = bc.net_benefit_counts(counts, rng=1)
+    assert found.counts.n_rows == 400 * 2**18
+    np.testing.assert_allclose(found.moments["new"][0], TWO.observed["new"], atol=1e-6)
+
+
+def test_without_rows_the_result_is_the_prior():
+    found = bc.net_benefit_counts(bc.ThresholdCounts.empty(T), rng=1)
+    np.testing.assert_allclose(found.moments["model"][0], (1 - T) / 2 * (1 - T / (1 - T)))
+    assert np.isnan(found.observed["model"]).all()
+
+
+def test_reproducible():
+    again = bc.net_benefit(Y, P, T, rng=1)
+    np.testing.assert_array_equal(again.net_benefit["new"].values, TWO.net_benefit["new"].values)
+    assert (bc.net_benefit(Y, P, T, rng=2).net_benefit["new"].values != TWO.net_benefit["new"].values).all()
+
+
+# --- refusals
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"y_true": [0, 2]}, ValueError, "`y_true` must be binary labels, 0 or 1; 1 of 2"),
+        (
+            {"y_prob": [0.2, 1.7]},
+            ValueError,
+            r"`y_prob` must lie in \[0, 1\]; 1 of 2 values does not, first at index 1",
+        ),
+        ({"y_prob": {"a": [0.2, 0.7], "b": [0.2, np.nan]}}, ValueError, r"model 'b': `y_prob` must be complete"),
+        ({"y_prob": [0.2]}, ValueError, "same length"),
+        ({"y_prob": [[0.2, 0.8], [0.3, 0.7]]}, ValueError, r"For two classes pass `y_prob\[:, 1\]`"),
+        ({"thresholds": [0.5, 0.2]}, ValueError, "strictly increasing"),
+        ({"pseudo_rows": 0}, ValueError, "`pseudo_rows` must be finite and > 0"),
+        ({"pseudo_rows": 1e3}, ValueError, "`pseudo_rows` must give numbers of rows in"),
+        ({"prevalence": 1.2}, ValueError, "`prevalence` must lie strictly between 0 and 1"),
+        ({"prevalence": "10%"}, TypeError, r"`prevalence`.*Write 0.1"),
+        ({"harm": -0.1}, ValueError, r"`harm` must lie in \[0, 1\)"),
+        ({"harm": {"modle": 0.1}}, ValueError, r"`harm` must name models; 'modle'.*Did you mean 'model'"),
+        ({"harm": "0.1"}, TypeError, "`harm` must be a number"),
+        ({"draws": 1}, ValueError, "`draws` must be an integer >= 2"),
+        ({"rng": "seed"}, TypeError, "`rng`"),
+        ({"y_prob": {}}, ValueError, "at least one model"),
+    ],
+)
+def test_arguments_that_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        bc.net_benefit(**({"y_true": [0, 1], "y_prob": [0.2, 0.7], "thresholds": [0.2, 0.5]} | arguments))
+
+
+def test_case_control_weights_need_the_prevalence():
+    with pytest.raises(ValueError, match=r"must not depend on the outcome alone.*`prevalence=0.1`"):
+        bc.net_benefit(Y, P, T, weights=np.where(Y == 1, 0.2, 1.0))
+
+
+def test_other_names_of_arguments():
+    with pytest.raises(TypeError, match="Here it is called 'thresholds'"):
+        bc.net_benefit(Y, P, threshold=0.2)
+    with pytest.raises(TypeError, match="Here it is called 'weights'"):
+        bc.net_benefit(Y, P, T, sample_weight=Y)
+
+
+def test_strategies_that_do_not_exist():
+    with pytest.raises(ValueError, match=r"`second` must be one of .*Did you mean 'old'"):
+        TWO.difference("new", "odl")
+    with pytest.raises(TypeError, match="must be two of the strategies"):
+        ONE.difference()
+    assert (TWO.difference().values == TWO.difference("new", "old").values).all()
+
+
+# --- printing
+
+
+def test_table_and_frame():
+    row = TWO.table()[0]
+    assert list(row) == [
+        *("model", "threshold", "mean", "sd", "low", "high", "observed", "treat_all", "p_useful", "p_best"),
+    ]
+    assert len(TWO.table()) == 6
+    assert TWO.to_frame().loc[("new", 0.2), "observed"] == pytest.approx(net_benefit(Y, P["new"], 0.2))
+    assert TWO.table(0.5)[0]["low"] > row["low"]
+
+
+def test_sentence_of_one_threshold():
+    found = bc.net_benefit(Y, P["new"], 0.2, rng=1)
+    mean, (low, high) = found.moments["model"][0][0], found.net_benefit["model"].interval()
+    assert found.sentence().startswith(
+        f"At the threshold 0.2, the net benefit of the model is {mean:.3f} (95 % credible interval {low[0]:.3f} to "
+        f"{high[0]:.3f}), that of treating all {found.treat_all.mean()[0]:.3f}; the probability"
+    )
+
+
+def test_sentence_of_several_thresholds():
+    np.testing.assert_array_equal(TWO.p_useful["new"] >= 0.95, [False, True, True])
+    np.testing.assert_array_equal(TWO.p_useful["old"] >= 0.95, [False, False, True])
+    assert TWO.sentence().endswith("95 %: new at the thresholds 0.2 to 0.5; old at the threshold 0.5.")
+    assert TWO.sentence(0.9).endswith("90 %: new at all 3 thresholds, 0.1 to 0.5; old at the threshold 0.5.")
+    assert "at no threshold" in bc.net_benefit(Y, np.full(len(Y), 0.5), [0.6, 0.7], rng=1).sentence()
+
+
+def test_printing_shortens_and_says_so():
+    found = bc.net_benefit(Y, P["new"], rng=1)
+    text = str(found)
+    assert "The table shows 9 of 99 thresholds; `table()` has all." in text
+    assert len(found.sheet(whole=True).rows) == 99
+    assert "Fewer than 5 rows reach the threshold at" in text
+    assert found.spec == "net benefit of 1 model, 99 thresholds from 0.01 to 0.99, N = 400, prior: 4 pseudo-rows"
+    assert "shows" not in str(TWO)
+
+
+def test_remarks_count_rows():
+    y, p = np.array([0, 1] * 20), np.array([0.2, 0.7] * 20)
+    remarks = bc.net_benefit(y, p, [0.1, 0.5, 0.9], rng=1).sheet().remarks
+    assert any("reach the threshold at 0.9 (model)" in text for text in remarks)
+    assert any("below the threshold at 0.1 (model)" in text for text in remarks)
+    assert len(bc.net_benefit(y, p, 0.5, rng=1).sheet().remarks) == 1
+
+
+def test_documents(tmp_path):
+    document = json.loads(TWO.to_json())
+    assert document["kind"] == "NetBenefit"
+    assert len(document["table"]) == 6
+    assert document["pseudo_rows"] == 4
+    assert document["seeds"] == {"draws": str(TWO.draws_seed)}
+    assert [row["threshold"] for row in document["treat_all"]] == T.tolist()
+    assert document["evpi"][1]["evpi"] == TWO.evpi[1]
+    page = TWO.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 1
+    assert "<script>alert" not in bc.net_benefit(Y, {"<script>alert": P["new"]}, T, rng=1)._repr_html_()
+    assert r"\begin{table}" in TWO.to_latex()
+
+
+def test_data_tree():
+    tree = TWO.to_datatree()
+    assert tree.posterior["net_benefit[new]"].dims == ("chain", "draw", "threshold")
+    np.testing.assert_array_equal(tree.posterior.threshold, T)

@@ -1,0 +1,88 @@
+"""Regret of a threshold: by definition, its bounds by calibration errors, and refusals."""
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+from bayescal.draws import BinDraws
+from bayescal.estimands.cumulative import kuiper
+from bayescal.estimands.cumulative_draws import curve_of
+from bayescal.estimands.regret import regret_draws
+
+EDGES = np.arange(11) / 10
+
+
+def random_bins(n_draws=2000, seed=1):
+    """Draws of ten bins with confidences inside the bins and any accuracies."""
+    rng = np.random.default_rng(seed)
+    mass = rng.dirichlet(np.ones(10), n_draws)
+    confidence = EDGES[:-1] + 0.1 * rng.random((n_draws, 10))
+    accuracy = np.clip(confidence + 0.3 * rng.standard_normal((n_draws, 10)), 0, 1)
+    return BinDraws(mass, accuracy, confidence, np.ones(10, bool), mass)
+
+
+def loss(bins, treated, t):
+    """Mean loss: t for a false positive, 1 - t for a false negative."""
+    return (bins.mass * np.where(treated, t * (1 - bins.accuracy), (1 - t) * bins.accuracy)).sum(axis=1)
+
+
+@pytest.mark.parametrize("first", range(1, 10))
+def test_regret_is_the_loss_above_that_of_the_best_rule(first):
+    bins, t = random_bins(), EDGES[first]
+    found = regret_draws(bins, t, first)
+    actual = loss(bins, np.arange(10) >= first, t)
+    np.testing.assert_allclose(found, actual - loss(bins, bins.accuracy >= t, t), atol=1e-12)
+    # never above the ECE, nor above overconfidence above t plus underconfidence below t
+    gap = bins.mass * bins.gap
+    bound = np.maximum(-gap[:, first:], 0).sum(axis=1) + np.maximum(gap[:, :first], 0).sum(axis=1)
+    assert (found <= bound + 1e-12).all()
+    assert (bound <= np.abs(gap).sum(axis=1) + 1e-12).all()
+    # against any other cut on the same scores, at most the Kuiper statistic; so is actual less stated loss
+    d = kuiper(curve_of(bins))
+    for cut in range(11):
+        assert (actual - loss(bins, np.arange(10) >= cut, t) <= d + 1e-12).all()
+    stated = loss(
+        BinDraws(bins.mass, bins.confidence, bins.confidence, bins.occupied, bins.mass), np.arange(10) >= first, t
+    )
+    assert (np.abs(actual - stated) <= d + 1e-12).all()
+
+
+def rows(n=2000, gap=0.0, seed=1):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return rng.random(n) < np.clip(p + gap, 0, 1), p
+
+
+def test_draws_of_an_evaluation():
+    ev = bc.evaluate(*rows(gap=-0.15), bins=10, rng=1)
+    found = ev.regret(0.3)
+    np.testing.assert_array_equal(found.values, regret_draws(ev.bin_draws, 0.3, 3))
+    assert found.name == "regret at 0.3"
+    # scores from 0.3 to 0.45 are treated, although their accuracy is below 0.3: on average 0.15 * 0.075
+    assert found.interval()[0] < 0.15 * 0.075 < found.interval()[1]
+    assert (found < 0.05) > 0.99
+    assert isinstance((ev.ece - found).mean(), float)  # draws of one evaluation can be combined
+
+
+@pytest.mark.parametrize(
+    ("options", "threshold", "message"),
+    [
+        ({}, 0.25, r"must be an inner edge.*0.25 is none. The nearest edge is 0.2"),
+        ({}, 1.0, "`threshold` must lie strictly between 0 and 1"),
+        ({"bins": 1}, 0.5, "must be an inner edge"),
+        ({"model": "dirichlet"}, 0.3, "needs `model='shrinkage'`"),
+        ({"bins": bc.make_bins(10, closed="right")}, 0.3, "closed on the left"),
+    ],
+)
+def test_what_is_refused(options, threshold, message):
+    ev = bc.evaluate(*rows(200), **({"bins": 10, "draws": 50, "rng": 1} | options))
+    with pytest.raises(ValueError, match=message):
+        ev.regret(threshold)
+
+
+def test_few_rows_on_a_side_are_refused():
+    y, p = rows(200)
+    ev = bc.evaluate(np.append(y, [1, 1, 1, 1]), np.append(0.7 * p, [0.9] * 4), bins=10, draws=50, rng=1)
+    with pytest.raises(ValueError, match=r"at least 5 rows on each side; 0.8 has 200 below and 4 from it on"):
+        ev.regret(0.8)
+    assert ev.regret(0.6).values.min() >= 0

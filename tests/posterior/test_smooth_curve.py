@@ -1,0 +1,157 @@
+"""The smooth curve model: Laplace approximations against quadrature, evidences, and draws."""
+
+import numpy as np
+import pytest
+from scipy import integrate, linalg, optimize, stats
+from scipy.special import expit, log_expit, logit
+
+import bayescal as bc
+from bayescal.data.predictions import Predictions
+from bayescal.datasets.simulate import simulate
+from bayescal.posterior import smooth_curve
+from bayescal.posterior.smooth_curve import covariances, laplace, smooth_curve_posterior
+from bayescal.stats.merged import merge_scores
+from bayescal.stats.ordered import OrderedSums
+
+
+def counts_of(n_rows=600, bins=20, seed=1, **options):
+    rows = simulate(n_rows, rng=seed, **{"population": "flat", **options})
+    return merge_scores(OrderedSums.from_rows(Predictions.from_outcomes(rows.outcome, rows.confidence)), bins)
+
+
+def log_likelihood(x, n, k, f):
+    return np.sum(k * (x + f) + n * log_expit(-(x + f)), axis=-1)
+
+
+@pytest.mark.parametrize(("n", "k", "error"), [(10, 3, 0.01), (10, 0, 0.04), (100, 30, 0.004), (400, 390, 0.005)])
+def test_one_bin_against_quadrature(n, k, error):
+    """Evidence, mean and sd of one deviation with prior sd 0.8; the error falls with rows of the rarer outcome."""
+    x, variance = np.array([-0.3]), 0.64
+
+    def integrand(f, power):
+        prior = np.exp(-0.5 * f**2 / variance) / np.sqrt(2 * np.pi * variance)
+        return f**power * np.exp(log_likelihood(x, n, k, f) - top) * prior
+
+    top = log_likelihood(x, n, k, float(logit((k + 0.5) / (n + 1)) - x[0]))
+    moments = [integrate.quad(integrand, -8, 8, args=(power,), points=[0.0], epsabs=1e-14)[0] for power in (0, 1, 2)]
+    mode = optimize.minimize_scalar(lambda f: -integrand(f, 0), bounds=(-5, 5), options={"xatol": 1e-9}).x
+    fit = laplace(x, np.array([float(n)]), np.array([float(k)]), np.full((1, 1, 1), variance))
+    mean, sd = moments[1] / moments[0], np.sqrt(moments[2] / moments[0] - (moments[1] / moments[0]) ** 2)
+    assert np.exp(fit.log_evidence[0] - top) == pytest.approx(moments[0], rel=error)
+    # without the shift from mode to mean, the difference is a tenth of an sd if ten rows have the rarer outcome
+    assert abs(fit.mean[0, 0] - mean) / sd < 0.12 / (min(k, n - k) + 1)
+    assert fit.mode[0, 0] == pytest.approx(mode, abs=1e-6)
+    assert np.sqrt(fit.covariance[0, 0, 0]) == pytest.approx(sd, rel=0.06)
+
+
+def test_drift_against_quadrature():
+    """The evidence of the drift, an integral over intercept and slope, in twenty bins."""
+    counts = counts_of(curve="temperature", strength=1.3)
+    n, k, c = counts.effective_n, counts.effective_k, counts.mean_confidence
+    x = logit(c)
+    top = log_likelihood(x, n, k, 0.0)
+
+    a, s = np.meshgrid(np.linspace(-1.5, 1.5, 301), np.linspace(-1.2, 1.2, 301), indexing="ij")
+    prior = stats.norm.pdf(a, 0, 0.5) * stats.norm.pdf(s, 0, 0.5)
+    density = np.exp(log_likelihood(x, n, k, a[..., None] + s[..., None] * x) - top) * prior
+    exact = density.sum() * 0.01 * 0.008  # the trapezoidal rule is exact to rounding: the density ends within the grid
+    posterior = smooth_curve_posterior(counts)
+    assert posterior.covariances.sub_model[0] == "drift"
+    assert posterior.fits.log_evidence[0] - posterior.log_evidence_exact == pytest.approx(np.log(exact), abs=0.004)
+
+
+def test_the_mode_and_the_covariance_of_a_curve():
+    """At the mode k - n h = K^-1 f, and the covariance is (K^-1 + W)^-1; dense algebra from scipy."""
+    counts = counts_of(n_rows=400, bins=12, curve="wave", strength=0.1)
+    n, k, x = counts.effective_n, counts.effective_k, logit(counts.mean_confidence)
+    rank = np.cumsum(counts.share) - counts.share / 2
+    made = covariances(counts.mean_confidence, rank)
+    assert made.sub_model == ["drift"] + 12 * ["curve"] + 12 * ["both"]
+    assert [made.share[made.sub_model.index(key) :][:1].item() for key in ("drift", "curve")] == [1, 1 / 12]
+    fit = laplace(x, n, k, made.matrix)
+    for j in (1, 5, 12, 24):  # sigma 0.1 and range 0.04; 0.2 and 0.1; 0.8 and 0.3; both
+        f, prior = fit.mode[j], made.matrix[j]
+        h = expit(x + f)
+        np.testing.assert_allclose(prior @ (k - n * h), f, atol=1e-7)
+        inverse = linalg.inv(np.eye(len(x)) + prior @ np.diag(n * h * (1 - h)))
+        np.testing.assert_allclose(fit.covariance[j], inverse @ prior, atol=1e-7)
+    squares = made.matrix[5] - smooth_curve.JITTER * np.eye(12)
+    np.testing.assert_allclose(squares, 0.2**2 * np.exp(-((rank[:, None] - rank) ** 2) / (2 * 0.1**2)))
+
+
+def test_evidence_of_two_bins_against_quadrature():
+    x, n, k = np.array([-1.0, 0.5]), np.array([40.0, 60.0]), np.array([15.0, 33.0])
+    prior = np.array([[0.5, 0.3], [0.3, 0.4]])
+    top = log_likelihood(x, n, k, 0.0)
+    f = np.stack(np.meshgrid(np.linspace(-3, 3, 301), np.linspace(-3, 3, 301)), axis=-1)
+    density = np.exp(log_likelihood(x, n, k, f) - top) * stats.multivariate_normal(np.zeros(2), prior).pdf(f)
+    exact = density.sum() * 0.02**2
+    fit = laplace(x, n, k, prior[None])
+    assert fit.log_evidence[0] - top == pytest.approx(np.log(exact), abs=0.008)
+
+
+def test_odds_of_exact_calibration():
+    """Posterior odds are prior odds times the Bayes factor; a share of 1/3 of the others each."""
+    counts = counts_of()
+    factor = np.exp(smooth_curve_posterior(counts).log_bayes_factor)
+    for prior in (0.1, 0.5, 0.9):
+        posterior = smooth_curve_posterior(counts, prior_exact=prior)
+        p = posterior.probabilities["exact"]
+        assert p / (1 - p) == pytest.approx(prior / (1 - prior) * factor)
+        assert sum(posterior.probabilities.values()) == pytest.approx(1)
+    assert smooth_curve_posterior(counts, prior_exact=0).probabilities["exact"] == 0
+    assert (smooth_curve_posterior(counts).prior, "0.5" in smooth_curve_posterior(counts, prior_exact=0.5).prior) == (
+        "",
+        True,
+    )
+    for wrong in (1, -0.1, "half"):
+        with pytest.raises((ValueError, TypeError), match="`prior_exact`"):
+            smooth_curve_posterior(counts, prior_exact=wrong)
+
+
+def test_draws_follow_the_fits(close_to):
+    """Share of exact draws, and mean and covariance of the logits of the mixture of Normal distributions."""
+    posterior = smooth_curve_posterior(counts_of(bins=15, curve="shift", strength=0.15))
+    drawn = posterior.sample(40_000, rng=1)
+    exact = (drawn.gap == 0).all(axis=1)
+    share = posterior.probabilities["exact"]
+    close_to(exact.mean(), share, np.sqrt(share * (1 - share) / 40_000))
+    deviation = logit(drawn.accuracy) - logit(drawn.confidence)
+    mean = posterior.weights[1:] @ posterior.fits.mean
+    close_to(deviation.mean(axis=0), mean, deviation.std(axis=0) / 200)
+    second = np.einsum("j,jab->ab", posterior.weights[1:], posterior.fits.covariance)
+    second += np.einsum("j,ja,jb->ab", posterior.weights[1:], posterior.fits.mean, posterior.fits.mean)
+    products = deviation[:, :, None] * deviation[:, None, :]
+    close_to(products.mean(axis=0), second, products.std(axis=0) / 200)
+    np.testing.assert_allclose(drawn.mass.sum(axis=1), 1)
+    close_to(drawn.mass.mean(axis=0), posterior.counts.share, drawn.mass.std(axis=0) / 200)
+
+
+def test_draws_are_reproducible_and_mixed():
+    posterior = smooth_curve_posterior(counts_of())
+    first, again = (posterior.sample(300, rng=7) for _ in range(2))
+    np.testing.assert_array_equal(first.accuracy, again.accuracy)
+    exact = (first.gap == 0).all(axis=1)
+    assert 0 < exact[:150].sum() < exact.sum()  # not all at one end
+
+
+def test_empty_bins_are_left_out():
+    p = np.array([0.05] * 60 + [0.95] * 60)
+    counts = bc.BinnedCounts.from_arrays(np.arange(120) % 2, p, bins=10)
+    drawn = smooth_curve_posterior(counts).sample(50, rng=1)
+    assert (drawn.mass[:, 1:9] == 0).all()
+    assert drawn.occupied.tolist() == [True, *8 * [False], True]
+    assert bc.ece(drawn).mean() > 0.2
+
+
+@pytest.mark.parametrize("outcomes", [np.zeros(200), np.ones(200)])
+def test_newton_converges_far_from_the_prior(outcomes):
+    """One outcome only, and scores of 0 and 1 that contradict it."""
+    p = np.concatenate([np.zeros(20), np.linspace(0, 1, 160), np.ones(20)])
+    steps = OrderedSums.from_rows(Predictions.from_outcomes(outcomes.astype(int), p))
+    posterior = smooth_curve_posterior(merge_scores(steps, 20))
+    n, k, x = posterior.counts.effective_n, posterior.counts.effective_k, smooth_curve.logit(posterior.confidence)
+    gradient = k - n * expit(x + posterior.fits.mode)
+    moved = np.einsum("jab,jb->ja", posterior.covariances.matrix, gradient)
+    np.testing.assert_allclose(moved, posterior.fits.mode, atol=1e-5, rtol=1e-5)
+    assert np.isfinite(posterior.sample(100, rng=1).accuracy).all()

@@ -1,0 +1,107 @@
+"""The plot of decision curves: its record, what it draws, and where it refuses."""
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import bayescal as bc
+from bayescal.report.decision_curve import decision_curve_points, plot_decision_curve
+
+
+def result(n_models=1, thresholds=None):
+    rng = np.random.default_rng(1)
+    p = rng.beta(1, 2, 300)
+    y = rng.random(300) < p
+    models = {f"model {i}": np.clip(p + 0.1 * i * rng.standard_normal(300), 0, 1) for i in range(n_models)}
+    return bc.net_benefit(y, models, thresholds, rng=1)
+
+
+def test_the_record_holds_the_numbers_of_the_result():
+    dc = result(2)
+    points = decision_curve_points(dc, 0.8)
+    for name in dc.models:
+        np.testing.assert_array_equal(points.mean[name], dc.net_benefit[name].mean())
+        low, high = dc.net_benefit[name].interval(0.8)
+        np.testing.assert_array_equal(points.low[name], low)
+        np.testing.assert_array_equal(points.high[name], high)
+        np.testing.assert_array_equal(points.useful[name], dc.p_useful[name] >= 0.8)
+    np.testing.assert_array_equal(points.treat_all, dc.treat_all.mean())
+    low, high = points.limits
+    assert high == pytest.approx(1.05 * max(values.max() for values in (*points.high.values(), points.treat_all)))
+    assert -0.35 * high <= low <= -0.1 * high
+
+
+def test_standardized_values_are_divided_in_each_draw():
+    dc = result()
+    points = decision_curve_points(dc, standardized=True)
+    np.testing.assert_array_equal(points.mean["model 0"], dc.standardized["model 0"].mean())
+    np.testing.assert_allclose(points.treat_all, (dc.treat_all.values / dc.prevalence_draws).mean(axis=0))
+
+
+def drawn(ax):
+    return {line.get_gid(): line for line in ax.lines}
+
+
+@pytest.mark.parametrize("n_models", [1, 3])
+def test_what_is_drawn(n_models):
+    dc = result(n_models)
+    ax = plot_decision_curve(dc, Figure().subplots())
+    lines = drawn(ax)
+    assert set(lines) == {"treat none", "treat all", *(f"model {i}" for i in range(n_models))}
+    np.testing.assert_array_equal(lines["model 0"].get_ydata(), dc.net_benefit["model 0"].mean())
+    np.testing.assert_array_equal(lines["treat all"].get_ydata(), dc.treat_all.mean())
+    assert not lines["treat none"].get_ydata().any()
+    bands = [each for each in ax.collections if each.get_gid().startswith("band")]
+    assert len(bands) == n_models
+    assert len({line.get_color() for name, line in lines.items() if name.startswith("model")}) == n_models
+
+
+def test_bars_mark_useful_thresholds():
+    dc = result(1, [0.1, 0.2, 0.4, 0.7])
+    marked = dc.p_useful["model 0"] >= 0.95
+    assert marked.any()
+    assert not marked.all()
+    (bar,) = (each for each in plot_decision_curve(dc, Figure().subplots()).collections if each.get_gid() == "useful 0")
+    spans = [path.get_extents().intervalx for path in bar.get_paths()]
+    inside = [any(a < t < b for a, b in spans) for t in dc.thresholds]
+    np.testing.assert_array_equal(inside, marked)
+
+
+def test_labels_and_title():
+    ax = plot_decision_curve(result(), Figure().subplots(), standardized=True)
+    assert ax.get_ylabel() == "standardized net benefit"
+    assert ax.get_title(loc="left").startswith("Useful at ")
+    assert [text.get_text() for text in ax.get_legend().get_texts()][:2] == ["model 0", "treat all"]
+    useless = bc.net_benefit([0, 1] * 50, [0.9, 0.1] * 50, [0.3, 0.6], rng=1)
+    assert plot_decision_curve(useless, Figure().subplots()).get_title(loc="left").startswith("Useful at no threshold")
+
+
+def test_colours_by_name():
+    ax = plot_decision_curve(result(2), Figure().subplots(), color={"model 1": "red"})
+    assert drawn(ax)["model 1"].get_color() == "#ff0000ff"
+    with pytest.raises(ValueError, match="`color`"):
+        plot_decision_curve(result(2), Figure().subplots(), color={"model 7": "red"})
+
+
+@pytest.mark.parametrize("size", [(3.6, 3), (12, 5)])
+def test_everything_lies_within_the_figure(size):
+    figure = Figure(figsize=size)
+    ax = plot_decision_curve(result(3), figure.subplots())
+    figure.savefig(BytesIO())
+    box = ax.get_tightbbox()
+    assert box.x0 >= -1
+    assert box.x1 <= figure.bbox.width + 1
+    assert box.y1 <= figure.bbox.height + 1
+
+
+def test_what_is_refused():
+    with pytest.raises(TypeError, match="must be a NetBenefit, not list"):
+        plot_decision_curve([1])
+    with pytest.raises(ValueError, match="at least two thresholds"):
+        plot_decision_curve(result(1, 0.2))
+    with pytest.raises(ValueError, match="`prob`"):
+        plot_decision_curve(result(1, [0.2, 0.4]), Figure().subplots(), prob=95)
+    with pytest.raises(TypeError, match="`ax` must be a matplotlib Axes"):
+        plot_decision_curve(result(1, [0.2, 0.4]), Figure())
