@@ -91,12 +91,18 @@ coverage: .venv/ready
 	$(RUN) python docs/make/scores.py $(SHORT)
 	$(RUN) python docs/make/auc.py $(SHORT)
 	$(RUN) python docs/make/cumulative_coverage.py $(SHORT)
+	$(RUN) python docs/make/subpopulation_coverage.py $(SHORT)
+	$(RUN) python docs/make/recalibration.py $(SHORT)
+	$(RUN) python docs/make/net_benefit.py $(SHORT)
+	$(RUN) python docs/make/loss_ratio.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
 	$(RUN) python docs/make/classwise_means.py $(SHORT)
 	$(RUN) python docs/make/bin_sensitivity.py $(SHORT)
 	$(RUN) python docs/make/planning.py $(SHORT)
 	$(RUN) python docs/make/decompositions.py $(SHORT)
 	$(RUN) python docs/make/cumulative.py $(SHORT)
+	$(RUN) python docs/make/cumulative_weak.py $(SHORT)
+	$(RUN) python docs/make/calibration_curve.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)

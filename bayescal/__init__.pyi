@@ -15,6 +15,7 @@ from .analyses.cumulative import cumulative_difference_subpopulation as cumulati
 from .analyses.decompose import brier_decomposition as brier_decomposition
 from .analyses.decompose import log_score_decomposition as log_score_decomposition
 from .analyses.decompose import murphy_decomposition as murphy_decomposition
+from .analyses.loss_ratio import loss_ratio as loss_ratio
 from .analyses.monitor import CalibrationMonitor as CalibrationMonitor
 from .analyses.multiclass_scores import multiclass_brier_score as multiclass_brier_score
 from .analyses.multiclass_scores import multiclass_log_score as multiclass_log_score
@@ -75,6 +76,7 @@ from .results.decomposition import CorpDecomposition as CorpDecomposition
 from .results.decomposition import MurphyDecomposition as MurphyDecomposition
 from .results.evaluation import Evaluation as Evaluation
 from .results.grouped import GroupedEvaluation as GroupedEvaluation
+from .results.loss_ratio import LossRatio as LossRatio
 from .results.mean_score import MultiClassScore as MultiClassScore
 from .results.net_benefit import NetBenefit as NetBenefit
 from .results.recalibration import Recalibration as Recalibration

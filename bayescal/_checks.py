@@ -131,8 +131,11 @@ def one_of(name: str, value: Any, allowed: Iterable[Any], short: Mapping[str, st
 def label(axis: str, value: Any, labels: Sequence[Any]) -> None:
     """Require one of the labels along an axis, as "group"; the `KeyError` suggests the most similar ones."""
     if value not in labels:
-        near = did_you_mean(str(value), labels)
-        raise KeyError(f"no {axis} {value!r} among {list(labels)[:10]!r}.{near}")
+        shown = f"{list(labels)[:10]!r}{f' and {len(labels) - 10} more' if len(labels) > 10 else ''}"
+        hint = did_you_mean(str(value), labels)
+        if len(labels) and isinstance(labels[0], tuple) and not isinstance(value, tuple):
+            hint = f" Labels are tuples with one entry per column, as {labels[0]!r}."
+        raise KeyError(f"no {axis} {value!r} among {shown}.{hint}")
 
 
 def did_you_mean(word: str, known: Iterable[Any]) -> str:

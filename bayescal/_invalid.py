@@ -11,8 +11,8 @@ Array = NDArray[Any]
 
 #: Maximum number of characters of a value or name that a message shows.
 SHOWN = 100
-#: Verbs for one value and for several.
-DOES_NOT = ("does not", "do not")
+#: Verbs for one value and for several; those of a rule that begins with "must be".
+DOES_NOT, IS_NOT = ("does not", "do not"), ("is not", "are not")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Finding:
     hint : str
         A suggestion for repair.
     verb : (str, str)
-        What one such value does, and what several do.
+        What one such value does, and what several do; by default "does not" or, after "must be", "is not".
     unit : str
         What is counted: "values" or "rows".
     called : str
@@ -109,7 +109,8 @@ class Finding:
 
     def _sentence(self, called: str, first: str, in_words: Callable[[str], str]) -> str:
         quote = f": {self.shown}" if self.shown else ""
-        do = self.verb[self.count > 1]
+        verb = IS_NOT if self.verb == DOES_NOT and self.rule.startswith("must be ") else self.verb
+        do = verb[self.count > 1]
         found = f"{self._count} of {self.size} {self.unit} {do}{first}{quote}{self._span}"
         return f"{called} {in_words(self.rule)}; {found}. {in_words(self.hint)}"
 

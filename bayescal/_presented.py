@@ -83,6 +83,10 @@ class Presented:
             - `Comparison`, `ScoreComparison` and `Change`: ``first`` and ``second``, one row per pair;
             - `CalibrationMonitor`: ``window``;
             - `BinSensitivity`: ``binning`` and ``n_bins``;
+            - `ClassicalCurves`: ``curve``, and `CalibrationTests`: ``statistic``, both without intervals;
+            - `CumulativePosterior`: ``quantity``;
+            - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;
+              `prob` has no effect on these three, whose tables have no intervals;
             - `Plan`: ``rows``.
 
             The ends of the interval are called ``eti95_lb`` and ``eti95_ub``, as by `arviz.summary`; 95 is the

@@ -21,14 +21,14 @@ def test_a_message_says_everything():
 
 
 def test_one_bad_value_is_in_the_singular():
-    with pytest.raises(ValueError, match=r"^`x` must be odd; 1 of 3 values does not, first at index 2: 4\.$"):
+    with pytest.raises(ValueError, match=r"^`x` must be odd; 1 of 3 values is not, first at index 2: 4\.$"):
         _checks.refuse("x", "must be odd", np.array([False, False, True]), np.array([1, 3, 4]))
 
 
 def test_a_matrix_has_a_pair_for_an_index():
     bad = np.zeros((2, 3), bool)
     bad[1, 2] = True
-    with pytest.raises(ValueError, match=r"1 of 6 values does not, first at index \(1, 2\): 5\.$"):
+    with pytest.raises(ValueError, match=r"1 of 6 values is not, first at index \(1, 2\): 5\.$"):
         _checks.refuse("m", "must be small", bad, np.arange(6).reshape(2, 3))
 
 
@@ -56,7 +56,7 @@ def test_missing_and_finite():
         ValueError, match=r"`x` must be complete; 2 of 3 values are missing \(NaN, null or None\), first at index 1"
     ):
         _checks.finite("x", np.array([1.0, np.nan, np.nan]))
-    with pytest.raises(ValueError, match=r"`x` must be finite; 1 of 3 values does not, first at index 0: -inf"):
+    with pytest.raises(ValueError, match=r"`x` must be finite; 1 of 3 values is not, first at index 0: -inf"):
         _checks.finite("x", np.array([-np.inf, 1.0, 2.0]))
     with pytest.raises(ValueError, match="must be complete"):  # missing comes first
         _checks.finite("x", np.array([np.inf, np.nan]))
@@ -272,9 +272,9 @@ def test_one_is_the_least_whole_number_unless_told():
 
 @pytest.mark.parametrize("value", [0, -1.0, np.inf, np.nan])
 def test_positive_is_finite_and_above_zero(value):
-    with pytest.raises(ValueError, match=r"`a` must be finite and > 0; 1 of 2 values does not, first at index 1"):
+    with pytest.raises(ValueError, match=r"`a` must be finite and > 0; 1 of 2 values is not, first at index 1"):
         _checks.positive("a", [0.5, value])
-    with pytest.raises(ValueError, match="1 of 1 values does not, first at index 0"):
+    with pytest.raises(ValueError, match="1 of 1 values is not, first at index 0"):
         _checks.positive("a", value)
 
 

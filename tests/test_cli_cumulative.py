@@ -90,14 +90,34 @@ def test_all_groups(file, tmp_path):
     screen = bc.screen_subpopulations(ROWS.outcome, ROWS.confidence, pd.Series(SITE, name="site"))
     assert json.loads(out.read_text(encoding="utf-8"))["table"] == screen.table()
     assert screen.spec in done.stdout
+    assert "; --value LABEL shows the scores at which a group differs" in " ".join(done.stdout.split())
     assert "north" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
 def test_one_group(file, tmp_path):
     done = run(file, "--by", "site", "--value", "north", "--plot", tmp_path / "out.svg")
     assert done.exit_code == 0, done.output
-    sub = bc.cumulative_difference_subpopulation(ROWS.outcome, ROWS.confidence, SITE == "north")
+    sub = bc.screen_subpopulations(ROWS.outcome, ROWS.confidence, pd.Series(SITE, name="site"))["north"]
     assert sub.sentence() in words(done)
+    assert "site = north and the full population" in done.stdout
+
+
+def test_a_part_of_the_probabilities(file, tmp_path):
+    out = tmp_path / "out.json"
+    done = run(file, "--zoom", "0.2,0.6", "--json", out)
+    assert done.exit_code == 0, done.output
+    part = bc.cumulative_difference(ROWS.outcome, ROWS.confidence).zoom(0.2, 0.6)
+    assert part.sentence() in words(done)
+    saved = json.loads(out.read_text(encoding="utf-8"))
+    assert saved["parameters"]["zoom"] == "0.2,0.6"
+    curve = saved["observed"]["curve"]
+    np.testing.assert_allclose(curve["curve"], part.curve)
+    np.testing.assert_allclose(curve["share"], part.abscissae)
+    assert curve["score"] == [None, *part.score.tolist()]
+    for zoom, said in (("0.2", "--zoom must be two numbers"), ("0.6,0.2", "must not exceed")):
+        refused = run(file, "--zoom", zoom)
+        assert refused.exit_code == 2
+        assert said in refused.stderr
 
 
 def test_counts(tmp_path):
@@ -118,8 +138,13 @@ def test_counts(tmp_path):
     [
         (("--value", "north"), "--value names a group of --by COLUMN, which is missing"),
         (("--by", "site", "--plot", "out.png"), "with --by, name a group by --value"),
-        (("--by", "site", "--value", "east"), "--value must occur in column 'site'; 'east' does not, but ['north',"),
+        (
+            ("--by", "site", "--value", "east"),
+            "column 'site' has no value 'east'; it has 'north', 'south', 'west' (3 values)",
+        ),
+        (("--by", "site", "--zoom", "0.2,0.6"), "--zoom shows a part of one curve: with --by, name a group"),
         (("--by", "place"), "place"),
+        (("--by", "site", "--by", "w"), "--by takes one value and was given 2 times"),
         (("--by", "site", "--draws", 10, "--seed", 2), "--draws, --seed cannot be used with --by, whose results have"),
         (("--draws", 1), "--draws must be an integer >= 2"),
         (("--model", "dirichlet"), "--model must be one of"),

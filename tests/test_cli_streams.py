@@ -225,7 +225,7 @@ def test_losses_of_a_block_that_weighs_next_to_nothing(early, rows, tmp_path, sm
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({5000: 1e200}, "column 'w' must be below 1e+140, .*; 1 of 9000 values does not, first in row 5001: 1e+200"),
+        ({5000: 1e200}, "column 'w' must be below 1e+140, .*; 1 of 9000 values is not, first in row 5001: 1e+200"),
         (dict.fromkeys(range(N), 1e-150), "column 'w' must be above 1e-140 at their largest"),
     ],
 )
@@ -242,7 +242,7 @@ def test_of_two_problems_one_may_hide_behind_the_other(rows, tmp_path, small_blo
     w[[5, 3000]], p[3000] = -1, 7
     path = write({**rows, "p": p, "w": w}, tmp_path / "rows.parquet")
     told = refused("report", path, *ROW, "--weights", "w")
-    assert "column 'w' must be >= 0; at least 1 of 9000 values does not, first in row 6: -1" in told
+    assert "column 'w' must be >= 0; at least 1 of 9000 values is not, first in row 6: -1" in told
 
 
 def test_what_is_rounding_is_not_counted_with_what_is_wrong(rows, tmp_path, monkeypatch):

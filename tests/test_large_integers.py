@@ -152,7 +152,7 @@ def test_signed_labels_beside_unsigned_classes():
     labels = np.array([2**53 + 1, 2**63 - 1])
     assert class_numbers("y_true", labels, np.array([2**63, 2**63 - 1, 2**53 + 1], np.uint64)).tolist() == [2, 1]
     with pytest.raises(
-        ValueError, match=r"must be labels from `classes` .*; 1 of 2 values does not, first at index 1: -1"
+        ValueError, match=r"must be labels from `classes` .*; 1 of 2 values is not, first at index 1: -1"
     ):
         class_numbers("y_true", np.array([2**53, -1]), np.array([2**63, 2**53], np.uint64))
     with pytest.raises(ValueError, match="must be labels from `classes`"):

@@ -28,6 +28,10 @@ def numbers_of(name):
         ("planning", "planning.json", "plans.md"),
         ("cumulative_coverage", "cumulative_coverage.json", "cumulative_posterior.md"),
         ("cumulative", "cumulative.json", "cumulative.md"),
+        ("cumulative_weak", "cumulative_weak.json", "cumulative.md"),
+        ("subpopulation_coverage", "subpopulation_coverage.json", "cumulative_posterior.md"),
+        ("net_benefit", "net_benefit.json", "net_benefit.md"),
+        ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
     ],
 )
 def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
@@ -52,6 +56,20 @@ def test_corrected_p_values_are_nearly_uniform():
     assert max(row["at_1"] for row in corrected) <= 0.015
 
 
+def test_inaccurate_p_values_have_a_remark():
+    """Simulated P-values keep their level, up to 4 standard errors; others reject too often only with a remark."""
+    numbers = numbers_of("cumulative_weak.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    assert (numbers["repeats"], len(rows)) == (2000, 14)
+    for level, at in ((0.05, "5"), (0.01, "1")):
+        limit = level + 4 * np.sqrt(level * (1 - level) / 2000)
+        for row in rows:
+            if row["kind"] == "rows":
+                assert row[f"simulated_{at}"] <= limit
+            weak = max(row[f"kuiper_{at}"], row[f"smirnov_{at}"]) > limit
+            assert not weak or row["remark"] >= 0.5
+
+
 def test_the_average_over_bins_contains_the_truth():
     numbers = numbers_of("bin_sensitivity.json")
     rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
@@ -72,6 +90,55 @@ def test_intervals_of_the_cumulative_difference_contain_the_truth():
         assert sum(coverage) / 81 >= 0.95
     band = [r["coverage"] for r in rows if r["method"] == "simultaneous band"]
     assert sum(band) / len(band) >= 0.93
+
+
+def test_intervals_of_subpopulations_contain_the_truth():
+    """Of a difference nearly always, because they are wide; of no difference in at least 0.92 of the data sets."""
+    numbers = numbers_of("subpopulation_coverage.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    assert (numbers["repeats"], len(rows)) == (300, 120)
+    assert min(row["interval"] for row in rows if row["difference"] != "none") >= 0.98
+    assert min(row["interval"] for row in rows) >= 0.92
+    assert min(row["band"] for row in rows) >= 0.93
+
+
+@pytest.mark.parametrize(("quantity", "least", "mean"), [("net benefit", 0.8, 0.94), ("difference", 0.78, 0.94)])
+def test_intervals_of_net_benefit_contain_the_truth(quantity, least, mean):
+    numbers = numbers_of("net_benefit.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    for n_rows in (100, 300, 2000):
+        mine = [r for r in rows if (r["quantity"], r["method"], r["n_rows"]) == (quantity, "bayescal", n_rows)]
+        coverage = [row["coverage"] for row in mine]
+        assert len(coverage) == 45
+        assert min(coverage) >= least
+        assert sum(coverage) / 45 >= mean
+
+
+def test_intervals_of_the_regret_contain_the_truth():
+    numbers = numbers_of("net_benefit.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    coverage = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == ("regret", "bayescal")]
+    assert len(coverage) >= 90
+    assert min(coverage) >= 0.88
+
+
+def test_a_model_is_useful_about_as_often_as_stated():
+    """Where rows lie on both sides of the threshold; the page names the bins that are off by more than 0.05."""
+    records = [r for r in numbers_of("net_benefit.json")["useful"] if r["method"] == "bayescal" and not r["few"]]
+    off = {record["low"]: abs(record["stated"] - record["frequency"]) for record in records}
+    assert max(off.values()) <= 0.18
+    assert max(value for low, value in off.items() if low >= 0.7 or low == 0) <= 0.035
+    total = sum(record["n"] for record in records)
+    assert abs(sum(r["n"] * (r["stated"] - r["frequency"]) for r in records)) / total <= 0.03
+
+
+def test_true_net_benefit_of_a_flat_population(script):
+    """A calibrated flat population: the integral of p - odds (1 - p) from t to 1."""
+    study = script("net_benefit")
+    t = study.THRESHOLDS
+    found = study.true_net_benefit(study.quantiles("flat"), study.quantiles("flat"))
+    np.testing.assert_allclose(found, (1 - t**2) / 2 - t / (1 - t) * (1 - t) ** 2 / 2, atol=2e-5)
+    assert not study.true_regret(study.quantiles("flat"), study.quantiles("flat")).any()
 
 
 def test_true_cumulative_curves(script):

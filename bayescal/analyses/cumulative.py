@@ -2,18 +2,20 @@
 
 from typing import Any
 
+import numpy as np
+
 from bayescal import _checks
 from bayescal.data.marks import own_hints, require_marks
 from bayescal.data.predictions import Predictions
 from bayescal.data.responses import Responses, read_member
 from bayescal.results.cumulative_difference import CumulativeDifference, question_of
-from bayescal.results.subpopulation import SubpopulationDifference
+from bayescal.results.subpopulation import SubpopulationDifference, difference_of
 from bayescal.stats.ordered import OrderedSums
-from bayescal.stats.subpopulation import subpopulation_steps
 
 
 @_checks.explained(
-    "For counts in fine bins, use `cumulative_difference.from_counts(counts)`; there are no bins to choose.",
+    "For counts in fine bins, use `cumulative_difference.from_counts(counts)`; there are no bins to choose. "
+    "For groups, use `screen_subpopulations(outcome, score, by=group)`.",
     y_true="outcome",
     y_prob="score",
     response="outcome",
@@ -42,6 +44,12 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
         If columns differ in length, or values are missing, out of range or not 0 and 1. The message names the argument,
         the number of invalid values, and the first index and value.
 
+    See Also
+    --------
+    CumulativeDifference.posterior : Statistics of the population, with intervals.
+    plot_cumulative : Draw the curve.
+    cumulative_difference_subpopulation, screen_subpopulations : Compare groups with the full population.
+
     Notes
     -----
     Rows are sorted once. Rows with equal scores are merged, so the order of the rows has no effect. From counts in fine
@@ -62,6 +70,14 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
     >>> cd = cumulative_difference([1, 0, 0, 1, 1], [0.2, 0.2, 0.6, 0.6, 0.9])
     >>> round(cd.kuiper, 3), round(cd.kolmogorov_smirnov, 3), round(cd.sigma, 3)
     (0.12, 0.12, 0.189)
+
+    Columns of a data frame, and the statistic of the population:
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"won": [1, 0, 0, 1, 1], "p": [0.2, 0.2, 0.6, 0.6, 0.9]})
+    >>> posterior = cumulative_difference(frame["won"], frame["p"]).posterior(rng=1)
+    >>> posterior.kuiper < 0.5
+    P(kuiper < 0.5) = 1.0000
     """
     require_marks("outcome", outcome)
     with own_hints(names={"y_true": "outcome", "y_prob": "score"}):
@@ -71,7 +87,8 @@ def cumulative_difference(outcome: Any, score: Any, *, weights: Any = None) -> C
 
 def cumulative_difference_of(rows: Predictions) -> CumulativeDifference:
     """Return the cumulative difference of validated rows; see `cumulative_difference`."""
-    return CumulativeDifference(OrderedSums.from_rows(rows), question_of(rows.target), rows.target)
+    left_out = 0 if rows.weight is None else int(np.count_nonzero(rows.weight == 0))
+    return CumulativeDifference(OrderedSums.from_rows(rows), question_of(rows.target), rows.target, left_out=left_out)
 
 
 #: Alias.
@@ -88,7 +105,7 @@ cumulative_difference.from_counts = CumulativeDifference.from_counts  # type: ig
     mask="member",
 )
 def cumulative_difference_subpopulation(
-    response: Any, score: Any, member: Any, weights: Any = None
+    response: Any, score: Any, member: Any, *, weights: Any = None
 ) -> SubpopulationDifference:
     r"""Compare a subpopulation with the full population at the same scores, without bins.
 
@@ -114,6 +131,11 @@ def cumulative_difference_subpopulation(
     ValueError, TypeError
         If columns differ in length, values are missing, infinite or not numbers, or `member` marks no row or all rows.
 
+    See Also
+    --------
+    screen_subpopulations : All groups of a column at once.
+    plot_cumulative : Draw the curve.
+
     Notes
     -----
     The responses of the full population are averaged in cells that end halfway between neighbouring scores of the
@@ -123,7 +145,12 @@ def cumulative_difference_subpopulation(
     rows with scores in [0, 0.02], in a population with scores over [0, 1], have a mean average difference of about -1/6
     (-1/2 at one of three rows). A remark in the result names such cells.
 
-    Members are part of the averages. `sigma` and the uncorrected P-values ignore this, as published programs do;
+    Members are part of the averages. In small cells their share is larger than in the population near the score, so
+    that differences in the curve are smaller than those from the mean of the full population at equal scores:
+    `SubpopulationDifference.attenuation` is the ratio. It is 0.67 for half of the rows without ties, and near 1 for few
+    members, or many rows per distinct score.
+
+    `sigma` and the uncorrected P-values ignore that members are part of the averages, as published programs do;
     corrected P-values take it into account. The difference matters if cells contain several members (ties) or heavy
     weights, and the subpopulation is a large part of the full population.
 
@@ -142,5 +169,4 @@ def cumulative_difference_subpopulation(
     (0.25, 0.0)
     """
     rows = Responses.read(response, score, weights, others={"member": member})
-    steps = subpopulation_steps(rows, read_member(member, rows))
-    return SubpopulationDifference(steps, "cumulative difference between a subpopulation and the full population")
+    return difference_of(rows, read_member(member, rows))

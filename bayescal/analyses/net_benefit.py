@@ -101,7 +101,7 @@ def net_benefit(
     .. math:: NB(t) = P(p \ge t, y = 1) - \frac{t}{1 - t} P(p \ge t, y = 0)
 
     The posterior is that of a Dirichlet process; see `ScoreCellsPosterior`. Mean and standard deviation have closed
-    forms. The page "Net benefit" shows how often the intervals contain the truth.
+    forms. The page "Net benefit and decisions" shows how often the intervals contain the truth.
 
     Values are combined by position; pandas columns with different indexes raise a `ValueError`.
 

@@ -9,7 +9,7 @@ from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.brownian import sf_max_abs, sf_range
 from bayescal.estimands.cumulative import corrected_tail
-from bayescal.results.screen import SubpopulationScreen
+from bayescal.results.screen import SubpopulationScreen, sorted_screen
 from bayescal.stats.subpopulation import GroupSums, group_sums
 
 #: Other names of the statistics, for messages.
@@ -40,8 +40,7 @@ def screen_subpopulations(
     Parameters
     ----------
     response : array-like of float, int or bool, shape (n_rows,)
-        Responses, such as outcomes, losses or costs; any finite numbers. For calibration by group, pass outcome minus
-        score.
+        Responses, such as outcomes, losses or costs; any finite numbers.
     score : array-like of float, shape (n_rows,)
         Scores, on any scale.
     by : array-like, shape (n_rows,), or data frame, shape (n_rows, n_columns)
@@ -70,6 +69,10 @@ def screen_subpopulations(
     Each group has the numbers of `cumulative_difference_subpopulation`; its P-value is the corrected one. Groups that
     only have rows of weight 0 are left out. All groups are computed at once, without a loop over them.
 
+    The screen compares groups with the full population, not with the scores: an error of calibration that all groups
+    have in common does not differ between them. For calibration by group, apply `cumulative_difference` to the rows of
+    each group.
+
     References
     ----------
     .. [1] Y. Benjamini and Y. Hochberg (1995), "Controlling the false discovery rate: a practical and powerful approach
@@ -87,13 +90,11 @@ def screen_subpopulations(
     _checks.one_of("statistic", statistic, ("kuiper", "kolmogorov_smirnov"), short=SHORT)
     fdr = _checks.fraction("fdr", fdr)
     rows = Responses.read(response, score, weights, others={"by": by})
-    if hasattr(by, "__len__"):
-        _checks.same_length(("by", "response"), (len(by), len(rows)))
-    groups = _with_weight(Groups.from_column(by, len(rows)), rows)
+    groups = _with_weight(Groups.from_column(by, len(rows), rows="response"), rows)
     if len(groups) < 2:
         raise ValueError("`by` must have at least two groups with rows of positive weight; there is one.")
     sums = group_sums(rows, groups.of_row, len(groups))
-    return SubpopulationScreen(rows, groups, sums, _p_values(sums, statistic), statistic, fdr)
+    return sorted_screen(rows, groups, sums, _p_values(sums, statistic), statistic, fdr)
 
 
 def _with_weight(groups: Groups, rows: Responses) -> Groups:

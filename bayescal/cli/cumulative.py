@@ -9,7 +9,7 @@ import numpy as np
 
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
-from bayescal.analyses.cumulative import cumulative_difference_of, cumulative_difference_subpopulation
+from bayescal.analyses.cumulative import cumulative_difference_of
 from bayescal.analyses.screen import screen_subpopulations
 from bayescal.cli.columns import columns_of
 from bayescal.cli.command import Result
@@ -23,7 +23,9 @@ from bayescal.cli.options import (
 )
 from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.predictions import Rows
+from bayescal.data.groups import equation
 from bayescal.data.predictions import read_rows
+from bayescal.data.responses import Responses, read_member
 from bayescal.report.cumulative import plot_cumulative
 from bayescal.report.document import document
 from bayescal.report.page import page
@@ -31,6 +33,7 @@ from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
 from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.screen import SubpopulationScreen
+from bayescal.results.subpopulation import difference_of
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.files import require_group_labels
 
@@ -39,10 +42,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-type FileResult = CumulativePosterior | Cumulative | SubpopulationScreen
+type FileResult = Cumulative | SubpopulationScreen
 
 #: Words of the library in remarks, and those of the command line.
-WORDS = {"see `to_frame`": "--json saves all groups", '`model="segments"`': "--model segments"}
+WORDS = {
+    "see `to_frame`": "--json saves all groups",
+    "`screen[label]`": "--value LABEL",
+    '`model="segments"`': "--model segments",
+    "`simulated_p_values()`": "In Python, `simulated_p_values()`",
+}
 
 
 @dataclass(frozen=True)
@@ -51,52 +59,60 @@ class CumulativeFile(Result):
 
     Parameters
     ----------
-    result : CumulativePosterior, SubpopulationDifference or SubpopulationScreen
+    result : CumulativeDifference, SubpopulationDifference or SubpopulationScreen
         The result.
     parameters : dict
         Values of the options that give the same result again.
     notes : sequence of str, optional
         Notes on the rows.
+    posterior : CumulativePosterior, optional
+        The posterior of a CumulativeDifference, whose document and page include the result.
     """
 
     result: FileResult
     parameters: dict[str, Any]
     notes: Sequence[str] = ()
+    posterior: CumulativePosterior | None = None
 
     def contents(self) -> dict[str, Callable[[], Any]]:
         """Make the JSON document, the page or the picture."""
+        saved = self.posterior or self.result
         return {
-            "json": lambda: document(self.result, self.parameters),
-            "html": lambda: page(self.result, parameters=self.parameters, notes=self.notes),
+            "json": lambda: document(saved, self.parameters),
+            "html": lambda: page(saved, parameters=self.parameters, notes=self.notes),
             "plot": self._picture,
         }
 
     def _picture(self) -> "Figure":
         from matplotlib.figure import Figure
 
-        curve = self.result.observed if isinstance(self.result, CumulativePosterior) else self.result
-        assert isinstance(curve, Cumulative)  # --plot was refused for a screen
+        assert isinstance(self.result, Cumulative)  # --plot was refused for a screen
         figure = Figure(figsize=(7, 5), layout="tight")
-        plot_cumulative(curve, figure.subplots())
+        plot_cumulative(self.result, figure.subplots())
         return figure
 
     def show(self, screen: "Console") -> None:
         """Print the rows' result, then that of the population: sentence, table, remarks and specification."""
         sheet = self.result.sheet()
-        if isinstance(self.result, CumulativePosterior):
-            _show(screen, self.result.observed.sheet())
         _show(screen, sheet)
+        if self.posterior is not None:
+            sheet = self.posterior.sheet()
+            _show(screen, sheet)
         screen.print("\n" + sheet.spec + "\n", soft_wrap=True)
 
 
 def _show(screen: "Console", sheet: _render.Sheet) -> None:
     screen.print()
-    screen.print(sheet.sentence)
+    screen.print(_in_options(sheet.sentence))
     screen.print(_render.table(sheet, screen.width), crop=False)
     for remark in sheet.remarks:
-        for words, option in WORDS.items():
-            remark = remark.replace(words, option)
-        screen.print(remark)
+        screen.print(_in_options(remark))
+
+
+def _in_options(text: str) -> str:
+    for words, option in WORDS.items():
+        text = text.replace(words, option)
+    return text
 
 
 def cumulative_of_file(
@@ -135,9 +151,12 @@ def cumulative_of_file(
         raise ValueError("--value names a group of --by COLUMN, which is missing.")
     if groups.by is not None and groups.value is None and outputs.plot is not None:
         raise ValueError("--plot draws one curve: with --by, name a group by --value.")
+    if groups.by is not None and groups.value is None and groups.zoom is not None:
+        raise ValueError("--zoom shows a part of one curve: with --by, name a group by --value.")
     if holds_counts(file):
-        refuse(options.given() | groups.given(), "with a file of counts, only with rows")
-        return _counted(file, model)
+        grouped = {name: value for name, value in groups.given().items() if name != "zoom"}
+        refuse(options.given() | grouped, "with a file of counts, only with rows")
+        return _counted(file, groups, model)
     if groups.by is not None:
         refuse(model.given(), "with --by, whose results have P-values but no intervals")
     columns = columns_of(options)
@@ -148,37 +167,48 @@ def cumulative_of_file(
         rows = stream.read()
         if groups.by is not None:
             require_group_labels(dict.fromkeys(np.asarray(rows.group).tolist()), len(rows.y_true))
-        result, settings = _with_posterior(_result(rows, columns.target, options.logits, groups), model)
+        result = _zoomed(_result(rows, columns.target, options.logits, groups), groups.zoom)
+        posterior, settings = _posterior(result, model)
     given = {"file": file.name, "rows": len(rows.y_true), **options.given(), **groups.given(), **settings}
-    return CumulativeFile(result, given, notes)
+    return CumulativeFile(result, given, notes, posterior)
 
 
-def _with_posterior(
-    result: Cumulative | SubpopulationScreen, options: CumulativeModelOptions
-) -> tuple[FileResult, dict[str, Any]]:
+def _posterior(
+    result: FileResult, options: CumulativeModelOptions
+) -> tuple[CumulativePosterior | None, dict[str, Any]]:
     """Draw the posterior if the result has one; return also the values of the options."""
     if not isinstance(result, CumulativeDifference):
-        return result, {}
+        return None, {}
     settings: dict[str, Any] = {"model": "pooled", "draws": 4000, "seed": 1} | options.given()
     posterior = result.posterior(settings["draws"], rng=settings["seed"], model=settings["model"])
     limit = _checks.fraction("below", settings.get("below", posterior.limit))
     return replace(posterior, limit=limit), {**settings, "below": limit}
 
 
-def _counted(file: Path, model: CumulativeModelOptions) -> CumulativeFile:
+def _zoomed[T: FileResult](result: T, zoom: str | None) -> T:
+    """Return the part of the result in an interval such as "0.2,0.6"."""
+    if zoom is None or isinstance(result, SubpopulationScreen):  # --zoom was refused for a screen
+        return result
+    try:
+        low, high = (float(end) for end in zoom.split(","))
+    except ValueError:
+        raise ValueError(f"--zoom must be two numbers, as in 0.2,0.6, not {quoted(zoom)}.") from None
+    return result.zoom(low, high)
+
+
+def _counted(file: Path, groups: CumulativeOptions, model: CumulativeModelOptions) -> CumulativeFile:
     counts = read_counts(file, None)
     if not isinstance(counts, BinnedCounts):
         raise ValueError(
             f"'{file.name}' holds counts of all classes; a cumulative difference needs one binary problem."
         )
-    parameters = {"file": file.name, "rows": counts.n_rows, "bins": len(counts.bins)}
-    result, settings = _with_posterior(CumulativeDifference.from_counts(counts), model)
-    return CumulativeFile(result, {**parameters, **settings})
+    parameters = {"file": file.name, "rows": counts.n_rows, "bins": len(counts.bins), **groups.given()}
+    result = _zoomed(CumulativeDifference.from_counts(counts), groups.zoom)
+    posterior, settings = _posterior(result, model)
+    return CumulativeFile(result, {**parameters, **settings}, posterior=posterior)
 
 
-def _result(
-    rows: Rows, target: str | None, logits: bool, groups: CumulativeOptions
-) -> Cumulative | SubpopulationScreen:
+def _result(rows: Rows, target: str | None, logits: bool, groups: CumulativeOptions) -> FileResult:
     problem = read_rows(
         rows.y_true, rows.y_prob, target=target, classes=rows.classes, logits=logits, weights=rows.weights
     ).checked()
@@ -190,8 +220,11 @@ def _result(
         return replace(screen, groups=replace(screen.groups, name=groups.by))
     member = np.asarray(rows.group == groups.value)
     if not member.any():
-        occurring = np.unique(np.asarray(rows.group, dtype=np.str_))[:5].tolist()
+        values = np.unique(np.asarray(rows.group, dtype=np.str_)).tolist()
+        shown, more = quoted(values[:5])[1:-1], ", ..." if len(values) > 5 else ""
         raise ValueError(
-            f"--value must occur in column {groups.by!r}; {quoted(groups.value)} does not, but {quoted(occurring)}."
+            f"column {groups.by!r} has no value {quoted(groups.value)}; it has {shown}{more} ({len(values)} values)."
+            f"{_checks.did_you_mean(groups.value, values)}"
         )
-    return cumulative_difference_subpopulation(*columns, member, problem.weight)
+    responses = Responses.read(*columns, problem.weight, others={})
+    return difference_of(responses, read_member(member, responses), equation(groups.by, groups.value))

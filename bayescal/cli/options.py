@@ -206,6 +206,9 @@ class CumulativeOptions(Options):
         None
     )
     value: Annotated[str | None, _column("One group of --by, instead of all.", "VALUE")] = None
+    zoom: Annotated[str | None, _column("Only rows with probabilities in an interval, ends included.", "LOW,HIGH")] = (
+        None
+    )
 
 
 # question

@@ -8,12 +8,16 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _rules
 from bayescal._invalid import AllZero, InvalidRows, quoted
-from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.frames import to_array
 
 Array = NDArray[Any]
 #: Maximum number of classes that a message lists.
 SHOWN = 10
+
+#: Weights up to this number, and down to its inverse, are not divided by a power of two.
+SAFE_WEIGHT = 2.0**100
+#: Least ratio of a positive weight to the largest one, for results that need squared weights of single rows.
+LEAST_RATIO = 1e-60
 
 
 def column(name: str, array: Array) -> Array:
@@ -169,10 +173,20 @@ def allowed_weights(weight: Array) -> Array:
 
 
 def scale_free(weight: Array) -> Array:
-    """Divide weights by a power of two (which is exact) if their squares could not be summed."""
-    if 1 / LARGEST_WEIGHT < weight.max() < LARGEST_WEIGHT:
+    """Divide weights by a power of two (which is exact) if powers of their sums could overflow."""
+    if 1 / SAFE_WEIGHT < weight.max() < SAFE_WEIGHT:
         return weight
     return np.ldexp(weight, -int(np.frexp(weight.max())[1]))
+
+
+def require_ratios(weight: Array) -> Array:
+    """Require weights that are 0 or not too small beside the largest, so that their squares do not underflow."""
+    least = LEAST_RATIO * weight.max()
+    small = (weight < least) & (weight > 0)
+    if small.any():
+        hint = "Such rows do not change the result; set their weights to 0."
+        _checks.refuse("weights", f"must be 0 or at least {LEAST_RATIO:g} of the largest weight", small, weight, hint)
+    return weight
 
 
 def refuse_scale(weight: Array) -> NoReturn:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks
+from bayescal import _checks, _render
 from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal.data.frames import columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
@@ -41,7 +41,9 @@ class Groups:
     name: str = UNNAMED
 
     @classmethod
-    def from_column(cls, by: Any, n_rows: int, *, categories: list[Any] | None = None) -> "Groups":
+    def from_column(
+        cls, by: Any, n_rows: int, *, categories: list[Any] | None = None, rows: str = "y_true"
+    ) -> "Groups":
         """Read a column of labels.
 
         Parameters
@@ -53,6 +55,8 @@ class Groups:
             Required number of labels.
         categories : list, optional
             The order of the labels; by default that of an ordered categorical.
+        rows : str, default "y_true"
+            Argument with `n_rows` entries, for messages.
 
         Returns
         -------
@@ -74,7 +78,7 @@ class Groups:
         (('a', 'b'), array([1, 0, 1]))
         """
         columns = _columns(by)
-        _checks.same_length(("by", "y_true"), (len(columns[0]) if columns else 0, n_rows))
+        _checks.same_length(("by", rows), (len(columns[0]) if columns else 0, n_rows))
         _checks.no_missing("by", np.logical_or.reduce([_missing(column) for column in columns]))
         if len(columns) == 1:
             labels, of_row = _factorised(columns[0])
@@ -86,6 +90,18 @@ class Groups:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def __repr__(self) -> str:
+        return f"Groups({self.name!r}: {len(self)} groups, {len(self.of_row)} rows)"
+
+    def equation(self, label: Any) -> str:
+        """Return a label with the name of its column, as in "ward = 7" or "ward = 7, sex = m"."""
+        names = self.name.split(", ")
+        if not isinstance(label, tuple) or len(label) != len(names):
+            names, label = [self.name], (label,)
+        return ", ".join(
+            f"{_render.name(name)} = {_render.name(each)}" for name, each in zip(names, label, strict=True)
+        )
 
     def rows(self) -> list[Ints]:
         """Return the row numbers of each group, in the order of `labels`."""
@@ -122,6 +138,21 @@ class Groups:
             )
 
 
+def equation(name: str, label: Any) -> str:
+    """Return a label with the name of its column; of several columns, one equation each.
+
+    Examples
+    --------
+    >>> equation("ward, sex", (7, "m"))
+    'ward = 7, sex = m'
+    """
+    names = name.split(", ")
+    if not isinstance(label, tuple) or len(label) != len(names):
+        names, label = [name], (label,)
+    pairs = zip(names, label, strict=True)
+    return ", ".join(f"{_render.name(column)} = {_render.name(value)}" for column, value in pairs)
+
+
 def _columns(by: Any) -> list[Array]:
     """Return columns of labels, each with its own type: a common type could round integers."""
     of_frame = columns_of("by", by)
@@ -134,6 +165,11 @@ def _columns(by: Any) -> list[Array]:
 def _labels(by: Any) -> Array:
     """Return labels in one dimension, or in two for several columns, without converting entries."""
     if isinstance(by, list | tuple):  # numpy would turn ["a", nan] into strings
+        if len(by) and all(hasattr(entry, "__array__") and np.ndim(entry) for entry in by):
+            raise TypeError(
+                "`by` must hold one label per row; it is a list of columns. Pass a data frame, as in "
+                '`by=frame[["a", "b"]]`.'
+            )
         return np.fromiter(by, dtype=object, count=len(by))
     if hasattr(by, "tocsr"):
         raise TypeError(f"`by` is a sparse matrix ({type(by).__name__}); pass a dense column: `.toarray()`.")

@@ -44,7 +44,9 @@ def require_marks(name: str, values: Any, instead: str = EVENT) -> None:
 
 
 @contextmanager
-def own_hints(instead: str = EVENT, names: Mapping[str, str] | None = None) -> Iterator[None]:
+def own_hints(
+    instead: str = EVENT, names: Mapping[str, str] | None = None, *, swapped: str | None = None
+) -> Iterator[None]:
     """Replace hints that name keywords of `evaluate`.
 
     Parameters
@@ -53,6 +55,8 @@ def own_hints(instead: str = EVENT, names: Mapping[str, str] | None = None) -> I
         What to pass in place of labels that are not 0 and 1.
     names : mapping of str to str, optional
         Names of the arguments that `evaluate` calls `y_true` and `y_prob`.
+    swapped : str, optional
+        What to pass in place of fractions, if the column cannot be swapped with probabilities.
 
     Examples
     --------
@@ -69,6 +73,8 @@ def own_hints(instead: str = EVENT, names: Mapping[str, str] | None = None) -> I
             hint = instead
         elif "`logits=" in hint:
             hint = PROBABILITIES
+        elif "swapped?" in hint and swapped is not None:
+            hint = swapped
         for theirs, own in (names or {}).items():
             hint = hint.replace(f"`{theirs}`", f"`{own}`")
         if hint == problem.finding.hint:

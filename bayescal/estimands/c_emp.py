@@ -1,6 +1,7 @@
 """Finite-sample bounds on the empirical calibration measure c_emp, which is the Kuiper statistic."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -92,7 +93,8 @@ def rows_for_c_emp(epsilon: float, prob: float = 0.95, *, given_scores: bool = F
     (11805, 2952)
     """
     epsilon, prob = _checks.fraction("epsilon", epsilon), _checks.fraction("prob", prob)
-    return math.ceil(_ends(given_scores) ** 2 * math.log(2 / (1 - prob)) / (2 * epsilon**2))
+    # as fractions, because the square of a small epsilon can underflow
+    return math.ceil(_ends(given_scores) ** 2 * Fraction(math.log(2 / (1 - prob))) / (2 * Fraction(epsilon) ** 2))
 
 
 def _ends(given_scores: bool) -> int:

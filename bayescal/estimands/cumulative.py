@@ -120,6 +120,14 @@ class Scale:
     null_sigma: float
     mean_step: float
 
+    @property
+    def wide_sigma(self) -> float:
+        """Larger of `robust_sigma` and `null_sigma`, for intervals and bands; NaN if all residuals are 0.
+
+        If few outcomes contradict scores near 0 or 1, and the sample has none, squared residuals are too small.
+        """
+        return max(self.robust_sigma, self.null_sigma) if self.robust_sigma > 0 else float("nan")
+
 
 def scale(steps: Steps) -> Scale:
     r"""Compute the noise of a cumulative difference.
@@ -144,10 +152,14 @@ def scale(steps: Steps) -> Scale:
         if isinstance(part, SubpopulationSteps):
             each = part.difference_variance
         exact += float(each.sum())
-        cubes += float((each * np.sqrt(each)).sum())
+    if exact > 0:
+        # as shares, because powers of the sum itself can overflow
+        for _, part in _parts(steps):
+            each = part.difference_variance if isinstance(part, SubpopulationSteps) else part.calibrated_variance
+            share = np.maximum(each, 0.0) / exact
+            cubes += float((share * np.sqrt(share)).sum())
     total = float(steps.weight.sum())
-    mean_step = cubes / exact**1.5 if exact > 0 else 0.0
-    return Scale(variance**0.5 / total, squares**0.5 / total, exact**0.5 / total, mean_step)
+    return Scale(variance**0.5 / total, squares**0.5 / total, exact**0.5 / total, cubes)
 
 
 def null_mean(name: str, scale: Scale) -> float:
@@ -260,12 +272,10 @@ def kuiper_interval(statistic: float, scale: Scale, prob: float) -> tuple[float,
     """Return a confidence interval of the Kuiper statistic of the population that assumes no model.
 
     The two statistics differ at most by the range of the difference between the curves of sample and population. This
-    difference is close to Brownian motion whose standard deviation is at most `scale.robust_sigma`.
+    difference is close to Brownian motion whose standard deviation is at most `scale.wide_sigma`.
     """
-    if scale.robust_sigma == 0:
-        return float("nan"), float("nan")
-    margin = quantile_range(prob) * scale.robust_sigma
-    return max(0.0, statistic - margin), statistic + margin
+    margin = quantile_range(prob) * scale.wide_sigma
+    return float(np.maximum(statistic - margin, 0.0)), statistic + margin
 
 
 def _parts(steps: Steps) -> Iterator[tuple[int, Steps]]:

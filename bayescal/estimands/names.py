@@ -26,6 +26,11 @@ _ELSEWHERE |= dict.fromkeys(
     ("ks", "kserror", "ksstatistic", "kolmogorovsmirnov", "kolmogorovsmirnovstatistic", "pkolmogorovsmirnov"),
     "The Kolmogorov-Smirnov statistic is `bayescal.cumulative_difference(outcome, score).kolmogorov_smirnov`.",
 )
+_ELSEWHERE |= dict.fromkeys(
+    ("ici", "eavg", "integratedcalibrationindex", "e50", "emax"),
+    "ICI, E50 and Emax belong to a smooth curve: `bayescal.calibration_curve(y_true, y_prob)` has `ici`, `e50`, `e90` "
+    "and `emax`.",
+)
 _ELSEWHERE |= dict.fromkeys(("maxcalibrationerror", "maximumcalibrationerror"), _ELSEWHERE["mce"])
 _ELSEWHERE |= dict.fromkeys(("adaptiveece", "adaptivecalibrationerror"), _ELSEWHERE["ace"])
 _ELSEWHERE |= dict.fromkeys(("classwiseece", "staticcalibrationerror"), _ELSEWHERE["sce"])

@@ -25,10 +25,10 @@ JEFFREYS, FLAT = "jeffreys", "flat"
 NAMES = ("intercept", "slope")
 #: Nodes per side of the grid on which the density is evaluated, its first half-width in standard deviations, and the
 #: nodes per side to which its logarithm is interpolated.
-NODES, REACH, FINE = 33, 6.5, 257
+NODES, REACH, FINE = 25, 6.5, 257
 #: The number of nodes is doubled, up to MOST_NODES, while the mean error of the interpolated log density may exceed
 #: TOLERANCE. It is estimated from every second node, whose error is ORDER times as large.
-MOST_NODES, TOLERANCE, ORDER = 129, 2e-5, 16.0
+MOST_NODES, TOLERANCE, ORDER = 97, 1e-4, 16.0
 #: Numbers that are computed at once.
 CHUNK = 1_000_000
 #: A side of the grid moves outwards by WIDER of the width while its rim holds more than this share of the mass, and
@@ -187,7 +187,7 @@ class RecalibrationPosterior:
         ends = _ends(self.t)
         below = np.concatenate([np.zeros((1, len(self.b))), np.exp(self.log_mass).cumsum(axis=0)])
         corners = [t - b * self.lever for t in ends[[0, -1]] for b in self.b[[0, -1]]]
-        nodes = np.linspace(min(corners), max(corners), 4 * FINE)
+        nodes = np.linspace(min(corners), max(corners), 2 * FINE)
         cdf = sum(np.interp(nodes + b * self.lever, ends, of_b) for b, of_b in zip(self.b, below.T, strict=True))
         return nodes, np.asarray(cdf)
 

@@ -11,9 +11,11 @@ from bayescal import _checks, _render
 from bayescal._invalid import quoted
 from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
-from bayescal.results.cumulative import Cumulative, p_words
+from bayescal.results.cumulative import CHANCE, Cumulative, p_words
 from bayescal.results.cumulative_difference import CumulativeDifference
+from bayescal.results.cumulative_parts import significant
 from bayescal.results.screen import SubpopulationScreen
+from bayescal.results.subpopulation import SUBPOPULATION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,8 +40,10 @@ class CumulativePoints:
     ----------
     share, curve : ndarray, shape (n_points,)
         The curve against the share of the weight, without points that cannot be seen.
-    margin : float
-        Half the height of the band.
+    score : ndarray, shape (n_points - 1,)
+        Scores at these points; the first point is the origin.
+    low, high : ndarray, shape (n_points,)
+        Ends of the band.
     sigma : float
         Standard deviation of the end of the curve under calibration.
     worst : ndarray, shape (2, 2)
@@ -50,7 +54,9 @@ class CumulativePoints:
 
     share: Floats
     curve: Floats
-    margin: float
+    score: Floats
+    low: Floats
+    high: Floats
     sigma: float
     worst: Floats
     tick_share: Floats
@@ -81,6 +87,7 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
     """
     share, curve = cd.abscissae, cd.curve
     band = cd.band(prob)
+    start = (band.high[0] - band.low[0]) / 2  # before the first score, the curve is 0
     ends = sorted((int(curve.argmin()), int(curve.argmax())))
     # a share is reached at the first score whose cumulative weight is not below it, up to rounding
     reached = np.searchsorted(share[1:], TICKS - 1e-12, side="left")
@@ -88,8 +95,10 @@ def cumulative_points(cd: Cumulative, prob: float = 0.95) -> CumulativePoints:
     return CumulativePoints(
         share=share[seen],
         curve=curve[seen],
-        margin=float(band.high[0] - band.low[0]) / 2,
-        sigma=cd.sigma,
+        score=cd.score[seen[1:] - 1],
+        low=np.append(-start, band.low)[seen],
+        high=np.append(start, band.high)[seen],
+        sigma=cd.null_sigma,
         worst=np.column_stack([share[ends], curve[ends]]),
         tick_share=TICKS,
         tick_score=cd.score[np.minimum(reached, len(cd.score) - 1)].astype(np.float64),
@@ -122,9 +131,9 @@ def plot_cumulative(
 
     Where the curve is flat, the scores are calibrated; where it rises, outcome 1 is more frequent than stated, and
     where it falls, less frequent. Short, steep parts, which bins would hide, stay visible. The triangle at the
-    origin shows how far the curve of a calibrated classifier would move by chance: it ends at 2 `sigma` above and
+    origin shows how far the curve of a calibrated classifier would move by chance: it ends at 2 `null_sigma` above and
     below 0. The worst interval of scores, over which the curve changes most, is marked; this change is the Kuiper
-    statistic.
+    statistic. It is grey if the P-value is above 0.05.
 
     Parameters
     ----------
@@ -166,21 +175,42 @@ def plot_cumulative(
         cd = cd.zoom(*_two_ends(zoom))
     points = cumulative_points(cd, _checks.fraction("prob", prob))
     ax = axes_or_new(ax, figsize=(6.4, 4.6))
-    small = is_small(ax, *ROOM)
+    small, low = _space(ax)
     colours = palette(ax)
     main = _checks.color("color", color, colours.blue)
-    marked = _checks.color("worst_color", worst_color, colours.orange)
+    # by chance, calibrated scores have a largest deviation too
+    marked = _checks.color("worst_color", worst_color, colours.orange if cd.p_kuiper <= CHANCE else colours.grey)
     _draw(ax, points, main, marked, colours.grey)
     _axes(ax, cd, points, small=small)
-    chance = "if calibrated" if isinstance(cd, CumulativeDifference) else "if equal"
+    chance = "if calibrated" if isinstance(cd, CumulativeDifference) else "if means are equal"
     key = _key(ax, prob, chance, (main, marked, colours.grey), small=small)
-    kuiper, p = _render.number(cd.kuiper, _render.decimals(cd.robust_sigma / 10, 4)), p_words(cd.p_kuiper)
-    title = f"Kuiper {kuiper}, P {p}" if small else f"Kuiper statistic {kuiper}, P-value {p}"
-    titled(ax, title, [] if small else [cd.spec], above=key, small=small)
+    titled(ax, _title(ax, cd, small=small), [] if small or low else [cd.spec], above=key, small=small)
     if small:
         small_words(ax)
     keep_within(ax)
     return ax
+
+
+def _space(ax: "Axes") -> tuple[bool, bool]:
+    """Return whether axes are narrow, and whether they are low; all cells of a grid have the same size here."""
+    spec = ax.get_subplotspec()
+    if spec is None:
+        return is_small(ax, ROOM[0], 0), is_small(ax, 0, ROOM[1])
+    rows, columns = spec.get_gridspec().get_geometry()
+    width, height = ax.figure.bbox.width * len(spec.colspan) / columns, ax.figure.bbox.height * len(spec.rowspan) / rows
+    return width < ROOM[0] * ax.figure.dpi, height < ROOM[1] * ax.figure.dpi
+
+
+def _title(ax: "Axes", cd: Cumulative, *, small: bool) -> str:
+    """Return the statistic and its P-value, after the group if there is one."""
+    kuiper = significant(cd.kuiper, _render.decimals(cd.robust_sigma / 10, 4))
+    p = p_words(cd.p_kuiper)
+    found = f"Kuiper {kuiper}, P {p}" if small else f"Kuiper statistic {kuiper}, P-value {p}"
+    group = getattr(cd, "group", SUBPOPULATION)
+    if group == SUBPOPULATION:
+        return found
+    room = characters(ax, TINY + 1 if small else SMALL + 1)
+    return f"{group}: {found}" if len(group) + len(found) + 2 <= room else f"{_render.cut(group, room)}\n{found}"
 
 
 def _require_cumulative(cd: Any) -> None:
@@ -207,8 +237,8 @@ def _draw(ax: "Axes", points: CumulativePoints, main: str, marked: str, grey: st
     ax.axhline(0, color=grey, linewidth=0.8, zorder=1)
     ax.fill_between(
         points.share,
-        points.curve - points.margin,
-        points.curve + points.margin,
+        points.low,
+        points.high,
         color=main,
         alpha=_opacity(ax),
         linewidth=0,
@@ -241,7 +271,7 @@ def _axes(ax: "Axes", cd: Cumulative, points: CumulativePoints, *, small: bool) 
     # five steps: with every second tick, the last one is not drawn
     ax.set_xticks(points.tick_share[::every], score_labels(points.tick_score[::every]))
     ax.set_xlim(0, 1)
-    ax.set_xlabel("score", fontsize=SMALL)
+    ax.set_xlabel(f"score (axis: {_share_of(cd)})", fontsize=SMALL)
     rises = "scores are too low" if isinstance(cd, CumulativeDifference) else "the subpopulation is higher"
     height = max(16, int(characters(ax, SMALL) * ax.bbox.height / ax.bbox.width))
     words = ["cumulative difference"] if small else wrap(f"cumulative difference (rises where {rises})", height)
@@ -251,7 +281,11 @@ def _axes(ax: "Axes", cd: Cumulative, points: CumulativePoints, *, small: bool) 
     upper = ax.secondary_xaxis("top")
     upper.set_xticks(points.tick_share[::every], [f"{share:g}" for share in points.tick_share[::every].round(2)])
     upper.tick_params(labelsize=TINY if small else SMALL, pad=2)
-    upper.set_xlabel("share of the weight" if cd.steps.weighted else "share of the rows", fontsize=TINY, labelpad=2)
+    upper.set_xlabel(_share_of(cd), fontsize=TINY, labelpad=2)
+
+
+def _share_of(cd: Cumulative) -> str:
+    return "share of the weight" if cd.steps.weighted else "share of the rows"
 
 
 def score_labels(scores: Floats) -> list[str]:
@@ -286,7 +320,7 @@ def _key(ax: "Axes", prob: float, chance: str, colours: tuple[str, str, str], *,
         Line2D([], [], color=marked, linewidth=2),
         Line2D([], [], color=grey, marker=">", linestyle="", markersize=7),
     ]
-    labels = [f"curve, {100 * prob:g} % band", "worst interval", f"\u00b1 2 sigma {chance}"]
+    labels = [f"curve, {100 * prob:g} % band", "largest deviation", f"\u00b1 2 sigma {chance}"]
     size = TINY if small else SMALL
     upper = 3.4 * size
     wide = sum(len(label) + 6 for label in labels) > characters(ax, size)

@@ -352,7 +352,7 @@ def _(result: CumulativePosterior) -> Content:
 def _(result: SubpopulationScreen) -> Content:
     sheet = result.sheet(whole=True)
     first = next(iter(result))
-    picture = _cumulative(result[first], f"{result.groups.name} {first}")
+    picture = _cumulative(result[first], result.groups.equation(first))
     return Content("Subpopulations", sheet, [_table("Groups", sheet)], {"rows": len(result.rows)}, [picture])
 
 

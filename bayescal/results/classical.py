@@ -166,7 +166,7 @@ class CalibrationTests(_presented.Presented):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What the statistics cannot answer, and warnings."""
+        """Questions that the statistics cannot answer, and warnings."""
         found, groups = self.hosmer_lemeshow, len(self.hosmer_lemeshow.n)
         texts = [
             "Both test exact calibration. A P-value does not state how large the errors are: with many rows small "

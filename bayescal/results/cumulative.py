@@ -1,9 +1,9 @@
 """The base of cumulative differences: the curve of ordered rows, its statistics, and how they print."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from bayescal import _checks, _presented, _render
 from bayescal.estimands import cumulative
 from bayescal.estimands.brownian import quantile_max_abs
-from bayescal.results.cumulative_parts import CumulativeBand, Slope
+from bayescal.results.cumulative_parts import CumulativeBand, Slope, no_attribute, significant
 from bayescal.stats.ordered import Steps
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -20,7 +23,9 @@ Floats = NDArray[np.float64]
 #: Attributes that other programs have, and what to write here.
 MEANT = dict.fromkeys(("c_emp", "cemp", "kuiper_statistic"), " The Kuiper statistic (c_emp) is `kuiper`.")
 MEANT |= dict.fromkeys(("ks", "ks_statistic"), " The Kolmogorov-Smirnov statistic is `kolmogorov_smirnov`.")
-MEANT |= dict.fromkeys(("p_value", "pvalue", "p"), " There are two: `p_kuiper` and `p_kolmogorov_smirnov`.")
+MEANT |= dict.fromkeys(
+    ("p_value", "pvalue", "p", "p_values", "pvalues"), " There are two: `p_kuiper` and `p_kolmogorov_smirnov`."
+)
 #: How to pass an interval of scores to each method.
 ENDS = {name: f"Pass both ends of the interval, as in `{name}(0.2, 0.6)`." for name in ("slope", "zoom")}
 #: P-value above which the sentence does not state a difference.
@@ -35,10 +40,6 @@ COLUMNS = (
 )
 
 
-def _public(result: object) -> list[str]:
-    return [name for name in dir(result) if not name.startswith("_")]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Cumulative(_presented.Presented):
     """The base of `CumulativeDifference` and `SubpopulationDifference`.
@@ -49,20 +50,23 @@ class Cumulative(_presented.Presented):
         Sums over the rows of each distinct score.
     question : str
         What is compared, and the rows, in words.
+    left_out : int
+        Number of rows that were left out because their weight is 0.
     """
 
     steps: Steps
     question: str
+    left_out: int = field(default=0, kw_only=True)
 
     _index = ("quantity",)
     _columns = ("value", "in_sigma", "null_mean", "p_value", "p_value_uncorrected")
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error that names the attribute that may be meant."""
-        if hasattr(type(self), name):  # a property that raised AttributeError itself
-            object.__getattribute__(self, name)
-        meant = "" if name.startswith("_") else MEANT.get(name) or _checks.did_you_mean(name, _public(self))
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{meant}")
+        no_attribute(self, name, MEANT | self._elsewhere)
+
+    #: Attributes that similar results have, and why this one has not.
+    _elsewhere: ClassVar[dict[str, str]] = {}
 
     @property
     def score(self) -> Array:
@@ -95,6 +99,11 @@ class Cumulative(_presented.Presented):
     def sigma(self) -> float:
         """Standard deviation of the end of the curve under calibration."""
         return self.scale.sigma
+
+    @property
+    def null_sigma(self) -> float:
+        """Standard deviation behind corrected P-values and all printed numbers: `sigma`, except for subpopulations."""
+        return self.scale.null_sigma
 
     @property
     def robust_sigma(self) -> float:
@@ -149,7 +158,8 @@ class Cumulative(_presented.Presented):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Notes on the noise, the P-values and the rows, which are printed below the table."""
-        return tuple(self._remarks())
+        left_out = f"{self.left_out} row{'s' if self.left_out > 1 else ''} of weight 0 left out."
+        return (*self._remarks(), *[left_out] * (self.left_out > 0))
 
     @property
     def worst_interval(self) -> tuple[float, float]:
@@ -197,8 +207,10 @@ class Cumulative(_presented.Presented):
         freedom = 1 - squares / weight**2  # with equal weights, 1 - 1/n
         rows = int(part.n_rows.sum())
         error = float(np.sqrt(max(spread, 0.0) / freedom)) / weight if rows > 1 and freedom > 0 else float("nan")
-        calibrated = float(np.sqrt(max(float(part.calibrated_variance.sum()), 0.0))) / weight
-        return Slope(mean, error, calibrated, weight / float(self.steps.weight.sum()))
+        noise = cumulative.scale(part)
+        if noise.sigma > 0:  # members of a subpopulation are part of the mean; else the ratio is 1
+            error *= noise.null_sigma / noise.sigma
+        return Slope(mean, error, noise.null_sigma, weight / float(self.steps.weight.sum()))
 
     @_checks.explained(ENDS["zoom"])
     def zoom(self, low: float, high: float) -> Self:
@@ -220,7 +232,7 @@ class Cumulative(_presented.Presented):
             As for `slope`.
         """
         part = self._between(low, high, "zoom")
-        return replace(self, steps=part, question=f"{self.question}, scores in [{low:g}, {high:g}]")
+        return replace(self, steps=part, left_out=0, question=f"{self.question}, scores in [{low:g}, {high:g}]")
 
     def _between(self, low: float, high: float, method: str) -> Steps:
         for name, value in (("low", low), ("high", high)):
@@ -252,9 +264,10 @@ class Cumulative(_presented.Presented):
         Returns
         -------
         CumulativeBand
-            The scores, and the ends at each: the curve minus and plus a constant, `robust_sigma` times the quantile of
-            the maximum absolute value of Brownian motion, 2.241 for 0.95. Arrays of shape (n_scores,); before the first
-            score, the curve is 0.
+            The scores, and the ends at each: the curve minus and plus a constant, the larger of `sigma` and
+            `robust_sigma` times the quantile of the maximum absolute value of Brownian motion, 2.241 for 0.95. For
+            subpopulations, the band is wider; see `SubpopulationDifference.attenuation`. Arrays of shape (n_scores,);
+            before the first score, the curve is 0. NaN if all residuals are 0.
 
         Raises
         ------
@@ -268,8 +281,12 @@ class Cumulative(_presented.Presented):
         >>> band.score, band.low.round(2), band.high.round(2)
         (array([0.2, 0.4, 0.7, 0.9]), array([-0.33, -0.43, -0.36, -0.33]), array([0.73, 0.63, 0.71, 0.73]))
         """
-        margin = quantile_max_abs(_checks.fraction("prob", prob)) * self.robust_sigma
-        return CumulativeBand(self.score, self.curve[1:] - margin, self.curve[1:] + margin)
+        margin = quantile_max_abs(_checks.fraction("prob", prob)) * self.scale.wide_sigma
+        return CumulativeBand(self.score, *self._around(margin))
+
+    def _around(self, margin: float) -> tuple[Floats, Floats]:
+        """Return the ends of a band of the curve of the population, from the margin of the curve of the rows."""
+        return self.curve[1:] - margin, self.curve[1:] + margin
 
     def kuiper_interval(self, prob: float = 0.95) -> tuple[float, float]:
         """Return a confidence interval of the Kuiper statistic of the population, which is wide but assumes no model.
@@ -282,10 +299,11 @@ class Cumulative(_presented.Presented):
         Returns
         -------
         (low, high) : tuple of float
-            The statistic minus and plus `robust_sigma` times the quantile of the range of Brownian motion, 2.498 for
-            0.95; `low` is at least 0. For outcomes 0 and 1, `high` is at most 1; from counts, `grid_error` is added to
-            it. The interval assumes no model. In large samples, its coverage is at
-            least `prob`, and equal to it under calibration. NaN if all residuals are 0.
+            The statistic minus and plus the larger of `sigma` and `robust_sigma` times the quantile of the range of
+            Brownian motion, 2.498 for 0.95; `low` is at least 0. For outcomes 0 and 1, `high` is at most 1; from
+            counts, `grid_error` is added to it. For subpopulations, both are divided by the `attenuation` of parts of
+            the curve. In large samples, the coverage is at least `prob`, and equal to it under calibration; with few
+            expected outcomes that contradict scores near 0 or 1, it can be lower. NaN if all residuals are 0.
 
         Raises
         ------
@@ -298,20 +316,53 @@ class Cumulative(_presented.Presented):
         """Clip an interval to the range of the statistic."""
         return low, high
 
+    def curve_frame(self, prob: float = 0.95) -> "pd.DataFrame":
+        """Return the curve as a pandas DataFrame, for other plots and programs.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the simultaneous band.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per score, which is the index; columns share (of the weight up to the score), curve, and the band
+            low and high.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not strictly between 0 and 1.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> frame = bc.cumulative_difference([1, 0, 1, 1], [0.2, 0.4, 0.7, 0.9]).curve_frame()
+        >>> frame.loc[0.4, ["share", "curve"]].round(3).to_dict()
+        {'share': 0.5, 'curve': 0.1}
+        """
+        import pandas as pd
+
+        score, low, high = self.band(prob)
+        columns = {"share": self.abscissae[1:], "curve": self.curve[1:], "low": low, "high": high}
+        return pd.DataFrame(columns, index=pd.Index(score, name="score"))
+
     def table(self) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per statistic.
 
         Returns
         -------
         list of dict
-            Keys quantity, value, in_sigma (value / `sigma`), null_mean (mean of the statistic under calibration or, for
-            subpopulations, equal means), p_value (with the correction for the step size) and p_value_uncorrected.
+            Keys quantity, value, in_sigma (value / `null_sigma`), null_mean (the mean under calibration or,
+            for subpopulations, equal means), p_value (with the correction for the step size) and p_value_uncorrected.
         """
+        sigma = self.null_sigma
         return [
             {
                 "quantity": name,
                 "value": getattr(self, name),
-                "in_sigma": getattr(self, name) / self.sigma if self.sigma > 0 else float("nan"),
+                "in_sigma": getattr(self, name) / sigma if sigma > 0 else float("nan"),
                 "null_mean": cumulative.null_mean(name, self.scale),
                 "p_value": getattr(self, f"p_{name}"),
                 "p_value_uncorrected": getattr(self, f"p_{name}_uncorrected"),
@@ -347,7 +398,7 @@ class Cumulative(_presented.Presented):
         slope = self.slope(low, high)
         places = _render.decimals(high - low)
         where = f"between the scores {low:.{places}f} and {high:.{places}f}" if high > low else f"at the score {low:g}"
-        difference = f"{self._difference(slope.difference)} by {_render.number(abs(slope.difference), 3)} on average"
+        difference = f"{self._difference(slope.difference)} by {significant(abs(slope.difference), 3)} on average"
         statistic = f"Kuiper statistic is {self._statistic()}"
         if self.p_kuiper > CHANCE:
             found = (
@@ -399,7 +450,7 @@ class Cumulative(_presented.Presented):
     def _about_sigma(self) -> list[str]:
         low, high = (self._number(end) for end in self.kuiper_interval(0.95))
         return [
-            f"sigma {self._assuming} = {self._number(self.sigma)}; robust sigma (squared residuals, "
+            f"sigma {self._assuming} = {self._number(self.null_sigma)}; robust sigma (squared residuals, "
             f"{self._assumption()} not assumed) = {self._number(self.robust_sigma)}. 95 % interval of the Kuiper "
             f"statistic in the population, without a model: {low} to {high}. Its coverage in large samples is at least "
             f"95 %, and equal to it {self._assuming}."
@@ -427,7 +478,7 @@ class Cumulative(_presented.Presented):
         return "with scores near 0 or 1"
 
     def _number(self, value: float) -> str:
-        return _render.number(value, _render.decimals(self.robust_sigma / 10, 4))
+        return significant(value, _render.decimals(self.robust_sigma / 10, 4))
 
 
 def p_words(value: float) -> str:

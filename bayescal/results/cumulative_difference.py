@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from bayescal import _checks
-from bayescal.estimands import c_emp, cumulative
+from bayescal.estimands import c_emp, cumulative, cumulative_null
 from bayescal.results.cumulative import Cumulative
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.grid import GridSteps, steps_of_counts
+from bayescal.stats.ordered import OrderedSums
 
 if TYPE_CHECKING:
     from bayescal.results.cumulative_posterior import CumulativePosterior
@@ -116,7 +119,8 @@ class CumulativeDifference(Cumulative):
         Raises
         ------
         ValueError, TypeError
-            If `draws` is not an integer of at least 2, or `model` is unknown.
+            If `draws` is not an integer of at least 2, `model` is unknown, or the `grid_error` of counts is more than
+            10 times the standard deviation of the curve.
 
         Examples
         --------
@@ -129,6 +133,61 @@ class CumulativeDifference(Cumulative):
         from bayescal.results.cumulative_posterior import posterior_of  # loads scipy, which the curve does not need
 
         return posterior_of(self, draws, rng, model)
+
+    def simulated_p_values(self, simulations: int = 10_000, *, rng: Any = None) -> cumulative_null.PValues:
+        """Estimate the P-values by simulation, without the approximation by Brownian motion.
+
+        Outcomes of calibrated scores are independent Bernoulli variables with these probabilities, so that data sets
+        can be simulated. Tests by these P-values have at most the stated level for every number of rows. They are for
+        few rows, or few expected outcomes that contradict scores near 0 or 1, where a remark in the result says that
+        the others are inaccurate. The time is proportional to distinct scores x simulations.
+
+        Parameters
+        ----------
+        simulations : int, default 10_000
+            Number of data sets, B. The smallest possible P-value is 1 / (B + 1).
+        rng : None, int, SeedSequence or Generator
+            Seed or generator, as for `numpy.random.default_rng`.
+
+        Returns
+        -------
+        PValues
+            ``kuiper`` and ``kolmogorov_smirnov``: (1 + number of sets with at least the observed statistic) / (B + 1).
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `simulations` is not a positive integer, the result is from counts, or rows with weights share a score:
+            their weights have been added.
+
+        Examples
+        --------
+        The statistic of these two rows, 0.4, is reached if at least one outcome is 1, with probability 1 - 0.9^2.
+
+        >>> import bayescal as bc
+        >>> cd = bc.cumulative_difference([1, 0], [0.1, 0.1])
+        >>> round(cd.simulated_p_values(100_000, rng=1).kuiper, 2), round(cd.p_kuiper, 2)
+        (0.19, 0.06)
+        """
+        simulations = _checks.whole_number("simulations", simulations, 1)
+        if not isinstance(self.steps, OrderedSums):
+            raise ValueError(
+                "`simulated_p_values` needs the scores of rows, which counts do not contain; make the cumulative "
+                "difference with `cumulative_difference(outcome, score)`."
+            )
+        if not self._distinct:
+            tied = self.steps.n_rows > 1
+            raise ValueError(
+                "`simulated_p_values` needs distinct scores if rows have weights: the weights of rows with equal "
+                f"scores have been added. {tied.sum()} scores have several rows, first {self.score[tied.argmax()]:g}."
+            )
+        observed = cumulative_null.PValues(self.kuiper, self.kolmogorov_smirnov)
+        return cumulative_null.simulate_null(self.steps, observed, simulations, _checks.generator(rng))
+
+    @property
+    def _distinct(self) -> bool:
+        """Whether outcomes can be simulated: weights of rows with equal scores have been added."""
+        return not self.steps.weighted or bool((self.steps.n_rows == 1).all())
 
     def _possible(self, low: float, high: float) -> tuple[float, float]:
         return low, min(high + self.grid_error, 1.0) if high == high else high
@@ -196,12 +255,28 @@ class CumulativeDifference(Cumulative):
         return f"at least {value} (at most {most}, depending on the order of the rows within bins)"
 
     def _remarks(self) -> list[str]:
+        remarks = [*super()._remarks(), *self._about_rare_outcomes(), *self._about_certain_scores()]
         if not isinstance(self.steps, GridSteps):
-            return super()._remarks()
-        return [
-            "From counts: the statistics and P-values are those of the curve at the edges of the bins.",
-            *super()._remarks(),
-        ]
+            return remarks
+        return ["From counts: the statistics and P-values are those of the curve at the edges of the bins.", *remarks]
+
+    def _about_certain_scores(self) -> list[str]:
+        if not np.isin(self.steps.score, (0, 1)).all():
+            return []
+        return ["All scores are 0 or 1: pass probabilities; a single contrary outcome refutes certain predictions."]
+
+    def _about_rare_outcomes(self) -> list[str]:
+        """Warn if the steps are far from Normal, and name the remedy if there is one."""
+        number = cumulative_null.rare_outcomes(self.steps)
+        few = number < cumulative_null.FEW_RARE
+        rare = (
+            "P-values can be too small, and intervals and bands too narrow: the effective number of expected outcomes "
+            f"that contradict scores near 0 or 1 is {number:.1f}."
+        )
+        simulated = isinstance(self.steps, OrderedSums) and self._distinct
+        remedy = "`simulated_p_values()` returns P-values without these approximations."
+        weak = few or self.scale.mean_step > cumulative.LARGE_STEP
+        return [rare] * few + [remedy] * (weak and simulated)
 
     def _no_difference(self) -> str:
         return "the share of outcome 1 equals the score"

@@ -1,9 +1,12 @@
-"""Small records of cumulative differences: the mean difference in an interval of scores, and bands of the curve."""
+"""Parts of cumulative differences: mean differences in an interval, bands, and hints about unknown attributes."""
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+
+from bayescal import _checks, _render
 
 Floats = NDArray[np.float64]
 
@@ -16,7 +19,8 @@ class Slope(NamedTuple):
     difference : float
         Weighted mean of the residuals of the rows in the interval.
     standard_error : float
-        Its standard error, from the spread of these residuals; NaN for a single row.
+        Its standard error, from the spread of these residuals; NaN for a single row. For subpopulations, it is
+        multiplied by the ratio of `null_sigma` and `sigma`, because members are part of the means.
     null_standard_error : float
         Standard error under calibration (for subpopulations, equal means).
     weight : float
@@ -43,3 +47,24 @@ class CumulativeBand(NamedTuple):
     score: NDArray[Any]
     low: Floats
     high: Floats
+
+
+def significant(value: float, places: int) -> str:
+    """Format a number with at most `places` decimals, and with at most four significant digits from 1 on.
+
+    Examples
+    --------
+    >>> significant(431.2454, 4), significant(0.43125, 4), significant(12345.6, 4)
+    ('431.2', '0.4313', '12346')
+    """
+    before = len(str(int(abs(value)))) if abs(value) >= 1 and np.isfinite(value) else 0
+    return _render.number(value, max(0, min(places, 4 - before)))
+
+
+def no_attribute(result: object, name: str, meant: Mapping[str, str]) -> NoReturn:
+    """Raise an `AttributeError` that names the attribute that may be meant."""
+    if hasattr(type(result), name):  # a property that raised AttributeError itself
+        object.__getattribute__(result, name)
+    public = [each for each in dir(result) if not each.startswith("_")]
+    hint = "" if name.startswith("_") else meant.get(name) or _checks.did_you_mean(name, public)
+    raise AttributeError(f"{type(result).__name__!r} has no attribute {name!r}.{hint}")

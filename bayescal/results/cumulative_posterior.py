@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _presented, _render
+from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.cumulative import NAMES, Scale, kuiper, null_mean
 from bayescal.estimands.cumulative_draws import (
@@ -19,15 +19,30 @@ from bayescal.estimands.cumulative_draws import (
     draw_cumulative,
 )
 from bayescal.results import wording
-from bayescal.results.cumulative_parts import CumulativeBand
+from bayescal.results.cumulative_parts import CumulativeBand, no_attribute
 from bayescal.results.remarks import few_rows
 from bayescal.stats.ordered import Steps
 
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
 Floats = NDArray[np.float64]
+
+#: Attributes of other results, and what to write here.
+MEANT = dict.fromkeys(
+    ("draws", "samples"), " Draws of the statistics are `kuiper` and `kolmogorov_smirnov`; of the curve, `curve`."
+)
+#: Largest error by bins, in standard deviations of the end of the curve, with which counts have a posterior.
+LARGE_GRID_ERROR = 10
 
 
 class Observed(Protocol):
     """The members of `CumulativeDifference` that the posterior uses."""
+
+    @property
+    def grid_error(self) -> float:
+        """Largest amount by which statistics of rows can exceed those of their counts."""
 
     @property
     def steps(self) -> Steps:
@@ -183,6 +198,49 @@ class CumulativePosterior(_presented.Presented):
             return self.observed.band(prob)
         return CumulativeBand(self.score, *self.curve.interval(prob))
 
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, MEANT)
+
+    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of the two statistics.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        **options
+            Passed to `arviz.summary`, as in ``kind="stats"``.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per statistic: mean, sd, interval, effective sample sizes, Monte Carlo errors. The draws are
+            independent.
+        """
+        prob = _checks.fraction("prob", prob)
+        return _arviz.summary({name: getattr(self, name) for name in NAMES}, prob, **options)
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Everything as an ArviZ DataTree.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (kuiper, kolmogorov_smirnov, and the curve along ``score``), ``observed_data`` (the
+            curve of the rows at these scores) and ``constant_data`` (rows per bin). The statistics and the curve are
+            joint draws only with ``model="segments"``; the attribute ``model`` says so.
+        """
+        counts = self.drawn.posterior.counts
+        return _arviz.datatree(
+            {name: getattr(self, name) for name in NAMES} | {"curve": self.curve.values},
+            observed={"observed_curve": np.cumsum(counts.share * (counts.accuracy - counts.mean_confidence))},
+            constant={"n_rows": counts.n},
+            along="score",
+            coords={"score": self.score},
+            attrs={"spec": self.spec, "model": self.model, "p_zero": self.p_zero},
+        )
+
     @property
     def _origin(self) -> int | None:
         """Draws under the segments model can be combined, because they are joint."""
@@ -283,6 +341,12 @@ class CumulativePosterior(_presented.Presented):
             f"Segments model: probability {_share(drift)} of a smooth drift, {_share(exact)} of exact calibration, "
             f"{_share(max(1 - drift - exact, 0.0))} of errors in segments of scores."
         )
+        if self.observed.grid_error > 0:
+            texts.append(
+                "From counts: the posterior is that of the curve at the edges of the bins. The statistics of the rows "
+                f"can exceed those of the counts by up to {self.observed.grid_error:.2g}, which intervals do not "
+                "include."
+            )
         if warning := few_rows(self.drawn.posterior.counts):
             texts.append(warning)
         return tuple(texts)
@@ -296,5 +360,12 @@ def posterior_of(observed: Observed, draws: int, rng: Any, model: str) -> Cumula
     """Draw the posterior of a cumulative difference; arguments as for `CumulativeDifference.posterior`."""
     draws = _checks.whole_number("draws", draws, 2)
     _checks.one_of("model", model, MODELS)
+    error, sigma = observed.grid_error, observed.scale.wide_sigma
+    if error > LARGE_GRID_ERROR * sigma:
+        raise ValueError(
+            f"The bins of the counts must be finer for a posterior: within them, the curve of the rows can change by "
+            f"{error:.2g}, which is more than {LARGE_GRID_ERROR} times its standard deviation by chance, {sigma:.2g}. "
+            "Count in more bins, or use `kuiper_interval`, which includes this error."
+        )
     drawn = draw_cumulative(observed.steps, draws, _checks.generator(rng), model=model)
     return CumulativePosterior(observed, drawn, model)

@@ -36,7 +36,7 @@ class Recalibration(_presented.Presented):
         Posterior of intercept and slope on a grid.
     drawn : ndarray, shape (n_draws, 2)
         Joint draws of intercept and slope.
-    seed : int
+    shift_seed : int
         Seed of the draws of the calibration in the large.
     floor : float or None
         Distance that probabilities keep from 0 and 1.
@@ -54,7 +54,7 @@ class Recalibration(_presented.Presented):
     counts: LogitCounts
     posterior: RecalibrationPosterior
     drawn: Floats
-    seed: int
+    shift_seed: int
     floor: float | None = None
 
     _columns = ("mean", "sd", "low", "high", "calibrated")
@@ -79,7 +79,7 @@ class Recalibration(_presented.Presented):
 
     @cached_property
     def _shifts(self) -> Floats:
-        return self.posterior.in_the_large(self.drawn, rng=self.seed)
+        return self.posterior.in_the_large(self.drawn, rng=self.shift_seed)
 
     def _draws(self, name: str, values: Floats) -> Draws:
         return Draws(values, name, origin=id(self.posterior))

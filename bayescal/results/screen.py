@@ -1,7 +1,7 @@
 """SubpopulationScreen: many subpopulations against the full population, sorted by how clearly they differ."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
 from bayescal.results.cumulative import p_words
-from bayescal.results.subpopulation import SubpopulationDifference
-from bayescal.stats.subpopulation import GroupSums, subpopulation_steps
+from bayescal.results.cumulative_parts import significant
+from bayescal.results.subpopulation import FAR_BEYOND, SubpopulationDifference, difference_of
+from bayescal.stats.subpopulation import GroupSums
 
 Floats = NDArray[np.float64]
 
@@ -23,22 +24,23 @@ _STATISTICS = {"kuiper": "Kuiper", "kolmogorov_smirnov": "Kolmogorov-Smirnov"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SubpopulationScreen(_presented.Presented):
+class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDifference]):
     """Groups of rows, each compared with the full population at the same scores.
 
-    Returned by `screen_subpopulations`. ``screen[label]`` is the `SubpopulationDifference` of a group. Iteration yields
-    labels in order of P-value.
+    Returned by `screen_subpopulations`. It is a mapping from labels to `SubpopulationDifference`, in order of P-value:
+    ``screen[label]`` is computed when it is requested.
 
     Parameters
     ----------
     rows : Responses
         The full population.
     groups : Groups
-        The group of each row.
+        The groups in order of P-value (equal ones, such as 0, by the statistic in units of sigma), and the group of
+        each row.
     sums : GroupSums
-        Statistics of each group.
+        Statistics of each group, in this order.
     p_value : ndarray, shape (n_groups,)
-        P-value of each group.
+        P-value of each group, increasing.
     statistic : str
         The statistic of the P-values.
     fdr : float
@@ -70,33 +72,33 @@ class SubpopulationScreen(_presented.Presented):
         return len(self.groups)
 
     def __iter__(self) -> Iterator[Any]:
-        return (self.groups.labels[i] for i in self._order())
+        return iter(self.groups.labels)
+
+    def __contains__(self, label: object) -> bool:
+        return label in self.groups.labels
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Labels of the groups, in order of P-value."""
+        return self.groups.labels
 
     def __getitem__(self, label: Any) -> SubpopulationDifference:
         """Return the cumulative difference of one group, as in ``screen["ward 7"]``."""
         _checks.label("group", label, self.groups.labels)
         member = self.groups.of_row == self.groups.labels.index(label)
-        question = f"cumulative difference between the {self.groups.name} {_render.name(label)} and the full population"
-        return SubpopulationDifference(subpopulation_steps(self.rows, member), question)
+        return difference_of(self.rows, member, self.groups.equation(label))
 
     @property
     def adjusted_p_value(self) -> Floats:
-        """P-values adjusted by the method of Benjamini and Hochberg, in the order of ``groups.labels``."""
-        order, n = np.argsort(self.p_value), len(self)
-        scaled = self.p_value[order] * n / np.arange(1, n + 1)
-        adjusted = np.empty(n)
-        adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-        return adjusted
+        """P-values adjusted by the method of Benjamini and Hochberg, in the order of the groups."""
+        n = len(self)
+        scaled = self.p_value * n / np.arange(1, n + 1)
+        return np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
 
     @property
     def flagged(self) -> tuple[Any, ...]:
-        """Labels of the groups whose adjusted P-value is at most `fdr`, most clearly different groups first."""
-        adjusted = self.adjusted_p_value
-        return tuple(self.groups.labels[i] for i in self._order() if adjusted[i] <= self.fdr)
-
-    def _order(self) -> NDArray[np.intp]:
-        """Return the groups by P-value; equal ones, such as 0, by the statistic in units of sigma."""
-        return np.lexsort((-self._in_sigma(), self.p_value))
+        """Labels of the groups whose adjusted P-value is at most `fdr`, in order of P-value."""
+        return self.labels[: int(np.count_nonzero(self.adjusted_p_value <= self.fdr))]
 
     def _value(self) -> Floats:
         if self.statistic == "kuiper":
@@ -104,7 +106,7 @@ class SubpopulationScreen(_presented.Presented):
         return np.maximum(self.sums.top, -self.sums.bottom)
 
     def _in_sigma(self) -> Floats:
-        sigma = self.sums.sigma
+        sigma = self.sums.difference_sigma
         return np.divide(self._value(), sigma, out=np.zeros(len(self)), where=sigma > 0)
 
     def _rough(self) -> int:
@@ -114,17 +116,18 @@ class SubpopulationScreen(_presented.Presented):
         return int(np.count_nonzero((step > LARGE_STEP) & ~single))
 
     def table(self) -> list[dict[str, Any]]:
-        """Return the numbers as data: one dict per group, most clearly different groups first.
+        """Return the numbers as data: one dict per group, in order of P-value.
 
         Returns
         -------
         list of dict
             Keys group, n (rows of positive weight), average_difference, the statistic (``kuiper`` or
-            ``kolmogorov_smirnov``), sigma, in_sigma (statistic / sigma), p_value, adjusted_p_value and flagged.
+            ``kolmogorov_smirnov``), sigma (`null_sigma` of
+            the group), in_sigma (statistic / sigma, NaN if it is 0), p_value, adjusted_p_value and flagged.
         """
         value, sigma, in_sigma, adjusted = (
             self._value(),
-            self.sums.sigma,
+            self.sums.difference_sigma,
             self._in_sigma(),
             self.adjusted_p_value,
         )
@@ -135,12 +138,12 @@ class SubpopulationScreen(_presented.Presented):
                 "average_difference": float(self.sums.end[i]),
                 self.statistic: float(value[i]),
                 "sigma": float(sigma[i]),
-                "in_sigma": float(in_sigma[i]),
+                "in_sigma": float(in_sigma[i]) if sigma[i] > 0 else float("nan"),
                 "p_value": float(self.p_value[i]),
                 "adjusted_p_value": float(adjusted[i]),
                 "flagged": bool(adjusted[i] <= self.fdr),
             }
-            for i in self._order()
+            for i in range(len(self))
         ]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
@@ -157,15 +160,17 @@ class SubpopulationScreen(_presented.Presented):
         )
 
     def sentence(self) -> str:
-        """The number of groups that differ, and the clearest one, in words."""
+        """The number of flagged groups, and the one with the smallest P-value, in words."""
         first, flagged = self.table()[0], len(self.flagged)
         difference = f"{first['average_difference']:+z.3f}"
-        verb = "differs" if flagged == 1 else "differ"
+        if flagged:
+            found = f"{flagged} of {len(self)} groups {'is' if flagged == 1 else 'are'} flagged as different"
+        else:
+            found = f"None of the {len(self)} groups is shown to differ"
         return (
-            f"{flagged} of {len(self)} groups {verb} from the full population at equal scores, with a false discovery "
-            f"rate of {100 * self.fdr:g} %. The smallest P-value, {p_words(first['p_value'])}, belongs to "
-            f"{_render.name(first['group'])}, with an average difference of {difference}; `screen[label]` shows the "
-            "scores at which a group differs."
+            f"{found} from the full population at equal scores, with a false discovery rate of {100 * self.fdr:g} %. "
+            f"The smallest P-value, {p_words(first['p_value'])}, belongs to {self.groups.equation(first['group'])}, "
+            f"with an average difference of {difference}; `screen[label]` shows the scores at which a group differs."
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
@@ -176,7 +181,7 @@ class SubpopulationScreen(_presented.Presented):
             [
                 str(row["group"]),
                 str(row["n"]),
-                *(_render.number(row[name]) for name in ("average_difference", self.statistic)),
+                *(significant(row[name], 4) for name in ("average_difference", self.statistic)),
                 _render.number(row["in_sigma"], 2),
                 *(p_words(row[name]) for name in ("p_value", "adjusted_p_value")),
                 "yes" if row["flagged"] else "",
@@ -184,7 +189,7 @@ class SubpopulationScreen(_presented.Presented):
             for row in shown
         ]
         statistic = _STATISTICS[self.statistic]
-        header = (self.groups.name, "n", "average difference", statistic, "in sigma", "P-value", "adjusted", "differs")
+        header = (self.groups.name, "n", "average difference", statistic, "in sigma", "P-value", "adjusted", "flagged")
         remarks = [
             "Adjusted P-values follow Benjamini and Hochberg. The groups are parts of the full population, so their "
             "P-values are not independent."
@@ -195,6 +200,27 @@ class SubpopulationScreen(_presented.Presented):
                 f"{LARGE_STEP:g} sigma (few rows, few distinct scores, or a few heavy weights). They are too large for "
                 "few distinct scores of many rows; they can be too small for few rows with rare responses."
             )
+        if far := int(np.count_nonzero(self.sums.outer_step > FAR_BEYOND)):
+            remarks.append(
+                f"{far} of {len(self)} groups are compared at their smallest or largest score with cells that mostly "
+                "contain rows beyond the scores of the group: a difference there may be due to these other scores. "
+                "`screen[label]` names the cells."
+            )
+        if left_out := len(self.rows) - int(self.sums.n_rows.sum()):
+            remarks.append(f"{left_out} row{'s' if left_out > 1 else ''} of weight 0 left out.")
         if len(shown) < len(table):
             remarks.insert(0, f"{len(table) - len(shown)} groups with larger P-values are not shown; see `to_frame`.")
         return _render.Sheet(self.sentence(), self.spec, header, rows, remarks)
+
+
+def sorted_screen(
+    rows: Responses, groups: Groups, sums: GroupSums, p_value: Floats, statistic: str, fdr: float
+) -> SubpopulationScreen:
+    """Return a screen whose groups are in order of P-value, from groups in any order."""
+    given = SubpopulationScreen(rows, groups, sums, p_value, statistic, fdr)
+    order = np.lexsort((-given._in_sigma(), p_value))
+    place = np.append(np.argsort(order), -1)  # rows without a group have the number -1
+    labels = tuple(groups.labels[i] for i in order)
+    of_groups = GroupSums(*(getattr(sums, each.name)[order] for each in fields(GroupSums)))
+    in_order = Groups(labels, place[groups.of_row], groups.name)
+    return SubpopulationScreen(rows, in_order, of_groups, p_value[order], statistic, fdr)

@@ -1,14 +1,27 @@
 """SubpopulationDifference: a subpopulation against the full population, in the order of the scores."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from bayescal.data.responses import Responses
+from bayescal.estimands.attenuation import Attenuation, attenuation
 from bayescal.results.cumulative import Cumulative
+from bayescal.stats.subpopulation import SubpopulationSteps, subpopulation_steps
 
+Floats = NDArray[np.float64]
+
+
+#: Name of a subpopulation that has none.
+SUBPOPULATION = "the subpopulation"
 #: The size of the step of the first or last cell of a subpopulation, in sigma, times the share of its rows beyond the
 #: scores of the subpopulation, above which a remark names the cell.
 FAR_BEYOND = 0.25
+#: Attenuation below which a remark states it.
+ATTENUATED = 0.95
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,6 +38,8 @@ class SubpopulationDifference(Cumulative):
         population near the score.
     question : str
         What is compared, and the rows, in words.
+    group : str
+        The subpopulation in words, as "ward = 7".
 
     Examples
     --------
@@ -36,16 +51,45 @@ class SubpopulationDifference(Cumulative):
     0.0
     """
 
+    steps: SubpopulationSteps
+    group: str = SUBPOPULATION
+
     _null, _assuming = "if equal", "if means are equal"
+    _elsewhere: ClassVar[dict[str, str]] = dict.fromkeys(
+        ("posterior", "c_emp_bound"),
+        " It needs outcomes 0 and 1 and their probabilities; `kuiper_interval` and `band` do not.",
+    )
+
+    @cached_property
+    def _attenuation(self) -> Attenuation:
+        return attenuation(self.steps)
+
+    @property
+    def attenuation(self) -> float:
+        """Mean ratio of differences in the curve to differences from the population mean at the same score, in (0, 1].
+
+        Members are part of the mean of their cell. In small cells, their share is larger than in the population near
+        the score. The ratio is near 1 if members are few, or if each cell contains many rows, as with ties; it is 0.67
+        for half of the rows without ties. `curve` and statistics, which follow the literature, contain it.
+        """
+        return self._attenuation.mean
+
+    def _possible(self, low: float, high: float) -> tuple[float, float]:
+        return low / self._attenuation.most, high / self._attenuation.least
+
+    def _around(self, margin: float) -> tuple[Floats, Floats]:
+        curve, other = self.curve[1:], self._attenuation.curve
+        margin /= self._attenuation.least
+        return np.minimum(curve, other) - margin, np.maximum(curve, other) + margin
 
     def _no_difference(self) -> str:
         return "at each score, its mean response equals that of the full population"
 
     def _compared(self) -> str:
-        return "the subpopulation and the full population"
+        return f"{self.group} and the full population"
 
     def _difference(self, slope: float) -> str:
-        return f"responses of the subpopulation are {'higher' if slope > 0 else 'lower'} than in the full population,"
+        return f"responses of {self.group} are {'higher' if slope > 0 else 'lower'} than in the full population,"
 
     def _under_calibration(self) -> str:
         return "If the two had equal means at every score,"
@@ -57,8 +101,23 @@ class SubpopulationDifference(Cumulative):
         return "with rare responses"
 
     def _remarks(self) -> list[str]:
-        average = self._number(self.average_difference)
-        return [f"Average difference over the subpopulation: {average}.", *super()._remarks(), *self._about_ends()]
+        average, error = self.average_difference, self.slope(-np.inf, np.inf).standard_error
+        words = f"{self._number(average)} (standard error {self._number(error)})"
+        return [
+            f"Average difference over the subpopulation: {words}.",
+            *super()._remarks(),
+            *self._about_ends(),
+            *self._about_cells(),
+        ]
+
+    def _about_cells(self) -> list[str]:
+        if self.attenuation >= ATTENUATED:
+            return []
+        return [
+            f"Curve, statistics and average difference show about {100 * self.attenuation:.0f} % of the difference "
+            "from the full population: members are part of the means, and cells have few other rows. Interval and band "
+            "allow for this. Rounded scores make larger cells."
+        ]
 
     def _about_ends(self) -> list[str]:
         """Name the first or last cell if its rows beyond the scores of the subpopulation can move the curve."""
@@ -71,6 +130,14 @@ class SubpopulationDifference(Cumulative):
             "mean has scores outside the range of the subpopulation; the difference may reflect those scores."
             for i in far
         ]
+
+
+def difference_of(rows: Responses, member: NDArray[np.bool_], group: str = SUBPOPULATION) -> SubpopulationDifference:
+    """Return the cumulative difference of the members of a group, which has a name such as "ward = 7"."""
+    shown = "a subpopulation" if group == SUBPOPULATION else group
+    question = f"cumulative difference between {shown} and the full population"
+    left_out = 0 if rows.weight is None else int(np.count_nonzero(rows.weight[member] == 0))
+    return SubpopulationDifference(subpopulation_steps(rows, member), question, group=group, left_out=left_out)
 
 
 def _percent(share: float) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.data.columns import require_ratios
 from bayescal.data.predictions import Predictions
 from bayescal.stats.sorting import sort_with_outcome, stable_order
 
@@ -167,7 +168,7 @@ class OrderedSums:
             The sums.
         """
         weight = rows.scale_free().weight
-        return _unweighted(rows) if weight is None else _weighted(rows, weight)
+        return _unweighted(rows) if weight is None else _weighted(rows, require_ratios(weight))
 
     def __len__(self) -> int:
         return len(self.score)

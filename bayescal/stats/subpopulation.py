@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from bayescal.data.responses import Responses
 from bayescal.stats.ordered import StoredSteps
+from bayescal.stats.ranges import Moments, split_moments
 
 Floats = NDArray[np.float64]
 
@@ -23,10 +24,13 @@ class SubpopulationSteps(StoredSteps):
     beyond : ndarray of float64, shape (n_scores,)
         Share of the weight in the cell that belongs to rows with scores below the first or above the last score of
         members; 0 except in the first and the last cell, which have no outer end.
+    cell_weight : ndarray of float64, shape (n_scores,)
+        Weight of all rows in the cell, members and others.
     """
 
     difference_variance: Floats
     beyond: Floats
+    cell_weight: Floats
 
 
 def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> SubpopulationSteps:
@@ -62,9 +66,12 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
     def in_cells(values: Floats) -> Floats:
         return np.bincount(cell, values, len(score))
 
-    total = in_cells(weight)
+    def of_others(values: Floats) -> Floats:
+        return np.bincount(cell[~member], values[~member], len(score))
+
+    total, other = in_cells(weight), of_others(weight)
     mean = in_cells(weight * response) / total
-    variance = in_cells(weight * (response - mean[cell]) ** 2) / total
+    squares = in_cells(weight * (response - mean[cell]) ** 2)
 
     own, residual = weight[member], response[member] - mean[step]
 
@@ -75,21 +82,26 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
     # exact zeros: otherwise, P-values would compare rounding errors of equal responses
     counted = weight > 0
     constant = _constant(cell[counted], response[counted], len(score))
-    residual[constant[step]] = variance[constant] = 0.0
-    n_rows = np.bincount(step, minlength=len(score))
-    alone = np.bincount(cell[counted], minlength=len(score)) == n_rows
+    residual[constant[step]] = squares[constant] = 0.0
+    # means of members and others, because a difference from the mean of the cell can cancel
+    difference = of_members(own * response[member]) / mass
+    difference -= np.divide(of_others(weight * response), other, out=difference.copy(), where=other > 0)
+    difference[constant] = 0.0
     return SubpopulationSteps(
         score=score,
         weight=mass,
-        deviation=np.where(alone, 0.0, of_members(own * residual)),
+        deviation=mass * (other / total) * difference,
         weight_sq=square,
         deviation_weight_sq=of_members(own**2 * residual),
         deviation_sq=of_members((own * residual) ** 2),
-        calibrated_variance=square * variance,
-        n_rows=n_rows,
+        calibrated_variance=square * squares / total,
+        n_rows=np.bincount(step, minlength=len(score)),
         weighted=rows.weight is not None,
-        difference_variance=np.where(alone, 0.0, variance * _members_in_cell(mass, square, total, in_cells(weight**2))),
+        difference_variance=_difference_variance(
+            (mass, square), (other, of_others(weight**2)), squares, _pairs(cell[counted], weight[counted], total)
+        ),
         beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
+        cell_weight=total,
     )
 
 
@@ -101,25 +113,43 @@ def _constant(cell: NDArray[np.intp], response: Floats, n_cells: int) -> NDArray
     return low == high
 
 
-def _members_in_cell(own: Floats, own_sq: Floats, total: Floats, total_sq: Floats) -> Floats:
-    r"""Return the variance of :math:`\sum_M w (r - \bar r)` as a multiple of the weighted variance in the cell.
+def _pairs(cell: NDArray[np.intp], weight: Floats, total: Floats) -> Floats:
+    """Return (sum w)^2 - sum w^2 of each cell; the heaviest row is kept apart, because its square may cancel."""
+    heaviest = np.zeros(len(total))
+    np.maximum.at(heaviest, cell, weight)
+    at = np.flatnonzero(weight == heaviest[cell])
+    first = np.empty(len(total), dtype=np.intp)
+    first[cell[at]] = at
+    rest = weight.copy()
+    rest[first] = 0.0
+    others, squares = np.bincount(cell, rest, len(total)), np.bincount(cell, rest**2, len(total))
+    return 2 * heaviest * others + np.maximum(others**2 - squares, 0.0)
+
+
+def _difference_variance(
+    members: tuple[Floats, Floats], others: tuple[Floats, Floats], squares: Floats, pairs: Floats
+) -> Floats:
+    r"""Return the variance of :math:`\sum_M w (r - \bar r)`, if responses have the same distribution for all rows.
 
     Parameters
     ----------
-    own, own_sq, total, total_sq : ndarray
-        Sums of weights and of their squares, over the members M in a cell and over all rows in it.
+    members, others : tuple of ndarray
+        Sums of the weights and of their squares in each cell: V and Q of members, U and T of others.
+    squares : ndarray
+        Weighted sum of squared differences from the mean of the cell.
+    pairs : ndarray
+        P, the squared sum of all weights minus the sum of their squares.
 
     Returns
     -------
     ndarray
-        For independent responses with variance v, the sum has the variance v [Q (1 - 2 V / W) + V^2 T / W^2], with V
-        and Q the sums over members, and W and T those over all rows; and the mean of the weighted variance is
-        v (1 - T / W^2). The ratio is 1 for one member without weights, and 0 if a cell only contains members.
+        For independent responses with variance v, the sum has the variance v (Q U^2 + V^2 T) / W^2, with W = V + U,
+        and the mean of `squares` is v P / W. It is 0 if a cell only contains members.
     """
-    share = total_sq / total**2
-    factor = own_sq * (1 - 2 * own / total) + own**2 * share
-    # in a cell with a single row, both are 0 up to rounding
-    return np.divide(np.maximum(factor, 0.0), 1 - share, out=np.zeros_like(own), where=share < 1 - 1e-9)
+    (own, own_sq), (other, other_sq) = members, others
+    total = own + other
+    variance = np.divide(squares, pairs / total, out=np.zeros_like(own), where=pairs > 0)
+    return variance * (own_sq * (other / total) ** 2 + (own / total) ** 2 * other_sq)
 
 
 def midpoints(score: Floats) -> Floats:
@@ -144,6 +174,9 @@ class GroupSums:
     difference_sigma, mean_step : ndarray of float64
         Standard deviation of the end of the curve from `difference_variance`; mean standard deviation of a step,
         divided by it (0 if it is 0).
+    outer_step : ndarray of float64
+        Product of the step in `sigma` and `beyond`, in the first or last cell of a group, whichever is larger; see
+        `SubpopulationSteps`.
     """
 
     n_rows: NDArray[np.int64]
@@ -153,6 +186,7 @@ class GroupSums:
     sigma: Floats
     difference_sigma: Floats
     mean_step: Floats
+    outer_step: Floats
 
 
 def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
@@ -185,31 +219,61 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     level, level_group = of_score[starts], of_group[starts]
     first = np.searchsorted(level_group, np.arange(n_groups))
 
-    own = np.add.reduceat(weight[order], starts)
-    own_rows = np.diff(starts, append=len(order))
-    own_sq = np.add.reduceat((weight**2)[order], starts)
-    mean, spread, whole, whole_sq, cell_rows, constant = _cell_moments(response, score, weight, level, level_group)
-    deviation = np.add.reduceat((weight * response)[order], starts) - own * mean
-    variance = spread * _members_in_cell(own, own_sq, whole, whole_sq)
-    # in cells without other rows, the mean is that of the members; other zeros as in `subpopulation_steps`
-    nothing = constant | (cell_rows == own_rows)
-    deviation[nothing] = variance[nothing] = 0.0
-    spread[constant] = 0.0
-
-    curve = np.cumsum(deviation)
-    curve -= np.repeat(curve[first] - deviation[first], np.diff(first, append=len(curve)))
-    total = np.add.reduceat(own, first)
+    by_score = np.lexsort((group, score))  # members with equal scores stand together
+    place = np.empty_like(by_score)
+    place[by_score] = np.arange(len(by_score))
+    begin = place[order[starts]]
+    end = begin + np.diff(starts, append=len(order))
+    low, high = _cells(score[by_score], level, level_group)
+    response = response[by_score]
+    changes = np.concatenate([[0], np.cumsum(response[1:] != response[:-1])])
+    constant = changes[high - 1] == changes[low]
+    members, others = split_moments(Moments.of_rows(weight[by_score], response), (low, begin, end, high), constant)
+    cell = members + others
+    own, whole = members.weight, cell.weight
+    # exact zeros as in `subpopulation_steps`
+    nothing = constant | (high - low == end - begin)
+    deviation = np.where(nothing, 0.0, own * (others.weight / whole) * (members.mean - others.mean))
+    squares = np.where(constant, 0.0, cell.squares)
+    variance = _difference_variance(
+        (own, members.weight_sq), (others.weight, others.weight_sq), np.where(nothing, 0.0, squares), cell.pairs
+    )
     of_end = np.add.reduceat(variance, first)
-    cubes = np.add.reduceat(variance**1.5, first)
+    sizes = np.diff(first, append=len(level))
+    # in units of each group's standard deviation, so that rounding errors of one group are small in every other one
+    unit = np.where(of_end > 0, np.sqrt(of_end), 1.0)
+    curve = np.cumsum(deviation / np.repeat(unit, sizes))
+    curve -= np.repeat(curve[first] - deviation[first] / unit, sizes)
+    total = np.add.reduceat(own, first)
+    last = np.append(first[1:], len(curve)) - 1
+    own_variance = members.weight_sq * squares / whole
+    of_sigma = np.add.reduceat(own_variance, first)
+    outer = np.sqrt(own_variance) * _beyond(score, weight, level, first, last) / whole
+    shares = np.divide(variance, np.repeat(of_end, sizes), out=np.zeros_like(variance), where=variance > 0)
+    unit /= total
     return GroupSums(
         n_rows=np.bincount(group, minlength=n_groups),
-        top=np.maximum(np.maximum.reduceat(curve, first), 0.0) / total,
-        bottom=np.minimum(np.minimum.reduceat(curve, first), 0.0) / total,
-        end=curve[np.append(first[1:], len(curve)) - 1] / total,
-        sigma=np.sqrt(np.add.reduceat(own_sq * spread, first)) / total,
+        top=np.maximum(np.maximum.reduceat(curve, first), 0.0) * unit,
+        bottom=np.minimum(np.minimum.reduceat(curve, first), 0.0) * unit,
+        end=curve[last] * unit,
+        sigma=np.sqrt(of_sigma) / total,
         difference_sigma=np.sqrt(of_end) / total,
-        mean_step=np.divide(cubes, of_end**1.5, out=np.zeros(n_groups), where=of_end > 0),
+        mean_step=np.add.reduceat(shares**1.5, first),
+        outer_step=np.divide(
+            np.maximum(outer[first], outer[last]), np.sqrt(of_sigma), out=np.zeros(n_groups), where=of_sigma > 0
+        ),
     )
+
+
+def _beyond(score: Floats, weight: Floats, level: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
+    """Return the weight below the first score of each group and above its last one, at these scores; 0 at others."""
+    order = np.argsort(score)
+    sums = np.concatenate([[0.0], np.cumsum(weight[order])])
+    in_order = score[order]
+    beyond = np.zeros(len(level))
+    beyond[first] = sums[np.searchsorted(in_order, level[first], side="left")]
+    beyond[last] += sums[-1] - sums[np.searchsorted(in_order, level[last], side="right")]
+    return beyond
 
 
 def _centred(response: Floats, weight: Floats) -> Floats:
@@ -218,30 +282,12 @@ def _centred(response: Floats, weight: Floats) -> Floats:
     return response - (round(mean) if (response == np.rint(response)).all() else mean)
 
 
-def _cell_moments(
-    response: Floats, score: Floats, weight: Floats, level: Floats, level_group: NDArray[np.integer]
-) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.intp], NDArray[np.bool_]]:
-    """Return moments of the full population in the cell of each score of each group.
-
-    These are mean, variance, sums of weights and of their squares, the number of rows, and whether all responses are
-    equal.
-    """
-    order = np.argsort(score)
+def _cells(score: Floats, level: Floats, level_group: NDArray[np.integer]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first row of the cell of each score of each group, and the row after its last one."""
+    same = level_group[1:] == level_group[:-1]
     ends = np.full(len(level), np.inf)
-    ends[:-1] = np.where(level_group[1:] == level_group[:-1], midpoints(level), np.inf)
-    high = np.searchsorted(score[order], ends, side="right")
+    ends[:-1] = np.where(same, midpoints(level), np.inf)
+    high = np.searchsorted(score, ends, side="right")
     low = np.zeros_like(high)
-    low[1:] = np.where(level_group[1:] == level_group[:-1], high[:-1], 0)
-
-    def in_cells(values: Floats) -> Floats:
-        # in extended precision, if the processor has it, because differences of cumulative sums cancel
-        sums = np.concatenate([[0], np.cumsum(values[order], dtype=np.longdouble)])
-        return (sums[high] - sums[low]).astype(np.float64)
-
-    total = in_cells(weight)
-    mean = in_cells(weight * response) / total
-    squares = in_cells(weight * response**2) / total
-    in_order = response[order]
-    changes = np.concatenate([[0], np.cumsum(in_order[1:] != in_order[:-1])])
-    constant = changes[high - 1] == changes[low]
-    return mean, np.maximum(squares - mean**2, 0.0), total, in_cells(weight**2), high - low, constant
+    low[1:] = np.where(same, high[:-1], 0)
+    return low, high

@@ -36,6 +36,7 @@ from bayescal.posterior.shrinkage.prior import (
     ShrinkagePrior,
 )
 from bayescal.stats.contract import Counts, require_counts
+from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.verify.pymc_sub_models import DIM, BinRows, drawn, is_crowded, is_saturated, saturated_bins, sub_models
 from bayescal.verify.studies.truncation import TRUNCATIONS
 
@@ -322,6 +323,49 @@ def _effective(counts: Counts) -> tuple[Floats, Floats, Floats]:
     """Effective rows and positives of each bin, and effective rows in proportion to the shares, for the masses."""
     n = counts.effective_n
     return n, np.minimum(counts.effective_k, n), counts.effective_rows * counts.share
+
+
+def score_cells_model(counts: ThresholdCounts, pseudo_rows: float = 4.0) -> pm.Model:
+    """Write the posterior of outcome and score cells of one or several models in PyMC.
+
+    Parameters
+    ----------
+    counts : ThresholdCounts
+        Counts without weights.
+    pseudo_rows : float, default 4
+        Weight of the prior in rows.
+
+    Returns
+    -------
+    pymc.Model
+        Free: ``rate`` (outcome, cell). Deterministic: ``q``, the probabilities of outcome and joint score cell, of
+        shape (2, n_bins, ..., n_bins) with one axis per model.
+
+    Notes
+    -----
+    All joint cells are written out, those without rows too, so that the Dirichlet process of the prior is a Dirichlet
+    with one parameter per joint cell: the product of its widths. Rates are Gamma and counts Poisson, as in
+    `dirichlet_model`.
+
+    Examples
+    --------
+    >>> model = score_cells_model(ThresholdCounts.from_arrays([0, 1, 1], [0.2, 0.7, 0.9], [0.5]))
+    >>> [v.name for v in model.free_RVs]
+    ['rate']
+    """
+    n_models, shape = len(counts.models), (2, *[counts.n_bins] * len(counts.models))
+    width = np.diff(np.concatenate([[0.0], counts.thresholds, [1.0]]))
+    base = np.full((2, 1), 0.5)
+    for _ in range(n_models):
+        base = (base[:, :, None] * width).reshape(2, -1)
+    rows = np.zeros(shape, dtype=np.int64)
+    rows[counts.outcome, *counts.cells[:, :-1].T] = counts.n
+    rows = rows.reshape(2, -1)
+    with pm.Model(coords={"outcome": [0, 1], "cell": np.arange(rows.shape[1])}) as model:
+        rate = _rates(pseudo_rows * base, rows.astype(np.float64), dims=("outcome", "cell"))
+        pm.Deterministic("q", (rate / rate.sum()).reshape(shape))
+        pm.Poisson("rows", rate, observed=rows, dims=("outcome", "cell"))
+    return model
 
 
 def _rates(alpha: Floats, rows: Floats, dims: tuple[str, ...]) -> Tensor:

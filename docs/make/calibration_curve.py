@@ -3,19 +3,19 @@ docs/explanation/calibration_curve.md: part of `make coverage`.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pages import cells, rows_again, table
+from pages import cells, rows_of, save_parts, table
 from scipy.special import expit, logit
 from studies import (
     FEWER_DRAWS,
+    about,
     conditions,
     coverage_rows,
     jobs_of,
-    measured,
     one_line_per_cell,
     rows_of_jobs,
     run_study,
@@ -35,6 +35,7 @@ Ends = tuple[float, float]
 SEED, PROB = 17, 0.95
 #: The requirement is on the sizes of `SIZES`; `OTHERS` are measured beside.
 SIZES, OTHERS = (300, 2000), (100, 20_000)
+PARTS = tuple(str(size) for size in (*SIZES, *OTHERS))
 POPULATION_NAMES = ("flat", "rare")
 CURVES = (("calibrated", None), ("temperature", 1.5), ("wave", 0.05))
 #: Quantiles of the population from which the true errors are computed.
@@ -43,8 +44,10 @@ QUANTILES = 100_000
 KNOTS, SPLINE_SD = (0.05, 0.35, 0.65, 0.95), 5.0
 #: Largest number of values that its draws take.
 SPLINE_VALUES = 1_000_000
-#: Resamples of the bootstrap of loess, rows up to which it is measured, and one in how many data sets.
-RESAMPLES, BOOTSTRAPPED, ONE_IN = 200, 2000, 4
+#: Rivals are measured in one of this many data sets.
+ONE_IN = 4
+#: Resamples of the bootstrap of loess, and rows up to which it is measured.
+RESAMPLES, BOOTSTRAPPED = 200, 300
 OURS, NO_SPIKE, SPLINE, BINS, BOOTSTRAP = (
     "curve with spike", "no spike", "spline", "bins", "loess bootstrap",
 )  # fmt: skip
@@ -100,18 +103,24 @@ def bootstrap_intervals(outcome: Floats, score: Floats, seed: int) -> dict[tuple
     return {(name, BOOTSTRAP): Draws(np.array(values)).interval(PROB) for name, values in found.items()}
 
 
-def intervals_of(outcome: Floats, score: Floats, draws: int, seed: int) -> dict[tuple[str, str], Ends]:
-    """Intervals by quantity and method."""
+def own_intervals(outcome: Floats, score: Floats, draws: int, seed: int) -> dict[tuple[str, str], Ends]:
+    """Intervals of `calibration_curve`, with and without exact calibration, by quantity and method."""
     found = {}
     for method, prior in ((OURS, 0.1), (NO_SPIKE, 0.0)):
         cv = bc.calibration_curve(outcome, score, prior_exact=prior, draws=draws, rng=seed)
         found |= {(name, method): getattr(cv, name).interval(PROB) for name in ERRORS}
-    binned = bc.evaluate(outcome, score, draws=draws, rng=seed).bin_draws
+    return found
+
+
+def rival_intervals(outcome: Floats, score: Floats, draws: int, seed: int) -> dict[tuple[str, str], Ends]:
+    """Intervals of other methods, by quantity and method."""
+    binned, found = bc.evaluate(outcome, score, draws=draws, rng=seed).bin_draws, {}
     for name, (_, share) in ERRORS.items():
         drawn = bc.ece(binned) if share is None else bc.max_error(binned, share=share)
         found[name, BINS] = drawn.interval(PROB)
     splines = spline_draws(outcome, score, min(draws, max(SPLINE_VALUES // len(score), 200)), seed)
-    return found | {(name, SPLINE): ends for name, ends in of_draws(splines, score).items()}
+    found |= {(name, SPLINE): ends for name, ends in of_draws(splines, score).items()}
+    return found | (bootstrap_intervals(outcome, score, seed) if len(score) <= BOOTSTRAPPED else {})
 
 
 def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -119,33 +128,39 @@ def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     n_rows, population, given, repeats, draws, rng = job
     curve = true_curve(*given)
 
-    resampled = []
-
-    def intervals() -> Iterator[dict[tuple[str, str], Ends]]:
-        for i in range(repeats):
-            data = simulate(n_rows, population=population, curve=curve, rng=rng)
-            rows, seed = (data.outcome.astype(np.float64), data.confidence), int(rng.integers(2**63))
-            if n_rows <= BOOTSTRAPPED and i % ONE_IN == 0:
-                resampled.append(bootstrap_intervals(*rows, seed))
-            yield intervals_of(*rows, draws, seed)
-
-    by_method = stacked(intervals())
-    by_method |= stacked(resampled) if resampled else {}
-    about = {"n_rows": n_rows, "population": population, "curve": str(curve)}
+    own, rivals = [], []
+    for i in range(repeats):
+        data = simulate(n_rows, population=population, curve=curve, rng=rng)
+        columns, seed = (data.outcome.astype(np.float64), data.confidence), int(rng.integers(2**63))
+        own.append(own_intervals(*columns, draws, seed))
+        if i % ONE_IN == 0:
+            rivals.append(rival_intervals(*columns, draws, seed))
+    by_method = stacked(own) | stacked(rivals)
+    cell = {"n_rows": n_rows, "population": population, "curve": str(curve)}
     rows = []
     for name, truth in true_errors(population, curve).items():
         of = {method: ends for (which, method), ends in by_method.items() if which == name}
-        rows += coverage_rows({"quantity": name, **about, "truth": truth}, of, truth)
+        rows += coverage_rows({"quantity": name, **cell, "truth": truth}, of, truth)
     return rows
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Measure all cells; with --quick, those of 300 rows."""
-    sizes = SIZES[:1] if options.quick else (*SIZES, *OTHERS)
-    places = [(size, population, curve) for size in sizes for population in POPULATION_NAMES for curve in CURVES]
-    jobs = jobs_of(places, options.repeats, options.draws, rng=np.random.default_rng(SEED))
-    rows = rows_of_jobs(of_cell, jobs, workers=options.workers, description="calibration curves")
-    return measured(SEED, {"prob": PROB, "repeats": options.repeats, "draws": options.draws}, COLUMNS, rows)
+    """Measure the chosen sizes; with --quick, those of 300 rows."""
+    settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
+    found = {**about(SEED, settings), "columns": list(COLUMNS)}
+    for part in PARTS[:1] if options.quick else options.only:
+        places = [(int(part), population, curve) for population in POPULATION_NAMES for curve in CURVES]
+        # a stream per size, so that each can be measured alone
+        rng = np.random.default_rng([SEED, int(part)])
+        jobs = jobs_of(places, options.repeats, options.draws, rng=rng)
+        rows = rows_of_jobs(of_cell, jobs, workers=options.workers, description=f"{part} rows")
+        found[part] = rows_of(COLUMNS, rows)
+    return found
+
+
+def rows_in(numbers: dict[str, Any]) -> list[dict[str, Any]]:
+    """Stored rows of all sizes as dicts."""
+    return [dict(zip(numbers["columns"], row, strict=True)) for part in PARTS for row in numbers.get(part, [])]
 
 
 def overall(rows: Iterable[dict[str, Any]], sizes: tuple[int, ...]) -> str:
@@ -181,7 +196,7 @@ def by_cell(rows: Iterable[dict[str, Any]]) -> str:
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
-    rows = rows_again(numbers)
+    rows = rows_in(numbers)
     n_cells = len({(row["n_rows"], row["population"], row["curve"]) for row in rows})
     made = {
         "conditions": conditions(numbers, n_cells),
@@ -199,6 +214,8 @@ if __name__ == "__main__":
         tables=tables,
         numbers="calibration_curve.json",
         page="calibration_curve.md",
+        save=save_parts,
+        parts=PARTS,
         shown=("conditions", "overall", "cells"),
         repeats=(100, 2),
         draws=FEWER_DRAWS,

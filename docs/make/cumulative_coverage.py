@@ -88,7 +88,7 @@ def intervals_of(steps: OrderedSums, draws: int, seed: int) -> tuple[dict[tuple[
     tails = np.array([(1 - PROB) / 2, (1 + PROB) / 2])
     for (name, statistic), confidence in zip(STATISTICS.items(), inverted, strict=True):
         plug_in, again = float(statistic(observed)), Draws(statistic(resampled))
-        margin = QUANTILE_OF[name](PROB) * noise.robust_sigma
+        margin = QUANTILE_OF[name](PROB) * noise.wide_sigma
         found = {
             "pooled": Draws(getattr(drawn, statistic.__name__)).interval(PROB),
             "segments alone": Draws(statistic(drawn.curve)).interval(PROB),
@@ -104,7 +104,7 @@ def intervals_of(steps: OrderedSums, draws: int, seed: int) -> tuple[dict[tuple[
 def bands_of(steps: OrderedSums, drawn: Any, noise: Scale, at: Floats, population: str) -> dict[str, Ends]:
     """For each kind of band, the share of scores at which it contains the curve, and its mean width."""
     c = quantiles(population)
-    half = quantile_max_abs(PROB) * noise.robust_sigma
+    half = quantile_max_abs(PROB) * noise.wide_sigma
     inside = np.abs(cumulative_curve(steps)[1:] - np.interp(steps.score, c, at[1:])).max() <= half
     low, high = np.quantile(drawn.curve[:, 1:], [(1 - PROB) / 2, (1 + PROB) / 2], axis=0)
     truth = np.interp(drawn.score, c, at[1:])

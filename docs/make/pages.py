@@ -71,9 +71,15 @@ def cells(rows: Iterable[Mapping[str, Any]], form: str) -> Iterator[list[str]]:
 
 
 def fill(page: Path, command: str, made: Mapping[str, str]) -> None:
-    """Replace the text between the markers of a command on a page."""
+    """Replace the text between markers of a command on a page; markers of its other scripts stay as they are."""
     markers = re.compile(
         rf"(?P<begin><!-- (?P<name>\w+): made by `{command}` -->\n).*?(?P<end><!-- end -->)", re.DOTALL
     )
     text = page.read_text(encoding="utf-8")
-    page.write_text(markers.sub(lambda m: f"{m['begin']}\n{made[m['name']]}\n{m['end']}", text), encoding="utf-8")
+
+    def replaced(match: re.Match[str]) -> str:
+        if match["name"] not in made:
+            return match[0]
+        return f"{match['begin']}\n{made[match['name']]}\n{match['end']}"
+
+    page.write_text(markers.sub(replaced, text), encoding="utf-8")

@@ -217,6 +217,63 @@ CUMULATIVE = (
         "rows_for_c_emp",
     ),
 )
+#: Quantities of decisions at a threshold.
+DECISIONS = (
+    Quantity(
+        "net benefit",
+        ("decision curve",),
+        r"P(p \ge t, y = 1) - \frac{t}{1 - t} P(p \ge t, y = 0)",
+        "net_benefit(y, p, t).net_benefit",
+        "rows, or counts between thresholds",
+        "Vickers and Elkin (2006), Medical Decision Making 26",
+        "net_benefit",
+    ),
+    Quantity(
+        "standardized net benefit",
+        ("relative utility",),
+        r"\mathrm{NB}(t) / P(y = 1)",
+        "net_benefit(y, p, t).standardized",
+        "rows, or counts between thresholds",
+        "Kerr, Brown, Zhu and Janes (2016), Journal of Clinical Oncology 34",
+        "net_benefit",
+    ),
+    Quantity(
+        "net interventions avoided",
+        ("treatments avoided", "net reduction in interventions"),
+        r"(\mathrm{NB}(t) - \mathrm{NB}_{\text{all}}(t)) (1 - t) / t",
+        "net_benefit(y, p, t).avoided",
+        "rows, or counts between thresholds",
+        "Vickers and Elkin (2006), Medical Decision Making 26",
+        "net_benefit",
+    ),
+    Quantity(
+        "expected value of perfect information",
+        ("EVPI",),
+        r"\mathrm{E} \max_s \mathrm{NB}_s(t) - \max_s \mathrm{E}\,\mathrm{NB}_s(t)",
+        "net_benefit(y, p, t).evpi",
+        "rows, or counts between thresholds",
+        "Cruz and Korthauer (2023), arXiv 2308.02067",
+        "net_benefit",
+    ),
+    Quantity(
+        "regret of a threshold",
+        ("loss by miscalibration",),
+        r"\sum_b m_b |\theta_b - t|\, 1\{\text{wrong side of } t\}",
+        "ev.regret(t)",
+        "counts with the edge t",
+        "",
+        "Evaluation",
+    ),
+    Quantity(
+        "loss ratio",
+        ("loss after recalibration / loss before",),
+        "",
+        "loss_ratio(y, p, y_val, p_val).ratio",
+        "rows",
+        "Gao, Parameswaran and Peng",
+        "loss_ratio",
+    ),
+)
 HEAD = "Quantity | Other names | Formula | Call | Needs | Source"
 
 
@@ -226,6 +283,7 @@ def page_parts() -> dict[str, str]:
         "estimands": _table(map(Quantity.of, _of_the_package())),
         "joint": _table(JOINT),
         "cumulative": _table(CUMULATIVE),
+        "decisions": _table(DECISIONS),
         "points": _table(POINTS),
     }
 

@@ -6,18 +6,25 @@ its name, so a new row does not change the others; ``python docs/make/verify.py 
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import bayescal as bc
+from bayescal.posterior.recalibration import recalibration_posterior
 from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.segments import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, WORDS
+from bayescal.verify.clinical.recalibration import RecalibrationSimulator, RecalibrationTwin
+from bayescal.verify.net_benefit import NetBenefitSimulator, NetBenefitTwin
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
 SEED = 4
 #: Shipped predictions with most rows in the top bin, and with few rows, nearly all of them in the first and last bin.
 DIGITS, CANCER = ("digits", "logistic_regression"), ("breast_cancer", "naive_bayes")
 CANCER_FOREST = ("breast_cancer", "random_forest")
+CANCER_LOGISTIC = ("breast_cancer", "logistic_regression")
+#: Width of the cells of logits, so wide that chains are short, and distance of probabilities from 0 and 1.
+CELLS, FLOOR = 0.25, 1e-6
 #: Predictions with few rows, most of them near 1, for which chains move freely between the sub-models of noise.
 WINE = ("wine", "naive_bayes")
 #: Edges of bins of which the first and the last hold confidences within 1e-4 of 0 and of 1.
@@ -34,6 +41,14 @@ def counts_of(data: tuple[str, str], bins: Any = 15) -> bc.BinnedCounts:
     """Count a shipped prediction set as `evaluate` does."""
     stored = getattr(bc.datasets, f"load_{data[0]}")()
     return bc.evaluate(stored.y_true, stored.y_prob[data[1]], bins=bins, draws=2, rng=SEED).counts
+
+
+def net_benefit_twin(prevalence: float | None = None) -> NetBenefitTwin:
+    """Take few rows of two classifiers, so that the prior matters, at two thresholds."""
+    stored = bc.datasets.load_breast_cancer()
+    names = ("naive_bayes", "random_forest") if prevalence is None else ("random_forest",)
+    scores = {name: stored.y_prob[name][::8] for name in names}
+    return NetBenefitTwin(bc.ThresholdCounts.from_arrays(stored.y_true[::8], scores, [0.2, 0.7]), prevalence)
 
 
 def words_of(data: tuple[str, str]) -> str:
@@ -58,7 +73,21 @@ def cases() -> list[Case]:
 
 def of_named_quantities() -> Iterator[Case]:
     """Yield twins of posteriors that are not about bins."""
-    yield from ()
+    for data in (DIGITS, CANCER_LOGISTIC):
+        yield Case("intercept and slope", words_of(data), partial(recalibration_twin, data))
+    yield Case("net benefit of two models", "breast cancer, every eighth row", net_benefit_twin)
+    yield Case(
+        "net benefit, known prevalence", "breast cancer, every eighth row", lambda: net_benefit_twin(prevalence=0.1)
+    )
+
+
+def recalibration_twin(data: tuple[str, str]) -> RecalibrationTwin:
+    """Make the twin of intercept and slope of a shipped prediction set; of several classes, of the most probable."""
+    stored = getattr(bc.datasets, f"load_{data[0]}")()
+    p = stored.y_prob[data[1]]
+    y, p = (stored.y_true, p) if p.ndim == 1 else (p.argmax(axis=1) == stored.y_true, p.max(axis=1))
+    counts = bc.LogitCounts.from_arrays(y, p, step=CELLS).floored(FLOOR)
+    return RecalibrationTwin(recalibration_posterior(counts))
 
 
 def of_bins() -> Iterator[Case]:
@@ -104,5 +133,9 @@ def simulators() -> dict[str, Any]:
         "segments model, 500 rows": shrinkage_simulator(sub_models=SEGMENTS, pool=False),
         "segments model, 20 rows": shrinkage_simulator(sub_models=SEGMENTS, pool=False, rows=20),
         "all but independent bins, 500 rows": shrinkage_simulator(sub_models=[SHARED, NOISE, EXACT]),
+        "intercept and slope, 200 rows": RecalibrationSimulator(),
+        "intercept and slope, 30 rows": RecalibrationSimulator(rows=30, shape=(0.5, 8.0)),
+        "net benefit of two models, 30 rows": NetBenefitSimulator(),
+        "net benefit of one model, 200 rows": NetBenefitSimulator(("a",), rows=200),
         "saturated bins, 200 rows": shrinkage_simulator(bins=SATURATED_BINS, rows=200, sub_models=[NOISE, SATURATED]),
     }

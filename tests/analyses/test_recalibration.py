@@ -151,7 +151,7 @@ def test_contradicted_rows_need_a_floor(rows):
 
 
 def test_few_rows_and_two_floors():
-    """Of 13 rows, one contradicts a probability of 0: the slope depends on the floor, which `recalibrated` applies too."""
+    """One of 13 rows contradicts a probability of 0: the slope depends on the floor; `recalibrated` applies it too."""
     y = [1, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1, 1, 1]
     p = [0.0, 0.05, 0.1, 0.2, 0.3, 0.35, 0.4, 0.5, 0.55, 0.7, 0.8, 0.9, 0.95]
     small, large = (recalibration(y, p, floor=floor, rng=1) for floor in (1e-6, 1e-3))

@@ -102,12 +102,12 @@ def test_a_tuple_is_no_name_of_a_number():
 
 def test_labels_that_are_no_column():
     message = (
-        r"`y_true` must be labels from the columns of `y_prob` \['eel', 'cat', 'dog'\]; 2 of 4 values do not, first at "
-        r"index 1: 'cow'\. Columns with other names need `classes`"
+        r"`y_true` must be labels from the columns of `y_prob` \['eel', 'cat', 'dog'\]; 2 of 4 values are not, first "
+        r"at index 1: 'cow'\. Columns with other names need `classes`"
     )
     with pytest.raises(ValueError, match=message):
         bc.evaluate(["eel", "cow", "dog", "hen"], FRAMES["pandas"](COLUMNS))
-    with pytest.raises(ValueError, match=r"1 of 4 values does not, first at index 0: 0\."):
+    with pytest.raises(ValueError, match=r"1 of 4 values is not, first at index 0: 0\."):
         bc.evaluate([0, 1, 2, 3], FRAMES["pandas"]([1, 2, 3]))
 
 

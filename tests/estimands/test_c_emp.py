@@ -63,3 +63,8 @@ def test_the_regret_of_a_threshold_is_at_most_c_emp():
         cost = np.mean(t * (acts & (z == 0)) + (1 - t) * (~acts & (z == 1)), axis=1)
         largest = max(largest, cost[-1] - cost.min())
     assert 0 < largest <= kuiper
+
+
+def test_rows_of_very_small_errors_are_integers():
+    """8 log(2 / 0.05) / epsilon^2, whose float underflows."""
+    assert bc.rows_for_c_emp(1e-200) / 10**400 == pytest.approx(8 * np.log(40), rel=1e-12)

@@ -38,7 +38,10 @@ def check_subpopulations(screen, table, predicted, y_prob):
     assert set(table.index[table["average_difference"] < -0.1]) == {7, 8}
     assert (table.loc[[k for k in table.index if k not in (7, 8)], "average_difference"].head(4) > 0).all()
     curve, score = screen[8].curve[1:], screen[8].score
-    assert curve[-1] < curve[score < 1][-1] < curve[score < 0.9][-1]
+    assert curve[-1] < curve[score < 1][-1] < curve[score < 0.99][-1]
+    steep = screen[8].slope(0.99, 1)
+    assert steep.difference < -5 * steep.standard_error
+    assert sum(table["average_difference"] > 0) > len(table) / 2
     exactly_1 = (y_prob.max(axis=1)[predicted == 8] == 1).mean()
     assert 0.5 < exactly_1 < 0.55
 

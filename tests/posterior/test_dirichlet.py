@@ -214,7 +214,7 @@ def test_empty_bins_give_no_nan(n_bins, formula):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"alpha": 0}, ValueError, "`alpha` must be finite and > 0; 1 of 1 values does not, first at index 0: 0"),
+        ({"alpha": 0}, ValueError, "`alpha` must be finite and > 0; 1 of 1 values is not, first at index 0: 0"),
         ({"alpha": -1.0}, ValueError, "`alpha` must be finite and > 0"),
         ({"alpha": np.nan}, ValueError, "`alpha` must be finite and > 0"),
         ({"alpha": [[1, 1, 1], [1, 0, 1]]}, ValueError, "first at index (1, 1): 0"),

@@ -691,7 +691,7 @@ def test_the_prior_in_words():
         (
             {"sub_model_weights": (1, 1, 1, 1, -1)},
             ValueError,
-            "`sub_model_weights` must be finite and >= 0; 1 of 5 values does not, first at index 4",
+            "`sub_model_weights` must be finite and >= 0; 1 of 5 values is not, first at index 4",
         ),
         ({"sub_model_weights": (0, 0, 0, 0, 0)}, ValueError, "`sub_model_weights` must not all be 0"),
     ],

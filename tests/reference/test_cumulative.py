@@ -153,7 +153,8 @@ def test_subpopulations_of_tygerts_programs(records, reference_data, family):
     found = records(family)
     assert len(found) == COUNTED[family]
     for record in found:
-        sub = bc.cumulative_difference_subpopulation(*subpopulation(record, reference_data))
+        *columns, weights = subpopulation(record, reference_data)
+        sub = bc.cumulative_difference_subpopulation(*columns, weights=weights)
         expected = record["value"]
         for name, value in (
             ("kuiper", sub.kuiper),

@@ -46,17 +46,37 @@ def test_the_key_names_every_colour():
             ax = bc.plot_cumulative(CD, axes())
             assert [text.get_text() for text in ax.get_legend().get_texts()] == [
                 "curve, 95 % band",
-                "worst interval",
+                "largest deviation",
                 "\u00b1 2 sigma if calibrated",
             ]
             colours = {to_hex(line.get_color()) for line in ax.get_legend().findobj(Line2D)}
             assert {to_hex(artist(ax, gid).get_color()) for gid in ("curve", "worst part")} <= colours
 
 
+@pytest.mark.parametrize("p", [0.2, 0.5])
+def test_a_deviation_by_chance_is_grey(p):
+    """100 outcomes at each of 0.2 and 0.5: none differs from 0.2 n, and all of them from 0.5 n."""
+    ax = bc.plot_cumulative(bc.cumulative_difference([1] * 20 + [0] * 80, [p] * 100), axes())
+    assert to_hex(artist(ax, "worst part").get_color()).upper() == (LIGHT.orange if p == 0.5 else LIGHT.grey)
+
+
+def test_titles_begin_with_the_group_in_every_panel():
+    screen = bc.screen_subpopulations(ROWS.outcome, ROWS.confidence, np.arange(3000) % 3)
+    figure = Figure(figsize=(13, 4))
+    FigureCanvasAgg(figure)
+    panels = [bc.plot_cumulative(screen[k], ax) for k, ax in enumerate(figure.subplots(1, 3))]
+    for k, ax in enumerate(panels):
+        assert ax.get_title(loc="left").startswith(f"group = {k}\nKuiper statistic")
+    assert len({len(ax.get_xticks()) for ax in panels}) == 1
+    wide = bc.plot_cumulative(CD, axes((11, 3)))
+    assert len(wide.get_xticks()) == 6
+    assert "rises where" in wide.get_ylabel().replace("\n", " ")
+
+
 def test_the_band_has_the_height_of_the_result():
     points = cumulative_points(CD, 0.9)
     _, low, high = CD.band(0.9)
-    assert 2 * points.margin == pytest.approx(float((high - low)[0]))
+    assert points.high - points.low == pytest.approx(float((high - low)[0]))
 
 
 def test_ticks_name_the_scores_at_shares_of_the_rows():
@@ -86,11 +106,11 @@ def test_zoom_draws_the_rows_of_an_interval_anew():
 
 def test_words_name_weights_and_subpopulations():
     member = np.arange(3000) % 7 == 0
-    sub = bc.cumulative_difference_subpopulation(ROWS.outcome, ROWS.confidence, member, np.ones(3000))
+    sub = bc.cumulative_difference_subpopulation(ROWS.outcome, ROWS.confidence, member, weights=np.ones(3000))
     ax = bc.plot_cumulative(sub, axes())
     assert ax.child_axes[0].get_xlabel() == "share of the weight"
     assert "the subpopulation is higher" in ax.get_ylabel().replace("\n", " ")
-    assert "2 sigma if equal" in ax.get_legend().get_texts()[2].get_text()
+    assert "2 sigma if means are equal" in ax.get_legend().get_texts()[2].get_text()
 
 
 @pytest.mark.parametrize("size", [(6.4, 4.6), (3.2, 2.6), (10, 3)])

@@ -117,6 +117,22 @@ def test_presentation(posteriors, tmp_path):
     assert "CumulativePosterior" in repr(posterior)
 
 
+def test_arviz_summarises_the_draws(observed, posteriors):
+    for model, posterior in posteriors.items():
+        summary = posterior.summary(0.9)
+        assert list(summary.index) == ["kuiper", "kolmogorov_smirnov"]
+        tree = posterior.to_datatree()
+        np.testing.assert_array_equal(np.ravel(tree.posterior["kuiper"]), posterior.kuiper.values)
+        assert tree.posterior["curve"].shape == (4, 200, 64)
+        # every bin ends at a score of the rows, where both curves are equal
+        at = np.searchsorted(observed.score, posterior.score)
+        np.testing.assert_allclose(tree.observed_data["observed_curve"], observed.curve[1:][at], atol=1e-12)
+        assert tree.constant_data["n_rows"].sum() == 1500
+        assert tree.attrs["model"] == model
+    with pytest.raises(AttributeError, match="Draws of the statistics are `kuiper` and `kolmogorov_smirnov`"):
+        posteriors["pooled"].draws  # noqa: B018  # it raises
+
+
 def test_few_rows_are_said():
     few = bc.cumulative_difference([0, 1, 1], [0.2, 0.4, 0.9]).posterior(50, rng=1)
     assert any("effective rows" in remark for remark in few.remarks)
@@ -142,3 +158,29 @@ def test_the_same_seed_gives_the_same_draws(observed, posteriors):
     again = observed.posterior(800, rng=1)
     np.testing.assert_array_equal(again.kuiper.values, posteriors["pooled"].kuiper.values)
     np.testing.assert_array_equal(again.curve.values, posteriors["segments"].curve.values)
+
+
+def waves_inside_bins(n, bins):
+    """Errors of 0.2 of either sign in both halves of bins of width 0.2: D is 0.033, and 0 at the edges of 5 bins."""
+    rng = np.random.default_rng(0)
+    score = rng.uniform(0.2, 0.8, n)
+    outcome = rng.random(n) < score + 0.2 * np.where((score * 5) % 1 < 0.5, 1, -1)
+    return bc.cumulative_difference.from_counts(bc.BinnedCounts.from_arrays(outcome, score, bins=bins))
+
+
+def test_coarse_counts_have_no_posterior():
+    with pytest.raises(
+        ValueError, match=r"bins of the counts must be finer .* by 0.16, .* 10 times .* `kuiper_interval`"
+    ):
+        waves_inside_bins(20_000, 5).posterior(rng=1)
+    low, high = waves_inside_bins(20_000, 5).kuiper_interval()
+    assert low < 0.2 * 0.5 / 3 < high
+
+
+def test_the_posterior_of_counts_states_their_error():
+    cd = waves_inside_bins(20_000, 200)
+    posterior = cd.posterior(800, rng=1)
+    assert posterior.kuiper.interval(0.95)[0] < 0.2 * 0.5 / 3 < posterior.kuiper.interval(0.95)[1]
+    text = " ".join(posterior.remarks)
+    assert f"exceed those of the counts by up to {cd.grid_error:.2g}, which intervals do not include" in text
+    assert "From counts" not in " ".join(bc.cumulative_difference([0, 1, 1], [0.2, 0.4, 0.9]).posterior(50).remarks)

@@ -154,11 +154,11 @@ def test_equal_mass_always_gives_edges(values, n_bins, dtype):
         (
             [0.0, 0.6, 0.3, 1.0],
             ValueError,
-            "`edges` must be strictly increasing; 1 of 4 values does not, first at index 2: 0.3",
+            "`edges` must be strictly increasing; 1 of 4 values is not, first at index 2: 0.3",
         ),
         ([0, 0.5, 0.5, 1], ValueError, "first at index 2: 0.5"),
         ([0, np.nan, 1], ValueError, "`edges` must be complete; 1 of 3 values is missing"),
-        ([0, np.inf], ValueError, "`edges` must be finite; 1 of 2 values does not, first at index 1: inf"),
+        ([0, np.inf], ValueError, "`edges` must be finite; 1 of 2 values is not, first at index 1: inf"),
         (
             [0.1, 0.5, 1.0],
             ValueError,

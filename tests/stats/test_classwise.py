@@ -160,7 +160,7 @@ def test_invalid_rows_are_refused_with_their_number(engine, change, message):
 
 
 def test_labels_that_are_not_named():
-    with pytest.raises(ValueError, match=r"must be labels from `classes` \['ant', 'bee'.*\]; 1 of 1 values does not"):
+    with pytest.raises(ValueError, match=r"must be labels from `classes` \['ant', 'bee'.*\]; 1 of 1 values is not"):
         ClasswiseCounts.from_arrays(["owl"], [[0.2, 0.3, 0.1, 0.4]], classes=CLASSES)
     with pytest.raises(TypeError, match="labels and classes must be of one type"):
         ClasswiseCounts.from_frame(TABLE, probabilities={0: "p_ant", 1: "p_bee"})
@@ -283,7 +283,7 @@ def test_copies_cannot_be_changed():
 def test_integers_that_floats_do_not_hold_are_refused():
     large = 2**53
     frame = pl.DataFrame({"label": [0, large + 1, 1], "a": [0.5, 0.2, 0.3], "b": [0.5, 0.8, 0.7]})
-    with pytest.raises(ValueError, match="1 of 3 values does not"):
+    with pytest.raises(ValueError, match="1 of 3 values is not"):
         ClasswiseCounts.from_frame(frame, probabilities={0: "a", 1: "b"}, bins=2)
     with pytest.raises(ValueError, match=r"below 2\^53"):
         ClasswiseCounts.from_frame(frame, probabilities={large: "a", large + 1: "b"}, bins=2)

@@ -110,7 +110,7 @@ def test_cells_overflow_together_though_none_does_alone():
         (
             np.array([[1, 0], [0, -1]]),
             ValueError,
-            r"`cells` must be >= 0; 1 of 4 values does not, first .*\(1, 1\): -1",
+            r"`cells` must be >= 0; 1 of 4 values is not, first .*\(1, 1\): -1",
         ),
         (np.array([[-(2**63), 0], [0, 0]]), ValueError, "must be >= 0"),
         (np.array([[1.0, 0], [0, 0]]), TypeError, "integers, not dtype float64"),

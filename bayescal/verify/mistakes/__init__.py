@@ -6,10 +6,15 @@ import numpy as np
 
 from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED
+from bayescal.verify.clinical.recalibration import RecalibrationSimulator
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
 from bayescal.verify.mistakes.families import FAMILY_MISTAKES, UNSPOILT_FAMILIES
+from bayescal.verify.mistakes.net_benefit import NET_BENEFIT_MISTAKES
+from bayescal.verify.mistakes.recalibration import RECALIBRATION_MISTAKES, UNSPOILT_RECALIBRATION
 from bayescal.verify.mistakes.shrinkage import SHRINKAGE_MISTAKES, UNSPOILT
+from bayescal.verify.named import NamedSimulator
+from bayescal.verify.net_benefit import NetBenefitSimulator
 from bayescal.verify.sbc import Simulator
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
@@ -20,7 +25,7 @@ SATURATED_ENDS = (0, 4e-5, 8e-5, 0.4, 0.7, 1 - 8e-5, 1 - 4e-5, 1)
 
 
 @cache
-def problems() -> dict[str, Simulator]:
+def problems() -> dict[str, Simulator | NamedSimulator]:
     """Simulators by name; the right sampler passes on each."""
     skew = np.stack([np.linspace(0.5, 3.0, 10), np.linspace(2.0, 0.25, 10)])
     return {
@@ -45,6 +50,8 @@ def problems() -> dict[str, Simulator]:
         "saturated": shrinkage_simulator(bins=SATURATED_ENDS, rows=150, sub_models=["label_noise", "saturated"]),
         # one family of the pool, and all outside it
         "shared errors and others": shrinkage_simulator(bins=9, rows=3000, sub_models=[SHARED, NOISE, EXACT]),
+        "intercept and slope": RecalibrationSimulator(),
+        "net benefit": NetBenefitSimulator(),
     }
 
 
@@ -57,7 +64,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
     Parameters
     ----------
-    of : {"dirichlet", "shrinkage"}, optional
+    of : {"dirichlet", "shrinkage", "recalibration", "net benefit"}, optional
         Name of the sampler.
 
     Returns
@@ -67,10 +74,18 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
     Examples
     --------
-    >>> len(controls()) == len(controls("dirichlet")) + len(controls("shrinkage"))
+    >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit")
+    >>> len(controls()) == sum(len(controls(of)) for of in samplers)
     True
     """
-    return tuple(c for c in (*DIRICHLET_MISTAKES, *SHRINKAGE_MISTAKES, *FAMILY_MISTAKES) if of in (None, c.of))
+    every = (
+        *DIRICHLET_MISTAKES,
+        *SHRINKAGE_MISTAKES,
+        *FAMILY_MISTAKES,
+        *RECALIBRATION_MISTAKES,
+        *NET_BENEFIT_MISTAKES,
+    )
+    return tuple(c for c in every if of in (None, c.of))
 
 
 def unspoilt() -> tuple[Control, ...]:
@@ -84,4 +99,4 @@ def unspoilt() -> tuple[Control, ...]:
     tuple of Control
         Right samplers, for ``run_controls(chosen=unspoilt())``.
     """
-    return (*UNSPOILT, *UNSPOILT_FAMILIES)
+    return (*UNSPOILT, *UNSPOILT_FAMILIES, *UNSPOILT_RECALIBRATION)

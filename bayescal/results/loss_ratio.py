@@ -1,0 +1,171 @@
+"""LossRatio: the loss of decisions after recalibration, as a share of the loss before."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _presented, _render
+from bayescal.draws import Draws
+from bayescal.results.net_benefit_words import shown
+from bayescal.stats.threshold_counts import ThresholdCounts
+
+Floats = NDArray[np.float64]
+
+HEADER = ("threshold", "loss before", "loss after", "ratio", "2.5 %", "97.5 %")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LossRatio(_presented.Presented):
+    """Loss of decisions after recalibration divided by the loss before, over thresholds.
+
+    Returned by `loss_ratio`.
+
+    Parameters
+    ----------
+    counts : ThresholdCounts
+        Joint counts of the test rows: the probabilities "before" and "after".
+    losses : ndarray, shape (2, n_thresholds, n_cells)
+        Loss of a row of each joint cell, before and after.
+    method : str
+        How probabilities were recalibrated, and on how many rows.
+    c_emp : float
+        Kuiper statistic of the test rows before, which bounds what recalibration by a threshold can gain in them.
+    n_draws : int
+        Number of draws.
+    draws_seed : int
+        Seed of the draws.
+    """
+
+    counts: ThresholdCounts
+    losses: Floats
+    method: str
+    c_emp: float
+    n_draws: int
+    draws_seed: int
+
+    _index = ("threshold",)
+
+    @property
+    def thresholds(self) -> Floats:
+        """The thresholds, shape (n_thresholds,)."""
+        return self.counts.thresholds
+
+    @cached_property
+    def _drawn(self) -> Floats:
+        """Losses before and after, shape (2, n_draws, n_thresholds)."""
+        rows = self.counts.effective()
+        mass = _checks.generator(self.draws_seed).standard_gamma(rows, (self.n_draws, len(rows)))
+        mass /= mass.sum(axis=1, keepdims=True)
+        drawn: Floats = mass @ self.losses.swapaxes(1, 2)
+        return drawn
+
+    @cached_property
+    def observed(self) -> Floats:
+        """Mean losses of the test rows before and after, shape (2, n_thresholds)."""
+        share = self.counts.weight / self.counts.weight.sum()
+        mean: Floats = self.losses @ share
+        return mean
+
+    def _draws(self, values: Floats, name: str) -> Draws:
+        return Draws(values, name, (type(self).__name__, self.draws_seed, self.n_draws, self.counts.n_rows))
+
+    @property
+    def before(self) -> Draws:
+        """Draws of the loss per row before recalibration, shape (n_draws, n_thresholds)."""
+        return self._draws(self._drawn[0], "loss before")
+
+    @property
+    def after(self) -> Draws:
+        """Draws of the loss per row after recalibration, shape (n_draws, n_thresholds)."""
+        return self._draws(self._drawn[1], "loss after")
+
+    @property
+    def ratio(self) -> Draws:
+        """Draws of loss after / loss before at each threshold, shape (n_draws, n_thresholds); below 1 is a gain."""
+        return self._draws(self._drawn[1] / self._drawn[0], "loss ratio")
+
+    @property
+    def mean_ratio(self) -> Draws:
+        """Draws of the mean of the ratios over the thresholds, shape (n_draws,)."""
+        return self._draws((self._drawn[1] / self._drawn[0]).mean(axis=1), "mean loss ratio")
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the numbers as data: one dict per threshold.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys threshold, before and after (losses of the test rows), ratio (of these), low and high.
+        """
+        low, high = self.ratio.interval(prob)
+        before, after = self.observed
+        columns = (self.thresholds, before, after, after / before, low, high)
+        names = ("threshold", "before", "after", "ratio", "low", "high")
+        return [dict(zip(names, row, strict=True)) for row in zip(*(c.tolist() for c in columns), strict=True)]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval.
+
+        Returns
+        -------
+        str
+            Mean ratio with its interval, and whether recalibration lowers the loss, raises it, or neither is clear.
+        """
+        low, high = self.mean_ratio.interval(prob)
+        d = _render.decimals(high - low)
+        mean, low_text, high_text = (_render.number(v, d) for v in (self.mean_ratio.mean(), low, high))
+        verdict = "lowers" if high < 1 else "raises" if low > 1 else "neither clearly lowers nor clearly raises"
+        return (
+            f"{self.method[:1].upper()}{self.method[1:]} {verdict} the loss of decisions: it becomes {mean} times that "
+            f"before ({100 * prob:g} % interval {low_text} to {high_text}), averaged over {len(self.thresholds)} "
+            f"threshold{'s' * (len(self.thresholds) > 1)}."
+        )
+
+    @property
+    def spec(self) -> str:
+        """Recalibration, thresholds and rows, on one line."""
+        t = self.thresholds
+        return (
+            f"loss ratio of {self.method}, {len(t)} thresholds from {t[0]:g} to {t[-1]:g}, N = {self.counts.n_rows}, "
+            f"Bayesian bootstrap, c_emp before {self.c_emp:.4f}"
+        )
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
+
+        Parameters
+        ----------
+        whole : bool, default False
+            Whether the table has all thresholds, instead of about nine.
+
+        Returns
+        -------
+        Sheet
+            The text.
+        """
+        every = self.table()
+        rows = every if whole else [every[i] for i in shown(self.thresholds)]
+        cells = [[f"{row['threshold']:g}", *(_render.number(row[name]) for name in list(row)[1:])] for row in rows]
+        remarks = [
+            "Loss per row: t for a false positive, 1 - t for a false negative. Intervals resample the test rows, given "
+            "the recalibration: they do not contain the noise of the validation rows."
+        ]
+        if len(rows) < len(every):
+            remarks.append(f"The table shows {len(rows)} of {len(every)} thresholds; `table()` has all.")
+        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks)

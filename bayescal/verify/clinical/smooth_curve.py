@@ -1,0 +1,215 @@
+"""The smooth curve model again in PyMC, without Laplace's method, and a simulator of its prior and data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.draws import BinDraws
+from bayescal.estimands.errors import ece, max_error
+from bayescal.posterior.smooth_curve import (
+    DEVIATIONS,
+    EXACT,
+    INTERCEPT_SD,
+    RANGES,
+    SIGMAS,
+    SLOPE_SD,
+    SUB_MODELS,
+    SmoothCurvePosterior,
+    smooth_curve_posterior,
+)
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import Bins, make_bins
+from bayescal.verify.named import Moments, NamedSimulator, by_name
+
+if TYPE_CHECKING:
+    import pymc as pm
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+#: Variance added to the diagonal of covariances of the twin.
+STABLE = 1e-8
+#: Floor of the scores whose logits the slope multiplies.
+FLOOR = 1e-4
+
+
+def components(confidence: Floats, rank: Floats) -> tuple[list[str], Floats, Floats]:
+    """Return sub-models, prior probabilities within them, and matrices L so that deviations are L times Normal numbers.
+
+    The definitions of `smooth_curve_posterior`, written again: a drift has two parameters, not a covariance.
+
+    Parameters
+    ----------
+    confidence, rank : ndarray, shape (n_bins,)
+        Mean scores and ranks of the bins.
+
+    Returns
+    -------
+    (sub_model, share, matrix) : list of str, ndarray, ndarray of shape (n_components, n_bins, n_bins + 2)
+        The last two columns belong to intercept and slope.
+    """
+    inside = np.clip(confidence, FLOOR, 1 - FLOOR)
+    x = np.log(inside / (1 - inside))
+    drift = np.stack([np.full(len(x), INTERCEPT_SD), SLOPE_SD * x], axis=1)
+    none, no_drift = np.zeros((len(x), len(x))), np.zeros_like(drift)
+    curves = []
+    for sigma in SIGMAS:
+        for length in RANGES:
+            correlation = np.exp(-((rank[:, None] - rank) ** 2) / (2 * length**2))
+            curves.append(np.linalg.cholesky(sigma**2 * correlation + STABLE * np.eye(len(x))))
+    made = [("drift", 1.0, np.hstack([none, drift]))]
+    made += [("curve", 1 / len(curves), np.hstack([root, no_drift])) for root in curves]
+    made += [("both", 1 / len(curves), np.hstack([root, drift])) for root in curves]
+    names, shares, matrices = zip(*made, strict=True)
+    return list(names), np.array(shares), np.array(matrices)
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothCurveTwin:
+    """The posterior of a smooth curve, and the same model in PyMC; for `agreement`.
+
+    The PyMC model has standard Normal numbers, from which each component makes deviations, and the likelihood averages
+    the components: sub-models, and all sigmas and ranges. No Gaussian approximation is made. Each chain draw gives the
+    probabilities of the components, from which one is drawn.
+
+    Parameters
+    ----------
+    posterior : SmoothCurvePosterior
+        The posterior; all bins have rows.
+    """
+
+    posterior: SmoothCurvePosterior
+
+    @cached_property
+    def _components(self) -> tuple[list[str], Floats, Floats]:
+        share = self.posterior.counts.share
+        return components(self.posterior.confidence, np.cumsum(share) - share / 2)
+
+    @property
+    def _x(self) -> Floats:
+        confidence = np.clip(self.posterior.confidence, 1e-9, 1 - 1e-9)
+        return np.log(confidence / (1 - confidence))
+
+    def model(self) -> "pm.Model":
+        """Write the model in PyMC."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        counts, x = self.posterior.counts, self._x
+        n, k = counts.effective_n, counts.effective_k
+        _, share, matrix = self._components
+        others = (1 - self.posterior.prior_exact) / len(DEVIATIONS) * share
+        log_prior = np.log(np.append(self.posterior.prior_exact, others))
+        with pm.Model() as model:
+            z = pm.Normal("z", 0.0, 1.0, shape=matrix.shape[2])
+            eta = x + pt.dot(matrix, z)
+            of_exact = float((k * x - n * np.logaddexp(0, x)).sum())
+            of_others = (k * eta - n * pm.math.log1pexp(eta)).sum(axis=1)
+            log_joint = log_prior + pt.concatenate([[of_exact], of_others])
+            total = pm.math.logsumexp(log_joint)
+            pm.Potential("outcomes", total.sum())
+            pm.Deterministic("probability", pt.exp(log_joint - total))
+            pm.Gamma("rate", n, 1.0, shape=len(n))
+        return model
+
+    def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
+        """Return errors, event rates and probabilities of the sub-models from chains."""
+        drawn = by_name(tree, ["z", "probability", "rate"])
+        names, _, matrix = self._components
+        probability = drawn["probability"]
+        rng = np.random.default_rng(0)
+        chosen = (probability.cumsum(axis=1) < rng.random((len(probability), 1))).sum(axis=1)
+        chosen = np.minimum(chosen, len(names))
+        accuracy = np.tile(self.posterior.confidence, (len(chosen), 1))
+        for j in np.unique(chosen[chosen > 0]):
+            rows = chosen == j
+            accuracy[rows] = 1 / (1 + np.exp(-(self._x + drawn["z"][rows] @ matrix[j - 1].T)))
+        of = np.array([EXACT, *names])
+        events = {f"P({key})": probability[:, of == key].sum(axis=1) for key in SUB_MODELS}
+        mass = drawn["rate"] / drawn["rate"].sum(axis=1, keepdims=True)
+        return {**quantities(accuracy, self.posterior.confidence, mass), **events}
+
+    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        """Return the same quantities from the Laplace approximations."""
+        drawn = self.posterior.sample(n_draws, rng=rng)
+        events = {f"P({key})": Moments(p) for key, p in self.posterior.probabilities.items()}
+        return {**quantities(drawn.accuracy, self.posterior.confidence, drawn.mass), **events}
+
+
+def quantities(accuracy: Floats, confidence: Floats, mass: Floats) -> dict[str, Floats]:
+    """Name the quantities that are compared: errors, and event rates in the first, the middle and the last bin."""
+    bins = BinDraws(mass, accuracy, confidence[None], np.ones(len(confidence), bool), mass)
+    last = len(confidence) - 1
+    return {
+        "ici": ece(bins).values,
+        "e90": max_error(bins).values,
+        "emax": max_error(bins, share=0).values,
+        **{f"rate[{b}]": accuracy[:, b] for b in (0, last // 2, last)},
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothCurveSimulator(NamedSimulator):
+    """Simulator of a smooth curve, with fixed scores in bins of equal mass.
+
+    Parameters
+    ----------
+    rows_per_bin : int
+        Rows of each bin.
+    n_bins : int
+        Number of bins.
+    prior_exact : float
+        Prior probability of exact calibration.
+    """
+
+    rows_per_bin: int = 20
+    n_bins: int = 10
+    prior_exact: float = 0.1
+
+    @cached_property
+    def bins(self) -> Bins:
+        """Bins of equal width, which have equal mass."""
+        return make_bins(self.n_bins)
+
+    @property
+    def confidence(self) -> Floats:
+        """Scores: the middle of its bin for each row."""
+        return self.bins.midpoints
+
+    def simulate_one(self, rng: np.random.Generator) -> tuple[Mapping[str, Any], NDArray[np.int64]]:
+        """Draw a sub-model, its parameters, and the rows with outcome 1 of each bin."""
+        c = self.confidence
+        names, share, matrix = components(c, c)
+        others = (1 - self.prior_exact) / len(DEVIATIONS) * share
+        j = rng.choice(len(names) + 1, p=np.append(self.prior_exact, others))
+        x = np.log(c / (1 - c))
+        deviation = matrix[j - 1] @ rng.standard_normal(matrix.shape[2]) if j else np.zeros(len(c))
+        accuracy = 1 / (1 + np.exp(-(x + deviation))) if j else c
+        truth = {name: values[0] for name, values in self.named(accuracy[None]).items()}
+        return truth, rng.binomial(self.rows_per_bin, accuracy)
+
+    def sample_one(self, data: NDArray[np.int64], n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        """Draw with the package's sampler."""
+        posterior = smooth_curve_posterior(self.counts(data), prior_exact=self.prior_exact)
+        return self.named(posterior.sample(n_draws, rng=rng).accuracy)
+
+    def counts(self, k: NDArray[np.int64]) -> BinnedCounts:
+        """Make counts of bins whose rows have equal scores."""
+        n = np.full(self.n_bins, self.rows_per_bin)
+        cells = np.stack([n - k, k])
+        empty = BinnedCounts.empty(self.bins)
+        return replace(empty, cells=cells, weight=cells.astype(float), weight_sq=n.astype(float))
+
+    def named(self, accuracy: Floats) -> dict[str, Any]:
+        """Name the quantities that are ranked: mean and largest absolute errors with equal masses, and rates."""
+        gap = np.abs(accuracy - self.confidence)
+        return {"ici": gap.mean(axis=1), "emax": gap.max(axis=1), "rates": accuracy}
+
+    def log_likelihood_one(self, values: Mapping[str, Any], data: NDArray[np.int64]) -> Floats:
+        """Compute the log likelihood of the outcomes."""
+        rates = np.asarray(values["rates"])
+        return np.asarray(np.log(rates) @ data + np.log1p(-rates) @ (self.rows_per_bin - data))

@@ -1,0 +1,111 @@
+"""Wrong samplers of net benefits."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bayescal.analyses.net_benefit import PSEUDO_ROWS
+from bayescal.posterior.score_cells import ScoreCellsPosterior
+from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.verify.mistakes.control import Control, with_data, with_draws
+from bayescal.verify.net_benefit import NetBenefitSimulator
+from bayescal.verify.sbc import Sampler
+
+
+def _twice(counts: ThresholdCounts) -> ThresholdCounts:
+    return counts + counts
+
+
+def _flipped(counts: ThresholdCounts) -> ThresholdCounts:
+    """Exchange the outcomes."""
+    cells = counts.cells.copy()
+    cells[:, -1] = 1 - cells[:, -1]
+    return replace(counts, cells=cells, weight_sq=counts.weight_sq[::-1])
+
+
+def _closed_on_the_right(counts: ThresholdCounts) -> ThresholdCounts:
+    """Put rows of a cell into the one below: thresholds are taken as exceeded one cell too late."""
+    cells = counts.cells.copy()
+    cells[:, :-1] = np.maximum(cells[:, :-1] - 1, 0)
+    return replace(counts, cells=cells)
+
+
+def _second_as_first(counts: ThresholdCounts) -> ThresholdCounts:
+    """Give the second model the cells of the first."""
+    cells = counts.cells.copy()
+    cells[:, 1] = cells[:, 0]
+    return replace(counts, cells=cells)
+
+
+def _sampled(posterior: Callable[[ThresholdCounts], Any]) -> Callable[[NetBenefitSimulator], Sampler]:
+    """Draw masses from another posterior."""
+
+    def sampler(simulator: NetBenefitSimulator) -> Sampler:
+        def sample(data: Any, n: int, rng: np.random.Generator) -> dict[str, Any]:
+            drawn = [simulator._named(posterior(one).sample(n, rng=rng)) for one in data]
+            return {name: np.stack([each[name] for each in drawn], axis=1) for name in drawn[0]}
+
+        return sample
+
+    return sampler
+
+
+class _EqualShares(ScoreCellsPosterior):
+    """The prior gives all score cells the same share, whatever their width; scores of the prior are drawn so too."""
+
+    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        atoms, cell = super()._atoms(n_draws, rng)
+        n_bins = self.counts.n_bins
+        return atoms, cell // n_bins * n_bins + rng.integers(0, n_bins, cell.shape)
+
+
+class _SameScores(ScoreCellsPosterior):
+    """Both models have the same scores in the prior, so that they differ only where rows show it."""
+
+    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        atoms, cell = super()._atoms(n_draws, rng)
+        return atoms, np.broadcast_to(cell[:1], cell.shape)
+
+
+def _independent(drawn: Mapping[str, Any], data: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """Draw both models independently: each margin is right, and the difference is not."""
+    order = rng.permutation(len(drawn["net benefit of b"]))
+    return {"difference of b": drawn["net benefit of b"][order] - drawn["net benefit of a"]}
+
+
+def _independent_of_treating_all(drawn: Mapping[str, Any], data: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """Draw treating all independently of the model, as independent Betas do."""
+    order = rng.permutation(len(drawn["treat all"]))
+    return {"difference from treating all": drawn["net benefit of a"] - drawn["treat all"][order]}
+
+
+def _wrong_odds(drawn: Mapping[str, Any], data: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """Weigh false positives by t instead of t / (1 - t)."""
+    counts = data[0]
+    cells = drawn["cells of a"].reshape(*drawn["cells of a"].shape[:2], 2, counts.n_bins)
+    treated = np.cumsum(cells[..., :0:-1], axis=-1)[..., ::-1]
+    return {"net benefit of a": treated[..., 1, :] - counts.thresholds * treated[..., 0, :]}
+
+
+def _posterior(kind: type[ScoreCellsPosterior], pseudo_rows: float = PSEUDO_ROWS) -> Callable[[ThresholdCounts], Any]:
+    return lambda counts: kind(counts, pseudo_rows, given_outcome=False)
+
+
+#: Mistakes in the sampler of net benefits.
+NET_BENEFIT_MISTAKES = tuple(
+    Control(name, "net benefit", sampler, of="net benefit", runs=runs)
+    for name, sampler, runs in (
+        ("rows counted twice", with_data(_twice), 1000),
+        ("outcomes exchanged", with_data(_flipped), 1000),
+        ("rows of a cell in the cell below", with_data(_closed_on_the_right), 1000),
+        ("second model has the cells of the first", with_data(_second_as_first), 1000),
+        ("half a pseudo-row instead of four", _sampled(_posterior(ScoreCellsPosterior, 0.5)), 2000),
+        ("prior with equal shares of the cells", _sampled(_posterior(_EqualShares)), 4000),
+        ("prior with the same scores for both models", _sampled(_posterior(_SameScores)), 4000),
+        ("models drawn independently", with_draws(_independent), 1000),
+        ("model and treating all drawn independently", with_draws(_independent_of_treating_all), 1000),
+        ("false positives weighed by t", with_draws(_wrong_odds), 4000),
+    )
+)

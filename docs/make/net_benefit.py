@@ -1,0 +1,298 @@
+"""Measure how often intervals of net benefit, of its difference between two models, and of the regret contain the
+truth, and how often a model is useful that is called so with a probability; write docs/explanation/net_benefit.md: part
+of `make coverage`.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pages import rows_again, table
+from scipy.special import expit, logit, ndtr
+from scipy.stats import norm
+from studies import about, conditions, coverage_rows, jobs_of, measured, rows_of_jobs, run_study
+
+import bayescal as bc
+from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
+from bayescal.estimands.net_benefit import decide, gain_of_treating, net_benefit_of, odds, share_treated
+from bayescal.posterior.score_cells import ScoreCellsPosterior
+from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.verify.studies.study import stacked
+
+Floats = NDArray[np.float64]
+
+SEED, PROB = 17, 0.95
+SIZES = (100, 300, 2000)
+THRESHOLDS = np.array([0.05, 0.1, 0.2, 0.5, 0.8])
+CURVES = (("calibrated", None), ("temperature", 1.5), ("shift", 0.5))
+#: Quantiles of the population from which truths are computed.
+QUANTILES = 200_000
+#: Standard deviation of the noise in the logits of the second model.
+NOISE = 0.5
+TAILS = [(1 - PROB) / 2, (1 + PROB) / 2]
+#: Bins of 0.05, so that all thresholds are edges.
+REGRET_BINS = 20
+COLUMNS = (
+    *("quantity", "n_rows", "population", "curve", "threshold", "truth"),
+    *("method", "coverage", "above", "width", "repeats"),
+)  # fmt: skip
+#: Results remark on thresholds with fewer rows than this on a side.
+FEW = 5
+#: Bins of stated probabilities of being useful; random truths, and data sets for each cell.
+STATED, USEFUL_SETS = (0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1), 60
+
+Draw = dict[str, Floats]
+Ends = tuple[float, float]
+
+
+@cache
+def quantiles(population: str) -> Floats:
+    """Scores that represent equal shares of a population."""
+    return POPULATIONS[population].quantile((np.arange(QUANTILES) + 0.5) / QUANTILES)
+
+
+def true_net_benefit(score: Floats, mean: Floats, noise: float = 0.0) -> Floats:
+    """Net benefit at each threshold of the scores, or of scores with noise in their logits."""
+    found = []
+    for t in THRESHOLDS:
+        treated = ndtr((logit(score) - logit(t)) / noise) if noise else score >= t
+        found.append(np.mean(treated * (mean - odds(t) * (1 - mean))))
+    return np.array(found)
+
+
+def true_regret(score: Floats, mean: Floats) -> Floats:
+    """Regret at each threshold, by bins."""
+    place = np.minimum((score * REGRET_BINS).astype(int), REGRET_BINS - 1)
+    mass = np.bincount(place, minlength=REGRET_BINS) / len(score)
+    accuracy = np.bincount(place, mean, REGRET_BINS) / np.maximum(mass * len(score), 1)
+    low = np.arange(REGRET_BINS) / REGRET_BINS
+    wrong = [(low >= t - 1e-9) != (accuracy >= t) for t in THRESHOLDS]
+    return np.array([(mass * abs(accuracy - t) * w).sum() for t, w in zip(THRESHOLDS, wrong, strict=True)])
+
+
+def ends_of(drawn: Floats) -> Floats:
+    """Equal-tailed interval at each threshold, shape (2, n_thresholds)."""
+    return np.quantile(drawn, TAILS, axis=0)
+
+
+def wald(contribution: Floats) -> Floats:
+    """Mean of a contribution of each row, plus and minus standard errors; shape (2, n_thresholds)."""
+    half = norm.ppf(TAILS[1]) * contribution.std(axis=0, ddof=1) / np.sqrt(len(contribution))
+    return contribution.mean(axis=0) + np.array([[-1], [1]]) * half
+
+
+def contributions(y: NDArray[Any], p: Floats) -> Floats:
+    """Contribution of each row to the net benefit at each threshold."""
+    return (p[:, None] >= THRESHOLDS) * np.where(y[:, None] == 1, 1.0, -odds(THRESHOLDS))
+
+
+def independent_betas(y: NDArray[Any], p: Floats, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """bayesDCA: uniform priors of prevalence, sensitivity and specificity, drawn anew at each threshold.
+
+    Returns the net benefit of the model and of treating all.
+    """
+    treated, size = p[:, None] >= THRESHOLDS, (draws, len(THRESHOLDS))
+    cells = np.array([[(treated[y == z] == own).sum(axis=0) for own in (True, False)] for z in (0, 1)])
+    prevalence = rng.beta(1 + y.sum(), 1 + (1 - y).sum(), (draws, 1))
+    sensitivity, false = (rng.beta(1 + of[0], 1 + of[1], size) for of in (cells[1], cells[0]))
+    default = prevalence - odds(THRESHOLDS) * (1 - prevalence)
+    return prevalence * sensitivity - odds(THRESHOLDS) * (1 - prevalence) * false, default
+
+
+def intervals_of(y: NDArray[Any], p: Floats, other: Floats, draws: int, seed: int) -> dict[tuple[str, str], Floats]:
+    """Intervals by quantity and method, each of shape (2, n_thresholds)."""
+    rng = np.random.default_rng(seed)
+    gain = gain_of_treating(THRESHOLDS)
+    found = {}
+    joint = bc.net_benefit(y, {"first": p, "second": other}, THRESHOLDS, draws=draws, rng=rng)
+    found["net benefit", "bayescal"] = ends_of(joint.net_benefit["first"].values)
+    found["difference", "bayescal"] = ends_of(joint.difference().values)
+    perks = ScoreCellsPosterior(ThresholdCounts.from_arrays(y, p, THRESHOLDS), 1.0, given_outcome=False)
+    found["net benefit", "one pseudo-row"] = ends_of(
+        net_benefit_of(share_treated(perks.sample(draws, rng=rng)), gain)[:, 0]
+    )
+    first, second = contributions(y, p), contributions(y, other)
+    weights = rng.standard_exponential((draws, len(y)))
+    weights /= weights.sum(axis=1, keepdims=True)
+    for quantity, rows in (("net benefit", first), ("difference", first - second)):
+        found[quantity, "Bayesian bootstrap"] = ends_of(weights @ rows)
+        found[quantity, "Wald"] = wald(rows)
+    found["net benefit", "independent Betas (bayesDCA)"] = ends_of(independent_betas(y, p, draws, rng)[0])
+    evaluation = bc.evaluate(y, p, bins=REGRET_BINS, draws=draws, rng=rng)
+    of_bins = bc.evaluate(y, p, bins=REGRET_BINS, draws=draws, rng=rng, model="dirichlet")
+    nan = np.full(2, np.nan)
+    regret = [
+        np.array(evaluation.regret(t).interval(PROB)) if min((p < t).sum(), (p >= t).sum()) >= 5 else nan
+        for t in THRESHOLDS
+    ]
+    found["regret", "bayescal"] = np.array(regret).T
+    again = [np.array(regret_of_bins(of_bins, t)) for t in THRESHOLDS]
+    found["regret", "Dirichlet model"] = np.where(np.isnan(found["regret", "bayescal"]), np.nan, np.array(again).T)
+    return found
+
+
+def regret_of_bins(evaluation: bc.Evaluation, t: float) -> Floats:
+    """Interval of the regret under any model of the bins."""
+    from bayescal.estimands.regret import regret_draws
+
+    return np.quantile(regret_draws(evaluation.bin_draws, t, round(t * REGRET_BINS)), TAILS)
+
+
+def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Coverage of all methods on the same data sets."""
+    n_rows, population, given, repeats, draws, rng = job
+    curve = true_curve(*given)
+    score = quantiles(population)
+    mean = curve(score)
+    first = true_net_benefit(score, mean)
+    truths = {"net benefit": first, "difference": first - true_net_benefit(score, mean, NOISE)}
+    truths["regret"] = true_regret(score, mean)
+
+    def intervals() -> Iterator[dict[tuple[str, str, int], Ends]]:
+        for _ in range(repeats):
+            data = simulate(n_rows, population=population, curve=curve, rng=rng)
+            p, y = data.confidence, data.outcome
+            other = expit(logit(p) + NOISE * rng.standard_normal(n_rows))
+            found = intervals_of(y, p, other, draws, int(rng.integers(2**63)))
+            yield {(*name, k): tuple(ends[:, k]) for name, ends in found.items() for k in range(len(THRESHOLDS))}
+
+    by_method = stacked(intervals())
+    rows = []
+    for quantity, truth in truths.items():
+        for k, t in enumerate(THRESHOLDS):
+            about = {"quantity": quantity, "n_rows": n_rows, "population": population, "curve": str(curve)}
+            about |= {"threshold": float(t), "truth": float(truth[k])}
+            mine = {m: ends for (q, m, at), ends in by_method.items() if (q, at) == (quantity, k)}
+            # thresholds with fewer than five rows on a side have no regret
+            mine = {m: ends[~np.isnan(ends).any(axis=1)] for m, ends in mine.items()}
+            rows += coverage_rows(about, {m: ends for m, ends in mine.items() if len(ends)}, truth[k])
+    return rows
+
+
+def useful_in_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Stated probabilities of being useful, and whether it is so, for random truths of one population and size."""
+    n_rows, population, repeats, draws, rng = job
+    score = quantiles(population)
+    found: list[dict[str, Any]] = []
+    for _ in range(repeats):
+        a, b = 0.7 * rng.standard_normal(), np.exp(0.4 * rng.standard_normal())
+        mean = expit(a + b * logit(score))
+        truth = true_net_benefit(score, mean)
+        default = np.maximum(mean.mean() - odds(THRESHOLDS) * (1 - mean.mean()), 0.0)
+        p = POPULATIONS[population].sample(n_rows, rng=rng)
+        y = (rng.random(n_rows) < expit(a + b * logit(p))).astype(int)
+        mine = bc.net_benefit(y, p, THRESHOLDS, draws=draws, rng=rng).p_useful["model"]
+        model, every = independent_betas(y, p, draws, rng)
+        theirs = decide(model[:, None], every).p_useful[0]
+        above = (p[:, None] >= THRESHOLDS).sum(axis=0)
+        few = np.minimum(above, n_rows - above) < FEW
+        for method, stated in (("bayescal", mine), ("independent Betas (bayesDCA)", theirs)):
+            found += [
+                {"method": method, "stated": float(s), "useful": bool(u), "few": bool(f)}
+                for s, u, f in zip(stated, truth > default + 1e-12, few, strict=True)
+            ]
+    return found
+
+
+def calibration_of_useful(options: argparse.Namespace, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """One record per method and bin of stated probabilities: their mean, and the share in which the model is useful."""
+    sizes = SIZES[:1] if options.quick else SIZES
+    sets = 5 if options.quick else USEFUL_SETS * 5
+    jobs = jobs_of([(n, population) for n in sizes for population in POPULATIONS], sets, options.draws, rng=rng)
+    every = rows_of_jobs(useful_in_cell, jobs, workers=options.workers)
+    records = []
+    for method, few in dict.fromkeys((row["method"], row["few"]) for row in every):
+        mine = [row for row in every if (row["method"], row["few"]) == (method, few)]
+        stated, useful = (np.array([row[name] for row in mine]) for name in ("stated", "useful"))
+        place = np.clip(np.searchsorted(STATED, stated, side="right") - 1, 0, len(STATED) - 2)
+        for i in np.unique(place):
+            inside = place == i
+            values = {"n": int(inside.sum()), "stated": float(f"{stated[inside].mean():.4g}")}
+            values["frequency"] = float(f"{useful[inside].mean():.4g}")
+            records.append({"method": method, "few": few, "low": STATED[i], "high": STATED[i + 1], **values})
+    return records
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure all cells; with --quick, 100 rows and two curves."""
+    sizes, curves = (SIZES[:1], CURVES[:2]) if options.quick else (SIZES, CURVES)
+    streams = np.random.default_rng(SEED).spawn(2)
+    places = [(n, population, curve) for n in sizes for population in POPULATIONS for curve in curves]
+    jobs = jobs_of(places, options.repeats, options.draws, rng=streams[0])
+    settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
+    found: dict[str, Any] = {}
+    if "useful" in options.only:
+        found["useful"] = calibration_of_useful(options, streams[1])
+    if "intervals" in options.only:
+        found |= measured(SEED, settings, COLUMNS, rows_of_jobs(of_cell, jobs, workers=options.workers))
+    return {**about(SEED, settings), **found}
+
+
+def overall(rows: Iterable[dict[str, Any]], quantity: str) -> str:
+    """One line per method and number of rows."""
+    of = [row for row in rows if row["quantity"] == quantity]
+    lines = []
+    for n_rows in dict.fromkeys(row["n_rows"] for row in of):
+        for method in dict.fromkeys(row["method"] for row in of):
+            mine = [row for row in of if (row["method"], row["n_rows"]) == (method, n_rows)]
+            covered = np.array([row["coverage"] for row in mine])
+            worst = mine[int(covered.argmin())]
+            where = "{population}, {curve}, t = {threshold:g}".format(**worst)
+            width = np.mean([row["width"] for row in mine])
+            mean, least = f"{covered.mean():.3f}", f"{covered.min():.2f}"
+            lines.append([n_rows, method, least, mean, f"{width:.4f}", len(mine), where])
+    return table("Rows: | Method | Worst: | Mean: | Width: | Cells: | Where it is worst", lines)
+
+
+def of_useful(records: Iterable[dict[str, Any]]) -> str:
+    """One line per bin of stated probabilities: both methods beside each other."""
+    by_bin: dict[tuple[float, float], dict[str, dict[str, Any]]] = {}
+    for record in records:
+        by_bin.setdefault((record["low"], record["high"]), {})[record["method"]] = record
+
+    def shown(found: dict[str, dict[str, Any]], method: str) -> list[str]:
+        record = found.get(method)
+        return ["-"] * 3 if record is None else [f"{record['stated']:.3f}", f"{record['frequency']:.3f}", record["n"]]
+
+    lines = [
+        [f"{low:g} to {high:g}", *shown(found, "bayescal"), *shown(found, "independent Betas (bayesDCA)")]
+        for (low, high), found in sorted(by_bin.items())
+    ]
+    head = "P(useful) | Stated: | Useful: | Cases: | bayesDCA, stated: | Useful: | Cases:"
+    return table(head, lines)
+
+
+def tables(numbers: dict[str, Any]) -> dict[str, str]:
+    """Return conditions and tables by the name of their marker."""
+    rows = rows_again(numbers) if "rows" in numbers else []
+    n_cells = len({(row["n_rows"], row["population"], row["curve"]) for row in rows})
+    made: dict[str, Callable[[], str]] = {
+        "net_benefit_conditions": lambda: conditions(numbers, n_cells),
+        "net_benefit_intervals": lambda: overall(rows, "net benefit"),
+        "net_benefit_differences": lambda: overall(rows, "difference"),
+        "net_benefit_regret": lambda: overall(rows, "regret"),
+        "net_benefit_useful": lambda: of_useful(r for r in numbers["useful"] if not r["few"]),
+        "net_benefit_useful_few": lambda: of_useful(r for r in numbers["useful"] if r["few"]),
+    }
+    needed = {"net_benefit_useful": "useful", "net_benefit_useful_few": "useful"}
+    return {name: make() for name, make in made.items() if needed.get(name, "rows") in numbers}
+
+
+if __name__ == "__main__":
+    run_study(
+        __doc__,
+        measure=measure,
+        tables=tables,
+        numbers="net_benefit.json",
+        page="net_benefit.md",
+        shown=(
+            *("net_benefit_conditions", "net_benefit_intervals", "net_benefit_differences"),
+            *("net_benefit_regret", "net_benefit_useful", "net_benefit_useful_few"),
+        ),
+        repeats=(100, 3),
+        draws=(1000, 300),
+        parts=("intervals", "useful"),
+    )

@@ -1,0 +1,83 @@
+"""Loss ratio: losses by definition, the bootstrap, words, and refusals."""
+
+import json
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+
+
+def rows(n, seed, power=1.0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return (rng.random(n) < p).astype(int), p**power
+
+
+Y, P = rows(600, 1, 2.0)
+YV, PV = rows(400, 2, 2.0)
+T = [0.1, 0.3, 0.5]
+FOUND = bc.loss_ratio(Y, P, YV, PV, T, rng=1)
+
+
+def loss(y, p, t, w):
+    return np.average(np.where(p >= t, t * (1 - y), (1 - t) * y), weights=w)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("recalibration", ["isotonic", "logistic"])
+def test_losses_by_definition(weighted, recalibration):
+    w = np.random.default_rng(3).exponential(size=len(Y)) if weighted else None
+    found = bc.loss_ratio(Y, P, YV, PV, T, weights=w, recalibration=recalibration, rng=1)
+    transformer = {"isotonic": bc.IsotonicRecalibration, "logistic": bc.LogisticRecalibration}[recalibration]()
+    after = transformer.fit(PV, YV).transform(P)
+    for of, p in zip(found.observed, (P, after), strict=True):
+        np.testing.assert_allclose(of, [loss(Y, p, t, w) for t in T], rtol=1e-12)
+    assert found.spec.startswith(f"loss ratio of {recalibration} recalibration on 400 validation rows, 3 thresholds")
+
+
+def test_draws_are_a_bayesian_bootstrap_of_the_rows(close_to, mcse):
+    """Mean and variance of a mean under Dirichlet(1, ..., 1) weights of the rows: Rubin (1981)."""
+    after = bc.IsotonicRecalibration().fit(PV, YV).transform(P)
+    for drawn, p in ((FOUND.before.values, P), (FOUND.after.values, after)):
+        each = np.array([np.where(p >= t, t * (1 - Y), (1 - t) * Y) for t in T])
+        close_to(drawn.mean(axis=0), each.mean(axis=1), mcse.mean(drawn))
+        close_to(drawn.std(axis=0, ddof=1), each.std(axis=1) / np.sqrt(len(Y) + 1), mcse.sd(drawn))
+    np.testing.assert_allclose(FOUND.ratio.values, FOUND.after.values / FOUND.before.values)
+    np.testing.assert_allclose(FOUND.mean_ratio.values, FOUND.ratio.values.mean(axis=1))
+
+
+def test_loss_and_net_benefit_are_one():
+    """L(t) = (1 - t) (prevalence - NB(t))."""
+    observed = bc.net_benefit(Y, P, T, rng=1).observed["model"]
+    np.testing.assert_allclose(FOUND.observed[0], (1 - np.array(T)) * (Y.mean() - observed), rtol=1e-12)
+
+
+def test_words_and_documents(tmp_path):
+    assert FOUND.mean_ratio.interval()[1] < 1
+    assert FOUND.sentence().startswith("Isotonic recalibration on 400 validation rows lowers the loss of decisions")
+    same = bc.loss_ratio(*rows(600, 4), *rows(400, 5), T, rng=1)
+    assert "raises" in same.sentence()
+    assert [row["threshold"] for row in FOUND.table()] == T
+    assert FOUND.c_emp == bc.cumulative_difference(Y, P).kuiper
+    whole = bc.loss_ratio(Y, P, YV, PV, rng=1)
+    assert "The table shows 9 of 19 thresholds" in str(whole)
+    assert json.loads(FOUND.to_json())["kind"] == "LossRatio"
+    assert FOUND.to_html(tmp_path / "page.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"recalibration": "isotonc"}, ValueError, "`recalibration` must be one of .*Did you mean 'isotonic'"),
+        ({"y_true_validation": np.ones(400, int)}, ValueError, "both outcomes"),
+        ({"y_prob": P + 1}, ValueError, r"`y_prob` must lie in \[0, 1\]"),
+        ({"thresholds": [0.0, 0.5]}, ValueError, "strictly between 0 and 1"),
+        ({"y_true": P > 0.5, "y_prob": (P > 0.5) * 1.0}, ValueError, "loss before recalibration must not be 0"),
+        ({"draws": 1}, ValueError, "`draws`"),
+    ],
+)
+def test_what_is_refused(arguments, error, message):
+    given = {"y_true": Y, "y_prob": P, "y_true_validation": YV, "y_prob_validation": PV, "thresholds": T}
+    with pytest.raises(error, match=message):
+        bc.loss_ratio(**(given | arguments))
