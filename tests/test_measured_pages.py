@@ -28,6 +28,7 @@ def numbers_of(name):
         ("planning", "planning.json", "plans.md"),
         ("cumulative_coverage", "cumulative_coverage.json", "cumulative_posterior.md"),
         ("cumulative", "cumulative.json", "cumulative.md"),
+        ("calibration_curve", "calibration_curve.json", "calibration_curve.md"),
         ("cumulative_weak", "cumulative_weak.json", "cumulative.md"),
         ("subpopulation_coverage", "subpopulation_coverage.json", "cumulative_posterior.md"),
         ("net_benefit", "net_benefit.json", "net_benefit.md"),
@@ -161,3 +162,24 @@ def test_the_true_error_is_that_of_the_quadrature(script):
         for number in (5, 50):
             exact = true_ece("top", named[0], strength=named[1], bins=number)
             assert of_edges(equal_width_edges(number)) == pytest.approx(exact, abs=1e-5)
+
+
+def test_intervals_of_the_ici_contain_the_truth():
+    """The requirements of the page: 12 cells of 300 and 2000 rows; without exact calibration, intervals miss 0."""
+    numbers = numbers_of("calibration_curve.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for part in ("300", "2000") for row in numbers[part]]
+    coverage = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == ("ici", "curve with spike")]
+    assert len(coverage) == 12
+    assert min(coverage) >= 0.80
+    assert sum(coverage) / 12 >= 0.95
+    calibrated = [r["coverage"] for r in rows if (r["curve"], r["method"]) == ("calibrated", "no spike")]
+    assert (len(calibrated), max(calibrated)) == (16, 0)
+
+
+def test_true_errors_of_a_wave(script):
+    """0.05 sin(8 pi c) on a flat population: mean and quantiles of 0.05 |sin| of a uniform angle."""
+    from bayescal.datasets.simulate import true_curve
+
+    errors = script("calibration_curve").true_errors("flat", true_curve("wave", 0.05))
+    expected = {"ici": 2 / np.pi, "e50": np.sin(np.pi / 4), "e90": np.sin(0.45 * np.pi), "emax": 1.0}
+    assert errors == pytest.approx({name: 0.05 * value for name, value in expected.items()}, rel=1e-4)

@@ -93,9 +93,9 @@ def calibration_curve(
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
     >>> cv = calibration_curve(rows.outcome, rows.confidence, rng=1)
     >>> cv.ici
-    Draws(ici: mean 0.06623, 95 % interval [0.0502, 0.08253], 4000 draws)
+    Draws(ici: mean 0.0659, 95 % interval [0.04984, 0.08214], 4000 draws)
     >>> cv.ici < 0.05
-    P(ici < 0.05) = 0.02325
+    P(ici < 0.05) = 0.0255
     >>> {name: round(p, 2) for name, p in cv.probabilities.items()}
     {'exact': 0.0, 'drift': 0.71, 'curve': 0.0, 'both': 0.29}
     """

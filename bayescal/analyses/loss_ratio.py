@@ -8,7 +8,7 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal.analyses.cumulative import cumulative_difference_of
-from bayescal.analyses.recalibration import IsotonicRecalibration, LogisticRecalibration
+from bayescal.analyses.recalibrators import IsotonicRecalibration, LogisticRecalibration
 from bayescal.data.marks import require_marks
 from bayescal.data.predictions import Predictions
 from bayescal.results.loss_ratio import LossRatio

@@ -89,9 +89,9 @@ class CalibrationCurve(_presented.Presented):
     >>> rows = simulate(2000, population="rare", curve="temperature", strength=1.5, rng=1)
     >>> cv = bc.calibration_curve(rows.outcome, rows.confidence, rng=1)
     >>> cv.ici
-    Draws(ici: mean 0.06306, 95 % interval [0.04895, 0.07819], 4000 draws)
+    Draws(ici: mean 0.0627, 95 % interval [0.04865, 0.07778], 4000 draws)
     >>> cv.e90
-    Draws(e90: mean 0.1036, 95 % interval [0.07826, 0.1382], 4000 draws)
+    Draws(e90: mean 0.1032, 95 % interval [0.07792, 0.1376], 4000 draws)
     """
 
     posterior: SmoothCurvePosterior
@@ -144,7 +144,7 @@ class CalibrationCurve(_presented.Presented):
         >>> rows = simulate(2000, population="flat", curve="shift", rng=1)
         >>> counts = bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, bins=1000)
         >>> bc.CalibrationCurve.from_counts(counts, rng=1).ici
-        Draws(ici: mean 0.04395, 95 % interval [0.02663, 0.06195], 4000 draws)
+        Draws(ici: mean 0.04394, 95 % interval [0.02659, 0.06196], 4000 draws)
         """
         if not isinstance(counts, BinnedCounts):
             raise TypeError(

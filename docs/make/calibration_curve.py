@@ -199,12 +199,13 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     rows = rows_in(numbers)
     n_cells = len({(row["n_rows"], row["population"], row["curve"]) for row in rows})
     made = {
-        "conditions": conditions(numbers, n_cells),
+        "conditions": conditions(numbers, n_cells)
+        + f"Splines, bins and loess were measured in one of {ONE_IN} data sets, loess with up to {BOOTSTRAPPED} rows "
+        f"and {RESAMPLES} resamples.\n",
         "overall": overall(rows, SIZES),
         "cells": by_cell(rows),
     }
-    others = tuple(size for size in OTHERS if any(row["n_rows"] == size for row in rows))
-    return made | {f"rows_{size}": overall(rows, (size,)) for size in others}
+    return made | {f"rows_{size}": overall(rows, (size,)) for size in OTHERS}
 
 
 if __name__ == "__main__":

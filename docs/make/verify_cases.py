@@ -14,8 +14,9 @@ from bayescal.posterior.recalibration import recalibration_posterior
 from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.segments import segments_posterior
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, NOISE, SATURATED, SHARED, WORDS
+from bayescal.verify.clinical.net_benefit import NetBenefitSimulator, NetBenefitTwin
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator, RecalibrationTwin
-from bayescal.verify.net_benefit import NetBenefitSimulator, NetBenefitTwin
+from bayescal.verify.clinical.smooth_curve import SmoothCurveSimulator, SmoothCurveTwin, simulated_curve
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
 SEED = 4
@@ -79,6 +80,7 @@ def of_named_quantities() -> Iterator[Case]:
     yield Case(
         "net benefit, known prevalence", "breast cancer, every eighth row", lambda: net_benefit_twin(prevalence=0.1)
     )
+    yield Case("smooth curve", "600 simulated rows", lambda: SmoothCurveTwin(simulated_curve()))
 
 
 def recalibration_twin(data: tuple[str, str]) -> RecalibrationTwin:
@@ -134,6 +136,9 @@ def simulators() -> dict[str, Any]:
         "segments model, 20 rows": shrinkage_simulator(sub_models=SEGMENTS, pool=False, rows=20),
         "all but independent bins, 500 rows": shrinkage_simulator(sub_models=[SHARED, NOISE, EXACT]),
         "intercept and slope, 200 rows": RecalibrationSimulator(),
+        "smooth curve, 10 bins of 20 rows": SmoothCurveSimulator(),
+        "smooth curve, 10 bins of 10 rows": SmoothCurveSimulator(rows_per_bin=10),
+        "smooth curve, 15 bins of 60 rows": SmoothCurveSimulator(rows_per_bin=60, n_bins=15),
         "intercept and slope, 30 rows": RecalibrationSimulator(rows=30, shape=(0.5, 8.0)),
         "net benefit of two models, 30 rows": NetBenefitSimulator(),
         "net benefit of one model, 200 rows": NetBenefitSimulator(("a",), rows=200),

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import bayescal as bc
+from bayescal.verify.clinical.net_benefit import NetBenefitSimulator, NetBenefitTwin, margins_of
 from bayescal.verify.controls import run_controls
 from bayescal.verify.mistakes import controls
-from bayescal.verify.net_benefit import NetBenefitSimulator, NetBenefitTwin, margins_of
 from bayescal.verify.sbc import sbc
 
 ERROR_RATE = 1e-6

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayescal.data.predictions import Predictions
+from bayescal.datasets.simulate import simulate
 from bayescal.draws import BinDraws
 from bayescal.estimands.errors import ece, max_error
 from bayescal.posterior.smooth_curve import (
@@ -23,6 +25,8 @@ from bayescal.posterior.smooth_curve import (
 )
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.merged import merge_scores
+from bayescal.stats.ordered import OrderedSums
 from bayescal.verify.named import Moments, NamedSimulator, by_name
 
 if TYPE_CHECKING:
@@ -140,6 +144,24 @@ class SmoothCurveTwin:
         return {**quantities(drawn.accuracy, self.posterior.confidence, drawn.mass), **events}
 
 
+def simulated_curve(n_rows: int = 600, n_bins: int = 12) -> SmoothCurvePosterior:
+    """Make the posterior of simulated rows whose sub-models are all possible, for `SmoothCurveTwin`.
+
+    Parameters
+    ----------
+    n_rows, n_bins : int
+        Rows, and bins of equal mass.
+
+    Returns
+    -------
+    SmoothCurvePosterior
+        The same for every call.
+    """
+    rows = simulate(n_rows, population="flat", curve="temperature", strength=1.15, rng=5)
+    steps = OrderedSums.from_rows(Predictions.from_outcomes(rows.outcome, rows.confidence))
+    return smooth_curve_posterior(merge_scores(steps, n_bins))
+
+
 def quantities(accuracy: Floats, confidence: Floats, mass: Floats) -> dict[str, Floats]:
     """Name the quantities that are compared: errors, and event rates in the first, the middle and the last bin."""
     bins = BinDraws(mass, accuracy, confidence[None], np.ones(len(confidence), bool), mass)
@@ -180,10 +202,14 @@ class SmoothCurveSimulator(NamedSimulator):
         """Scores: the middle of its bin for each row."""
         return self.bins.midpoints
 
+    @cached_property
+    def _components(self) -> tuple[list[str], Floats, Floats]:
+        return components(self.confidence, self.confidence)  # ranks of uniform scores
+
     def simulate_one(self, rng: np.random.Generator) -> tuple[Mapping[str, Any], NDArray[np.int64]]:
         """Draw a sub-model, its parameters, and the rows with outcome 1 of each bin."""
         c = self.confidence
-        names, share, matrix = components(c, c)
+        names, share, matrix = self._components
         others = (1 - self.prior_exact) / len(DEVIATIONS) * share
         j = rng.choice(len(names) + 1, p=np.append(self.prior_exact, others))
         x = np.log(c / (1 - c))

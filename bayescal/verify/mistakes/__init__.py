@@ -6,15 +6,17 @@ import numpy as np
 
 from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED
+from bayescal.verify.clinical.net_benefit import NetBenefitSimulator
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator
+from bayescal.verify.clinical.smooth_curve import SmoothCurveSimulator
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
 from bayescal.verify.mistakes.families import FAMILY_MISTAKES, UNSPOILT_FAMILIES
 from bayescal.verify.mistakes.net_benefit import NET_BENEFIT_MISTAKES
 from bayescal.verify.mistakes.recalibration import RECALIBRATION_MISTAKES, UNSPOILT_RECALIBRATION
 from bayescal.verify.mistakes.shrinkage import SHRINKAGE_MISTAKES, UNSPOILT
+from bayescal.verify.mistakes.smooth_curve import SMOOTH_CURVE_MISTAKES, UNSPOILT_SMOOTH_CURVE
 from bayescal.verify.named import NamedSimulator
-from bayescal.verify.net_benefit import NetBenefitSimulator
 from bayescal.verify.sbc import Simulator
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
@@ -52,6 +54,7 @@ def problems() -> dict[str, Simulator | NamedSimulator]:
         "shared errors and others": shrinkage_simulator(bins=9, rows=3000, sub_models=[SHARED, NOISE, EXACT]),
         "intercept and slope": RecalibrationSimulator(),
         "net benefit": NetBenefitSimulator(),
+        "smooth curve": SmoothCurveSimulator(),
     }
 
 
@@ -64,7 +67,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
     Parameters
     ----------
-    of : {"dirichlet", "shrinkage", "recalibration", "net benefit"}, optional
+    of : {"dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve"}, optional
         Name of the sampler.
 
     Returns
@@ -74,7 +77,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
     Examples
     --------
-    >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit")
+    >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve")
     >>> len(controls()) == sum(len(controls(of)) for of in samplers)
     True
     """
@@ -84,6 +87,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
         *FAMILY_MISTAKES,
         *RECALIBRATION_MISTAKES,
         *NET_BENEFIT_MISTAKES,
+        *SMOOTH_CURVE_MISTAKES,
     )
     return tuple(c for c in every if of in (None, c.of))
 
@@ -99,4 +103,4 @@ def unspoilt() -> tuple[Control, ...]:
     tuple of Control
         Right samplers, for ``run_controls(chosen=unspoilt())``.
     """
-    return (*UNSPOILT, *UNSPOILT_FAMILIES, *UNSPOILT_RECALIBRATION)
+    return (*UNSPOILT, *UNSPOILT_FAMILIES, *UNSPOILT_RECALIBRATION, *UNSPOILT_SMOOTH_CURVE)

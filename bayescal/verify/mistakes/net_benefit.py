@@ -9,8 +9,8 @@ import numpy as np
 from bayescal.analyses.net_benefit import PSEUDO_ROWS
 from bayescal.posterior.score_cells import ScoreCellsPosterior
 from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.verify.clinical.net_benefit import NetBenefitSimulator
 from bayescal.verify.mistakes.control import Control, with_data, with_draws
-from bayescal.verify.net_benefit import NetBenefitSimulator
 from bayescal.verify.sbc import Sampler
 
 

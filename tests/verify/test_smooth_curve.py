@@ -1,0 +1,99 @@
+"""The twin and the simulator of the smooth curve model."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, logsumexp
+from scipy.stats import binom, norm
+
+from bayescal.verify.clinical.smooth_curve import (
+    SmoothCurveSimulator,
+    SmoothCurveTwin,
+    components,
+    simulated_curve,
+)
+from bayescal.verify.controls import run_controls
+from bayescal.verify.mistakes import controls, unspoilt
+from bayescal.verify.named import Moments
+from bayescal.verify.sbc import sbc
+
+POSTERIOR = simulated_curve(200, 6)
+TWIN = SmoothCurveTwin(POSTERIOR)
+
+
+def test_components_have_the_covariances_of_the_model():
+    """The twin's matrices times their transpose; written apart from the model, with two parameters for the drift."""
+    share = POSTERIOR.counts.share
+    names, shares, matrix = components(POSTERIOR.confidence, np.cumsum(share) - share / 2)
+    made = POSTERIOR.covariances
+    assert (names, shares.tolist()) == (made.sub_model, made.share.tolist())
+    np.testing.assert_allclose(matrix @ np.swapaxes(matrix, 1, 2), made.matrix, atol=3e-8)
+
+
+def test_the_density_of_the_pymc_model():
+    """At a point: Normal and Gamma priors, and Binomial likelihoods averaged over components by their definition."""
+    model = TWIN.model()
+    rng = np.random.default_rng(1)
+    z = rng.standard_normal(8)
+    counts, (names, share, matrix) = POSTERIOR.counts, TWIN._components
+    n, k, c = counts.effective_n, counts.effective_k, POSTERIOR.confidence
+    rates = np.vstack([c, expit(np.log(c / (1 - c)) + matrix @ z)])
+    log_likelihood = binom.logpmf(np.round(k), n, rates).sum(axis=1)
+    log_prior = np.log(np.append(0.1, 0.3 * share))
+    point = {"z": z}
+    by_pymc = model.compile_logp(vars=[model["z"]])(point) + model.compile_fn(model.potentials[0])(point)
+    # the twin has no binomial coefficients
+    coefficients = binom.logpmf(np.round(k), n, 0.5).sum() - np.log(0.5) * n.sum()
+    expected = norm.logpdf(z).sum() + logsumexp(log_likelihood + log_prior) - coefficients
+    assert by_pymc == pytest.approx(expected)
+    probability = model.compile_fn(model["probability"])(point)
+    np.testing.assert_allclose(
+        probability, np.exp(log_prior + log_likelihood - logsumexp(log_prior + log_likelihood)), atol=1e-12
+    )
+    assert len(names) == 25
+
+
+def test_quantities_of_chains_and_of_the_posterior_have_the_same_names(monkeypatch):
+    """Chains that stand still at one z: rates are those of the drawn components."""
+    matrix = TWIN._components[2]
+    z = np.full((50, 8), 0.3)
+    probability = np.zeros((50, 26))
+    probability[:25, 0] = probability[25:, 7] = 1
+    chains = {"z": z, "probability": probability, "rate": np.ones((50, 6))}
+    monkeypatch.setattr("bayescal.verify.clinical.smooth_curve.by_name", lambda tree, names: chains)
+    found, own = TWIN.of_pymc(None), TWIN.of_closed_form(100, np.random.default_rng(1))
+    assert found.keys() == own.keys()
+    assert (found["ici"][:25] == 0).all()
+    x = np.log(POSTERIOR.confidence / (1 - POSTERIOR.confidence))
+    np.testing.assert_allclose(found["rate[5]"][25:], expit(x + matrix[6] @ z[0])[5])
+    assert found["P(exact)"].mean() == 0.5
+    assert own["P(drift)"] == Moments(POSTERIOR.probabilities["drift"])
+
+
+def test_ranks_are_uniform():
+    """A false alarm in a thousand; seed fixed. `make verify` ranks more data sets."""
+    assert sbc(SmoothCurveSimulator(), runs=200, rng=1).rejected(1e-3) == []
+
+
+def test_the_simulator_draws_from_its_prior(close_to):
+    """A tenth of the truths is exact, and the mean squared deviation of logits is that of the covariances."""
+    simulator, rng = SmoothCurveSimulator(), np.random.default_rng(2)
+    rates = np.array([simulator.simulate_one(rng)[0]["rates"] for _ in range(4000)])
+    exact = (rates == simulator.confidence).all(axis=1)
+    close_to(exact.mean(), 0.1, np.sqrt(0.09 / 4000))
+    deviation = np.log(rates / (1 - rates)) - np.log(simulator.confidence / (1 - simulator.confidence))
+    _, share, matrix = components(simulator.confidence, simulator.confidence)
+    expected = 0.3 * np.einsum("j,jab,jab->a", share, matrix, matrix)
+    squares = deviation**2
+    close_to(squares.mean(axis=0), expected, squares.std(axis=0) / np.sqrt(4000))
+
+
+@pytest.mark.parametrize("name", ["posterior = prior", "outcomes flipped", "errors of the wrong sign"])
+def test_wrong_samplers_are_caught(name):
+    """Those that few data sets suffice for; `make verify` has all."""
+    (control,) = [each for each in controls("smooth curve") if each.name == name]
+    assert [row["caught"] for row in run_controls(chosen=[control], runs=200, rng=1).rows] == [True]
+
+
+def test_right_draws_in_another_order_are_not_caught():
+    (control,) = [each for each in unspoilt() if each.of == "smooth curve"]
+    assert [row["caught"] for row in run_controls(chosen=[control], runs=200, rng=1).rows] == [False]
