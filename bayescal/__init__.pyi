@@ -5,6 +5,7 @@ from .analyses.bin_sensitivity import bin_sensitivity as bin_sensitivity
 from .analyses.calibration_curve import calibration_curve as calibration_curve
 from .analyses.classical import calibration_tests as calibration_tests
 from .analyses.classical import classical_calibration_curves as classical_calibration_curves
+from .analyses.clinical import clinical_summary as clinical_summary
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
@@ -65,6 +66,8 @@ from .results.calibration_curve import CurveBand as CurveBand
 from .results.classical import CalibrationTests as CalibrationTests
 from .results.classical import ClassicalCurves as ClassicalCurves
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
+from .results.clinical import ClinicalSummary as ClinicalSummary
+from .results.clinical import ModelParts as ModelParts
 from .results.comparison import Comparison as Comparison
 from .results.cumulative_difference import CumulativeDifference as CumulativeDifference
 from .results.cumulative_parts import CumulativeBand as CumulativeBand

@@ -18,6 +18,8 @@ ESCAPED = {
 _SPECIAL = re.compile("[" + re.escape("".join(ESCAPED)) + "]")
 #: Repeated characters, which LaTeX joins into one: dashes, quotes, spaces.
 _RUNS = re.compile(r"(?<=-)-|(?<=')'|(?<=,),|(?<= ) ")
+#: The sign of a number within a cell, as in "-0.1 (-0.2 to 0.0)".
+_MINUS = re.compile(r"(?<![^ (\[])-(?=\d)")
 _NUMBER = re.compile(r"-\d+(\.\d+)?(e[-+]?\d+)?")
 _LABEL = re.compile(r"[A-Za-z0-9:._/-]+")
 
@@ -178,4 +180,6 @@ def _line(cells: Sequence[str]) -> str:
 def _cell(text: str) -> str:
     if text == "-":  # a missing number
         return "--"
-    return f"${text}$" if _NUMBER.fullmatch(text) else latex_text(text)
+    if _NUMBER.fullmatch(text):
+        return f"${text}$"
+    return r"$-$".join(map(latex_text, _MINUS.split(text)))

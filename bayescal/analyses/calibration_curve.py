@@ -75,14 +75,7 @@ def calibration_curve(
     Rows are merged into M = min(30, n / 10) bins of nearly equal mass, in which the curve is exact calibration, a drift
     (intercept and slope), a Gaussian process in the rank of the scores, or both; `smooth_curve_posterior` states the
     model. The four are averaged by their marginal likelihoods.
-    Draws(ici: mean 0.06623, 95 % interval [0.0502, 0.08253], 4000 draws)
-
-    P(ici < 0.05) = 0.02325
-    Draws(ici: mean 0.06623, 95 % interval [0.0502, 0.08253], 4000 draws)
     Without a positive probability of exact calibration, the absolute value makes every noisy curve look miscalibrated:
-    P(ici < 0.05) = 0.02325
-    {'exact': 0.0, 'drift': 0.71, 'curve': 0.0, 'both': 0.29}
-    {'exact': 0.0, 'drift': 0.71, 'curve': 0.0, 'both': 0.29}
     the intervals of a calibrated classifier would never contain 0. The page "Calibration curve and ICI" shows how often
     the intervals contain the truth, also for splines and bootstraps.
 

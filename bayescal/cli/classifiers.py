@@ -32,8 +32,42 @@ def columns_by_name(files: Sequence[Path], options: ColumnOptionsPerClassifier) 
     """
     option = option_of_probabilities(options, "each classifier's probabilities are", "one column per classifier")
     texts, labels = getattr(options, option), options.correct or [str(options.label)]
-    option = option.replace("_", "-")
-    sources = _sources(files, options.key)
+    models = named_columns(files, option.replace("_", "-"), texts, labels, options.key)
+    if len(models) < 2:
+        raise ValueError(
+            f"a comparison needs at least two classifiers: give --{option.replace('_', '-')} once for each, or two "
+            "files and --key. `bayescal report` evaluates a single classifier."
+        )
+    return models
+
+
+def named_columns(
+    files: Sequence[Path], option: str, texts: list[str], labels: list[str], key: str | None
+) -> dict[str, ModelColumns]:
+    """Return the columns of one or several classifiers, by name.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        One file with the columns of all classifiers, or one file per classifier.
+    option : {"prob", "prob-prefix", "confidence"}
+        The option that names the columns of probabilities.
+    texts, labels : list of str
+        Values of this option, ``COLUMN`` or ``NAME=COLUMN``, and columns of labels; one stands for all.
+    key : str or None
+        Column that matches the rows of several files.
+
+    Returns
+    -------
+    dict of str to ModelColumns
+        At least one.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the numbers of files and columns do not match, two classifiers have the same name, or a file is invalid.
+    """
+    sources = _sources(files, key)
     n_classifiers = _count_classifiers(option, len(sources), len(texts), len(labels))
     names = _file_names(files) if len(files) > 1 else [""] * n_classifiers
     models: dict[str, ModelColumns] = {}
@@ -64,11 +98,6 @@ def _count_classifiers(option: str, n_files: int, n_columns: int, n_labels: int)
         raise ValueError(
             f"--correct must be given once, or once per classifier; there are {n_classifiers} classifiers and "
             f"{n_labels} --correct."
-        )
-    if n_classifiers < 2:
-        raise ValueError(
-            f"a comparison needs at least two classifiers: give --{option} once for each, or two files and --key. "
-            "`bayescal report` evaluates a single classifier."
         )
     return n_classifiers
 

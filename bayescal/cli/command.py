@@ -42,7 +42,7 @@ class Job:
     compute : callable
         Reads the inputs and computes the result.
     outputs : mapping of str to Path
-        Files to write, by option ("json", "output", "html", "plot", "netcdf").
+        Files to write, by option ("json", "output", "html", "latex", "plot", "netcdf").
     inputs : sequence of Path, optional
         Files that no output may overwrite.
     """

@@ -135,7 +135,7 @@ def compare_files(
     )
     first = next(iter(rows.values()))
     keywords |= {"classes": first.classes, "weights": first.weights, "logits": columns.logits}
-    notes = _check_rows(rows, models, columns.weights, keywords)
+    notes = check_rows(rows, models, columns.weights, keywords)
     y_true = {name: r.y_true for name, r in rows.items()} if columns.confidence else first.y_true
     with warnings_as_notes(first, {}) as more, warnings.catch_warnings():
         warnings.simplefilter("ignore", RoundingWarning)  # shown above, with the name of the column
@@ -145,7 +145,7 @@ def compare_files(
     return ComparedFiles(comparison, estimand, {**parameters, "estimand": estimand.name}, [*notes, *more])
 
 
-def _check_rows(
+def check_rows(
     rows: Mapping[str, Rows], models: Mapping[str, ModelColumns], weights: str | None, keywords: Mapping[str, Any]
 ) -> list[str]:
     """Check the rows of each classifier by itself, so that messages name its columns and lines of its file."""

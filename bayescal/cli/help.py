@@ -96,3 +96,13 @@ class HelpOfPlan(HelpOfEvaluate):
 
         # its `prob` is the probability of intervals, and the option names a column
         return {name: value for name, value in defaults_of(labels_needed).items() if name != "prob"}
+
+
+class HelpOfClinical(HelpOfEvaluate):
+    """Help with the defaults of `bayescal.clinical_summary`."""
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the default of each keyword."""
+        from bayescal.analyses.clinical import clinical_summary
+
+        return defaults_of(clinical_summary)

@@ -88,6 +88,10 @@ CompareFiles = Annotated[
     list[Path], _argument(f"{_FILE} Several files hold one classifier each; --key matches their rows.")
 ]
 
+ClinicalFiles = Annotated[
+    list[Path], _argument(f"{_FILE} Several files hold one model each; --key matches their rows.")
+]
+
 # columns
 
 _NAMED_COLUMN = "COLUMN or NAME=COLUMN"
@@ -160,6 +164,24 @@ class ColumnOptionsPerClassifier(Options):
     ] = None
     weights: Weights = None
     classes: Classes = None
+    logits: Logits = False
+
+
+@dataclass(frozen=True)
+class RiskColumnOptions(Options):
+    """Columns of one file, or of several, with the risks that one or several models state."""
+
+    label: Annotated[str | None, _column("Whether the event happened: 0/1, true/false.")] = None
+    prob: Annotated[
+        list[str] | None,
+        _column("Predicted probability of the event. Repeat the option for each model in a file.", _NAMED_COLUMN),
+    ] = None
+    key: Annotated[
+        str | None,
+        _column("With several files: column that identifies a row. Each key must occur exactly once in each file."),
+    ] = None
+    weights: Weights = None
+    classes: Annotated[str | None, _column("The words for 0 and 1, if the labels are words.", "A,B")] = None
     logits: Logits = False
 
 
@@ -260,6 +282,33 @@ class CountQuestionOptions(Options):
     ] = None
 
 
+@dataclass(frozen=True)
+class ClinicalQuestionOptions(Options):
+    """Thresholds of treatment, bins of the ECE, and the floor of probabilities."""
+
+    threshold: Annotated[
+        list[str] | None,
+        _option(
+            QUESTION,
+            "NUMBERS",
+            "Thresholds of treatment at which the net benefit is stated, separated by commas as in 0.1,0.2; or give "
+            "the option several times. Without thresholds there is no net benefit.",
+        ),
+    ] = None
+    bins: Bins = None
+    binning: Binning = None
+    floor: Annotated[
+        float | None,
+        _option(
+            QUESTION,
+            "NUMBER",
+            "Keep probabilities at least this far from 0 and 1 for intercept and slope, if rows contradict a "
+            "probability of 0 or 1.",
+            parser=_number,
+        ),
+    ] = None
+
+
 # the goal of a plan
 
 
@@ -311,6 +360,14 @@ class ModelOptions(Options):
     model: Annotated[str | None, _option(MODEL, "NAME", "Model of the posterior.")] = None
     sub_models: SubModels = None
     draws: Annotated[int | None, _option(MODEL, "NUMBER", "Number of independent posterior draws.")] = None
+    seed: Annotated[int, _option(MODEL, "NUMBER", _SEED, min=0)] = 1
+
+
+@dataclass(frozen=True)
+class DrawsOptions(Options):
+    """The draws of posteriors whose model is fixed."""
+
+    draws: Annotated[int | None, _option(MODEL, "NUMBER", "Number of draws of each posterior.")] = None
     seed: Annotated[int, _option(MODEL, "NUMBER", _SEED, min=0)] = 1
 
 
@@ -402,6 +459,16 @@ class CompareOutputOptions(PageOptions):
         Path | None, _option(OUTPUT, "OUT.png", "Classifiers and their differences, as .png, .pdf or .svg.")
     ] = None
     netcdf: NetCdf = None
+
+
+@dataclass(frozen=True)
+class ClinicalOutputOptions(PageOptions):
+    """Files that hold a clinical summary."""
+
+    latex: Annotated[Path | None, _option(OUTPUT, "OUT.tex", "The table for a paper, as LaTeX.")] = None
+    plot: Annotated[
+        Path | None, _option(OUTPUT, "OUT.png", "Calibration curves and decision curves, as .png, .pdf or .svg.")
+    ] = None
 
 
 # the two checks of `bayescal verify`

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bayescal._files import json_text, replacing
-from bayescal._presented import PAGE_SUFFIXES
+from bayescal._presented import LATEX_SUFFIXES, PAGE_SUFFIXES
 from bayescal.stats.stored import save_counts
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ SUFFIXES = {
     "json": (".json",),
     "output": (".json",),
     "html": PAGE_SUFFIXES,
+    "latex": LATEX_SUFFIXES,
     "plot": (".png", ".pdf", ".svg"),
     "netcdf": (".nc", ".netcdf"),
 }
@@ -30,7 +31,7 @@ def check(outputs: Mapping[str, Path], besides: Sequence[Path] = ()) -> dict[str
     Parameters
     ----------
     outputs : mapping of str to Path
-        Files by option ("json", "output", "html", "plot", "netcdf").
+        Files by option ("json", "output", "html", "latex", "plot", "netcdf").
     besides : sequence of Path, optional
         Inputs, which must not be overwritten.
 
@@ -70,8 +71,8 @@ def save(to_save: Mapping[str, Path], contents: Mapping[str, Callable[[], Any]])
         Files by option, as `check` returns them.
     contents : mapping of str to callable
         For each option, a function that makes the content of the file: data for ``json``, counts for ``output``,
-        text for ``html``, a figure for ``plot``, a DataTree for ``netcdf``. Only the functions of options in `to_save`
-        are called.
+        text for ``html`` and ``latex``, a figure for ``plot``, a DataTree for ``netcdf``. Only the functions of options
+        in `to_save` are called.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def _write(kind: str, path: Path, content: Any) -> None:
         path.write_text(json_text(content), encoding="utf-8", newline="\n")
     elif kind == "output":
         save_counts(content, path)
-    elif kind == "html":
+    elif kind in ("html", "latex"):
         path.write_text(content, encoding="utf-8", newline="\n")
     elif kind == "plot":
         save_figure(path, content)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bayescal.data.files.predictions import Rows, RowStream
 
 #: Arguments of the library whose option has another name.
-OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE"}
+OPTION_OF = {"edges": "--bins", "rng": "--seed", "path": "FILE", "thresholds": "--threshold"}
 OPTIONS = (
     "classes",
     "target",
@@ -33,7 +33,7 @@ OPTIONS = (
     *OPTION_OF,
 )
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
-OPTIONS += ("width", "below", "above", "assurance", "largest", "simulations")
+OPTIONS += ("floor", "width", "below", "above", "assurance", "largest", "simulations")
 PER_ROW = ("y_true", "y_prob", "weights")
 #: Terminal columns: minimum and maximum used, default if the width is unknown, and largest accepted `COLUMNS`.
 NARROWEST, WIDEST, UNKNOWN, UTMOST = 40, 120, 80, 1000

@@ -16,6 +16,7 @@ from bayescal.report.cumulative import cumulative_points
 from bayescal.results.calibration_curve import CalibrationCurve
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.clinical import ClinicalSummary
 from bayescal.results.comparison import Comparison
 from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
@@ -284,6 +285,33 @@ def _(result: NetBenefit, parameters: Parameters = NO_PARAMETERS) -> dict[str, A
         ],
         "evpi": [{"threshold": t, "evpi": value} for t, value in zip(at, result.evpi.tolist(), strict=True)],
         "seeds": {"draws": str(result.draws_seed)},
+    }
+
+
+@document.register
+def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also rows, events and ``event_rate``, and the documents of the parts.
+
+    ``models`` has one record per model with those of its evaluation, recalibration and calibration curve (null if there
+    are too few rows); ``net_benefit`` is null without thresholds.
+    """
+    models = [
+        {
+            "name": name,
+            "evaluation": document(parts.evaluation),
+            "recalibration": document(parts.recalibration),
+            "calibration_curve": None if parts.calibration_curve is None else document(parts.calibration_curve),
+        }
+        for name, parts in result.parts.items()
+    ]
+    return {
+        **_with_table(result, parameters),
+        "interval": {"probability": PROB, "kind": "equal-tailed"},
+        "rows": result.n_rows,
+        "events": result.n_events,
+        "event_rate": result.event_rate,
+        "models": models,
+        "net_benefit": None if result.net_benefit is None else document(result.net_benefit),
     }
 
 

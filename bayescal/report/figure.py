@@ -1,15 +1,19 @@
-"""Whole figures of evaluations or of a comparison, which pyplot does not manage."""
+"""Whole figures of evaluations, of a comparison or of a clinical summary, which pyplot does not manage."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayescal import _render
+from bayescal.report.calibration_curve import plot_calibration_curve
 from bayescal.report.comparison import plot_comparison
+from bayescal.report.decision_curve import plot_decision_curve
 from bayescal.report.forest import plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.clinical import ClinicalSummary
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
@@ -69,4 +73,34 @@ def comparison_picture(comparison: Comparison, estimand: str) -> "Figure":
     size = (6.6, 4.7 + height) if len(comparison.names) == 2 else (9.0, min(2.4 + 2 * height, 20.0))
     figure = Figure(figsize=size, layout="tight")
     plot_comparison(comparison, figure.subplots(), estimand=estimand)
+    return figure
+
+
+def clinical_picture(summary: ClinicalSummary) -> "Figure":
+    """Draw the calibration curve of each model, and the decision curves of all, side by side.
+
+    Parameters
+    ----------
+    summary : ClinicalSummary
+        The summary. Models with fewer than 100 (effective) rows have a reliability diagram in place of the curve.
+
+    Returns
+    -------
+    matplotlib Figure
+        A figure that pyplot does not manage.
+    """
+    from matplotlib.figure import Figure
+
+    n = len(summary.models)
+    figure = Figure(figsize=(5.2 * n + 6.4, 5.4), layout="constrained")
+    *places, last = figure.subfigures(1, n + 1, width_ratios=[*[5] * n, 6], squeeze=False)[0]
+    for name, place in zip(summary.models, places, strict=True):
+        if n > 1:
+            place.suptitle(_render.cut(_render.name(name), 32), x=0.02, ha="left", fontsize="large", fontweight="bold")
+        curve = summary[name].calibration_curve
+        if curve is None:
+            plot_reliability(summary[name].evaluation, place.subplots())
+        else:
+            plot_calibration_curve(curve, place.subplots())
+    plot_decision_curve(summary.decision_curve, last.subplots())
     return figure

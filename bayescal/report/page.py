@@ -30,6 +30,8 @@ from bayescal.results.calibration_curve import CalibrationCurve
 from bayescal.results.change import Change
 from bayescal.results.classical import CalibrationTests, ClassicalCurves
 from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.clinical import HEADER as CLINICAL_HEADER
+from bayescal.results.clinical import SIDE_BY_SIDE, ClinicalSummary
 from bayescal.results.comparison import Comparison
 from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
@@ -308,9 +310,9 @@ def _(result: ScoreComparison) -> Content:
 @_content.register
 def _(result: CalibrationCurve) -> Content:
     sheet = result.sheet(whole=True)
-    draw = partial(_drawn, partial(plot_calibration_curve, result), WIDTH, 5.2)
-    pictures = [Picture("Calibration curve", draw)]
-    return Content("Calibration curve", sheet, [_table("Errors", sheet)], _rows(result.counts), pictures)
+    return Content(
+        "Calibration curve", sheet, [_table("Errors", sheet)], _rows(result.counts), [_calibration_curve(result)]
+    )
 
 
 @_content.register
@@ -360,11 +362,27 @@ def _(result: NetBenefit) -> Content:
     rows: dict[str, object] = {"rows": result.counts.n_rows}
     if result.counts.weighted:
         rows["effective rows"] = f"{result.counts.effective_rows:.0f}"
-    pictures = []
-    if len(result.thresholds) > 1:
-        draw = partial(_drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
-        pictures = [Picture("Decision curves", draw, wide=True)]
+    pictures = [_decision_curve(result)] if len(result.thresholds) > 1 else []
     return Content("Net benefit", sheet, [_table("Net benefit", sheet)], rows, pictures)
+
+
+@_content.register
+def _(result: ClinicalSummary) -> Content:
+    sheet = result.sheet(whole=True)
+    several = len(result.models) > 1
+    pictures = []
+    for name in result.models[:DIAGRAMS]:
+        parts, of = result[name], name if several else ""
+        if parts.calibration_curve is None:
+            pictures.append(_reliability(parts.evaluation, of))
+        else:
+            pictures.append(_calibration_curve(parts.calibration_curve, of))
+    pictures.append(_decision_curve(result.decision_curve))
+    shown = [_table("Performance", sheet)]
+    if len(result.models) > SIDE_BY_SIDE:
+        shown = [Table(_render.name(name), CLINICAL_HEADER, result.cells(name)) for name in result.models]
+    rows = {**_rows(result[result.models[0]].evaluation.counts), "events": result.n_events}
+    return Content("Clinical summary", sheet, shown, rows, pictures)
 
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
@@ -398,6 +416,16 @@ def _rows(counts: Counts) -> dict[str, object]:
 def _reliability(evaluation: Evaluation, of: str = "") -> Picture:
     draw = partial(_drawn, partial(plot_reliability, evaluation), WIDTH, 5.2)
     return Picture(_caption("Reliability diagram", of), draw)
+
+
+def _calibration_curve(curve: CalibrationCurve, of: str = "") -> Picture:
+    draw = partial(_drawn, partial(plot_calibration_curve, curve), WIDTH, 5.2)
+    return Picture(_caption("Calibration curve", of), draw)
+
+
+def _decision_curve(result: NetBenefit) -> Picture:
+    draw = partial(_drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
+    return Picture("Decision curves", draw, wide=True)
 
 
 def _posterior(evaluation: Evaluation | ClasswiseEvaluation, of: str = "") -> Picture:

@@ -345,14 +345,14 @@ class CalibrationCurve(_presented.Presented):
             [ERRORS[row["quantity"]][0], *(_render.number(row[name], self._decimals) for name in columns)]
             for row in self.table()
         ]
-        return _render.Sheet(self.sentence(), self.spec, wording.HEADER[:5], rows, self.remarks)
+        listed = ", ".join(f"{WORDS[key]} {_share(p)}" for key, p in self.probabilities.items())
+        remarks = (f"Sub-model probabilities: {listed}.", *self.remarks)
+        return _render.Sheet(self.sentence(), self.spec, wording.HEADER[:5], rows, remarks)
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Probabilities of the sub-models, and warnings."""
-        listed = ", ".join(f"{WORDS[key]} {_share(p)}" for key, p in self.probabilities.items())
-        texts = [f"Sub-model probabilities: {listed}.", *self._of_bins(), *self._of_fit()]
-        return tuple(texts)
+        """Warnings about the curve and its intervals, which are printed below the table; empty if none is known."""
+        return (*self._of_bins(), *self._of_fit())
 
     def _of_bins(self) -> list[str]:
         counts, n_bins = self.counts, len(self.score)
@@ -396,8 +396,13 @@ def curve_of(
     return CalibrationCurve(posterior, posterior.sample(draws, rng=rng), target, wanted, distribution, counted)
 
 
+def enough_rows(effective: float) -> bool:
+    """Return whether a calibration curve has enough (effective) rows."""
+    return effective * (1 + 1e-12) >= LEAST_ROWS
+
+
 def _require_rows(name: str, effective: float, n_rows: int, *, weighted: bool) -> None:
-    if effective * (1 + 1e-12) >= LEAST_ROWS:
+    if enough_rows(effective):
         return
     found = f"{effective:.0f} effective rows of {n_rows}" if weighted else f"{n_rows}"
     raise ValueError(

@@ -244,13 +244,19 @@ class Recalibration(_presented.Presented):
             [QUANTITIES[key][0], *map(_number, numbers), f"{calibrated:g}"]
             for key, *numbers, calibrated in (row.values() for row in self.table())
         ]
-        return _render.Sheet(self.sentence(), self.spec, header, rows, self._remarks())
+        return _render.Sheet(self.sentence(), self.spec, header, rows, [*self._beside(), *self.remarks])
 
-    def _remarks(self) -> list[str]:
+    def _beside(self) -> list[str]:
+        """Line below the table with the Bayes factor, which exists under Normal priors."""
+        if self.posterior.prior.kind != "normal":
+            return []
+        factor = _factor(self.log_bayes_factor)
+        return [f"Bayes factor of calibration (intercept 0, slope 1) against the prior: {factor}."]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the rows, which are printed below the table; empty if no problem is known."""
         counts, remarks = self.counts, []
-        if self.posterior.prior.kind == "normal":
-            factor = _factor(self.log_bayes_factor)
-            remarks.append(f"Bayes factor of calibration (intercept 0, slope 1) against the prior: {factor}.")
         events = float(counts.binned.weight[1].sum())
         if events == 0 or float(counts.binned.weight[0].sum()) == 0:
             one = 0 if events == 0 else 1
@@ -263,7 +269,7 @@ class Recalibration(_presented.Presented):
                 f"{counts.agreeing} of {counts.n_rows} rows have a probability of exactly 0 or 1, and the outcome "
                 "agrees: they carry no information about intercept and slope and are left out."
             )
-        return remarks
+        return tuple(remarks)
 
 
 def _number(value: float) -> str:

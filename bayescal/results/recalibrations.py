@@ -95,7 +95,7 @@ class GroupedRecalibration(_presented.Presented, Mapping[Any, Recalibration]):
         header = (self.name, "rows", *(f"{words}, 95 %" for words, _ in QUANTITIES.values()))
         named = [*((str(label), each) for label, each in self.groups.items()), ("all rows", self.overall)]
         rows = [[label, str(each.counts.n_rows), *_cells(each)] for label, each in named]
-        remarks = [f"{label}: {remark}" for label, each in named[:-1] for remark in each.sheet().remarks[1:]]
+        remarks = [f"{label}: {remark}" for label, each in named[:-1] for remark in each.remarks]
         return _render.Sheet(self.sentence(), self.spec, header, rows, remarks)
 
 

@@ -1,0 +1,250 @@
+"""The clinical summary: its numbers are those of its parts, and of definitions computed by hand."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayescal as bc
+from bayescal.datasets.simulate import simulate
+from bayescal.report.figure import clinical_picture
+
+ROWS = simulate(1500, population="flat", curve="temperature", strength=1.5, rng=3)
+Y, P = ROWS.outcome.astype(int), ROWS.confidence
+THRESHOLDS = [0.1, 0.4]
+ONE = bc.clinical_summary(Y, P, THRESHOLDS, rng=1)
+NOISE = np.random.default_rng(1).normal(0, 0.8, len(P))
+Q = 1 / (1 + np.exp(-(np.log(P / (1 - P)) + NOISE)))
+TWO = bc.clinical_summary(Y, {"new": P, "old": Q}, THRESHOLDS, rng=1)
+KEYS = ["auc", "brier_score", "in_the_large", "intercept", "slope", "ece", "ici", "e50", "e90"]
+
+
+def rows_of(summary, model="model"):
+    """Rows of one model, by quantity, and by quantity and threshold for the utility."""
+    table = [row for row in summary.table() if row["model"] == model]
+    return {
+        row["quantity"] if np.isnan(row["threshold"]) else (row["quantity"], row["threshold"]): row for row in table
+    }
+
+
+def test_the_table_has_the_items_of_tripod_in_order():
+    table = ONE.table()
+    assert [row["quantity"] for row in table] == [*KEYS, *["net_benefit", "treat_all"] * 2]
+    items = ["discrimination", "overall", *["calibration"] * 7, *["clinical utility"] * 4]
+    assert [row["item"] for row in table] == items
+    assert [row["threshold"] for row in table[-4:]] == [0.1, 0.1, 0.4, 0.4]
+
+
+def test_numbers_are_those_of_the_parts():
+    """Exact posteriors agree to the last digits, draws of other seeds to their Monte Carlo error."""
+    found = rows_of(ONE)
+    rc, nb = bc.recalibration(Y, P, rng=2), bc.net_benefit(Y, P, THRESHOLDS, rng=2)
+    for row in rc.table():
+        tolerance = {"rel": 1e-9} if row["quantity"] != "in_the_large" else {"abs": 0.006}
+        for key in ("mean", "sd", "low", "high"):
+            assert found[row["quantity"]][key] == pytest.approx(row[key], **tolerance), (row["quantity"], key)
+    for row in nb.table():
+        of_model = found["net_benefit", row["threshold"]]
+        assert of_model["mean"] == pytest.approx(row["mean"], rel=1e-12)
+        assert of_model["sd"] == pytest.approx(row["sd"], rel=1e-12)
+        assert of_model["p_useful"] == pytest.approx(row["p_useful"], abs=0.03)
+        assert found["treat_all", row["threshold"]]["mean"] == pytest.approx(row["treat_all"], abs=0.001)
+    ev, cv = bc.evaluate(Y, P, rng=2), bc.calibration_curve(Y, P, rng=2)
+    for key in ("auc", "brier_score", "ece"):
+        row = ev.row(key)
+        assert found[key]["mean"] == pytest.approx(row["mean"], abs=0.1 * row["sd"])
+        assert found[key]["sd"] == pytest.approx(row["sd"], rel=0.1)
+    for row in cv.table()[:3]:
+        assert found[row["quantity"]]["mean"] == pytest.approx(row["mean"], abs=0.1 * row["sd"])
+        assert found[row["quantity"]]["low"] == pytest.approx(row["low"], abs=0.3 * row["sd"])
+
+
+def test_numbers_are_near_their_definitions():
+    """AUC by counting pairs, the Brier score as a mean, net benefit by counting: within a standard deviation."""
+    found = rows_of(ONE)
+    wins = np.mean((P[Y == 1][:, None] > P[Y == 0]) + 0.5 * (P[Y == 1][:, None] == P[Y == 0]))
+    assert abs(found["auc"]["mean"] - wins) < found["auc"]["sd"]
+    assert abs(found["brier_score"]["mean"] - np.mean((Y - P) ** 2)) < found["brier_score"]["sd"]
+    for t in THRESHOLDS:
+        treated = np.greater_equal(P, t)
+        by_hand = np.mean(treated & (Y == 1)) - t / (1 - t) * np.mean(treated & (Y == 0))
+        row = found["net_benefit", t]
+        assert abs(row["mean"] - by_hand) < row["sd"]
+        assert found["treat_all", t]["mean"] == pytest.approx(Y.mean() - t / (1 - t) * (1 - Y.mean()), abs=0.004)
+
+
+def test_the_simulated_slope_is_in_its_interval():
+    """The logits were stated 1.5 times too extreme: a slope of 2/3; each interval misses in 5 % of data sets."""
+    found = rows_of(ONE)
+    assert found["slope"]["low"] < 2 / 3 < found["slope"]["high"]
+    assert found["intercept"]["low"] < 0 < found["intercept"]["high"]
+
+
+def test_ideal_values():
+    """Perfect predictions have an AUC of 1, no error, and the net benefit of treating exactly those with the event."""
+    found = rows_of(ONE)
+    ideal = {key: found[key]["ideal"] for key in KEYS}
+    assert ideal == dict.fromkeys(KEYS, 0.0) | {"auc": 1.0, "slope": 1.0}
+    assert found["net_benefit", 0.4]["ideal"] == pytest.approx(Y.mean(), abs=0.002)
+    assert np.isnan(found["treat_all", 0.4]["ideal"])
+
+
+def test_parts_are_attributes_and_their_numbers_are_those_shown():
+    found = rows_of(ONE)
+    assert ONE.evaluation.auc.mean() == found["auc"]["mean"]
+    assert ONE.recalibration.slope.mean() == pytest.approx(found["slope"]["mean"], abs=0.01)
+    assert ONE.calibration_curve.ici.mean() == found["ici"]["mean"]
+    assert ONE.net_benefit.p_useful["model"][1] == found["net_benefit", 0.4]["p_useful"]
+    assert (ONE.n_rows, ONE.n_events, ONE.event_rate) == (1500, Y.sum(), pytest.approx(Y.mean()))
+
+
+def test_models_are_evaluated_as_if_alone():
+    alone, together = rows_of(ONE), rows_of(TWO, "new")
+    for key in ("intercept", "slope"):
+        assert together[key] == alone[key] | {"model": "new"}
+    for key in ("auc", "brier_score", "ece", "ici"):
+        assert together[key]["mean"] == pytest.approx(alone[key]["mean"], abs=0.1 * alone[key]["sd"])
+    assert TWO.models == ("new", "old")
+    assert TWO["old"].evaluation.auc.mean() < TWO["new"].evaluation.auc.mean()
+    assert TWO.net_benefit.difference("new", "old").mean()[1] > 0
+
+
+def test_thresholds_do_not_change_the_other_parts():
+    without = bc.clinical_summary(Y, P, rng=1)
+    kept = [row for row in ONE.table() if row["item"] != "clinical utility"]
+    assert str(without.table()) == str(kept)  # NaN differs from itself
+    assert without.net_benefit is None
+    assert any("needs `thresholds=`" in remark for remark in without.remarks)
+    assert "net benefit" not in without.sentence()
+
+
+def test_the_decision_curve_ends_where_rows_end():
+    """The last threshold is reached by five rows."""
+    p = P / 4
+    curve = bc.clinical_summary(Y, p, rng=1).decision_curve
+    assert curve.thresholds[0] == 0.01
+    last = curve.thresholds[-1]
+    assert (p >= last).sum() >= 5 > (p >= last + 0.01).sum()
+
+
+def test_weights_of_a_constant_change_nothing_but_the_words():
+    weighted = bc.clinical_summary(Y, P, THRESHOLDS, weights=np.full(len(Y), 2.0), rng=1)
+    for key in ("intercept", "slope", ("net_benefit", 0.1)):
+        assert rows_of(weighted)[key]["mean"] == pytest.approx(rows_of(ONE)[key]["mean"], rel=1e-9)
+    few = bc.clinical_summary(Y, P, weights=np.where(np.arange(len(Y)) % 2, 1.0, 1e-9), rng=1)
+    half = bc.clinical_summary(Y[1::2], P[1::2], rng=1)
+    assert rows_of(few)["slope"]["sd"] == pytest.approx(rows_of(half)["slope"]["sd"], rel=1e-3)
+    assert few.event_rate == pytest.approx(half.event_rate, rel=1e-6)
+    assert "(weighted, effective N = 750)" in few.spec
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    assert str(bc.clinical_summary(Y, P, THRESHOLDS, rng=1).table()) == str(ONE.table())
+
+
+def test_few_rows_have_no_curve_and_one_outcome_has_no_auc():
+    few = bc.clinical_summary(Y[:60], P[:60], [0.3], rng=1)
+    assert few.calibration_curve is None
+    assert "ici" not in rows_of(few)
+    assert any("No ICI, E50 and E90" in remark and "100" in remark for remark in few.remarks)
+    clinical_picture(few)
+    survivors = bc.clinical_summary(np.zeros(200, int), P[:200] / 10, rng=1)
+    assert "auc" not in rows_of(survivors)
+    assert any("No AUC" in remark for remark in survivors.remarks)
+    assert sum("All rows have outcome 0" in remark for remark in survivors.remarks) == 1
+    assert survivors.sentence().startswith("200 rows with 0 events (0.0 %). Calibration in the large -")
+
+
+def test_remarks_of_several_models_name_them_once():
+    rounded = np.clip(np.round(P, 1), 0.05, 0.95)
+    tied = bc.clinical_summary(Y, {"a": P, "b": rounded, "c": rounded}, draws=200, rng=1)
+    named = [remark for remark in tied.remarks if "equal scores are not divided" in remark]
+    assert len(named) == 1
+    assert named[0].startswith("b, c: ICI, E50 and E90: The curve has")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "said"),
+    [
+        ((Y, P, [0.0, 0.5]), {}, "`thresholds` must lie strictly between 0 and 1"),
+        ((Y, np.where(Y == 1, 0.0, 0.5)), {}, "floor"),
+        ((Y, {"new": P, "flat": np.full(len(P), 0.3)}), {}, "model 'flat': "),
+        ((Y, {"treat all": P}), {}, "rename this model"),
+        ((Y, P), {"weights": np.where(Y == 1, 1.0, 5.0)}, "must not depend on the outcome alone"),
+        ((Y, {"new": P, "old": np.append(Q, 0.5)}), {}, "1500"),
+        ((Y + 1, P), {}, "`y_true`"),
+        ((Y, P * 100), {}, "`y_prob`"),
+    ],
+)
+def test_invalid_input_is_refused(arguments, options, said):
+    with pytest.raises((ValueError, TypeError), match=None) as error:
+        bc.clinical_summary(*arguments, rng=1, **options)
+    assert said in str(error.value)
+
+
+def test_attributes_of_one_model_ask_for_a_name():
+    with pytest.raises(ValueError, match=r"name one, as in `summary\['new'\].evaluation`"):
+        _ = TWO.evaluation
+    with pytest.raises(KeyError, match="'old'"):
+        _ = TWO["odl"]
+
+
+def test_a_floor_is_stated():
+    floored = bc.clinical_summary(Y, np.where(P < 0.1, 0.0, P), floor=1e-3, rng=1)
+    assert "probabilities at least 0.001 from 0 and 1" in floored.spec
+    assert floored.recalibration.floor == 1e-3
+
+
+def test_the_sheet_of_one_two_and_four_models():
+    one = ONE.sheet()
+    assert one.header == ("", "mean", "2.5 %", "97.5 %", "ideal")
+    assert [row[0] for row in one.rows[:3]] == ["rows", "events", "AUC (c-statistic)"]
+    assert one.rows[1][1] == f"{Y.sum()} ({100 * Y.mean():.1f} %)"
+    two = TWO.sheet()
+    assert two.header == ("", "new", "old", "ideal")
+    cell = next(row for row in two.rows if row[0] == "calibration slope")[1]
+    slope = rows_of(TWO, "new")["slope"]
+    assert cell == f"{slope['mean']:.3f} ({slope['low']:.3f}, {slope['high']:.3f})"
+    four = bc.clinical_summary(Y, pd.DataFrame(dict.fromkeys("abcd", P)), draws=100, rng=1).sheet()
+    assert [row[0] for row in four.rows if row[1:] == ["", "", "", ""]] == list("abcd")
+
+
+def test_the_sentence_reports_what_a_paper_needs():
+    found, sentence = rows_of(ONE), ONE.sentence()
+    assert sentence.startswith(f"1500 rows with {Y.sum()} events")
+    auc, net = found["auc"], found["net_benefit", 0.1]
+    assert f"AUC {auc['mean']:.3f} (95 % credible interval {auc['low']:.3f} to {auc['high']:.3f})" in sentence
+    assert f"at the threshold 0.1, net benefit {net['mean']:.3f}" in sentence
+    assert sentence.count("credible interval") == 1
+    assert "new: AUC" in TWO.sentence()
+    assert "old: AUC" in TWO.sentence()
+
+
+def test_exports():
+    frame = ONE.to_frame()
+    assert frame.loc[("model", "auc"), "mean"].item() == rows_of(ONE)["auc"]["mean"]
+    assert list(frame.columns[:2]) == ["item", "threshold"]
+    latex = TWO.to_latex()
+    assert r"\begin{tabular}{lrrr}" in latex
+    large = rows_of(TWO, "new")["in_the_large"]
+    shown = f"{large['mean']:.3f} ({large['low']:.3f}, {large['high']:.3f})".replace("-", "$-$")
+    assert "$-$" in shown
+    assert shown in latex
+    document = json.loads(TWO.to_json())
+    assert document["kind"] == "ClinicalSummary"
+    assert document["rows"] == 1500
+    assert [each["name"] for each in document["models"]] == ["new", "old"]
+    assert document["models"][0]["evaluation"]["table"][0]["quantity"] == "ece"
+    assert document["net_benefit"]["table"][0]["model"] == "new"
+    assert document["table"][0]["threshold"] is None
+
+
+def test_page_and_picture_show_curves_and_decisions(tmp_path):
+    text = TWO.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    for words in ("Clinical summary", "Calibration curve: new", "Calibration curve: old", "Decision curves", "c-stat"):
+        assert words in text
+    assert text.count("<svg") == 3
+    assert len(clinical_picture(TWO).subfigs) == 3
+    titles = [each.get_suptitle() for each in clinical_picture(TWO).subfigs]
+    assert titles == ["new", "old", ""]
