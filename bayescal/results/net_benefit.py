@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
-from bayescal.draws import Draws
+from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.net_benefit import Decisions, decide, gain_of_treating, net_benefit_of, odds, share_treated
 from bayescal.posterior.score_cells import ScoreCellsPosterior
 from bayescal.results.net_benefit_words import curve_sentence, decimals_of, question, remarks_of, shown
@@ -110,8 +110,14 @@ class NetBenefit(_presented.Presented):
         """Draws of the prevalence, shape (n_draws, 1); constant if it is known."""
         return self._drawn[1]
 
+    @cached_property
+    def _origin(self) -> int:
+        """Results of the same counts, prior and seed have the same draws, also if their harms differ."""
+        prior = (self.posterior.pseudo_rows, self.posterior.given_outcome, self.prevalence)
+        return fingerprint(type(self).__name__, self.counts.fingerprint, prior, self.draws_seed, self.n_draws)
+
     def _draws(self, values: Floats, name: str) -> Draws:
-        return Draws(values, name, (type(self).__name__, self.draws_seed, self.n_draws, self.counts.n_rows))
+        return Draws(values, name, self._origin)
 
     def _by_model(self, values: Floats, name: str) -> dict[str, Draws]:
         return {model: self._draws(values[:, i], f"{name} of {model}") for i, model in enumerate(self.models)}

@@ -235,6 +235,25 @@ def test_strategies_that_do_not_exist():
     assert (TWO.difference().values == TWO.difference("new", "old").values).all()
 
 
+def test_draws_of_separate_results_do_not_combine():
+    """Independent draws of two models on the same rows would give a difference with a wrong interval."""
+    new, old = (bc.net_benefit(Y, P[name], T, rng=1).net_benefit["model"] for name in ("new", "old"))
+    with pytest.raises(TypeError, match="come from the same evaluation"):
+        _ = new - old
+    for other in (
+        bc.net_benefit(1 - Y, P["new"], T, rng=1),
+        bc.net_benefit(Y, P["new"], T, rng=2),
+        bc.net_benefit(Y, P["new"], T, pseudo_rows=1, rng=1),
+        bc.net_benefit(Y, P["new"], T, prevalence=0.2, rng=1),
+        bc.net_benefit(Y, P["new"], T + 0.01, rng=1),
+    ):
+        with pytest.raises(TypeError, match="come from the same evaluation"):
+            _ = new - other.net_benefit["model"]
+    # the same draws: a harm is subtracted from them
+    harmed = bc.net_benefit(Y, P["new"], T, harm=0.01, rng=1).net_benefit["model"]
+    np.testing.assert_allclose((new - harmed).values, 0.01)
+
+
 # --- printing
 
 
