@@ -24,6 +24,29 @@ COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal})
 ARITHMETIC = frozenset(SIGNS) - COMPARISONS
 
 
+def fingerprint(*contents: Any) -> int:
+    """Return a number that differs between contents, to identify the evaluation that draws belong to.
+
+    Parameters
+    ----------
+    *contents
+        Arrays, which count by type, shape and values; anything else counts by its representation.
+
+    Examples
+    --------
+    >>> fingerprint(np.arange(3), "seed 1") == fingerprint(np.arange(3), "seed 2")
+    False
+    """
+    digest = blake2b(digest_size=8)
+    for each in contents:
+        if isinstance(each, np.ndarray):
+            digest.update(f"{each.dtype}{each.shape}".encode())
+            digest.update(np.ascontiguousarray(each).tobytes())
+        else:
+            digest.update(f"{each!r};".encode())
+    return int.from_bytes(digest.digest())
+
+
 class Probability(float):
     """Posterior probability of a comparison, as in ``ece < 0.05``: a float that is neither true nor false.
 
@@ -375,8 +398,7 @@ class BinDraws:
     @property
     def fingerprint(self) -> int:
         """A number that differs between draws of different evaluations, computed from the first draw."""
-        first = np.concatenate([self.mass[0], self.accuracy[0], self.confidence[0]])
-        return int.from_bytes(blake2b(first.tobytes(), digest_size=8).digest())
+        return fingerprint(self.mass[0], self.accuracy[0], self.confidence[0])
 
     def __len__(self) -> int:
         return len(self.accuracy)

@@ -21,7 +21,8 @@ Floats = NDArray[np.float64]
 
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.2, 3.2)
-#: The axis reaches at least and at most so far below 0, as a share of its part above 0: treating all falls without end.
+#: The axis reaches at least and at most so far below 0, as a share of its part above 0: the line of treating all is
+#: unbounded below.
 BELOW_LEAST, BELOW_MOST = 0.1, 0.35
 #: Height of the bars that mark useful thresholds, as a share of the axes.
 BAR = 0.016
@@ -38,7 +39,8 @@ class DecisionCurvePoints:
     mean, low, high : dict of str to ndarray, shape (n_thresholds,)
         Posterior mean and interval of each model.
     useful : dict of str to ndarray of bool, shape (n_thresholds,)
-        Whether each model is useful with at least the probability of the intervals.
+        Whether each model is useful with at least the probability of the intervals; false where fewer than 5 rows lie
+        on a side of the threshold.
     treat_all : ndarray, shape (n_thresholds,)
         Posterior mean of treating all.
     limits : (float, float)
@@ -89,7 +91,7 @@ def decision_curve_points(dc: NetBenefit, prob: float = 0.95, *, standardized: b
         mean=mean,
         low=low,
         high=high,
-        useful={name: p >= prob for name, p in dc.p_useful.items()},
+        useful={name: (p >= prob) & ~dc.few_rows[name] for name, p in dc.p_useful.items()},
         treat_all=treat_all,
         limits=_limits(np.concatenate([*high.values(), treat_all]), np.concatenate(list(low.values()))),
     )
@@ -112,7 +114,7 @@ def plot_decision_curve(
 
     A model is useful where its curve lies above both other lines. A bar at the bottom marks the thresholds at which
     this is so with at least the probability `prob`, joint over the three strategies, which bands that overlap do not
-    show.
+    show. Thresholds with fewer than 5 rows on a side have no bar.
 
     Parameters
     ----------
@@ -185,7 +187,7 @@ def _title(points: DecisionCurvePoints, prob: float) -> str:
             return f"Useful at no threshold with P \u2265 {prob:g}"
         (marked,) = useful.values()
         return f"Useful at {ranges(points.thresholds, marked)} (P \u2265 {prob:g})"
-    return f"{len(useful)} of {len(points.mean)} models useful (P \u2265 {prob:g})"
+    return f"{len(useful)} of {len(points.mean)} models useful at some threshold (P \u2265 {prob:g})"
 
 
 def _draw(ax: "Axes", points: DecisionCurvePoints, chosen: Mapping[str, str], grey: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
-from bayescal.draws import Draws
+from bayescal.draws import Draws, fingerprint
 from bayescal.results.net_benefit_words import shown
 from bayescal.stats.threshold_counts import ThresholdCounts
 
@@ -69,8 +69,12 @@ class LossRatio(_presented.Presented):
         mean: Floats = self.losses @ share
         return mean
 
+    @cached_property
+    def _origin(self) -> int:
+        return fingerprint(type(self).__name__, self.counts.fingerprint, self.draws_seed, self.n_draws)
+
     def _draws(self, values: Floats, name: str) -> Draws:
-        return Draws(values, name, (type(self).__name__, self.draws_seed, self.n_draws, self.counts.n_rows))
+        return Draws(values, name, self._origin)
 
     @property
     def before(self) -> Draws:

@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
-from bayescal.draws import Draws
+from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.net_benefit import Decisions, decide, gain_of_treating, net_benefit_of, odds, share_treated
 from bayescal.posterior.score_cells import ScoreCellsPosterior
-from bayescal.results.net_benefit_words import curve_sentence, decimals_of, question, remarks_of, shown
+from bayescal.results.net_benefit_words import (
+    curve_sentence,
+    decimals_of,
+    few_rows,
+    of_draws,
+    question,
+    remarks_of,
+    shown,
+)
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import TREAT_ALL, TREAT_NONE
 
@@ -110,8 +118,14 @@ class NetBenefit(_presented.Presented):
         """Draws of the prevalence, shape (n_draws, 1); constant if it is known."""
         return self._drawn[1]
 
+    @cached_property
+    def _origin(self) -> int:
+        """Results of the same counts, prior and seed have the same draws, also if their harms differ."""
+        prior = (self.posterior.pseudo_rows, self.posterior.given_outcome, self.prevalence)
+        return fingerprint(type(self).__name__, self.counts.fingerprint, prior, self.draws_seed, self.n_draws)
+
     def _draws(self, values: Floats, name: str) -> Draws:
-        return Draws(values, name, (type(self).__name__, self.draws_seed, self.n_draws, self.counts.n_rows))
+        return Draws(values, name, self._origin)
 
     def _by_model(self, values: Floats, name: str) -> dict[str, Draws]:
         return {model: self._draws(values[:, i], f"{name} of {model}") for i, model in enumerate(self.models)}
@@ -149,6 +163,15 @@ class NetBenefit(_presented.Presented):
     def p_useful(self) -> dict[str, Floats]:
         """Probability that each model has a larger net benefit than treating all and treating none, per threshold."""
         return dict(zip(self.models, self._decisions.p_useful, strict=True))
+
+    @cached_property
+    def few_rows(self) -> dict[str, NDArray[np.bool_]]:
+        """Whether fewer than 5 rows reach each threshold, or lie below it, by model.
+
+        There the probability that a model is useful depends on the prior: printing and plots leave it out, and no
+        sentence calls the model useful. `p_useful` and `table` have the number.
+        """
+        return {name: sides.any(axis=0) for name, sides in few_rows(self.counts).items()}
 
     @property
     def p_best(self) -> dict[str, Floats]:
@@ -283,7 +306,8 @@ class NetBenefit(_presented.Presented):
         return curve_sentence(self.thresholds, self._for_words(), _checks.fraction("prob", prob), self.treat_all.mean())
 
     def _for_words(self) -> Mapping[str, tuple[Draws, Floats, Floats]]:
-        return {name: (self.net_benefit[name], self.moments[name][0], self.p_useful[name]) for name in self.models}
+        useful = {name: np.where(self.few_rows[name], np.nan, p) for name, p in self.p_useful.items()}
+        return {name: (self.net_benefit[name], self.moments[name][0], useful[name]) for name in self.models}
 
     @property
     def spec(self) -> str:
@@ -305,22 +329,24 @@ class NetBenefit(_presented.Presented):
         """
         at = np.arange(len(self.thresholds)) if whole else shown(self.thresholds)
         listed = set(self.thresholds[at].tolist())
-        table = [row for row in self.table() if row["threshold"] in listed]
-        d = decimals_of(table)
+        few = np.concatenate([self.few_rows[name] for name in self.models]).tolist()
+        both = [pair for pair in zip(self.table(), few, strict=True) if pair[0]["threshold"] in listed]
+        d = decimals_of([row for row, _ in both])
         cells = [
             [
                 row["model"],
                 f"{row['threshold']:g}",
                 *(_render.number(row[name], d) for name in ("mean", "low", "high", "observed", "treat_all")),
-                *(_render.probability(row[name]).removeprefix("= ") for name in ("p_useful", "p_best")),
+                *("-" if is_few else of_draws(row[name]) for name in ("p_useful", "p_best")),
             ]
-            for row in table
+            for row, is_few in both
         ]
         left_out = len(self.thresholds) - len(at)
         remarks = remarks_of(self.counts)
         if left_out:
             remarks = (f"The table shows {len(at)} of {len(self.thresholds)} thresholds; `table()` has all.", *remarks)
-        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, (KEY, *remarks))
+        key = KEY if not any(is_few for _, is_few in both) else f"{KEY[:-1]}; -: too few rows to state a probability."
+        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, (key, *remarks))
 
 
 #: Meaning of the columns of the table.

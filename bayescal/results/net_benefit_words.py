@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 PRINTED = 9
 #: Maximum number of models in the sentence.
 NAMED = 5
-#: A remark names thresholds with fewer rows than this on a side.
+#: Thresholds with fewer rows than this on a side are named in a remark, and no model is called useful there.
 FEW = 5
 
 
@@ -36,6 +36,34 @@ def shown(thresholds: Floats) -> NDArray[np.intp]:
     if PRINTED // 2 <= len(tenths) <= PRINTED:
         return tenths
     return np.unique(np.round(np.linspace(0, len(thresholds) - 1, PRINTED)).astype(np.intp))
+
+
+def few_rows(counts: ThresholdCounts) -> dict[str, NDArray[np.bool_]]:
+    """Return for each model whether few rows reach a threshold, and whether few lie below it: (2, n_thresholds).
+
+    Examples
+    --------
+    >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
+    >>> few_rows(counts)["model"].tolist()
+    [[False, False, True], [True, False, False]]
+    """
+    found = {}
+    for i, name in enumerate(counts.models):
+        rows = counts.margin(i, counts.n).sum(axis=0)
+        above = np.cumsum(rows[::-1])[::-1][1:]
+        found[name] = np.stack([above < FEW, rows.sum() - above < FEW])
+    return found
+
+
+def of_draws(probability: float) -> str:
+    """Format a share of draws, which is not exactly 0 or 1 because no draw, or every draw, has a property.
+
+    Examples
+    --------
+    >>> of_draws(1.0), of_draws(0.75), of_draws(0.0)
+    ('> 0.99', '0.75', '< 0.01')
+    """
+    return _render.probability(min(max(probability, 1e-9), 1 - 1e-9)).removeprefix("= ")
 
 
 def decimals_of(table: Sequence[Mapping[str, Any]]) -> int:
@@ -63,25 +91,47 @@ def ranges(thresholds: Floats, marked: NDArray[np.bool_]) -> str:
 def curve_sentence(
     thresholds: Floats, models: Mapping[str, tuple[Draws, Floats, Floats]], prob: float, treat_all: Floats
 ) -> str:
-    """Return the result in words; each model has its draws, means and probabilities of being useful."""
-    named = list(models.items())[:NAMED]
+    """Return the result in words.
+
+    Parameters
+    ----------
+    thresholds : ndarray, shape (n_thresholds,)
+        The thresholds.
+    models : mapping of str to (Draws, ndarray, ndarray)
+        Draws and means of the net benefit of each model, and the probability that it is useful, NaN where few rows lie
+        on a side of the threshold.
+    prob : float
+        Probability of the interval, and from which a model is called useful.
+    treat_all : ndarray, shape (n_thresholds,)
+        Mean net benefit of treating all.
+    """
+    named, left_out = list(models.items())[:NAMED], len(models) - NAMED
     if len(thresholds) == 1:
-        return " ".join(_at_one(name, thresholds[0], *found, prob, treat_all[0]) for name, found in named)
-    level = f"{100 * prob:g} %"
-    parts = []
-    for name, (_, _, useful) in named:
-        marked = useful >= prob
-        if marked.all():
-            where = f"at all {len(thresholds)} thresholds, {thresholds[0]:g} to {thresholds[-1]:g}"
-        elif marked.any():
-            where = f"at the threshold{'s' * int(np.count_nonzero(marked) > 1)} {ranges(thresholds, marked)}"
-        else:
-            where = "at no threshold"
-        parts.append(f"{_called(name)} {where}")
-    return (
-        "Larger net benefit than treating all and than treating none, with a probability of at least "
-        f"{level}: {'; '.join(parts)}."
-    )
+        texts = [_at_one(name, thresholds[0], *found, prob, treat_all[0]) for name, found in named]
+        return " ".join([*texts, f"The table has {left_out} more."] if left_out > 0 else texts)
+    where = [f"{_called(name)} {_useful_at(thresholds, found[2], prob)}" for name, found in named]
+    if left_out > 0:
+        where.append(f"and {left_out} more in the table")
+    if len(models) == 1:
+        where[0] = _useful_at(thresholds, next(iter(models.values()))[2], prob)
+        name = _called(next(iter(models)))
+        return (
+            f"{name[0].upper()}{name[1:]} has a larger net benefit than treating all and treating none "
+            f"(probability >= {prob:g}) {where[0]}."
+        )
+    return f"Larger net benefit than treating all and treating none (probability >= {prob:g}): {'; '.join(where)}."
+
+
+def _useful_at(thresholds: Floats, useful: Floats, prob: float) -> str:
+    """Say at which thresholds a model is useful, and how many have too few rows to say so."""
+    marked, unknown = useful >= prob, np.isnan(useful)
+    if unknown.all():
+        return f"at no threshold, since all have fewer than {FEW} rows on a side"
+    if marked.all():
+        return f"at all {len(thresholds)} thresholds, {thresholds[0]:g} to {thresholds[-1]:g}"
+    if not marked.any():
+        return "at no threshold" + " with enough rows on both sides" * bool(unknown.any())
+    return f"at the threshold{'s' * int(np.count_nonzero(marked) > 1)} {ranges(thresholds, marked)}"
 
 
 def _called(name: str) -> str:
@@ -92,10 +142,15 @@ def _at_one(name: str, t: float, draws: Draws, mean: Floats, useful: Floats, pro
     low, high = (float(end[0]) for end in draws.interval(prob))
     d = _render.decimals(high - low)
     value, low_text, high_text, default = (_render.number(v, d) for v in (float(mean[0]), low, high, treat_all))
+    better = (
+        f"fewer than {FEW} rows lie on a side of the threshold, too few for a probability that the model is better "
+        "than treating all and treating none"
+        if np.isnan(useful[0])
+        else f"the probability that the model is better than treating all and treating none is {of_draws(useful[0])}"
+    )
     return (
         f"At the threshold {t:g}, the net benefit of {_called(name)} is {value} ({100 * prob:g} % credible "
-        f"interval {low_text} to {high_text}), that of treating all {default}; the probability that the model is "
-        f"better than treating all and treating none is {_render.probability(float(useful[0])).removeprefix('= ')}."
+        f"interval {low_text} to {high_text}), that of treating all {default}; {better}."
     )
 
 
@@ -120,26 +175,23 @@ def remarks_of(counts: ThresholdCounts) -> tuple[str, ...]:
     >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
     >>> for remark in remarks_of(counts):
     ...     print(remark[:75])
-    Fewer than 5 rows reach the threshold at 0.9 (model): the prior matters the
+    Fewer than 5 rows reach the threshold at 0.9 (model): intervals are less re
     Fewer than 5 rows lie below the threshold at 0.1 (model): whether the model
     """
-    t = counts.thresholds
     few: dict[str, list[str]] = {"reach": [], "below": []}
-    for i, name in enumerate(counts.models):
-        rows = counts.margin(i, counts.n).sum(axis=0)
-        above = np.cumsum(rows[::-1])[::-1][1:]
-        for side, marked in (("reach", above < FEW), ("below", rows.sum() - above < FEW)):
+    for name, sides in few_rows(counts).items():
+        for side, marked in zip(few, sides, strict=True):
             if marked.any():
-                few[side].append(f"{ranges(t, marked)} ({_render.name(name)})")
+                few[side].append(f"{ranges(counts.thresholds, marked)} ({_render.name(name)})")
     texts = []
     if few["reach"]:
         texts.append(
-            f"Fewer than {FEW} rows reach the threshold at {'; '.join(few['reach'])}: the prior matters there, and "
-            "intervals are less reliable."
+            f"Fewer than {FEW} rows reach the threshold at {'; '.join(few['reach'])}: intervals are less reliable "
+            "there, and the probability that the model is useful depends on the prior."
         )
     if few["below"]:
         texts.append(
             f"Fewer than {FEW} rows lie below the threshold at {'; '.join(few['below'])}: whether the model is better "
-            "than treating all depends on few rows and on the prior there."
+            "than treating all depends on the prior there."
         )
     return tuple(texts)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _presented, _render
 from bayescal.data.columns import column
 from bayescal.data.frames import to_array
-from bayescal.draws import Draws
+from bayescal.draws import Draws, fingerprint
 from bayescal.posterior.recalibration import NAMES, RecalibrationPosterior
 from bayescal.stats.logits import LogitCounts
 
@@ -82,7 +82,11 @@ class Recalibration(_presented.Presented):
         return self.posterior.in_the_large(self.drawn, rng=self.shift_seed)
 
     def _draws(self, name: str, values: Floats) -> Draws:
-        return Draws(values, name, origin=id(self.posterior))
+        return Draws(values, name, self._origin)
+
+    @cached_property
+    def _origin(self) -> int:
+        return fingerprint(type(self).__name__, self.drawn, self.shift_seed)
 
     @property
     def bayes_factor(self) -> float:

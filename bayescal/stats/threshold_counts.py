@@ -12,6 +12,7 @@ from bayescal._invalid import quoted
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import refuse_scale
 from bayescal.data.predictions import Predictions
+from bayescal.draws import fingerprint
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.joint_cells import MOST_ENGINE_KEYS, joint_sums, merged, require_keys
 from bayescal.stats.paired import PairedCounts
@@ -377,6 +378,12 @@ class ThresholdCounts:
     def weighted(self) -> bool:
         """Whether any weight differs from 1."""
         return not (np.array_equal(self.weight, self.n) and np.array_equal(self.weight_sq, self.by_outcome(self.n)))
+
+    @property
+    def fingerprint(self) -> int:
+        """A number that differs between different counts, names of models or thresholds."""
+        arrays = (self.thresholds, self.cells, self.n, self.weight, self.weight_sq)
+        return fingerprint(self.models, *arrays)
 
     @property
     def effective_rows(self) -> float:

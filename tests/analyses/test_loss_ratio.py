@@ -53,6 +53,13 @@ def test_loss_and_net_benefit_are_one():
     np.testing.assert_allclose(FOUND.observed[0], (1 - np.array(T)) * (Y.mean() - observed), rtol=1e-12)
 
 
+def test_draws_of_separate_results_do_not_combine():
+    other = bc.loss_ratio(*rows(600, 4), YV, PV, T, rng=1)
+    with pytest.raises(TypeError, match="come from the same evaluation"):
+        _ = FOUND.mean_ratio - other.mean_ratio
+    assert not (FOUND.ratio - bc.loss_ratio(Y, P, YV, PV, T, rng=1).ratio).values.any()
+
+
 def test_words_and_documents(tmp_path):
     assert FOUND.mean_ratio.interval()[1] < 1
     assert FOUND.sentence().startswith("Isotonic recalibration on 400 validation rows lowers the loss of decisions")

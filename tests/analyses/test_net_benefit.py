@@ -235,6 +235,25 @@ def test_strategies_that_do_not_exist():
     assert (TWO.difference().values == TWO.difference("new", "old").values).all()
 
 
+def test_draws_of_separate_results_do_not_combine():
+    """Independent draws of two models on the same rows would give a difference with a wrong interval."""
+    new, old = (bc.net_benefit(Y, P[name], T, rng=1).net_benefit["model"] for name in ("new", "old"))
+    with pytest.raises(TypeError, match="come from the same evaluation"):
+        _ = new - old
+    for other in (
+        bc.net_benefit(1 - Y, P["new"], T, rng=1),
+        bc.net_benefit(Y, P["new"], T, rng=2),
+        bc.net_benefit(Y, P["new"], T, pseudo_rows=1, rng=1),
+        bc.net_benefit(Y, P["new"], T, prevalence=0.2, rng=1),
+        bc.net_benefit(Y, P["new"], T + 0.01, rng=1),
+    ):
+        with pytest.raises(TypeError, match="come from the same evaluation"):
+            _ = new - other.net_benefit["model"]
+    # the same draws: a harm is subtracted from them
+    harmed = bc.net_benefit(Y, P["new"], T, harm=0.01, rng=1).net_benefit["model"]
+    np.testing.assert_allclose((new - harmed).values, 0.01)
+
+
 # --- printing
 
 
@@ -260,9 +279,35 @@ def test_sentence_of_one_threshold():
 def test_sentence_of_several_thresholds():
     np.testing.assert_array_equal(TWO.p_useful["new"] >= 0.95, [False, True, True])
     np.testing.assert_array_equal(TWO.p_useful["old"] >= 0.95, [False, False, True])
-    assert TWO.sentence().endswith("95 %: new at the thresholds 0.2 to 0.5; old at the threshold 0.5.")
-    assert TWO.sentence(0.9).endswith("90 %: new at all 3 thresholds, 0.1 to 0.5; old at the threshold 0.5.")
-    assert "at no threshold" in bc.net_benefit(Y, np.full(len(Y), 0.5), [0.6, 0.7], rng=1).sentence()
+    assert TWO.sentence().endswith("(probability >= 0.95): new at the thresholds 0.2 to 0.5; old at the threshold 0.5.")
+    assert "(probability >= 0.9): new at all 3 thresholds, 0.1 to 0.5; old at" in TWO.sentence(0.9)
+    assert ONE.sentence() == (
+        "The model has a larger net benefit than treating all and treating none (probability >= 0.95) at the "
+        "thresholds 0.2 to 0.5."
+    )
+    useless = bc.net_benefit([0, 1] * 50, [0.9, 0.1] * 50, [0.3, 0.6], rng=1)
+    assert useless.sentence().endswith("(probability >= 0.95) at no threshold.")
+    many = bc.net_benefit(Y, {f"model {i}": P["new"] for i in range(7)}, T, draws=100, rng=1)
+    assert many.sentence().endswith("; and 2 more in the table.")
+
+
+def test_a_model_that_treats_nobody_is_not_called_useful():
+    """Its net benefit is 0 whatever the outcomes are; the prior, which treats some, is no finding."""
+    y = np.repeat([1, 0], [24, 1976])
+    constant = bc.net_benefit(y, np.full(2000, 0.012), [0.02, 0.05, 0.1], rng=1)
+    assert not constant.observed["model"].any()
+    assert (constant.p_useful["model"] > 0.95).all()
+    assert constant.few_rows["model"].all()
+    assert constant.sentence().endswith("at no threshold, since all have fewer than 5 rows on a side.")
+    assert [row[-2:] for row in constant.sheet().rows] == [["-", "-"]] * 3
+    at_one = bc.net_benefit(y, np.full(2000, 0.012), 0.05, rng=1).sentence()
+    assert "fewer than 5 rows lie on a side of the threshold" in at_one
+    # four rows that reach the threshold are too few, five are enough
+    for n_above, few in ((4, True), (5, False)):
+        found = bc.net_benefit(y, np.repeat([0.5, 0.01], [n_above, 2000 - n_above]), [0.1, 0.3], rng=1)
+        assert found.few_rows["model"].tolist() == [few, few]
+        assert ("at all 2 thresholds" in found.sentence()) is not few
+        assert {row[-2] for row in found.sheet().rows} == {"-" if few else "> 0.99"}
 
 
 def test_printing_shortens_and_says_so():

@@ -45,6 +45,15 @@ def test_draws_are_joint_and_reproducible(rows, rc):
         rc.slope - other.slope
 
 
+def test_draws_of_separate_results_do_not_combine(rows, rc):
+    """The memory address of a result identifies nothing: the next result may have it."""
+    origins = {recalibration(rows.outcome[i:], rows.confidence[i:], rng=1).slope.origin for i in range(5)}
+    assert len(origins) == 5
+    assert rc.slope.origin == recalibration(rows.outcome, rows.confidence, rng=1).intercept.origin
+    with pytest.raises(TypeError, match="come from the same evaluation"):
+        _ = rc.slope - recalibration(rows.outcome, rows.confidence, rng=2).slope
+
+
 def test_the_table_has_exact_intervals(rc):
     large, intercept, slope = rc.table(0.9)
     assert [row["quantity"] for row in (large, intercept, slope)] == ["in_the_large", "intercept", "slope"]

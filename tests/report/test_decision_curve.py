@@ -26,7 +26,7 @@ def test_the_record_holds_the_numbers_of_the_result():
         low, high = dc.net_benefit[name].interval(0.8)
         np.testing.assert_array_equal(points.low[name], low)
         np.testing.assert_array_equal(points.high[name], high)
-        np.testing.assert_array_equal(points.useful[name], dc.p_useful[name] >= 0.8)
+        np.testing.assert_array_equal(points.useful[name], (dc.p_useful[name] >= 0.8) & ~dc.few_rows[name])
     np.testing.assert_array_equal(points.treat_all, dc.treat_all.mean())
     low, high = points.limits
     assert high == pytest.approx(1.05 * max(values.max() for values in (*points.high.values(), points.treat_all)))
@@ -67,6 +67,14 @@ def test_bars_mark_useful_thresholds():
     spans = [path.get_extents().intervalx for path in bar.get_paths()]
     inside = [any(a < t < b for a, b in spans) for t in dc.thresholds]
     np.testing.assert_array_equal(inside, marked)
+
+
+def test_no_bar_where_rows_are_few():
+    constant = bc.net_benefit(np.repeat([1, 0], [24, 1976]), np.full(2000, 0.012), [0.02, 0.05], rng=1)
+    assert (constant.p_useful["model"] >= 0.95).all()
+    ax = plot_decision_curve(constant, Figure().subplots())
+    assert not [each for each in ax.collections if each.get_gid().startswith("useful")]
+    assert ax.get_title(loc="left").startswith("Useful at no threshold")
 
 
 def test_labels_and_title():
