@@ -173,7 +173,7 @@ class GroupSums:
         Standard deviation of the end of the curve if means are equal, from `calibrated_variance`.
     difference_sigma, mean_step : ndarray of float64
         Standard deviation of the end of the curve from `difference_variance`; mean standard deviation of a step,
-        divided by it (0 if it is 0).
+        divided by it (0 if it is 0): the root of the sum of the variances over the sum of their roots.
     outer_step : ndarray of float64
         Product of the step in `sigma` and `beyond`, in the first or last cell of a group, whichever is larger; see
         `SubpopulationSteps`.
@@ -250,6 +250,7 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     of_sigma = np.add.reduceat(own_variance, first)
     outer = np.sqrt(own_variance) * _beyond(score, weight, level, first, last) / whole
     shares = np.divide(variance, np.repeat(of_end, sizes), out=np.zeros_like(variance), where=variance > 0)
+    roots = np.add.reduceat(np.sqrt(shares), first)
     unit /= total
     return GroupSums(
         n_rows=np.bincount(group, minlength=n_groups),
@@ -258,7 +259,7 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
         end=curve[last] * unit,
         sigma=np.sqrt(of_sigma) / total,
         difference_sigma=np.sqrt(of_end) / total,
-        mean_step=np.add.reduceat(shares**1.5, first),
+        mean_step=np.divide(1, roots, out=np.zeros(n_groups), where=roots > 0),
         outer_step=np.divide(
             np.maximum(outer[first], outer[last]), np.sqrt(of_sigma), out=np.zeros(n_groups), where=of_sigma > 0
         ),
