@@ -66,7 +66,9 @@ def screen_subpopulations(
 
     Notes
     -----
-    Each group has the numbers of `cumulative_difference_subpopulation`; its P-value is the corrected one. Groups that
+    Each group has the numbers of `cumulative_difference_subpopulation`; its P-value is the corrected one. With
+    responses that have more than two values, groups with few rows and skewed responses are not flagged; see
+    `SubpopulationScreen.reliable`. Groups that
     only have rows of weight 0 are left out. All groups are computed at once, without a loop over them.
 
     The screen compares groups with the full population, not with the scores: an error of calibration that all groups

@@ -153,7 +153,8 @@ def scale(steps: Steps) -> Scale:
         with one score, although the extremes of the curve lie among small steps.
 
         The effective number of rare outcomes is
-        :math:`(\sum_i w_i^2 v_i)^3 / (\sum_i w_i^3 v_i |1 - 2 c_i|)^2` over rows with :math:`v_i = c_i (1 - c_i)`: the inverse square of the skewness of the end of the curve if all scores are
+        :math:`(\sum_i w_i^2 v_i)^3 / (\sum_i w_i^3 v_i |1 - 2 c_i|)^2` over rows with :math:`v_i = c_i (1 -
+        c_i)`: the inverse square of the skewness of the end of the curve if all scores are
         on one side of 1/2. For scores near 0 and equal weights, it is close to the expected number of outcomes 1.
         Infinite if all scores are 0, 1/2 or 1. Tied rows count as rows of equal weight. For subpopulations, the moments
         of responses are those of rows around each cell.

@@ -113,6 +113,23 @@ def test_few_false_discoveries_with_rare_outcomes(per_group):
     assert screens <= 6
 
 
+def test_small_groups_of_skewed_costs_are_not_flagged():
+    """Lognormal costs have the skewness 6.2, so that 50 rows have an effective number of 50 / 6.2^2 = 1.3."""
+    rng = np.random.default_rng(2)
+    cost, score = rng.lognormal(size=5000), rng.random(5000)
+    group = np.append(np.repeat(np.arange(10), 50), np.full(4500, 10))
+    cost[group == 3] += 100
+    screen = bc.screen_subpopulations(cost, score, group)
+    assert screen.labels[0] == 3
+    assert 3 not in screen.flagged
+    row = next(each for each in screen.table() if each["group"] == 3)
+    assert (np.isnan(row["adjusted_p_value"]), row["flagged"]) == (True, False)
+    few = int(np.count_nonzero(~screen.reliable))
+    assert few >= 10
+    assert f"{few} of 11 groups have an effective number of rare responses below 10" in " ".join(str(screen).split())
+    assert bc.screen_subpopulations(cost > 50, score, group).flagged[0] == 3
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_number_of_rare_responses_is_the_inverse_square_of_the_skewness(weighted):
     """Outcomes with the risk 0.05 at all scores, in cells of many rows; weights of members count, others do not."""
