@@ -31,7 +31,7 @@ NODES, REACH, FINE = 25, 6.5, 257
 MOST_NODES, TOLERANCE, ORDER = 97, 1e-4, 16.0
 #: Mean error of the log density with all nodes beyond which there is no answer.
 LARGEST_ERROR = 0.01
-#: Posterior probability of slopes at or below 0 beyond which rows at 0 or 1 that agree with their outcome contradict it.
+#: Rows at 0 or 1 that agree with their outcome are refused if slopes at or below 0 are more probable than this.
 REVERSED = 0.5
 #: Numbers that are computed at once.
 CHUNK = 1_000_000
