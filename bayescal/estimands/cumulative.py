@@ -190,7 +190,7 @@ def scale(steps: Steps) -> Scale:
         squares**0.5 / total,
         exact**0.5 / total,
         1 / roots if roots > 0 else 0.0,
-        float(effective_number(np.float64(second), np.float64(third))),
+        float(effective_number(np.array([second]), np.array([third]))[0]),
     )
 
 

@@ -58,7 +58,8 @@ class LocalMoments:
             residual /= np.sqrt(np.mean(residual**2))
         square, cube = residual**2 / np.maximum(1 - 1 / size, 0.5), residual**3
         cube *= np.where(size > 2, 1 / np.maximum((1 - 1 / size) * (1 - 2 / size), 0.2), 0.0)
-        return cls(*(np.concatenate([[0.0], np.cumsum(each)]) for each in (square, cube)), first=first, last=last)
+        squares, cubes = (np.concatenate([[0.0], np.cumsum(each)]) for each in (square, cube))
+        return cls(squares, cubes, first=first, last=last)
 
     def around(self, low: Indices, high: Indices) -> tuple[Floats, Floats]:
         """Return the second and the third central moment around the rows from `low` to before `high`.
