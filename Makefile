@@ -99,9 +99,11 @@ coverage: .venv/ready
 	$(RUN) python docs/make/classwise_means.py $(SHORT)
 	$(RUN) python docs/make/bin_sensitivity.py $(SHORT)
 	$(RUN) python docs/make/planning.py $(SHORT)
+	$(RUN) python docs/make/monitoring.py $(SHORT)
 	$(RUN) python docs/make/decompositions.py $(SHORT)
 	$(RUN) python docs/make/cumulative.py $(SHORT)
 	$(RUN) python docs/make/cumulative_weak.py $(SHORT)
+	$(RUN) python docs/make/cumulative_screens.py $(SHORT)
 	$(RUN) python docs/make/calibration_curve.py $(SHORT)
 
 verify: .venv/ready

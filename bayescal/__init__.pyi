@@ -57,6 +57,8 @@ from .report.comparison import plot_comparison as plot_comparison
 from .report.cumulative import plot_cumulative as plot_cumulative
 from .report.decision_curve import plot_decision_curve as plot_decision_curve
 from .report.display import CalibrationDisplay as CalibrationDisplay
+from .report.evidence import plot_confidence_sequence as plot_confidence_sequence
+from .report.evidence import plot_evidence as plot_evidence
 from .report.forest import plot_forest as plot_forest
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
@@ -69,12 +71,14 @@ from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
 from .results.clinical import ClinicalSummary as ClinicalSummary
 from .results.clinical import ModelParts as ModelParts
 from .results.comparison import Comparison as Comparison
+from .results.confidence_sequence import ConfidenceSequence as ConfidenceSequence
 from .results.cumulative_difference import CumulativeDifference as CumulativeDifference
 from .results.cumulative_parts import CumulativeBand as CumulativeBand
 from .results.cumulative_posterior import CumulativePosterior as CumulativePosterior
 from .results.decomposition import CorpDecomposition as CorpDecomposition
 from .results.decomposition import MurphyDecomposition as MurphyDecomposition
 from .results.evaluation import Evaluation as Evaluation
+from .results.evidence import Evidence as Evidence
 from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.loss_ratio import LossRatio as LossRatio
 from .results.mean_score import MultiClassScore as MultiClassScore

@@ -461,7 +461,10 @@ def test_a_matrix_is_told_with_its_columns(tmp_path, rows, arguments, told):
         ([*TINY, "--sub-models", "noises"], "--sub-models must be one of ['independent', "),
         ([*TINY, "--classes", "a\nb,c"], "must be labels separated by commas on one line; there are 2 lines."),
         ([*TINY, "--sub-models", "label_noise", "--model", "dirichlet"], "--model dirichlet takes no 'sub_models'"),
-        ([*TINY, "--binning", "equal"], "--binning must be one of ['equal-width', 'equal-mass']"),
+        (
+            [*TINY, "--binning", "equal"],
+            "--binning must be one of ['equal-width', 'equal-mass', 'equal-effective-mass'], not 'equal'.",
+        ),
         ([*TINY, "--draws", "1"], "--draws must be an integer >= 2, not 1."),
         ([*TINY, "--bins", "many"], "--bins must be a whole number, or edges like 0,0.25,0.5,1; not 'many'."),
         ([*TINY, "--bins", "0"], "--bins must be an integer >= 1"),

@@ -1,4 +1,4 @@
-"""The pages on the choice of bins and on plans show the numbers of their files, which meet their requirements."""
+"""Pages of measurements show the numbers of their files, which meet their requirements."""
 
 import importlib
 import json
@@ -28,6 +28,7 @@ def numbers_of(name):
         ("planning", "planning.json", "plans.md"),
         ("cumulative_coverage", "cumulative_coverage.json", "cumulative_posterior.md"),
         ("cumulative", "cumulative.json", "cumulative.md"),
+        ("monitoring", "monitoring.json", "monitoring.md"),
         ("calibration_curve", "calibration_curve.json", "calibration_curve.md"),
         ("cumulative_weak", "cumulative_weak.json", "cumulative.md"),
         ("subpopulation_coverage", "subpopulation_coverage.json", "cumulative_posterior.md"),
@@ -92,6 +93,55 @@ def test_intervals_of_the_cumulative_difference_contain_the_truth():
         assert sum(coverage) / 81 >= 0.95
     band = [r["coverage"] for r in rows if r["method"] == "simultaneous band"]
     assert sum(band) / len(band) >= 0.93
+
+
+def test_alarms_of_a_monitor_are_rarely_false_and_come_soon(script):
+    """The requirements of the page, for 300 streams of 100 000 rows per cell, and for a shift of 0.3 logits."""
+    study, numbers = script("monitoring"), numbers_of("monitoring.json")
+    alarms = study.of_part(numbers, "alarms", study.ALARM_COLUMNS)
+    ours = [row for row in alarms if row["method"] in study.PROCESSES]
+    assert (numbers["streams"], numbers["length"], len(ours)) == (300, 100_000, 13)
+    assert max(row["alarms"] for row in ours) <= 0.05
+    assert min(row["alarms"] for row in alarms if row["method"] == "chi-squared") > 0.9
+    cells = {(row["population"], row["batch"], row["method"]) for row in ours if row["curve"] == "calibrated"}
+    assert cells > {(p, batch, name) for p in ("flat", "top") for batch in (100, 1000) for name in study.PROCESSES}
+    delays = study.of_part(numbers, "delays", study.DELAY_COLUMNS)
+    shifts = [row for row in delays if row["change"] == "calibrated to shift 0.3" and row["method"] in study.PROCESSES]
+    assert len(shifts) == 8
+    assert all(row["median"] <= {"flat": 2500, "top": 4500}[row["population"]] for row in shifts)
+    assert all(row["before"] <= 0.05 for row in delays if row["method"] in study.PROCESSES)
+    sequences = study.of_part(numbers, "sequences", study.SEQUENCE_COLUMNS)
+    missed = [row["missed"] for row in sequences if row["method"] == "confidence sequence"]
+    assert len(missed) == 8
+    assert max(missed) <= 0.05
+
+
+def test_streams_of_the_study_are_those_of_a_monitor(script, monkeypatch):
+    """The study computes many streams at once; a monitor that is given the same rows has the same evidence."""
+    from bayescal import BinnedCounts, CalibrationMonitor
+
+    study, rng = script("monitoring"), np.random.default_rng(1)
+    c = rng.random((6, 2, 200))
+    z = rng.random(c.shape) < c
+
+    class Rows:
+        """The rows above, in place of simulated ones."""
+
+        def random(self, size):
+            return np.where(z.ravel(), 0.0, 1.0)
+
+    monkeypatch.setattr(
+        study, "POPULATIONS", {"given": type("Given", (), {"sample": lambda self, n, rng: c.ravel()})()}
+    )
+    counts = study.counted(c.shape, "given", lambda p: np.full(len(p), 0.5), Rows())
+    reference = tuple(each[:1] for each in counts)
+    values = study.evidence(counts, reference, np.random.default_rng(2))["calibration"]
+    for stream in range(2):
+        monitor = CalibrationMonitor(bins=study.BINS, window=1)
+        for window in range(6):
+            rows = BinnedCounts.from_arrays(z[window, stream], c[window, stream], bins=study.BINS)
+            monitor.add_counts(rows, time=window)
+        np.testing.assert_allclose(monitor.evidence().log_values, values[:, stream], rtol=1e-9)
 
 
 def test_intervals_of_subpopulations_contain_the_truth():

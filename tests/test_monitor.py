@@ -568,3 +568,66 @@ def test_how_the_smallest_monitors_print():
     assert repr(monitor).endswith("1 row in 1 window of 1 day, 2026-03-01)")
     assert repr(total()) == "CalibrationMonitor(confidence, 15 equal-width bins [a, b), 2 rows)"
     assert "all rows" in str(total())
+
+
+def test_weeks_that_begin_on_a_monday(tmp_path):
+    """2 March 2026 is a Monday; without an origin, weeks begin on a Thursday."""
+    monitor = CalibrationMonitor(bins=2, window="1w", origin="2026-03-02")
+    for day in ("2026-03-01", "2026-03-02", "2026-03-08", "2026-03-09"):
+        monitor.add([1], [0.7], time=day)
+    assert [(start.day, counts.n_rows) for start, counts in monitor.windows.items()] == [(23, 1), (2, 2), (9, 1)]
+    assert monitor.origin == datetime(1970, 1, 5)
+    assert monitor.counts("2026-03-02", "2026-03-09").n_rows == 2
+    loaded = CalibrationMonitor.load(monitor.save(tmp_path / "state.json"))
+    assert loaded == monitor
+    assert loaded.origin == monitor.origin
+    assert (monitor + loaded).n_rows == 8
+    thursdays = CalibrationMonitor(bins=2, window="1w")
+    assert thursdays != CalibrationMonitor(bins=2, window="1w", origin="2026-03-02")
+    with pytest.raises(ValueError, match="only with the same window") as caught:
+        monitor + thursdays
+    assert "7 days from 1970-01-05" in str(caught.value)
+    with pytest.raises(ValueError, match="`start` must be where a window of 7 days begins"):
+        monitor.counts("2026-03-05")
+
+
+def test_an_origin_at_a_multiple_of_the_length_changes_nothing():
+    monitor = CalibrationMonitor(window="1d", origin="2026-03-02")
+    assert monitor == CalibrationMonitor(window="1d")
+    monitor.add([1], [0.7], time="2026-03-01T05:00+00:00")  # no window moves, so any kind of time may come
+    assert CalibrationMonitor(window=2, origin=4).origin == 0
+    assert CalibrationMonitor().origin is None
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"origin": 3}, ValueError, "`origin` has no meaning without windows"),
+        ({"window": "1w", "origin": 3}, TypeError, "`origin` must be a date"),
+        ({"window": 2, "origin": "2026-03-02"}, TypeError, "`origin` must be a number"),
+        ({"window": "1w", "origin": "monday"}, ValueError, "`origin` must be a time like"),
+        ({"window": 2, "origin": float("inf")}, ValueError, "`origin` must be finite"),
+    ],
+)
+def test_origins_that_are_refused(options, error, said):
+    with pytest.raises(error, match=said):
+        CalibrationMonitor(**options)
+
+
+def test_times_are_of_the_kind_of_the_origin():
+    monitor = CalibrationMonitor(window="1w", origin="2026-03-02T00:00+01:00")
+    assert monitor.origin == datetime(1970, 1, 4, 23, tzinfo=UTC)
+    with pytest.raises(TypeError, match="of the same kind as `origin`, times with a zone"):
+        monitor.add([1], [0.7], time="2026-03-02")
+    assert monitor.add([1], [0.7], time="2026-03-02T00:00+01:00").n_rows == 1
+
+
+@pytest.mark.parametrize("origin", [-1, 604_800_000_000, 1.5, True, "a"])
+def test_a_stored_origin_must_fit_its_windows(tmp_path, origin):
+    path = CalibrationMonitor(window="1w", origin="2026-03-02").save(tmp_path / "state.json")
+    document = json.loads(path.read_text())
+    assert document["window"]["origin"] == 4 * 86_400_000_000
+    document["window"]["origin"] = origin
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match=r"`window\.origin` must"):
+        CalibrationMonitor.load(path)

@@ -12,9 +12,10 @@ from bayescal import _checks, _files, _moved, _presented, _render
 from bayescal._locks import ProcessLock
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import evaluate_one
+from bayescal.analyses.sequential import SequentialTests
 from bayescal.data.alignment import same_rows
 from bayescal.data.predictions import TARGETS, Predictions
-from bayescal.data.times import Start, Window
+from bayescal.data.times import Start, read_windows
 from bayescal.estimands.errors import ece
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.results.change import Change
@@ -32,7 +33,7 @@ HEADER = ("window", "n", "accuracy", "confidence", "plug-in ECE")
 Span = tuple[Any, Any]
 
 
-class CalibrationMonitor(_presented.Presented):
+class CalibrationMonitor(SequentialTests, _presented.Presented):
     """Watch the calibration of a stream of batches: counts by window of time, and the posterior of a change.
 
     A window holds sums over its rows, not the rows, so memory does not grow with the number of rows. Several threads
@@ -44,25 +45,28 @@ class CalibrationMonitor(_presented.Presented):
         A number of equal-width bins, or edges, as from `equal_mass_edges` of a sample. They cannot change later.
     window : timedelta, str, numpy.timedelta64 or number, optional
         Length of a window: a span of time, as ``"1d"``, ``"6h"`` or ``"15min"``, or a number if times are numbers.
-        Windows begin at multiples of the length, counted from 0 or from 1970-01-01T00:00, so windows of a week begin on
-        a Thursday. Times with a zone are converted to UTC; others are used as they are. By default there is one total
-        without time.
+        Windows begin at multiples of the length, counted from `origin`. Times with a zone are converted to UTC; others
+        are used as they are. By default there is one total without time.
     target : {"confidence", "event", "top-label", "classwise"}, default "confidence"
         The meaning of outcome and confidence; see `BinnedCounts.from_arrays`.
+    origin : number, datetime, datetime64 or str, optional
+        A moment at which a window begins, as ``"2026-03-02"`` for weeks that begin on a Monday, or
+        ``"2026-03-01T06:00"`` for days that begin at six. By default 0 or 1970-01-01T00:00, a Thursday. All times must
+        be of its kind: with or without a zone.
 
     Raises
     ------
     ValueError, TypeError
-        If `bins` is neither a number nor edges, or `window` is not a length > 0.
+        If `bins` is neither a number nor edges, `window` is not a length > 0, or `origin` is not a time.
 
     Notes
     -----
-    *Repeated looks.* Each posterior is valid for its own rows, regardless of earlier looks. However, a rule that
-    triggers the first time a 95 % interval of the change excludes 0 will eventually trigger on a stream that has not
-    changed: if each look is wrong with probability 0.05, thirty independent looks are wrong at least once with
-    probability :math:`1 - 0.95^{30} = 0.79`. Therefore, choose beforehand the change that matters (`rope`) and a
-    sufficient probability, as in ``P(risen by more than 0.01) > 0.99``; use windows with enough rows; and confirm an
-    alarm with rows that arrived after it.
+    *Repeated looks.* `evidence` and `alarm` stay valid however often one looks: false alarms have a probability of at
+    most 0.05 over the whole life of a stream, and so do the intervals of `confidence_sequence`. Each posterior of
+    `change` is valid for its own rows, regardless of earlier looks, and states the size of a change. However, a rule
+    that triggers the first time a 95 % interval of the change excludes 0 will eventually trigger on a stream that has
+    not changed: if each look is wrong with probability 0.05, thirty independent looks are wrong at least once with
+    probability :math:`1 - 0.95^{30} = 0.79`.
 
     Examples
     --------
@@ -78,11 +82,12 @@ class CalibrationMonitor(_presented.Presented):
     'The ECE has risen by more than 0.01'
     """
 
-    def __init__(self, bins: Any = 15, *, window: Any = None, target: str = "confidence") -> None:
+    def __init__(self, bins: Any = 15, *, window: Any = None, target: str = "confidence", origin: Any = None) -> None:
         _checks.one_of("target", target, TARGETS)
+        kind, length = read_windows(window, origin)
         # replaced and never modified, so that a batch is counted in all its windows or in none; code that reads it
         # twice may read two states, and code that replaces it must hold the lock
-        self._held = WindowedCounts(make_bins(bins), target, None if window is None else Window.of(window))
+        self._held = WindowedCounts(make_bins(bins), target, length, kind)
         self._changing, self._saving = ProcessLock(), ProcessLock()
 
     @property
@@ -94,6 +99,11 @@ class CalibrationMonitor(_presented.Presented):
     def window(self) -> timedelta | float | None:
         """Length of a window; None without time."""
         return None if self._held.window is None else self._held.window.given
+
+    @property
+    def origin(self) -> Start:
+        """The first beginning of a window from 0 or 1970-01-01 on; None without time."""
+        return self._held.origin
 
     @property
     def target(self) -> str:

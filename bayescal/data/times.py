@@ -1,9 +1,10 @@
 """Times of rows, as numbers or dates, and windows of equal length."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
+from math import lcm
 from numbers import Integral, Real
 from typing import Any
 
@@ -34,7 +35,7 @@ KINDS = {"number": "numbers", "naive": "times without a zone", "utc": "times wit
 
 @dataclass(frozen=True)
 class Window:
-    """Length of all windows. Window k begins at k times the length, in decimal arithmetic: 3 windows of 0.1 end at 0.3.
+    """Length of all windows. Window k begins k lengths after the origin, in decimal arithmetic: 3 times 0.1 is 0.3.
 
     Parameters
     ----------
@@ -42,10 +43,13 @@ class Window:
         Microseconds, or the unit of times that are numbers.
     of_dates : bool
         Whether the length is a span of time and counted from 1970-01-01T00:00.
+    origin : int or float, default 0
+        Begin of window 0, in the same unit; at least 0 and below the length.
     """
 
     length: int | float
     of_dates: bool
+    origin: int | float = 0
 
     @classmethod
     def of(cls, window: Any) -> "Window":
@@ -65,6 +69,21 @@ class Window:
         number = int(window) if isinstance(window, Integral) else float(window)
         return cls(_positive(number, window), False)
 
+    def beginning(self, origin: Any) -> tuple[str, "Window"]:
+        """Read a moment at which a window begins; return its kind, and the windows."""
+        kind, read = read_moment("origin", origin)
+        if self.of_dates == (kind == "number"):
+            wanted = "a date" if self.of_dates else "a number"
+            raise TypeError(f"`origin` must be {wanted}, because windows have the length {self}; not {KINDS[kind]}.")
+        moment = read[0].item()
+        if isinstance(moment, float) and moment.is_integer():
+            moment = int(moment)
+        if isinstance(self.length, int) and isinstance(moment, int):
+            return kind, replace(self, origin=moment % self.length)
+        length = float(self.length)
+        first = float(Fraction(repr(moment)) % Fraction(repr(length)))
+        return kind, replace(self, length=length, origin=first)
+
     def __str__(self) -> str:
         if not self.of_dates:
             return f"{self.length:g}" if isinstance(self.length, float) else str(self.length)
@@ -80,16 +99,19 @@ class Window:
     def begin(self, index: Any) -> Any:
         """Return the times at which windows begin, from their numbers."""
         if isinstance(self.length, int):
-            return index * self.length
+            return index * self.length + self.origin
         # 3 * 0.1 differs from 0.3, but 3 / 10 does not: use the float nearest to the decimal product
-        top, bottom = Fraction(repr(self.length)).as_integer_ratio()
-        return index * top / bottom if max(top, bottom) < EXACT else index * self.length
+        length, origin = Fraction(repr(self.length)), Fraction(repr(self.origin))
+        bottom = lcm(length.denominator, origin.denominator)
+        top, first = int(length * bottom), int(origin * bottom)
+        return (index * top + first) / bottom if max(top, bottom) < EXACT else index * self.length + self.origin
 
     def index(self, times: Array, name: str = "time") -> Ints:
         """Return the window of each time: k with begin(k) <= time < begin(k + 1)."""
         if times.dtype.kind == "i" and isinstance(self.length, int):
             k = times // self.length
-            first, after = -(-EARLIEST // self.length), LATEST // self.length
+            k -= times % self.length < self.origin  # without a difference of times, which could overflow
+            first, after = -((self.origin - EARLIEST) // self.length), (LATEST - self.origin) // self.length
             outside = ((k < first) | (k >= after)) if self.of_dates else np.zeros(0, bool)
             if outside.any():
                 rule = f"must lie in a window of {self} that begins in the year 1 or later, and ends in 9999 or before"
@@ -102,7 +124,7 @@ class Window:
             rule = f"must lie within 2^53 of 0 if the window length is a float, here {self}"
             _refuse_beyond(name, times, EXACT, rule)
         with np.errstate(over="ignore"):  # overflow to infinity is refused below
-            k = np.floor(times / self.length)
+            k = np.floor(times / self.length - self.origin / self.length)
         if k.size and np.abs(k).max() >= MOST_WINDOWS:
             bad = np.abs(k) >= MOST_WINDOWS
             _checks.refuse(name, f"must be less than 2^53 windows of {self} from 0", bad, times)
@@ -118,6 +140,32 @@ class Window:
             return begin
         moment = EPOCH + int(begin) * MICROSECOND
         return moment.replace(tzinfo=UTC) if kind == "utc" else moment
+
+
+def read_windows(window: Any, origin: Any) -> tuple[str | None, Window | None]:
+    """Read the length and the origin of windows.
+
+    Parameters
+    ----------
+    window : timedelta, str, numpy.timedelta64, number or None
+        The length; None if there are no windows.
+    origin : number, datetime, date, datetime64, str or None
+        A moment at which a window begins; None for 0 or 1970-01-01T00:00.
+
+    Returns
+    -------
+    (str or None, Window or None)
+        Kind of the times, of `KINDS`, if the origin moves the windows, and the windows.
+    """
+    if window is None:
+        if origin is not None:
+            raise ValueError("`origin` has no meaning without windows; give `window=` too, as in '1w'.")
+        return None, None
+    windows = Window.of(window)
+    if origin is None:
+        return None, windows
+    kind, windows = windows.beginning(origin)
+    return (kind if windows.origin else None), windows
 
 
 def _refuse_beyond(name: str, times: Array, bound: int, rule: str) -> None:

@@ -1,6 +1,6 @@
 """The registry of estimands, which tables, comparisons, plots, options and documentation read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from keyword import iskeyword
@@ -52,6 +52,7 @@ RESERVED = frozenset(
         "question",
         "reference",
         "reference_seed",
+        "regret",
         "remarks",
         "row",
         "sentence",
@@ -266,3 +267,37 @@ def as_scalar(given: EstimandLike) -> Estimand:
             f"{known.coordinate[0]!r}."
         )
     return known
+
+
+def as_scalars(estimands: Iterable[EstimandLike]) -> list[Estimand]:
+    """Return the records of the estimands of a table, as `as_scalar` does.
+
+    Parameters
+    ----------
+    estimands : list of str, Estimand or callable
+        The estimands, at least one.
+
+    Returns
+    -------
+    list of Estimand
+        The records, with different names.
+
+    Raises
+    ------
+    TypeError
+        If one estimand is given instead of a list.
+    ValueError
+        If there is none, an estimand is unknown or a curve, or two have the same name.
+    """
+    if isinstance(estimands, str | Estimand) or callable(estimands):
+        raise TypeError(f"`estimands` must be a list of estimands, as in `estimands=[{estimands!r}]`.")
+    chosen = [as_scalar(each) for each in estimands]
+    if not chosen:
+        raise ValueError("`estimands` is empty; a table needs at least one.")
+    names = [each.name for each in chosen]
+    if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+        raise ValueError(
+            f"`estimands` must have different names; {twice[0]!r} is given twice. For a function, make an "
+            "`Estimand` with a name of its own."
+        )
+    return chosen

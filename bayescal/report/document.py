@@ -18,11 +18,13 @@ from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.clinical import ClinicalSummary
 from bayescal.results.comparison import Comparison
+from bayescal.results.confidence_sequence import ConfidenceSequence
 from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
 from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
+from bayescal.results.evidence import Evidence
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.score_comparison import ScoreComparison
@@ -255,6 +257,27 @@ def _(result: ScoreComparison, parameters: Parameters = NO_PARAMETERS) -> dict[s
         "classifiers": result.each(PROB),
         "seeds": {"draws": str(result.draws_seed)},
     }
+
+
+@document.register
+def _(result: Evidence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``hypothesis``, ``level``, ``threshold`` and ``alarm``, the start of a window or null.
+
+    Values beyond the range of a float are null; ``log_value`` has them.
+    """
+    return {
+        **_with_table(result, parameters),
+        "hypothesis": result.hypothesis,
+        "level": result.level,
+        "threshold": result.threshold,
+        "alarm": result.alarm,
+    }
+
+
+@document.register
+def _(result: ConfidenceSequence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``level``."""
+    return {**_with_table(result, parameters), "level": result.level}
 
 
 @document.register

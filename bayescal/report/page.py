@@ -20,6 +20,7 @@ from bayescal.report.calibration_curve import plot_calibration_curve
 from bayescal.report.comparison import plot_comparison
 from bayescal.report.cumulative import plot_cumulative
 from bayescal.report.decision_curve import plot_decision_curve
+from bayescal.report.evidence import plot_confidence_sequence, plot_evidence
 from bayescal.report.forest import draw_scores, forest_height, name_lines, plot_forest, row_names, rows_height
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
@@ -33,11 +34,13 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.clinical import HEADER as CLINICAL_HEADER
 from bayescal.results.clinical import SIDE_BY_SIDE, ClinicalSummary
 from bayescal.results.comparison import Comparison
+from bayescal.results.confidence_sequence import ConfidenceSequence
 from bayescal.results.cumulative import Cumulative
 from bayescal.results.cumulative_difference import CumulativeDifference
 from bayescal.results.cumulative_posterior import CumulativePosterior
 from bayescal.results.decomposition import CorpDecomposition, MurphyDecomposition
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.evidence import Evidence
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.net_benefit import NetBenefit
@@ -253,6 +256,25 @@ def _(result: CalibrationMonitor) -> Content:
     sheet = result.sheet(whole=True)
     rows = {"rows": result.n_rows, "windows with rows": len(result)} if result.window is not None else {}
     return Content("Calibration over time", sheet, [_table("Windows", sheet)], rows or {"rows": result.n_rows})
+
+
+@_content.register
+def _(result: Evidence) -> Content:
+    sheet = result.sheet(whole=True)
+    picture = Picture(
+        "Evidence over time", partial(_drawn, partial(plot_evidence, result), 1.4 * WIDTH, 3.9), wide=True
+    )
+    shown = [_table("Windows", sheet)] if len(result) else []
+    return Content("Evidence", sheet, shown, {"rows": int(result.n_rows.sum())}, [picture] if len(result) else [])
+
+
+@_content.register
+def _(result: ConfidenceSequence) -> Content:
+    sheet = result.sheet(whole=True)
+    draw = partial(_drawn, partial(plot_confidence_sequence, result), 1.4 * WIDTH, 3.9)
+    picture = Picture("Confidence sequence of the ECE", draw, wide=True)
+    rows = {"rows": int(result.n_rows[-1])}
+    return Content("Confidence sequence of the ECE", sheet, [_table("Windows", sheet)], rows, [picture])
 
 
 @_content.register

@@ -13,13 +13,13 @@ from bayescal.estimands import errors
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.names import hint
 from bayescal.estimands.plug_in import observed_bins
-from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, is_registered, registered
+from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, as_scalars, is_registered, registered
 from bayescal.estimands.regret import regret_of
 from bayescal.posterior.contract import HasHypotheses, HasParameters, Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
-from bayescal.posterior.shrinkage.prior import EXACT
 from bayescal.results import wording
+from bayescal.results.evaluation_tree import datatree
 from bayescal.results.remarks import grid_remarks, remarks_of
 from bayescal.stats.contract import Counts
 
@@ -305,20 +305,7 @@ class Evaluation(_presented.Presented):
 
     def _chosen(self, estimands: Iterable[EstimandLike] | None) -> list[Estimand]:
         """Return the estimands of a table."""
-        if estimands is None:
-            return self._reported
-        if isinstance(estimands, str | Estimand) or callable(estimands):
-            raise TypeError(f"`estimands` must be a list of estimands, as in `estimands=[{estimands!r}]`.")
-        chosen = [as_scalar(each) for each in estimands]
-        if not chosen:
-            raise ValueError("`estimands` is empty; a table needs at least one.")
-        names = [each.name for each in chosen]
-        if twice := [name for i, name in enumerate(names) if name in names[:i]]:
-            raise ValueError(
-                f"`estimands` must have different names; {twice[0]!r} is given twice. For a function, make an "
-                "`Estimand` with a name of its own."
-            )
-        return chosen
+        return self._reported if estimands is None else as_scalars(estimands)
 
     def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:
         """The numbers of a table, as data: one dict per quantity.
@@ -398,46 +385,9 @@ class Evaluation(_presented.Presented):
             mean_confidence; ``posterior.gap.assign_coords(constant_data.coords)`` adds them to the draws.
             ``.to_netcdf`` and `arviz.from_netcdf` keep all of it.
         """
-        counts = self.counts
-        posterior: dict[str, Any] = {each.name: getattr(self, each.name) for each in self._reported}
-        shape = self.bin_draws.accuracy.shape
-        left_out = ~self.bin_draws.mass.any(axis=0)  # their accuracy is not estimated, so no number is shown
-        for name in ("mass", "accuracy", "confidence", "gap"):
-            drawn = np.broadcast_to(getattr(self.bin_draws, name), shape)
-            posterior[name] = drawn if name == "mass" else np.where(left_out, np.nan, drawn)
-        attrs = {"spec": self.spec, "model": self.model, "target": counts.target, "plug_in_ece": self.plug_in}
-        attrs |= {"prior": self.posterior.prior, "bins": str(counts.bins), "n_rows": counts.n_rows}
-        sample_stats = {}
-        if isinstance(self.posterior, HasParameters):
-            for name in ("intercept", "slope"):
-                posterior[name] = getattr(self.parameters, name)
-            sample_stats["sub_model"] = self.parameters.sub_model
-        if isinstance(self.posterior, HasHypotheses):
-            attrs |= {"p_calibrated": self.p_calibrated, "sub_models": list(self.sub_models)}
-        edges = {"bin_low": counts.bins.edges[:-1], "bin_high": counts.bins.edges[1:]}
-        observed_means = {"mean_confidence": counts.mean_confidence, "observed_accuracy": counts.accuracy}
-        return _arviz.datatree(
-            posterior,
-            observed={"n_rows": counts.n, "n_positive": counts.k, "effective_n": counts.effective_n},
-            constant={
-                **{f"{k}_edge": v for k, v in edges.items()},
-                **{f"{k}_of_bin": v for k, v in observed_means.items()},
-            },
-            along="bin",
-            coords={
-                "bin": np.arange(len(counts.bins)),
-                **edges,
-                "n": counts.n,
-                "mean_confidence": counts.mean_confidence,
-            },
-            attrs=attrs,
-            sample_stats=sample_stats,
-            curves={
-                each.name: (*each.coordinate, self.draws(each).values)
-                for each in registered().values()
-                if each.coordinate and each.reported and each.available(counts)
-            },
-        )
+        attrs = {"spec": self.spec, "model": self.model, "target": self.counts.target, "plug_in_ece": self.plug_in}
+        parameters = self.parameters if isinstance(self.posterior, HasParameters) else None
+        return datatree(self.counts, self.posterior, self.bin_draws, self.draws, parameters, attrs)
 
     def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows.
@@ -479,17 +429,8 @@ class Evaluation(_presented.Presented):
             f"Dirichlet model: {dirichlet}. It is biased upwards, most strongly near 0.",
             f"Plug-in estimate: {_render.number(self.plug_in, d)}. It is also biased upwards.",
             f"Plug-in estimate for an exactly calibrated classifier: {wording.with_interval(self.null, d)}.",
-            *self._sub_models_in_words(),
+            *wording.probabilities(self.posterior),
         ]
-
-    def _sub_models_in_words(self) -> list[str]:
-        """Posterior probabilities of exact calibration and of the other sub-models; empty if there are no others."""
-        posterior = self._hypotheses("sub_models")
-        others = {family: of for family, of in posterior.families.items() if family != EXACT}
-        if not others:
-            return []
-        of_exact = wording.calibration(self.p_calibrated, posterior)
-        return [of_exact] if posterior.all_saturated else [of_exact, wording.sub_models(others)]
 
 
 def _attribute(estimand: Estimand) -> property:

@@ -9,7 +9,7 @@ from bayescal import _render
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import EVENTS
 from bayescal.posterior.contract import HasHypotheses
-from bayescal.posterior.shrinkage.prior import WORDS
+from bayescal.posterior.shrinkage.prior import EXACT, WORDS
 from bayescal.stats.contract import Counts
 
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
@@ -165,3 +165,12 @@ def sub_models(families: Mapping[str, Mapping[str, float]]) -> str:
 
 def _share(probability: float) -> str:
     return _render.probability(min(probability, 1 - np.finfo(float).eps)).removeprefix("= ")
+
+
+def probabilities(posterior: HasHypotheses) -> list[str]:
+    """Say the probabilities of exact calibration and of the other sub-models; empty if there are no others."""
+    others = {family: of for family, of in posterior.families.items() if family != EXACT}
+    if not others:
+        return []
+    of_exact = calibration(posterior.p_calibrated, posterior)
+    return [of_exact] if posterior.all_saturated else [of_exact, sub_models(others)]

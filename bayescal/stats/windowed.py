@@ -59,6 +59,11 @@ class WindowedCounts:
     counts: dict[int, BinnedCounts] = field(default_factory=dict)
     forgotten: int | None = None
 
+    @property
+    def origin(self) -> Start:
+        """Beginning of window 0."""
+        return self.start(0)
+
     def start(self, number: int) -> Start:
         """First moment of a window."""
         return None if self.window is None else self.window.start(number, self.kind or "naive")
@@ -118,8 +123,8 @@ class WindowedCounts:
     def between(self, start: Any = None, end: Any = None) -> list[int]:
         """Return the numbers of the windows with rows in [start, end), in order."""
         chosen = sorted(self.counts)
-        low = None if start is None else self._bound("start", start)[1]
-        high = None if end is None else self._bound("end", end)[1]
+        low = None if start is None else self.bound("start", start)
+        high = None if end is None else self.bound("end", end)
         if low is not None and high is not None and high <= low:
             raise ValueError(f"`end` must be after `start`; they are {end} and {start}. The end is not included.")
         if low is not None and self.forgotten is not None and low < self.forgotten:
@@ -127,6 +132,10 @@ class WindowedCounts:
                 f"`start` must not be before {self.said(self.forgotten)}: windows before it are forgotten."
             )
         return [k for k in chosen if (low is None or k >= low) and (high is None or k < high)]
+
+    def bound(self, name: str, moment: Any) -> int:
+        """Return the number of the window that begins at a moment."""
+        return self._bound(name, moment)[1]
 
     def total(self, numbers: Iterable[int]) -> BinnedCounts:
         """Sum the counts of windows."""
@@ -187,6 +196,8 @@ class WindowedCounts:
         for what in ("bins", "target", "window"):
             own, others = getattr(self, what), getattr(other, what)
             if own != others:
+                if str(own) == str(others):
+                    own, others = (f"{each.window} from {each.said(0)}" for each in (self, other))
                 raise ValueError(f"monitors can be added only with the same {what}; these have {own} and {others}.")
         if None not in (self.kind, other.kind) and self.kind != other.kind:
             raise ValueError(
@@ -249,8 +260,11 @@ class WindowedCounts:
             )
         if self.kind is not None and kind != self.kind:
             hint = " In UTC: '2026-03-01T00:00+00:00'." if self.kind == "utc" else ""
+            earlier = (
+                "`origin`" if self.window is not None and self.window.origin and not self.counts else "earlier times"
+            )
             raise TypeError(
-                f"`{name}` must be of the same kind as earlier times, {times.KINDS[self.kind]}; not "
+                f"`{name}` must be of the same kind as {earlier}, {times.KINDS[self.kind]}; not "
                 f"{times.KINDS[kind]}.{hint}"
             )
 
@@ -279,6 +293,7 @@ class WindowedCounts:
         window = None
         if self.window is not None:
             window = {"microseconds" if self.window.of_dates else "number": self.window.length}
+            window |= {"origin": self.window.origin} if self.window.origin else {}
         return {
             "schema": SCHEMA,
             "target": self.target,
@@ -347,11 +362,17 @@ def _ranked(numbers: Ints) -> tuple[Ints, NDArray[Any]]:
 def _window(document: Any) -> Window | None:
     if document is None:
         return None
-    _files.require_entries(document, [], ["microseconds", "number"], "'window'")
-    if len(document) != 1:
+    _files.require_entries(document, [], ["microseconds", "number", "origin"], "'window'")
+    lengths = {unit: value for unit, value in document.items() if unit != "origin"}
+    if len(lengths) != 1:
         raise ValueError("`window` must have one length, 'microseconds' or 'number'.")
-    ((unit, length),) = document.items()
+    ((unit, length),) = lengths.items()
     kinds, words = {"microseconds": ((int,), "an integer"), "number": ((int, float), "a number")}[unit]
-    if type(length) not in kinds:  # neither true nor "1d" is a length
-        raise ValueError(f"`window.{unit}` must be {words}, not {_checks.quoted(length)}.")
-    return replace(Window.of(length), of_dates=unit == "microseconds")
+    origin = document.get("origin", 0)
+    for name, value in ((unit, length), ("origin", origin)):
+        if type(value) not in kinds:  # neither true nor "1d" is a length
+            raise ValueError(f"`window.{name}` must be {words}, not {_checks.quoted(value)}.")
+    window = Window.of(length)
+    if not 0 <= origin < window.length:
+        raise ValueError(f"`window.origin` must lie in [0, {length}), not {_checks.quoted(origin)}.")
+    return replace(window, of_dates=unit == "microseconds", origin=origin)

@@ -1,5 +1,6 @@
 """Measure P-values of cumulative differences where they are known to be inaccurate: few rare outcomes, few rows, heavy
-weights, and subpopulations that are most of the rows; write docs/explanation/cumulative.md: part of `make coverage`.
+weights, many rows with one score, and subpopulations that are most of the rows; write docs/explanation/cumulative.md:
+part of `make coverage`.
 """
 
 import argparse
@@ -11,12 +12,12 @@ from pages import cells, rows_again, table
 from studies import jobs_of, measured, rows_of_jobs, run_study
 
 import bayescal as bc
-from bayescal.estimands.cumulative_null import FEW_RARE, rare_outcomes
+from bayescal.estimands.cumulative_null import FEW_RARE
 
 SEED, SIMULATIONS = 17, 199
 LEVELS = (0.05, 0.01)
-#: Rows, mean of the scores (none: uniform scores), and whether weights are lognormal.
-ROWS = (
+#: Rows, mean of the scores (none: uniform scores), and whether weights are lognormal, or the share of rows at 0.5.
+ROWS: tuple[tuple[int, float | None, bool | float], ...] = (
     (10, 0.02, False),
     (50, 0.02, False),
     (200, 0.02, False),
@@ -26,6 +27,9 @@ ROWS = (
     (1000, 0.05, True),
     (30, None, False),
     (200, None, True),
+    (400, None, 0.3),
+    (2000, None, 0.3),
+    (2000, None, 0.5),
 )
 #: Rows, share of the subpopulation, and whether scores are rounded to 0.01.
 MEMBERS = ((400, 0.9, False), (400, 0.9, True), (4000, 0.9, False), (4000, 0.9, True), (400, 0.5, True))
@@ -52,10 +56,12 @@ def share(values: NDArray[np.float64], level: float) -> float:
     return float("nan") if np.isnan(values).any() else float(np.mean(values <= level))
 
 
-def words(centre: float | None, weighted: bool) -> str:
+def words(centre: float | None, special: bool | float) -> str:
     """Scores and weights of a cell."""
     scores = "uniform scores" if centre is None else f"scores near {centre:g}"
-    return scores + ", lognormal weights" * weighted
+    if isinstance(special, bool):
+        return scores + ", lognormal weights" * special
+    return f"{scores}, but {100 * special:g} % of them 0.5"
 
 
 def member_words(part: float, tied: bool) -> str:
@@ -63,13 +69,15 @@ def member_words(part: float, tied: bool) -> str:
     return f"{100 * part:g} % of the rows" + ", scores rounded to 0.01" * tied
 
 
-def of_rows(n_rows: int, centre: float | None, weighted: bool, rng: np.random.Generator) -> tuple[float, ...]:
+def of_rows(n_rows: int, centre: float | None, special: bool | float, rng: np.random.Generator) -> tuple[float, ...]:
     """P-values of one calibrated data set: of Brownian motion, and simulated."""
     score = rng.random(n_rows) if centre is None else rng.beta(100 * centre, 100 * (1 - centre), n_rows)
-    weights = rng.lognormal(size=n_rows) if weighted else None
+    weights = rng.lognormal(size=n_rows) if special is True else None
+    if not isinstance(special, bool):
+        score[: round(special * n_rows)] = 0.5
     cd = bc.cumulative_difference(rng.random(n_rows) < score, score, weights=weights)
     simulated = cd.simulated_p_values(SIMULATIONS, rng=rng).kuiper
-    return cd.p_kuiper, cd.p_kolmogorov_smirnov, simulated, rare_outcomes(cd.steps), warned(cd)
+    return cd.p_kuiper, cd.p_kolmogorov_smirnov, simulated, cd.scale.rare, warned(cd)
 
 
 def of_subpopulation(n_rows: int, part: float, tied: bool, rng: np.random.Generator) -> tuple[float, ...]:

@@ -201,7 +201,8 @@ CUMULATIVE = (
     Quantity(
         "subpopulation difference",
         ("cumulative deviation of a subpopulation",),
-        r"\mathrm{E}_{\text{members}}\,[r - \mathrm{E}(r \mid \text{score})]",
+        r"\mathrm{E}_{\text{members}}\,[r - \bar r_{\text{cell}}] \approx "
+        r"\mathrm{E}_{\text{members}}\,[r - \mathrm{E}(r \mid \text{score})] \text{ if attenuation} \approx 1",
         "cumulative_difference_subpopulation(r, score, member).average_difference",
         "rows",
         "Tygert (2021), Journal of Big Data 8, 117, equations 5 to 33",

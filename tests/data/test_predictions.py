@@ -114,7 +114,7 @@ def test_named_labels():
 
 def test_longer_labels_than_the_names_are_unknown():
     """Fixed-width strings must not be cut to fit: 'catalogue' is not 'cat'."""
-    with pytest.raises(ValueError, match="1 of 2 values does not, first at index 1: 'catalogue'"):
+    with pytest.raises(ValueError, match="1 of 2 values is not, first at index 1: 'catalogue'"):
         Predictions.from_labels(["cat", "catalogue"], [0.1, 0.2], classes=["cat", "dog"])
 
 
@@ -191,7 +191,7 @@ def test_classwise_needs_a_matrix():
         (["0", "1"], None, TypeError, "string labels"),
         (["no", "yes"], ["no"], ValueError, "`classes` must name two labels"),
         (["no", "yes"], ["no", "no"], ValueError, "must name each label once"),
-        (["no", "maybe"], ["no", "yes"], ValueError, "1 of 2 values does not, first at index 1: 'maybe'"),
+        (["no", "maybe"], ["no", "yes"], ValueError, "1 of 2 values is not, first at index 1: 'maybe'"),
         ([0, 1], ["no", "yes"], TypeError, "labels and classes must be of one type"),
         (["no", "yes"], [0, 1], TypeError, "labels and classes must be of one type"),
     ],
@@ -262,9 +262,7 @@ def test_other_matrices_of_labels_are_not_taken_for_one_hot(row):
 
 
 def test_labels_that_begin_with_one_get_a_hint():
-    said = (
-        r"1 of 3 values does not, first at index 2: 3\. Labels 1\.\.3\? Pass `y_true - 1`, or `classes=range\(1, 4\)`"
-    )
+    said = r"1 of 3 values is not, first at index 2: 3\. Labels 1\.\.3\? Pass `y_true - 1`, or `classes=range\(1, 4\)`"
     for labels in ([2, 1, 3], np.array([2.0, 1.0, 3.0])):
         with pytest.raises(ValueError, match=said):
             bc.plug_in_ece(labels, THREE)

@@ -248,3 +248,44 @@ def test_dates_in_words():
         7: "7",
     }
     assert {moment: in_words(moment) for moment in words} == words
+
+
+@pytest.mark.parametrize("length", [0.1, 2.5, 12345.678])
+@pytest.mark.parametrize("origin", [0.05, -0.03, 7, 1234.5])
+def test_windows_of_numbers_begin_at_the_origin(length, origin):
+    """Decimal is the oracle: with windows of 0.1 from 0.05, the third one ends at 0.35."""
+    _, window = Window.of(length).beginning(origin)
+    first = Decimal(str(origin)) % Decimal(str(length))
+    first += Decimal(str(length)) if first < 0 else 0
+    k = np.arange(-50, 51)
+    edges = np.array([float(Decimal(repr(length)) * i + first) for i in k.tolist()])
+    np.testing.assert_array_equal(window.index(edges), k)
+    np.testing.assert_array_equal(window.index(np.nextafter(edges, -np.inf)), k - 1)
+    assert [window.start(i, "number") for i in k.tolist()] == edges.tolist()
+
+
+def test_windows_of_integers_begin_at_the_origin():
+    _, window = Window.of(3).beginning(-2)
+    assert (window.origin, type(window.origin)) == (1, int)
+    times = np.array([-(2**63), -2, 0, 1, 3, 4, 2**63 - 1])
+    assert window.index(times).tolist() == [(int(t) - 1) // 3 for t in times]
+    _, half = Window.of(1).beginning(0.5)
+    assert half.index(np.array([0, 1, 2])).tolist() == [-1, 0, 1]
+    assert half.start(2, "number") == 2.5
+
+
+def test_dates_fall_into_the_window_that_begins_at_the_origin():
+    """2 March 2026 is a Monday; the first and the last days of the calendar are in no whole window."""
+    kind, monday = Window.of("1w").beginning("2026-03-02")
+    assert kind == "naive"
+    assert Window.of("1w").beginning("2031-12-29")[1] == monday
+    assert monday.start(0, kind) == datetime(1970, 1, 5)
+    for day, start in (("2026-03-01T23:59", datetime(2026, 2, 23)), ("2026-03-02", datetime(2026, 3, 2))):
+        assert monday.start(int(monday.index(read_moment("time", day)[1])[0]), kind) == start
+    assert monday.start(int(monday.index(read_moment("time", "0001-01-01")[1])[0]), kind) == datetime(1, 1, 1)
+    with pytest.raises(ValueError, match="`time` must lie in a window"):
+        monday.index(read_moment("time", "9999-12-31")[1])
+    _, six = Window.of("1d").beginning("2026-03-02T06:00")
+    with pytest.raises(ValueError, match="begins in the year 1"):
+        six.index(read_moment("time", "0001-01-01T05:59")[1])
+    assert six.start(int(six.index(read_moment("time", "0001-01-01T06:00")[1])[0]), kind) == datetime(1, 1, 1, 6)

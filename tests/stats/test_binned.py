@@ -212,7 +212,7 @@ def test_coarsening_needs_edges_that_were_counted():
 @pytest.mark.parametrize(
     ("scale", "message"),
     [
-        (1e307, r"below 1e\+140, .*; 2 of 2 values do not, first at index 0: 1e\+307"),
+        (1e307, r"below 1e\+140, .*; 2 of 2 values are not, first at index 0: 1e\+307"),
         (1e-200, "above 1e-140 at their largest, .*; it is 1e-200"),
     ],
 )

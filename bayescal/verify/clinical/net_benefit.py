@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.analyses.net_benefit import PSEUDO_ROWS, net_benefit_counts
 from bayescal.estimands.net_benefit import gain_of_treating, net_benefit_of, odds, share_treated
-from bayescal.posterior.score_cells import ScoreCellsPosterior
+from bayescal.posterior.score_cells import REMAINDER, ScoreCellsPosterior
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.verify.named import Moments, NamedSimulator, by_name
 
@@ -88,6 +88,8 @@ class NetBenefitTwin:
 class NetBenefitSimulator(NamedSimulator):
     """Joint cells drawn from the Dirichlet process of the prior, and rows given them.
 
+    Masses of cells below 1e-6 are ranked as 0: the sampler of several models omits atoms of about this mass.
+
     Parameters
     ----------
     models : tuple of str, default ("a", "b")
@@ -144,7 +146,8 @@ class NetBenefitSimulator(NamedSimulator):
         named: dict[str, Any] = {}
         for i, name in enumerate(self.models):
             named[f"net benefit of {name}"] = found[:, i]
-            named[f"cells of {name}"] = mass[:, i].reshape(len(mass), -1)
+            cells = mass[:, i].reshape(len(mass), -1)
+            named[f"cells of {name}"] = np.where(cells < REMAINDER, 0.0, cells)
             if i:
                 named[f"difference of {name}"] = found[:, i] - found[:, 0]
         share = mass[:, 0, 1].sum(axis=-1, keepdims=True)

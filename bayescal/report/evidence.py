@@ -1,0 +1,238 @@
+"""Plots of sequential results: evidence over time with its threshold, and a confidence sequence of the ECE."""
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _render
+from bayescal.data.times import in_words
+from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, palette, titled
+from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.results.confidence_sequence import ConfidenceSequence
+from bayescal.results.evidence import Evidence, in_e_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+#: Width and height in inches below which labels are fewer and smaller.
+ROOM = (4.0, 2.6)
+#: Characters of the key of a confidence sequence on one line.
+KEY = 36
+#: Number of windows up to which each has a dot.
+DOTS = 60
+#: Exponents of ten that are written as a number.
+WRITTEN = range(-3, 5)
+
+
+def plot_evidence(
+    evidence: Evidence, ax: "Axes | None" = None, *, color: Any = None, alarm_color: Any = None
+) -> "Axes":
+    """Draw evidence after each window on a logarithmic scale, the threshold, and the first alarm.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        From `CalibrationMonitor.evidence`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    color, alarm_color : matplotlib color, optional
+        Colours of the evidence, and of the threshold and the alarm. Default colours are lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. Windows are drawn at their starts. The vertical axis has the exponents of ten as its
+        coordinates, because evidence can be larger than a float.
+
+    Raises
+    ------
+    TypeError
+        If `evidence` is something else, or `ax` is not an Axes.
+    ValueError
+        If there are no windows, or a colour is unknown to matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> monitor = bc.CalibrationMonitor(window=1).add([1] * 8, [0.2] * 8, time=range(8))
+    >>> ax = plot_evidence(monitor.evidence(), Figure().subplots())
+    >>> ax.get_title(loc="left")
+    'Alarm in the window 7: evidence 52.3'
+    """
+    if not isinstance(evidence, Evidence):
+        raise TypeError(
+            f"`evidence` must be an Evidence, not {type(evidence).__name__}; make one with `monitor.evidence()`."
+        )
+    if not len(evidence):
+        raise ValueError("`evidence` has no windows, so there is nothing to draw.")
+    ax = axes_or_new(ax, figsize=(6.4, 3.8))
+    small, colours = is_small(ax, *ROOM), palette(ax)
+    main = _checks.color("color", color, colours.blue)
+    marked = _checks.color("alarm_color", alarm_color, colours.orange)
+    exponent, limit = evidence.log_values / np.log(10), np.log10(evidence.threshold)
+    _line(ax, evidence.windows, exponent, main)
+    ax.axhline(limit, color=marked, linewidth=1.2, linestyle=(0, (5, 2)), zorder=2, gid="threshold")
+    ax.axhline(0, color=colours.grey, linewidth=0.8, zorder=1)
+    first = evidence._first_alarm()
+    if first is not None:
+        at: Any = evidence.windows[first : first + 1]
+        ax.plot(at, exponent[first : first + 1], "o", color=marked, markersize=7, zorder=4, gid="alarm")
+    low, high = min(float(exponent.min()), -0.3), max(float(exponent.max()), limit)
+    ax.set_ylim(low - 0.06 * (high - low), high + 0.1 * (high - low))
+    _label_limit(ax, evidence, limit, marked, small=small)
+    _exponents(ax)
+    _axes(ax, evidence.windows, "e-value" if small else "evidence (e-value)", small=small)
+    found = "No alarm" if first is None else f"Alarm{_at(evidence.alarm, small=small)}"
+    value = in_e_words(evidence.log_values[-1 if first is None else first])
+    paragraphs = [] if small else [evidence.spec]
+    titled(ax, found if small else f"{found}: evidence {value}", paragraphs, above=4, small=small)
+    return _finished(ax, small=small)
+
+
+def plot_confidence_sequence(
+    sequence: ConfidenceSequence, ax: "Axes | None" = None, *, limit: float | None = None, color: Any = None
+) -> "Axes":
+    """Draw intervals of the ECE after each window as a band, and the plug-in ECE as a line.
+
+    Parameters
+    ----------
+    sequence : ConfidenceSequence
+        From `CalibrationMonitor.confidence_sequence`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure.
+    limit : float, optional
+        A value of the ECE to mark; the title names the first window after which the ECE is above or below it.
+    color : matplotlib color, optional
+        Colour of the band and the line. The default colour is lighter on a dark background.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one. Windows are drawn at their starts.
+
+    Raises
+    ------
+    TypeError
+        If `sequence` is something else, or `ax` is not an Axes.
+    ValueError
+        If `limit` does not lie in [0, 1), or a colour is unknown to matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> monitor = bc.CalibrationMonitor(window=1).add([1] * 60, [0.2] * 60, time=np.arange(60) // 10)
+    >>> ax = plot_confidence_sequence(monitor.confidence_sequence(), Figure().subplots(), limit=0.1)
+    >>> ax.get_title(loc="left")
+    'ECE first above 0.1 in the window 0'
+    """
+    if not isinstance(sequence, ConfidenceSequence):
+        raise TypeError(
+            f"`sequence` must be a ConfidenceSequence, not {type(sequence).__name__}; make one with "
+            "`monitor.confidence_sequence()`."
+        )
+    ax = axes_or_new(ax, figsize=(6.4, 3.8))
+    small, colours = is_small(ax, *ROOM), palette(ax)
+    main = _checks.color("color", color, colours.blue)
+    opacity = 0.35 if is_dark(background(ax)) else 0.18
+    interval = f"{100 * (1 - sequence.level):g} % interval"
+    windows: Any = sequence.windows  # matplotlib draws dates, which its annotations do not mention
+    style: dict[str, Any] = {"color": main, "alpha": opacity, "linewidth": 0, "zorder": 2}
+    ax.fill_between(windows, sequence.low, sequence.high, gid="band", label=interval, **style)
+    _line(ax, sequence.windows, sequence.plug_in, main, label="plug-in ECE")
+    low, high = map(_render.number, sequence.interval)
+    title = f"ECE [{low}, {high}]" if small else f"ECE between {low} and {high}"
+    if limit is not None:
+        title = _since(sequence, limit, small=small)
+        ax.axhline(limit, color=colours.orange, linewidth=1.2, linestyle=(0, (5, 2)), zorder=3, gid="limit")
+    ax.set_ylim(0, 1.08 * max(float(sequence.high.max()), limit or 0))
+    size = TINY if small else SMALL
+    columns = 2 if characters(ax, size) >= KEY else 1
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=columns,
+        frameon=False,
+        fontsize=size,
+        borderaxespad=0.2,
+        handlelength=1.2,
+        columnspacing=1,
+    )
+    _axes(ax, sequence.windows, "ECE of all rows so far", small=small)
+    titled(ax, title, [] if small else [sequence.spec], above=(2.2 if columns == 2 else 3.8) * size, small=small)
+    return _finished(ax, small=small)
+
+
+def _since(sequence: ConfidenceSequence, limit: float, *, small: bool) -> str:
+    for word, sign, first in (("above", ">", sequence.above(limit)), ("below", "<", sequence.below(limit))):
+        if first is not None:
+            return f"ECE {sign if small else f'first {word}'} {limit:g}{_at(first, small=small)}"
+    return f"ECE above {limit:g}? not known" if small else f"ECE not yet known to be above or below {limit:g}"
+
+
+def _at(window: Any, *, small: bool) -> str:
+    """Name a window in a title; dates in UTC do not say so in small axes."""
+    words = in_words(window)
+    return f": {words.removesuffix(' UTC')}" if small else f" in the window {words}"
+
+
+def _line(ax: "Axes", windows: Any, values: Floats, colour: str, label: str | None = None) -> None:
+    marker = "o" if len(windows) <= DOTS else None
+    ax.plot(
+        windows, values, color=colour, linewidth=1.6, marker=marker, markersize=3, zorder=3, gid="line", label=label
+    )
+
+
+def _label_limit(ax: "Axes", evidence: Evidence, limit: float, colour: str, *, small: bool) -> None:
+    """Write the threshold above its line, at the left end, where evidence begins below it."""
+    ax.annotate(
+        f"alarm at {evidence.threshold:g}",
+        (0, limit),
+        xycoords=("axes fraction", "data"),
+        xytext=(4, 3),
+        textcoords="offset points",
+        color=colour,
+        fontsize=TINY if small else SMALL,
+        zorder=5,
+    )
+
+
+def _exponents(ax: "Axes") -> None:
+    """Label exponents of ten with the numbers that they stand for."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    def named(exponent: float, _: Any) -> str:
+        whole = round(exponent)
+        return f"{10.0**whole:g}" if whole in WRITTEN else f"$10^{{{whole}}}$"
+
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    ax.yaxis.set_major_formatter(FuncFormatter(named))
+
+
+def _axes(ax: "Axes", windows: tuple[Any, ...], words: str, *, small: bool) -> None:
+    from datetime import datetime
+
+    if isinstance(windows[0], datetime):
+        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+        places = AutoDateLocator(minticks=2, maxticks=4 if small else 8)
+        ax.xaxis.set_major_locator(places)
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(places))
+    ax.tick_params(labelsize=SMALL)
+    ax.xaxis.get_offset_text().set_fontsize(TINY if small else SMALL)  # year and month of dates, at the right end
+    ax.spines[["right", "top"]].set_visible(False)
+    ax.set_xlabel("start of the window", fontsize=SMALL, loc="left")
+    height = max(12, int(characters(ax, SMALL) * ax.bbox.height / ax.bbox.width))
+    ax.set_ylabel("\n".join(wrap(words, height)), fontsize=SMALL)
+
+
+def _finished(ax: "Axes", *, small: bool) -> "Axes":
+    if small:
+        small_words(ax)
+    keep_within(ax)
+    return ax

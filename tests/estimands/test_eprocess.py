@@ -1,0 +1,175 @@
+"""E-processes: means of e-values by enumeration of all outcomes, the mixture by its definition, and Ville's bound."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.special import zeta
+from scipy.stats import binom
+
+from bayescal.estimands.eprocess import (
+    JUMPING,
+    JUMPS,
+    PRIOR,
+    SHIFT,
+    STRETCH,
+    LogEValues,
+    Mixture,
+    calibration_e_values,
+    change_e_values,
+    score_scale,
+)
+
+#: Confidences of the rows of a window, by bin.
+WINDOWS = {
+    "equal confidences": [[0.3, 0.3, 0.3], [0.9]],
+    "unequal confidences": [[0.05, 0.4, 0.45], [0.6, 0.99]],
+    "near 0 and 1": [[1e-7, 1e-6, 3e-6], [0.999999, 1.0]],
+    "certain": [[0.0, 0.0, 0.0], [1.0, 1.0]],
+    "an empty bin": [[0.2, 0.7], []],
+}
+
+
+def outcomes(rows):
+    """Return all outcomes of the rows of a window with their probability, if each confidence is exact."""
+    c = np.concatenate([np.array(bin_rows, float) for bin_rows in rows])
+    for z in itertools.product((0, 1), repeat=len(c)):
+        probability = float(np.prod(np.where(np.array(z), c, 1 - c)))
+        if probability > 0:
+            yield np.array(z), probability
+
+
+def counts(rows, z):
+    """Return n, k and mean confidence by bin; the mean of an empty bin is not a number."""
+    ends = np.cumsum([len(bin_rows) for bin_rows in rows])[:-1]
+    n = np.array([len(bin_rows) for bin_rows in rows], float)
+    k = np.array([part.sum() for part in np.split(z, ends)], float)
+    mean = np.array([np.mean(bin_rows) if bin_rows else np.nan for bin_rows in rows])
+    return n, k, mean
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_the_mean_of_every_e_value_is_at_most_1(name):
+    drift, jump = np.zeros(len(SHIFT)), np.zeros((2, len(JUMPS)))
+    for z, probability in outcomes(WINDOWS[name]):
+        n, k, mean = (each[None] for each in counts(WINDOWS[name], z))
+        found = calibration_e_values(n, k, mean)
+        drift += probability * np.exp(found.drift[0])
+        jump += probability * np.exp(found.jump[0])
+    assert max(drift.max(), jump.max()) <= 1 + 1e-12
+    if name == "equal confidences":
+        np.testing.assert_allclose(np.append(drift, jump), 1, rtol=1e-12)
+    if name == "unequal confidences":
+        assert jump.min() < 0.999  # the bound is not sharp here
+
+
+def test_many_certain_rows_are_no_evidence():
+    """A bin of 10^9 rows with confidence 0 and outcome 0: with a margin of 1e-6 a bet on fewer would win e^1000."""
+    n, none = np.array([[1e9]]), np.zeros((1, 1))
+    found = calibration_e_values(n, none, none)
+    assert max(found.drift.max(), found.jump.max()) <= 0
+
+
+def test_the_mean_of_the_mixture_is_at_most_1():
+    """All outcomes of three windows, merged by the mixture."""
+    windows = [[[0.2, 0.4], [0.7]], [[0.3], [0.9, 0.6]], [[0.1, 0.45], []]]
+    means = np.zeros(3)
+    for parts in itertools.product(*(list(outcomes(rows)) for rows in windows)):
+        stacked = (
+            np.array(each)
+            for each in zip(*(counts(r, z) for r, (z, _) in zip(windows, parts, strict=True)), strict=True)
+        )
+        _, values = Mixture.start(2).after(calibration_e_values(*stacked))
+        means += np.prod([probability for _, probability in parts]) * np.exp(values)
+    assert (means <= 1 + 1e-12).all()
+    assert (means > 0.9).all()
+
+
+def test_the_mixture_is_the_sum_over_beginnings():
+    """The definition: half drifts, half jumps of single bins, with weight j^-1.5 / zeta(1.5) to begin in window j."""
+    rng = np.random.default_rng(1)
+    size, n_bins = 5, 3
+    found = LogEValues(rng.normal(size=(size, len(SHIFT))), rng.normal(size=(size, n_bins, len(JUMPS))))
+    _, values = Mixture.start(n_bins).after(found)
+    begin = np.arange(1, size + 1) ** -1.5 / zeta(1.5)
+    for t in range(size):
+        rest = 1 - begin[: t + 1].sum()
+        since = [np.exp(found.drift[j : t + 1].sum(axis=0)) for j in range(t + 1)]
+        drifts = rest + sum(w * (PRIOR * e).sum() for w, e in zip(begin, since, strict=False))
+        since = [np.exp(found.jump[j : t + 1].sum(axis=0)).mean(axis=1) for j in range(t + 1)]
+        jumps = np.prod(1 - JUMPING + JUMPING * (rest + sum(w * e for w, e in zip(begin, since, strict=False))))
+        assert values[t] == pytest.approx(np.log((drifts + jumps) / 2), abs=1e-12)
+
+
+def test_prior_weights():
+    """76 drifts; a shift of 0 has 1/4 and a change of slope of 0 has 1/2 before the point without drift is removed."""
+    assert len(SHIFT) == 76
+    assert PRIOR.sum() == pytest.approx(1)
+    assert PRIOR[SHIFT == 0].sum() == pytest.approx((0.25 - 0.125) / 0.875)
+    assert PRIOR[STRETCH == 0].sum() == pytest.approx((0.5 - 0.125) / 0.875)
+
+
+def test_windows_in_parts_give_the_same_values():
+    rng = np.random.default_rng(2)
+    n = rng.integers(0, 30, (20, 4, 3)).astype(float)  # four streams
+    k, c = rng.binomial(n.astype(int), 0.4).astype(float), rng.random((20, 4, 3))
+    _, whole = Mixture.start(4, 3).after(calibration_e_values(n, k, c))
+    mixture, parts = Mixture.start(4, 3), []
+    for part in (slice(0, 1), slice(1, 1), slice(1, 13), slice(13, 20)):
+        mixture, values = mixture.after(calibration_e_values(n[part], k[part], c[part]))
+        parts.append(values)
+    np.testing.assert_allclose(np.concatenate(parts), whole, rtol=1e-12)
+    _, one = Mixture.start(3).after(calibration_e_values(n[:, 2], k[:, 2], c[:, 2]))
+    np.testing.assert_allclose(one, whole[:, 2], rtol=1e-12)
+
+
+def test_long_streams_do_not_overflow():
+    """10 000 windows against the process, then evidence beyond the range of float64."""
+    n = np.full((11_000, 1), 1000.0)
+    k = np.where(np.arange(11_000)[:, None] < 10_000, 500.0, 900.0)
+    _, values = Mixture.start(1).after(calibration_e_values(n, k, np.full_like(n, 0.5)))
+    assert np.isfinite(values).all()
+    assert values[9999] < 0
+    assert values[-1] > 300_000  # 1000 windows of about KL(0.9, 0.5) * 1000 = 368 nats
+
+
+def test_change_e_values_by_their_definition():
+    rng = np.random.default_rng(3)
+    z, scale, c = rng.normal(size=(2, 3)), rng.random((2, 3)), np.array([0.1, 0.5, 0.99])
+    found = change_e_values(z, scale, c)
+    logit = np.log(c / (1 - c))
+    for i, (a, s) in enumerate(zip(SHIFT, STRETCH, strict=True)):
+        d = (a + s * logit) * scale
+        np.testing.assert_allclose(found.drift[:, i], (d * z - d**2 / 2).sum(axis=1), atol=1e-12)
+    d = JUMPS * scale[..., None]
+    np.testing.assert_allclose(found.jump, d * z[..., None] - d**2 / 2)
+
+
+def test_the_scale_is_the_mean_of_the_score_of_a_shift():
+    """k of a window with a small shift has mean n v delta above, and given the total the variance n v N / (N + n)."""
+    n, before, c = np.array([100.0]), np.array([300.0]), np.array([0.2])
+    expected = 100 * 0.16 * (300 / 400) / np.sqrt(100 * 0.16 * 300 / 400)
+    assert score_scale(n, before, c)[0] == pytest.approx(expected)
+
+
+def calibrated_streams(n_streams, n_windows, rng):
+    """Counts of calibrated streams with 20 rows per window in 5 bins: shape (n_windows, n_streams, 5)."""
+    c = rng.random((n_windows, n_streams, 20))
+    z = rng.random(c.shape) < c
+    of_bin = (c * 5).astype(int)[..., None] == np.arange(5)
+    n = of_bin.sum(axis=2).astype(float)
+    k = (of_bin & z[..., None]).sum(axis=2).astype(float)
+    return n, k, (of_bin * c[..., None]).sum(axis=2) / np.maximum(n, 1)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.5])
+def test_few_calibrated_streams_ever_reach_the_threshold(level):
+    """Ville's bound; if it is sharp, this test fails with probability 0.001. Bets on seen outcomes break it."""
+    n, k, c = calibrated_streams(1000, 60, np.random.default_rng(4))
+    _, values = Mixture.start(1000, 5).after(calibration_e_values(n, k, c))
+    alarms = int((values.max(axis=0) >= np.log(1 / level)).sum())
+    assert alarms <= binom.isf(0.001, 1000, level)
+    seen = calibration_e_values(n, k, c)
+    best = LogEValues(np.repeat(seen.drift.max(axis=-1)[..., None], len(SHIFT), axis=-1), seen.jump)
+    _, wrong = Mixture.start(1000, 5).after(best)
+    assert int((wrong.max(axis=0) >= np.log(1 / level)).sum()) > binom.isf(0.001, 1000, level)
