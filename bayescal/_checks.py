@@ -228,7 +228,8 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
                 if problem.__traceback__ is None or problem.__traceback__.tb_next is not None:  # from its body
                     raise
                 surplus = "unexpected keyword" in str(problem)
-                raise TypeError(f"{problem}.{of_keywords(given) if surplus else ''} {hint}") from None
+                said = str(problem).partition(" Did you mean")[0].rstrip(".")  # Python may suggest a name, too
+                raise TypeError(f"{said}.{of_keywords(given) if surplus else ''} {hint}") from None
 
         # with the globals of the other module, since doctest ignores functions that seem to be imported
         same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)

@@ -83,6 +83,9 @@ class Presented:
             - `Comparison`, `ScoreComparison` and `Change`: ``first`` and ``second``, one row per pair;
             - `CalibrationMonitor`: ``window``;
             - `BinSensitivity`: ``binning`` and ``n_bins``;
+            - `Recalibration` and `CalibrationCurve`: ``quantity``, and `GroupedRecalibration`: ``group`` and
+              ``quantity``;
+            - `NetBenefit`: ``model`` and ``threshold``, and `LossRatio`: ``threshold``;
             - `ClassicalCurves`: ``curve``, and `CalibrationTests`: ``statistic``, both without intervals;
             - `CumulativePosterior`: ``quantity``;
             - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bayescal import _checks
-from bayescal.data.predictions import read_rows
+from bayescal.data.predictions import one_model, read_rows
 from bayescal.posterior.smooth_curve import PRIOR_EXACT
 from bayescal.results.calibration_curve import CalibrationCurve, curve_of
 from bayescal.stats.ordered import OrderedSums
@@ -30,7 +30,7 @@ def calibration_curve(
     draws: int = 4000,
     rng: Any = None,
 ) -> CalibrationCurve:
-    r"""Draw a smooth calibration curve, and its mean, median, 90th percentile and maximum error.
+    r"""Estimate a smooth calibration curve, and its mean, median, 90th percentile and maximum error.
 
     The curve is m(c), the rate of outcome 1 among rows with score c. The integrated calibration index (ICI, also Eavg)
     is :math:`E|m(c) - c|`; E50, E90 and Emax are the median, the 90th percentile and the maximum of
@@ -99,10 +99,11 @@ def calibration_curve(
     >>> {name: round(p, 2) for name, p in cv.probabilities.items()}
     {'exact': 0.0, 'drift': 0.71, 'curve': 0.0, 'both': 0.29}
     """
+    one_model("y_prob", y_prob, "calibration_curve(y_true, p)")
     rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights).checked()
     steps = OrderedSums.from_rows(rows.scale_free())
     return curve_of(steps, rows.target, draws=draws, rng=rng, prior_exact=prior_exact)
 
 
-#: `calibration_curve.from_counts(counts)`, for those who look for the function
+#: Alias of `CalibrationCurve.from_counts`.
 calibration_curve.from_counts = CalibrationCurve.from_counts  # type: ignore[attr-defined]  # functions have no such member

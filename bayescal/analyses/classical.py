@@ -135,7 +135,7 @@ def calibration_tests(
     * *Is anything wrong?* Spiegelhalter's Z weighs residuals by 1 - 2c, so that errors of equal size and sign at c and
       1 - c cancel: in the example, it does not see a shift of all logits. The Hosmer-Lemeshow statistic does not see
       errors that cancel within a group.
-    * *Which number of groups?* The Hosmer-Lemeshow statistic, and often its verdict, depends on it [3]_.
+    * *Which number of groups?* The Hosmer-Lemeshow statistic, and often whether it rejects, depends on it [3]_.
 
     Rows are sorted by score and cut into groups of nearly equal size. If equal scores lie on both sides of a boundary,
     the statistic depends on the order of the rows, and a remark states this. Where a group with expected number 0 has

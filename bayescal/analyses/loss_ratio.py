@@ -1,6 +1,7 @@
 """Does recalibration pay? Test rows before and after recalibration on validation rows -> LossRatio."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 from bayescal import _checks
 from bayescal.analyses.cumulative import cumulative_difference_of
 from bayescal.analyses.recalibrators import IsotonicRecalibration, LogisticRecalibration
-from bayescal.data.marks import require_marks
 from bayescal.data.predictions import Predictions
 from bayescal.results.loss_ratio import LossRatio
 from bayescal.stats.threshold_counts import ThresholdCounts
@@ -31,6 +31,8 @@ def loss_ratio(
     weights: Any = None,
     draws: int = 4000,
     rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
 ) -> LossRatio:
     r"""Measure what recalibration on validation rows changes in the loss of decisions on test rows.
 
@@ -52,6 +54,10 @@ def loss_ratio(
         Number of draws.
     rng : None, int, SeedSequence or Generator
         Seed or generator, as for `numpy.random.default_rng`.
+    classes : sequence of two labels, optional
+        The label of 0 and the label of 1.
+    logits : bool, default False
+        Whether `y_prob` and `y_prob_validation` hold log odds.
 
     Returns
     -------
@@ -61,17 +67,20 @@ def loss_ratio(
     Raises
     ------
     ValueError, TypeError
-        As for `net_benefit` and the transformers; if the loss before is 0 at a threshold.
+        As for `net_benefit`; if the loss before is 0 at a threshold, if the validation rows have one outcome only, or
+        if they are the test rows: a recalibration fitted to the test rows has a loss that is too small there.
 
     Notes
     -----
     The loss at the threshold t is t for a false positive and 1 - t for a false negative, per row. This is the
-    experiment of Gao, Parameswaran and Peng. Draws come from a Bayesian bootstrap [1]_ of the test rows, jointly before
-    and after. The page "Does recalibration pay?" shows how often the intervals contain the truth.
+    experiment of Gao, Parameswaran and Peng [1]_. Draws come from a Bayesian bootstrap [2]_ of the test rows, jointly
+    before and after. The page "Does recalibration pay?" shows how often the intervals contain the truth.
 
     References
     ----------
-    .. [1] D. B. Rubin (1981), "The Bayesian bootstrap", Annals of Statistics 9, 130-134.
+    .. [1] Y. Gao, A. Parameswaran and J. Peng (2017), "On the interpretability of conditional probability estimates in
+       the agnostic setting", Electronic Journal of Statistics 11, 5198-5231.
+    .. [2] D. B. Rubin (1981), "The Bayesian bootstrap", Annals of Statistics 9, 130-134.
 
     Examples
     --------
@@ -81,11 +90,13 @@ def loss_ratio(
     >>> found.mean_ratio.interval()
     (0.82..., 0.89...)
     """
-    require_marks("y_true", y_true)
     _checks.one_of("recalibration", recalibration, METHODS)
     draws = _checks.whole_number("draws", draws, 2)
-    rows = Predictions.from_outcomes(y_true, y_prob, weights, names=("y_true", "y_prob"), target="event").scale_free()
-    fitted = METHODS[recalibration]().fit(y_prob_validation, y_true_validation)
+    read = partial(Predictions.from_outcomes, target="event", classes=classes, logits=logits)
+    rows = read(y_true, y_prob, weights, names=("y_true", "y_prob")).scale_free()
+    validation = read(y_true_validation, y_prob_validation, names=("y_true_validation", "y_prob_validation"))
+    _require_validation(validation, rows)
+    fitted = METHODS[recalibration]().fit(validation.confidence, validation.outcome)
     after = Predictions(
         confidence=fitted.transform(rows.confidence), outcome=rows.outcome, weight=rows.weight, target="event"
     )
@@ -95,7 +106,7 @@ def loss_ratio(
     t, outcome = counts.thresholds[:, None], counts.outcome
     treated = counts.cells[:, :2].T[:, None, :] > np.arange(len(t))[:, None]
     losses = np.where(treated, t * (outcome == 0), (1 - t) * (outcome == 1))
-    method = f"{recalibration} recalibration on {np.size(y_true_validation)} validation rows"
+    method = f"{recalibration} recalibration on {len(validation)} validation rows"
     seed = int(_checks.generator(rng).integers(2**63))
     found = LossRatio(counts, losses, method, cumulative_difference_of(rows).kuiper, draws, seed)
     nothing = found.observed[0] == 0
@@ -106,3 +117,19 @@ def loss_ratio(
             f"first at {at[0]:g}: no test row is decided wrongly there. Leave these thresholds out."
         )
     return found
+
+
+def _require_validation(validation: Predictions, rows: Predictions) -> None:
+    """Refuse validation rows of one outcome, and the test rows themselves."""
+    if (validation.outcome == validation.outcome[0]).all():
+        raise ValueError(
+            f"`y_true_validation` must hold both outcomes to fit a recalibration; all {len(validation)} rows have "
+            f"outcome {int(validation.outcome[0])}."
+        )
+    same = (validation.confidence, rows.confidence), (validation.outcome, rows.outcome)
+    if all(np.array_equal(*pair) for pair in same):
+        raise ValueError(
+            "`y_true_validation` and `y_prob_validation` must be other rows than the test rows; both columns are equal "
+            "to `y_true` and `y_prob`. A recalibration always lowers the loss of the rows that it is fitted to: split "
+            "the rows in two parts."
+        )

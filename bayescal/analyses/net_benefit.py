@@ -16,7 +16,7 @@ from bayescal.stats.paired import PairedCounts
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import UNNAMED, model_names
 
-#: Rows that the prior is worth, for one model and for differences of models.
+#: Weight of the prior in rows, for one model and for differences of models.
 PSEUDO_ROWS = 4.0
 
 
@@ -53,19 +53,20 @@ def net_benefit(
     y_true : array-like of {0, 1} or bool, shape (n_rows,)
         Whether each row has the event, such as a disease.
     y_prob : array-like of float, shape (n_rows,), or mapping of str to array-like, or data frame
-        Probabilities of the event; of several models, by name. A data frame has one column per model.
+        Probabilities of the event. For several models, a mapping from name to column, or a data frame with one column
+        per model.
     thresholds : float or array-like of float, optional
         Thresholds t, strictly increasing between 0 and 1; by default 0.01, 0.02, ..., 0.99. A row is treated at t if
         its probability is at least t. Thresholds are rounded to 12 decimals.
     pseudo_rows : float, default 4
-        Weight of the prior in rows, in [0.1, 100]: rows with uniform scores and a fair coin for the outcome.
+        Weight of the prior in rows, in [0.1, 100]. The prior has uniform scores and an event probability of 0.5.
     weights : array-like of float, shape (n_rows,), optional
         Importance weights >= 0. Posteriors are as wide as those of Kish's effective number of rows.
     harm : float or mapping of str to float, optional
         Net benefit that the use of a model costs per row, such as the harm of a test; by default 0.
     prevalence : float, optional
-        Share of the event in the population, for case-control data, whose share of cases is a choice. Probabilities of
-        the scores are then estimated given the outcome.
+        Share of the event in the population, for case-control data, in which the study design fixes the share of cases.
+        Probabilities of the scores are then estimated given the outcome.
     draws : int, default 4000
         Number of draws.
     rng : None, int, SeedSequence or Generator
@@ -96,14 +97,15 @@ def net_benefit(
     Notes
     -----
     The net benefit [1]_ counts true positives per row, and subtracts false positives with the weight that the threshold
-    implies: who treats from t on accepts (1 - t) / t false positives for a true positive.
+    implies: a decision maker with threshold t accepts (1 - t) / t false positives for a true positive.
 
     .. math:: NB(t) = P(p \ge t, y = 1) - \frac{t}{1 - t} P(p \ge t, y = 0)
 
     The posterior is that of a Dirichlet process; see `ScoreCellsPosterior`. Mean and standard deviation have closed
     forms. The page "Net benefit and decisions" shows how often the intervals contain the truth.
 
-    Values are combined by position; pandas columns with different indexes raise a `ValueError`.
+    Values are combined by position. Pandas columns with different indexes raise a `ValueError`, unless one index is the
+    default one and the other has other labels.
 
     References
     ----------

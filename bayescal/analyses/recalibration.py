@@ -1,13 +1,12 @@
 """Calibration intercept and slope: rows -> counts by logit -> posterior on a grid -> Recalibration."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayescal import _checks
 from bayescal.data.alignment import same_rows
 from bayescal.data.groups import UNNAMED, Groups
-from bayescal.data.marks import own_hints, require_marks
-from bayescal.data.predictions import Columns, read_rows
+from bayescal.data.predictions import Columns, one_model, read_rows
 from bayescal.posterior.recalibration import WEAK, recalibration_posterior
 from bayescal.results.recalibration import Recalibration
 from bayescal.results.recalibrations import GroupedRecalibration
@@ -25,6 +24,8 @@ def recalibration(
     by: Any = None,
     draws: int = 4000,
     rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
 ) -> Recalibration | GroupedRecalibration:
     r"""Compute the posterior of the calibration intercept and slope, and of the calibration in the large.
 
@@ -51,6 +52,10 @@ def recalibration(
     rng : None, int, SeedSequence or Generator
         Seed or generator, as for `numpy.random.default_rng`. Intervals of intercept and slope in tables come from a
         grid and do not depend on it.
+    classes : sequence of two labels, optional
+        The label of 0 and the label of 1.
+    logits : bool, default False
+        Whether `y_prob` holds log odds.
 
     Returns
     -------
@@ -73,8 +78,11 @@ def recalibration(
     Intercept a and slope b are those of :math:`\mathrm{logit}\,E[y] = a + b\,\mathrm{logit}\,p` [1]_. The calibration
     in the large is the shift s with mean :math:`\mathrm{expit}(\mathrm{logit}\,p + s)` equal to the event rate: it is
     computed for each draw of (a, b), does not assume a slope of 1, and equals a if the slope is 1. Rows are grouped in
-    cells of 0.05 on the logit scale, which changes the slope by less than 0.001. [Intercept and
-    slope](../explanation/recalibration.md) has the model and the coverage of the intervals.
+    cells of 0.05 on the logit scale, which changes the slope by about 1 % of its standard deviation (up to 2 % on small
+    samples). [Intercept and slope](../explanation/recalibration.md) has the model and the coverage of the intervals.
+
+    In case-control data, where the study design fixes the share of events, intercept and calibration in the large
+    depend on that share: only the slope has a meaning for the population.
 
     References
     ----------
@@ -90,16 +98,15 @@ def recalibration(
     >>> [round(end, 2) for end in rc.exact_interval("slope")]
     [0.47, 0.55]
     """
-    require_marks("y_true", y_true)
-    with own_hints():
-        columns = read_rows(y_true, y_prob, target="event", weights=weights)
-        assert isinstance(columns, Columns)  # the target `event` has one column
-        options = {"prior": prior, "floor": floor, "draws": draws, "rng": rng}
-        if by is None:
-            rows = columns if columns.weight is None else columns.checked().scale_free()
-            return recalibration_counts(LogitCounts.from_predictions(rows), **options)
-        same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
-        rows, groups = columns.checked().scale_free(), Groups.from_column(by, len(columns))
+    one_model("y_prob", y_prob, "recalibration(y_true, p)")
+    columns = read_rows(y_true, y_prob, target="event", weights=weights, classes=classes, logits=logits)
+    assert isinstance(columns, Columns)  # the target `event` has one column
+    options = {"prior": prior, "floor": floor, "draws": draws, "rng": rng}
+    if by is None:
+        rows = columns if columns.weight is None else columns.checked().scale_free()
+        return recalibration_counts(LogitCounts.from_predictions(rows), **options)
+    same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
+    rows, groups = columns.checked().scale_free(), Groups.from_column(by, len(columns))
     counts = {
         label: LogitCounts.from_predictions(part) for label, part in zip(groups.labels, groups.split(rows), strict=True)
     }

@@ -1,6 +1,6 @@
 """Predictions (confidence, outcome, weight), and the targets that derive them from labels and probabilities."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -302,6 +302,32 @@ class TopLabels:
         return self.columns().checked()
 
 
+def one_model(name: str, values: Any, call: str) -> None:
+    """Refuse a mapping of several models where one column is needed.
+
+    Parameters
+    ----------
+    name : str
+        The argument.
+    values : Any
+        Its value.
+    call : str
+        The call with a column `p`.
+
+    Examples
+    --------
+    >>> one_model("y_prob", {"new": [0.2], "old": [0.3]}, "recalibration(y_true, p)")
+    Traceback (most recent call last):
+        ...
+    TypeError: `y_prob` must be one column, not a mapping of 2 (first 'new'). One model at a time: `{name: ...
+    """
+    if isinstance(values, Mapping) and values:
+        raise TypeError(
+            f"`{name}` must be one column, not a mapping of {len(values)} (first {next(iter(values))!r}). One model at "
+            f"a time: `{{name: {call} for name, p in models.items()}}`."
+        )
+
+
 def read_rows(
     y_true: Any,
     y_prob: Any,
@@ -343,7 +369,8 @@ def _resolve_target(target: str | None, probabilities: Array) -> str:
     if matrix and target in ("event", "confidence"):
         raise ValueError(
             f"`target={target!r}` needs one probability per row, a column of shape (N,); `y_prob` has shape "
-            f"{probabilities.shape}. For two classes pass `y_prob[:, 1]`; else `target='top-label'` or 'classwise'."
+            f"{probabilities.shape}. For two classes pass `y_prob[:, 1]`; of several, one class as an event, as "
+            "in `y_true == k` with `y_prob[:, k]`."
         )
     if not matrix and target in ("top-label", "classwise") and probabilities.ndim < 3:
         raise ValueError(

@@ -15,7 +15,7 @@ FEWEST = 5
 
 
 def regret_draws(bins: BinDraws, threshold: float, first: int) -> Floats:
-    r"""Expected loss of treating the bins from `first` on, less that of the best decision in each bin.
+    r"""Expected loss of treating the bins from `first` on, minus the loss of the best decision in each bin.
 
     Parameters
     ----------

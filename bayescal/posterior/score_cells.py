@@ -34,8 +34,9 @@ class ScoreCellsPosterior:
 
     Notes
     -----
-    The prior is a Dirichlet process [1]_ whose base distribution has a fair coin for the outcome and independent
-    uniform scores of all models; its weight is the number of pseudo-rows a. So the cell of one model and one outcome
+    The prior is a Dirichlet process [1]_ whose base distribution has an event probability of 0.5 and
+    independent uniform scores of all models; its weight is the number of pseudo-rows a: the prior counts as much as a
+    rows. So the cell of one model and one outcome
     has the prior parameter a / 2 times the width of the cell, and results at one threshold do not depend on the other
     thresholds. The posterior is again a Dirichlet process, with the rows as further atoms.
 

@@ -148,7 +148,7 @@ class CalibrationCurve(_presented.Presented):
         >>> import bayescal as bc
         >>> from bayescal.datasets.simulate import simulate
         >>> rows = simulate(2000, population="flat", curve="shift", rng=1)
-        >>> counts = bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, bins=1000)
+        >>> counts = bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, bins=1000, target="event")
         >>> bc.CalibrationCurve.from_counts(counts, rng=1).ici
         Draws(ici: mean 0.04394, 95 % interval [0.02659, 0.06196], 4000 draws)
         """
@@ -238,6 +238,8 @@ class CalibrationCurve(_presented.Presented):
         ------
         ValueError
             If the score is outside this range: the curve is not extrapolated.
+        TypeError
+            If it is not one number. For several scores, call `at` for each, or use `curve` at `score`.
 
         Examples
         --------
@@ -250,7 +252,12 @@ class CalibrationCurve(_presented.Presented):
         Draws(rate at 0.5: mean 0.5813, 95 % interval [0.5621, 0.5996], 4000 draws)
         """
         low, high = float(self.score[0]), float(self.score[-1])
-        value = float(_checks.between("score", np.atleast_1d(np.asarray(score, dtype=np.float64)), low, high)[0])
+        value = _one_number(score)
+        if not low <= value <= high:
+            raise ValueError(
+                f"`score` must lie between {low:.3g} and {high:.3g}, the mean scores of the first and last bin, not "
+                f"{value:g}; the curve is not extrapolated."
+            )
         after = int(np.clip(np.searchsorted(self.score, value), 1, max(len(self.score) - 1, 1)))
         if len(self.score) == 1:
             return Draws(self.bins.accuracy[:, 0], f"rate at {value:g}", self.bins.fingerprint)
@@ -392,7 +399,7 @@ class CalibrationCurve(_presented.Presented):
             else ("equal scores", "The curve spreads an error of one score to its neighbours: the ICI may be too large")
         )
         return [
-            f"The curve has {n_bins} bins instead of {self.wanted}, and the largest holds "
+            f"The curve has {n_bins} bin{'s' * (n_bins > 1)} instead of {self.wanted}, and the largest holds "
             f"{100 * counts.share.max():.0f} % of the rows, because {whole} are not divided. {effect}; "
             "coverage was measured with bins of equal mass."
         ]
@@ -438,6 +445,15 @@ def _contradicted(steps: Steps) -> float:
 def enough_rows(effective: float) -> bool:
     """Return whether a calibration curve has enough (effective) rows."""
     return effective * (1 + 1e-12) >= LEAST_ROWS
+
+
+def _one_number(score: Any) -> float:
+    if isinstance(score, bool) or np.ndim(score) or not isinstance(np.asarray(score).item(), int | float):
+        raise TypeError(
+            f"`score` must be one number, not {_checks.quoted(score)}; for several, as in "
+            "`[cv.at(score) for score in scores]`."
+        )
+    return float(score)
 
 
 def _require_rows(name: str, effective: float, n_rows: int, *, weighted: bool) -> None:

@@ -29,6 +29,8 @@ SYMBOLS = {"ici": "ICI", "e50": "E50", "e90": "E90", "emax": "Emax"}
 OF_LOGITS = ("logistic", "spline_3", "spline_4")
 #: P-value below which printing shows an upper bound.
 SMALLEST_P = 1e-300
+#: Smallest expected number in a group for which the chi-squared distribution is said to be accurate.
+ACCURATE = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,9 +72,10 @@ class ClassicalCurves(_presented.Presented):
         if not values:
             return "No classical calibration curve exists for these rows."
         low, high = (_render.number(value, 3) for value in (min(values), max(values)))
+        found = f"{low} by every curve" if low == high else f"{low} to {high}, depending on the curve"
         return (
-            f"The plug-in integrated calibration index is {low} to {high}, depending on the curve. These are point "
-            "estimates, which noise makes too large; `calibration_curve` has intervals."
+            f"The plug-in integrated calibration index is {found}. These are point estimates, which noise makes too "
+            "large; `calibration_curve` has intervals."
         )
 
     @property
@@ -170,7 +173,7 @@ class CalibrationTests(_presented.Presented):
         found, groups = self.hosmer_lemeshow, len(self.hosmer_lemeshow.n)
         texts = [
             "Both test exact calibration. A P-value does not state how large the errors are: with many rows small "
-            "errors have small P-values, and with few rows large errors have large ones. `calibration_curve` has "
+            "errors give small P-values, and with few rows large errors give large ones. `calibration_curve` estimates "
             "the errors."
         ]
         if self.z != self.z:
@@ -181,10 +184,10 @@ class CalibrationTests(_presented.Presented):
                 "the Hosmer-Lemeshow statistic depends on the order of the rows."
             )
         least = float(np.minimum(found.expected, found.n - found.expected).min())
-        if least < 1:
+        if least < ACCURATE:
             texts.append(
                 f"The smallest expected number in a group is {least:.2g}; the chi-squared distribution of the "
-                "Hosmer-Lemeshow statistic is accurate for numbers of about 5 and more."
+                "Hosmer-Lemeshow statistic is accurate for numbers of about {ACCURATE} and more."
             )
         return tuple(texts)
 

@@ -146,8 +146,8 @@ class Evaluation(_presented.Presented):
         r"""Draws of the loss that decisions at a threshold suffer because the classifier is not calibrated.
 
         Rows whose confidence reaches the threshold t are treated. A false positive costs t and a false negative 1 - t,
-        for which t is the best threshold of a calibrated classifier. The regret is the mean loss per row, less that of
-        the best decision in each bin.
+        for which t is the best threshold of a calibrated classifier. The regret is the mean loss per row, minus
+        the loss of the best decision in each bin.
 
         Parameters
         ----------

@@ -134,20 +134,24 @@ class LossRatio(_presented.Presented):
         low, high = self.mean_ratio.interval(prob)
         d = _render.decimals(high - low)
         mean, low_text, high_text = (_render.number(v, d) for v in (self.mean_ratio.mean(), low, high))
+        t = self.thresholds
+        over = f"at the threshold {t[0]:g}" if len(t) == 1 else f"averaged over {len(t)} thresholds"
         verdict = "lowers" if high < 1 else "raises" if low > 1 else "neither clearly lowers nor clearly raises"
         return (
-            f"{self.method[:1].upper()}{self.method[1:]} {verdict} the loss of decisions: it becomes {mean} times that "
-            f"before ({100 * prob:g} % interval {low_text} to {high_text}), averaged over {len(self.thresholds)} "
-            f"threshold{'s' * (len(self.thresholds) > 1)}."
+            f"{self.method[:1].upper()}{self.method[1:]} {verdict} the loss of decisions: the loss after "
+            f"recalibration is {mean} times the loss before ({100 * prob:g} % interval {low_text} to {high_text}), "
+            f"{over}."
         )
 
     @property
     def spec(self) -> str:
         """Recalibration, thresholds and rows, on one line."""
         t = self.thresholds
+        at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
+        weighted = f" (weighted, effective N = {self.counts.effective_rows:.0f})" if self.counts.weighted else ""
         return (
-            f"loss ratio of {self.method}, {len(t)} thresholds from {t[0]:g} to {t[-1]:g}, N = {self.counts.n_rows}, "
-            f"Bayesian bootstrap, c_emp before {self.c_emp:.4f}"
+            f"loss ratio of {self.method}, {at}, N = {self.counts.n_rows}{weighted}, Bayesian bootstrap, c_emp before "
+            f"{self.c_emp:.4f}"
         )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:

@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 
 #: About this number of thresholds is printed.
 PRINTED = 9
+#: Maximum number of decimals in a table.
+MOST_DECIMALS = 7
 #: Maximum number of models in the sentence.
 NAMED = 5
 #: Thresholds with fewer rows than this on a side are named in a remark, and no model is called useful there.
@@ -72,9 +74,9 @@ def of_draws(probability: float) -> str:
 
 
 def decimals_of(table: Sequence[Mapping[str, Any]]) -> int:
-    """Return the decimals of a table: those that show the narrowest interval, at least four."""
+    """Return the decimals of a table: those that show the narrowest interval, from four to seven."""
     widths = [row["high"] - row["low"] for row in table if row["high"] > row["low"]]
-    return max(4, _render.decimals(min(widths, default=0.0)) + 1)
+    return min(max(4, _render.decimals(min(widths, default=0.0)) + 1), MOST_DECIMALS)
 
 
 def ranges(thresholds: Floats, marked: NDArray[np.bool_]) -> str:

@@ -68,7 +68,10 @@ class Recalibration(_presented.Presented):
 
     @property
     def slope(self) -> Draws:
-        """Slope b of logit E[y] = a + b logit p; 1 if calibrated, below 1 if predictions are too extreme."""
+        """Slope b of logit E[y] = a + b logit p; 1 if calibrated, below 1 if predictions are too extreme.
+
+        It is negative if events are rarer at higher probabilities, as if labels were exchanged.
+        """
         return self._draws("slope", self.drawn[:, 1])
 
     @property
@@ -303,7 +306,9 @@ def _factor(log_factor: float) -> str:
 def _verdict(slope: dict[str, Any], large: dict[str, Any]) -> str:
     """Say in words which of both intervals exclude the value for calibrated predictions."""
     found = []
-    if slope["high"] < 1:
+    if slope["high"] < 0:
+        found.append("events are rarer at higher probabilities (are the labels exchanged?)")
+    elif slope["high"] < 1:
         found.append("predictions are too extreme")
     if slope["low"] > 1:
         found.append("predictions are not extreme enough")

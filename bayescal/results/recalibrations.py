@@ -77,18 +77,24 @@ class GroupedRecalibration(_presented.Presented, Mapping[Any, Recalibration]):
         """Grouping, and the specification of all rows."""
         return f"{len(self)} groups by {self.name}: {self.overall.spec}"
 
-    def sentence(self) -> str:
-        """Say which groups have intervals that exclude calibrated predictions.
+    def sentence(self, prob: float = 0.95) -> str:
+        """Return the smallest and the largest slope, and the sentence of all rows.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
 
         Returns
         -------
         str
-            The smallest and the largest slope, and the sentence of all rows.
+            Posterior means of both slopes with their groups, and `Recalibration.sentence`.
         """
         slopes = {label: each.posterior.moments("slope")[0] for label, each in self.groups.items()}
         least, most = (pick(slopes, key=slopes.__getitem__) for pick in (min, max))
-        extremes = f"Slopes of the groups are from {slopes[least]:.3f} ({least}) to {slopes[most]:.3f} ({most})."
-        return f"{extremes} All rows: {self.overall.sentence()}"
+        extremes = f"Slopes range from {slopes[least]:.3f} ({least}) to {slopes[most]:.3f} ({most})."
+        overall = self.overall.sentence(prob)
+        return f"{extremes} For all rows, {overall[:1].lower()}{overall[1:]}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""

@@ -118,8 +118,13 @@ def test_refusals():
     with pytest.raises(TypeError, match="Here it is called 'rng'"):
         bc.calibration_curve(Y, P, seed=1)
     for score in (0.0, 1.0, float("nan")):
-        with pytest.raises(ValueError, match="`score`"):
+        with pytest.raises(ValueError, match=r"`score` must lie between 0.0.*; the curve is not extrapolated"):
             CV.at(score)
+    for scores in ([0.1, 0.2], np.array([0.3]), True, "0.3"):
+        with pytest.raises(TypeError, match="`score` must be one number"):
+            CV.at(scores)
+    with pytest.raises(TypeError, match=r"a mapping of 2 .first 'new'.*One model at a time"):
+        bc.calibration_curve(Y, {"new": P, "old": P})
     with pytest.raises(AttributeError, match="integrated calibration index is `ici`"):
         _ = CV.eavg
     with pytest.raises(ValueError, match="`prob`"):

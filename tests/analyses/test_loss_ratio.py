@@ -73,11 +73,24 @@ def test_words_and_documents(tmp_path):
     assert FOUND.to_html(tmp_path / "page.html").is_file()
 
 
+def test_labels_and_logits():
+    labels = [np.where(y, "yes", "no") for y in (Y, YV)]
+    logits = [np.log(p) - np.log1p(-p) for p in (P, PV)]
+    found = bc.loss_ratio(
+        labels[0], logits[0], labels[1], logits[1], T, classes=("no", "yes"), logits=True, rng=1
+    )  # fmt: skip
+    np.testing.assert_allclose(found.observed, FOUND.observed)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
         ({"recalibration": "isotonc"}, ValueError, "`recalibration` must be one of .*Did you mean 'isotonic'"),
-        ({"y_true_validation": np.ones(400, int)}, ValueError, "both outcomes"),
+        ({"y_true_validation": np.ones(400, int)}, ValueError, "`y_true_validation` must hold both outcomes"),
+        ({"y_prob_validation": PV + 1}, ValueError, r"`y_prob_validation` must lie in \[0, 1\]"),
+        ({"y_true_validation": YV[:-1]}, ValueError, "`y_true_validation`.*`y_prob_validation`"),
+        ({"y_true_validation": np.where(YV, "b", "a")}, TypeError, "`y_true_validation` holds string labels"),
+        ({"y_true_validation": Y, "y_prob_validation": P.copy()}, ValueError, "must be other rows than the test rows"),
         ({"y_prob": P + 1}, ValueError, r"`y_prob` must lie in \[0, 1\]"),
         ({"thresholds": [0.0, 0.5]}, ValueError, "strictly between 0 and 1"),
         ({"y_true": P > 0.5, "y_prob": (P > 0.5) * 1.0}, ValueError, "loss before recalibration must not be 0"),

@@ -223,6 +223,8 @@ def test_case_control_weights_need_the_prevalence():
 def test_other_names_of_arguments():
     with pytest.raises(TypeError, match="Here it is called 'thresholds'"):
         bc.net_benefit(Y, P, threshold=0.2)
+    with pytest.raises(TypeError, match=r"keyword argument 'prob'\. Did you mean 'y_prob'\? Thresholds are"):
+        bc.net_benefit(Y, prob=P)
     with pytest.raises(TypeError, match="Here it is called 'weights'"):
         bc.net_benefit(Y, P, T, sample_weight=Y)
 

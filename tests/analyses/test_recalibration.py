@@ -93,6 +93,31 @@ def test_the_direction_of_the_calibration_in_the_large(shift, words):
     assert words in rc.sentence()
 
 
+def test_exchanged_labels_are_not_called_too_extreme(rows):
+    """With 1 - y in place of y, the logit of the rate changes its sign, and so do intercept and slope."""
+    rc = recalibration(rows.outcome, rows.confidence, rng=1)
+    exchanged = recalibration(1 - rows.outcome.astype(int), rows.confidence, prior="flat", rng=1)
+    assert exchanged.slope.mean() == pytest.approx(-rc.slope.mean(), abs=0.02)
+    assert "events are rarer at higher probabilities (are the labels exchanged?)" in exchanged.sentence()
+    assert "too extreme" not in exchanged.sentence()
+
+
+def test_labels_and_logits(rows, rc):
+    labels = np.where(rows.outcome, "yes", "no")
+    logits = np.log(rows.confidence) - np.log1p(-rows.confidence)
+    found = recalibration(labels, logits, classes=("no", "yes"), logits=True, rng=1)
+    assert found.exact_interval("slope") == pytest.approx(rc.exact_interval("slope"), abs=1e-6)
+
+
+def test_remarks_of_groups_are_printed_under_every_prior(rows):
+    """The event happens wherever the probability is 1: these rows are left out, in one group."""
+    y, p = np.append(rows.outcome, 1), np.append(rows.confidence, 1.0)
+    by = np.append(np.arange(3000) % 2, 1)
+    for prior in ("weak", "jeffreys", "flat"):
+        remarks = recalibration(y, p, by=by, prior=prior, rng=1).sheet().remarks
+        assert [text[:30] for text in remarks] == ["1: 1 of 1501 rows have a proba"]
+
+
 def test_recalibrated_predictions(rc):
     """The mean of expit(a + b x) over the draws, its quantiles, and the ends, which stay."""
     p = np.array([0.9, 0.0, 0.2, 0.2, 1.0])
@@ -134,7 +159,9 @@ def test_groups(rows, rc):
     assert found["b"].exact_interval("slope") == alone.exact_interval("slope")
     assert len(found.table()) == 6
     assert "all rows" in str(found)
-    assert found.sentence().startswith("Slopes of the groups are from 0.")
+    assert found.sentence().startswith("Slopes range from 0.")
+    assert ". For all rows, the calibration slope is 0." in found.sentence(0.9)
+    assert "90 % credible interval" in found.sentence(0.9)
     assert len(json.loads(found.to_json())["table"]) == 6
     with pytest.raises(KeyError, match="'c'"):
         found["c"]
@@ -218,6 +245,7 @@ def test_other_priors_have_no_bayes_factor(rows):
         (lambda y, p: recalibration(y, p[:-1]), ValueError, "`y_true`"),
         (lambda y, p: recalibration(np.where(y, "yes", "no"), p), TypeError, "`y_true`"),
         (lambda y, p: recalibration(y, np.stack([1 - p, p], axis=1)), ValueError, "y_prob"),
+        (lambda y, p: recalibration(y, {"a": p}), TypeError, r"a mapping of 1 .first 'a'.*One model at a time"),
         (lambda y, p: recalibration(y, p, draws=1), ValueError, "`draws` must be an integer >= 2"),
         (lambda y, p: recalibration(y, p, n_draws=10), TypeError, "draws"),
         (lambda y, p: recalibration(y, p, floor=2), ValueError, "`floor`"),
