@@ -3,17 +3,23 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from bayescal import _checks
+from bayescal._invalid import quoted
 from bayescal.data.alignment import same_rows
+from bayescal.data.frames import to_array
 from bayescal.data.groups import UNNAMED, Groups
-from bayescal.data.predictions import Columns, one_model, read_rows
+from bayescal.data.predictions import Columns, Predictions, one_model, read_rows
 from bayescal.posterior.recalibration import WEAK, recalibration_posterior
 from bayescal.results.recalibration import Recalibration
 from bayescal.results.recalibrations import GroupedRecalibration
 from bayescal.stats.logits import LogitCounts
 
 
-@_checks.explained("For counts, use `recalibration_counts(counts)`.", outcome="y_true", score="y_prob")
+@_checks.explained(
+    "For counts, use `recalibration_counts(counts)`.", outcome="y_true", score="y_prob", prior_sd="prior"
+)
 def recalibration(
     y_true: Any,
     y_prob: Any,
@@ -104,13 +110,34 @@ def recalibration(
     options = {"prior": prior, "floor": floor, "draws": draws, "rng": rng}
     if by is None:
         rows = columns if columns.weight is None else columns.checked().scale_free()
-        return recalibration_counts(LogitCounts.from_predictions(rows), **options)
+        counted = LogitCounts.from_predictions(rows)
+        if floor is None and counted.contradicted.any():
+            _refuse_contradicted(columns.checked())
+        return recalibration_counts(counted, **options)
     same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
     rows, groups = columns.checked().scale_free(), Groups.from_column(by, len(columns))
+    if floor is None:
+        _refuse_contradicted(rows, by)
     counts = {
         label: LogitCounts.from_predictions(part) for label, part in zip(groups.labels, groups.split(rows), strict=True)
     }
     return recalibration_counts(counts, name=groups.name, **options)
+
+
+def _refuse_contradicted(rows: Predictions, by: Any = None) -> None:
+    """Name the first row that contradicts a probability of 0 or 1, and its group."""
+    bad = ((rows.confidence == 0) & (rows.outcome == 1)) | ((rows.confidence == 1) & (rows.outcome == 0))
+    if rows.weight is not None:
+        bad &= rows.weight > 0
+    if not bad.any():
+        return
+    group = "" if by is None else f"The first is in group {quoted(to_array('by', by).tolist()[int(bad.argmax())])}. "
+    rule = "must not be exactly 0 for rows with outcome 1, nor exactly 1 for rows with outcome 0"
+    hint = (
+        f"{group}No finite intercept and slope explains such rows. Pass `floor=1e-6` to keep probabilities that far "
+        "from 0 and 1, or look at these rows; the slope depends on the floor."
+    )
+    _checks.refuse("y_prob", rule, bad, rows.confidence, hint, verb=("is", "are"))
 
 
 def recalibration_counts(
@@ -151,29 +178,35 @@ def recalibration_counts(
     """
     draws = _checks.whole_number("draws", draws, at_least=2)
     generator = _checks.generator(rng)
+    own = _seeds(generator)
     if not isinstance(counts, Mapping):
-        return _one(counts, prior, floor, draws, generator)
+        return _one(counts, prior, floor, draws, own)
     if not counts:
         raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
     for label, each in counts.items():
         _require_counts(each, f"counts[{label!r}]")
-    first, *others = counts.values()
-    overall = _one(sum(others, start=first), prior, floor, draws, generator)
     seeds = generator.integers(2**63, size=len(counts)).tolist()
     groups = {}
     for (label, each), seed in zip(counts.items(), seeds, strict=True):
         try:
-            groups[label] = _one(each, prior, floor, draws, _checks.generator(seed))
+            groups[label] = _one(each, prior, floor, draws, _seeds(_checks.generator(seed)))
         except ValueError as problem:
             raise ValueError(f"group {label!r}: {problem}") from problem
+    first, *others = counts.values()
+    overall = _one(sum(others, start=first), prior, floor, draws, own)
     return GroupedRecalibration(groups, overall, name)
 
 
-def _one(counts: Any, prior: Any, floor: float | None, draws: int, rng: Any) -> Recalibration:
+def _seeds(generator: np.random.Generator) -> list[int]:
+    """Seeds of the draws of intercept and slope, and of those of the calibration in the large."""
+    return [int(seed) for seed in generator.integers(2**63, size=2)]
+
+
+def _one(counts: Any, prior: Any, floor: float | None, draws: int, seeds: list[int]) -> Recalibration:
     _require_counts(counts, "counts")
     kept = counts if floor is None else counts.floored(floor)
     posterior = recalibration_posterior(kept, prior=prior)
-    seed, for_large = (int(s) for s in rng.integers(2**63, size=2))
+    seed, for_large = seeds
     return Recalibration(kept, posterior, posterior.sample(draws, rng=seed), for_large, floor)
 
 

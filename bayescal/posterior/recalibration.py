@@ -278,8 +278,10 @@ def _require_logits(counts: LogitCounts) -> None:
         )
     if np.ptp(counts.logit) < EQUAL:
         raise ValueError(
-            f"`y_prob` must have at least two distinct values between 0 and 1 for a slope; all {counts.n_inside} rows "
-            "have the same. To compare the share of events with it, use `evaluate(y_true, y_prob).signed_error`."
+            "`y_prob` must have at least two distinct values between 0 and 1 for a slope, further apart than a cell of "
+            f"{counts.step:g} in logit; all {counts.n_inside} rows are within one cell around "
+            f"{expit(counts.logit[0]):.3g}. To compare the share of events with it, "
+            "use `evaluate(y_true, y_prob).signed_error`."
         )
 
 
@@ -390,6 +392,12 @@ def _placed(density: _Density) -> tuple[Floats, Floats, Floats]:
             return _refined(density, t, b, log_density)
         if max(np.abs(low).max(), np.abs(high).max()) > FARTHEST:
             break
+    if density.prior.kind == "normal":
+        raise ValueError(
+            f"`prior` must not be so wide for these rows, (shift {density.prior.shift_sd:g}, slope "
+            f"{density.prior.slope_sd:g}): outcomes are separated, or have one value only, so that the posterior "
+            "reaches as far as the prior. Use the default prior, (2.5, 1.0)."
+        )
     raise ValueError(
         f"`prior` must not be {density.prior.kind!r} for these rows: outcomes are separated, or have one value only, "
         "so that the posterior is improper. Use the default prior."

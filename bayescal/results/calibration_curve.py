@@ -372,7 +372,7 @@ class CalibrationCurve(_presented.Presented):
         texts, rate = [], float(self.counts.accuracy @ self.counts.share)
         if np.abs(self.counts.accuracy - np.round(rate)).max() < ROUNDING:
             texts.append(
-                f"All rows have outcome {rate:.0f}: the curve follows from the prior and from the absence of the other "
+                f"No row has outcome {1 - round(rate)}: the curve follows from the prior and from the absence of this "
                 "outcome."
             )
         if self.contradicted:

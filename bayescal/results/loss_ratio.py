@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws, fingerprint
-from bayescal.results.net_benefit_words import shown
+from bayescal.results.net_benefit_words import ranges, shown
 from bayescal.stats.threshold_counts import ThresholdCounts
 
 Floats = NDArray[np.float64]
 
+#: A remark names thresholds at which fewer test rows than this are decided wrongly.
+FEWEST = 5
 HEADER = ("threshold", "loss before", "loss after", "ratio", "2.5 %", "97.5 %")
 
 
@@ -96,6 +98,13 @@ class LossRatio(_presented.Presented):
         """Draws of the mean of the ratios over the thresholds, shape (n_draws,)."""
         return self._draws((self._drawn[1] / self._drawn[0]).mean(axis=1), "mean loss ratio")
 
+    @property
+    def few_wrong(self) -> NDArray[np.bool_]:
+        """Whether fewer than 5 test rows are decided wrongly before or after, at each threshold."""
+        rows = np.where(self.counts.weight > 0, self.counts.n, 0)
+        wrong = (self.losses > 0).any(axis=0) @ rows
+        return np.asarray(wrong < FEWEST)
+
     def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
         """Return the numbers as data: one dict per threshold.
 
@@ -174,6 +183,12 @@ class LossRatio(_presented.Presented):
             "Loss per row: t for a false positive, 1 - t for a false negative. Intervals resample the test rows, given "
             "the recalibration: they do not contain the noise of the validation rows."
         ]
+        few = self.few_wrong
+        if few.any():
+            remarks.append(
+                f"Fewer than {FEWEST} test rows are decided wrongly before or after at "
+                f"{ranges(self.thresholds, few)}: resampling so few rows gives intervals that are too narrow."
+            )
         if len(rows) < len(every):
             remarks.append(f"The table shows {len(rows)} of {len(every)} thresholds; `table()` has all.")
         return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks)

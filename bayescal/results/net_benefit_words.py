@@ -194,7 +194,7 @@ def remarks_of(counts: ThresholdCounts) -> tuple[str, ...]:
     for outcome, rows in enumerate(counts.by_outcome(_counting(counts))):
         if rows < FEW:
             of_rows = "No row has" if rows == 0 else f"Fewer than {FEW} rows have"
-            texts.append(f"{of_rows} outcome {outcome}: what is said about such rows depends on the prior.")
+            texts.append(f"{of_rows} outcome {outcome}: that part of the net benefit depends on the prior.")
     if few["reach"]:
         texts.append(
             f"Fewer than {FEW} rows reach the threshold at {'; '.join(few['reach'])}: intervals are less reliable "

@@ -19,8 +19,8 @@ Ints = NDArray[np.int64]
 STEP, SMALLEST_STEP, LARGEST_STEP = 0.05, 0.001, 1.0
 #: Cells end here: -40 is a probability of 4e-18, and float64 has no number between 1 and a probability of logit 36.7.
 FARTHEST = 40.0
-#: Probabilities are kept at least this far from 0 and 1 in messages that suggest a floor.
-SUGGESTED_FLOOR = 1e-6
+#: Smallest floor: float64 has no number between 1 - 1e-16 and 1, so that smaller floors would not be symmetric.
+SMALLEST_FLOOR = 1e-15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -333,7 +333,7 @@ class LogitCounts:
         Parameters
         ----------
         floor : float
-            In (0, 0.5).
+            In [1e-15, 0.5).
 
         Returns
         -------
@@ -343,7 +343,7 @@ class LogitCounts:
         Raises
         ------
         ValueError, TypeError
-            If `floor` is not a number in (0, 0.5).
+            If `floor` is not a number in [1e-15, 0.5).
 
         Examples
         --------
@@ -352,8 +352,11 @@ class LogitCounts:
         (array([-6.91, -0.85,  6.91]), array([1., 0., 1.]))
         """
         floor = _checks.fraction("floor", floor)
-        if floor >= 0.5:
-            raise ValueError(f"`floor` must be below 0.5, not {floor}; usual values are 1e-6 to 1e-2.")
+        if not SMALLEST_FLOOR <= floor < 0.5:
+            raise ValueError(
+                f"`floor` must be at least {SMALLEST_FLOOR:g} and below 0.5, not {floor}; usual values are 1e-6 to "
+                "1e-2. Smaller ones are no distance from 1 in floating point."
+            )
         binned = self.binned
         bins = binned.bins
         place = np.arange(len(bins))

@@ -190,7 +190,7 @@ def test_one_outcome_only_is_remarked():
     p = np.random.default_rng(1).random(200)
     for outcome in (0, 1):
         cv = bc.calibration_curve(np.full(200, outcome), p, rng=1)
-        assert cv.remarks[0].startswith(f"All rows have outcome {outcome}: the curve follows from the prior")
+        assert cv.remarks[0].startswith(f"No row has outcome {1 - outcome}: the curve follows from the prior")
 
 
 def test_it_prints_and_exports(tmp_path):

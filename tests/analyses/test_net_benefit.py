@@ -348,3 +348,26 @@ def test_data_tree():
     tree = TWO.to_datatree()
     assert tree.posterior["net_benefit[new]"].dims == ("chain", "draw", "threshold")
     np.testing.assert_array_equal(tree.posterior.threshold, T)
+
+
+def test_outcomes_without_rows_are_remarked():
+    """All about rows of an outcome that no row has is the prior: 4 pseudo-rows, of which half have each outcome."""
+    p = np.random.default_rng(1).random(50)
+    found = bc.net_benefit(np.ones(50, int), p, [0.2], prevalence=0.1, rng=1)
+    assert any(remark.startswith("No row has outcome 0") for remark in found.sheet().remarks)
+    y = (p > 0.5).astype(int)
+    assert not any("outcome" in remark for remark in bc.net_benefit(y, p, [0.2], rng=1).sheet().remarks)
+    weights = np.where(p >= 0.5, 0.0, 1.0 + p)
+    silent = bc.net_benefit(np.arange(50) % 2, p, [0.7], weights=weights, rng=1).sheet().remarks
+    assert any(remark.startswith("Fewer than 5 rows reach the threshold at 0.7") for remark in silent)
+
+
+def test_a_bootstrap_of_few_wrong_decisions_is_remarked():
+    """One row has a loss, so that every resample has the same ratio."""
+    rng = np.random.default_rng(1)
+    p = rng.random(300)
+    y = (rng.random(300) < p).astype(int)
+    alone = bc.loss_ratio([1], [0.3], y, p, 0.5, rng=1)
+    assert alone.ratio.interval()[0][0] == pytest.approx(alone.ratio.interval()[1][0])
+    assert any("Fewer than 5 test rows are decided wrongly" in remark for remark in alone.sheet().remarks)
+    assert not any("decided wrongly" in remark for remark in bc.loss_ratio(y, p, y, p, 0.5, rng=1).sheet().remarks)

@@ -208,8 +208,23 @@ def test_contradicted_rows_need_a_floor(rows):
     """The floor matters and is part of the specification."""
     y = np.concatenate([rows.outcome, [1]])
     p = np.concatenate([rows.confidence, [0.0]])
-    with pytest.raises(ValueError, match=r"exactly 0 for rows with outcome 1 \(1 of 3001 rows\).*Pass `floor=1e-6`"):
+    with pytest.raises(
+        ValueError, match=r"exactly 0 .* outcome 1,.*1 of 3001 values is, first at index 3000: 0.*Pass `f"
+    ) as e:
         recalibration(y, p)
+    assert e.value.finding.first == (3000,)
+    weights = np.append(np.full(3000, 2.0), 1.0)
+    with pytest.raises(bc.InvalidRows, match="first at index 3000"):
+        recalibration(y, p, weights=weights)
+    weights[-1] = 0  # a row that does not count contradicts nothing
+    expected = recalibration(rows.outcome, rows.confidence).exact_interval("slope")
+    assert recalibration(y, p, weights=weights).exact_interval("slope") == pytest.approx(expected)
+    site = np.where(np.arange(3001) < 1500, "a", "b")
+    with pytest.raises(bc.InvalidRows, match=r"first at index 3000: 0. The first is in group 'b'"):
+        recalibration(y, p, by=site)
+    counts = {s: LogitCounts.from_arrays(y[site == s], p[site == s]) for s in ("a", "b")}
+    with pytest.raises(ValueError, match="group 'b': `y_prob` must not be exactly 0"):
+        recalibration_counts(counts)
     slopes = [recalibration(y, p, floor=floor, rng=1).posterior.moments("slope")[0] for floor in (1e-6, 1e-2)]
     assert slopes[0] < slopes[1] - 0.005
     assert "probabilities at least 0.01 from 0 and 1" in recalibration(y, p, floor=0.01).spec
@@ -249,6 +264,10 @@ def test_other_priors_have_no_bayes_factor(rows):
         (lambda y, p: recalibration(y, p, draws=1), ValueError, "`draws` must be an integer >= 2"),
         (lambda y, p: recalibration(y, p, n_draws=10), TypeError, "draws"),
         (lambda y, p: recalibration(y, p, floor=2), ValueError, "`floor`"),
+        (lambda y, p: recalibration(y, p, floor=1e-16), ValueError, "`floor` must be at least 1e-15"),
+        (lambda y, p: recalibration(y, p, prior_sd=(1, 1)), TypeError, "Here it is called 'prior'"),
+        (lambda y, p: recalibration(y[:4], 0.5 + p[:4] / 1000), ValueError, r"within one cell around 0.5.*"),
+        (lambda y, p: recalibration(0 * y, p, prior=(1e5, 1e4)), ValueError, "reaches as far as the prior"),
         (lambda y, p: recalibration(y, p, rng="x"), TypeError, "`rng`"),
         (lambda y, p: recalibration_counts(bc.BinnedCounts.empty()), TypeError, "`counts` must be LogitCounts"),
         (lambda y, p: recalibration_counts({}), ValueError, "`counts` is an empty mapping"),

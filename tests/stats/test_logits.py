@@ -175,7 +175,7 @@ def test_the_floor_moves_rows_to_its_cell():
     np.testing.assert_allclose(floored.k, clipped.k)
     np.testing.assert_allclose(floored.n, clipped.n)
     assert (floored.agreeing, floored.contradicted.tolist()) == (0, [0, 0])
-    with pytest.raises(ValueError, match=r"`floor` must be below 0\.5, not 0\.7"):
+    with pytest.raises(ValueError, match=r"`floor` must be .*below 0\.5, not 0\.7"):
         counts.floored(0.7)
     with pytest.raises(ValueError, match="`floor` must lie strictly between 0 and 1"):
         counts.floored(0)
@@ -201,3 +201,11 @@ def test_rows_of_weight_0_contradict_nothing():
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_the_smallest_floor_is_symmetric():
+    """-15 ln 10 = -34.5388."""
+    counts = LogitCounts.from_arrays([1, 0], [0.0, 1.0]).floored(1e-15)
+    np.testing.assert_allclose(counts.logit, [-34.5388, 34.5388], atol=2e-3)
+    with pytest.raises(ValueError, match=r"at least 1e-15 and below 0.5, not 1e-20"):
+        counts.floored(1e-20)
