@@ -262,9 +262,7 @@ def test_other_matrices_of_labels_are_not_taken_for_one_hot(row):
 
 
 def test_labels_that_begin_with_one_get_a_hint():
-    said = (
-        r"1 of 3 values is not, first at index 2: 3\. Labels 1\.\.3\? Pass `y_true - 1`, or `classes=range\(1, 4\)`"
-    )
+    said = r"1 of 3 values is not, first at index 2: 3\. Labels 1\.\.3\? Pass `y_true - 1`, or `classes=range\(1, 4\)`"
     for labels in ([2, 1, 3], np.array([2.0, 1.0, 3.0])):
         with pytest.raises(ValueError, match=said):
             bc.plug_in_ece(labels, THREE)
