@@ -103,6 +103,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/decompositions.py $(SHORT)
 	$(RUN) python docs/make/cumulative.py $(SHORT)
 	$(RUN) python docs/make/cumulative_weak.py $(SHORT)
+	$(RUN) python docs/make/cumulative_screens.py $(SHORT)
 	$(RUN) python docs/make/calibration_curve.py $(SHORT)
 
 verify: .venv/ready

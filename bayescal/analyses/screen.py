@@ -66,7 +66,9 @@ def screen_subpopulations(
 
     Notes
     -----
-    Each group has the numbers of `cumulative_difference_subpopulation`; its P-value is the corrected one. Groups that
+    Each group has the numbers of `cumulative_difference_subpopulation`; its P-value is the corrected one. With
+    responses that have more than two values, groups with few rows and skewed responses are not flagged; see
+    `SubpopulationScreen.reliable`. Groups that
     only have rows of weight 0 are left out. All groups are computed at once, without a loop over them.
 
     The screen compares groups with the full population, not with the scores: an error of calibration that all groups
@@ -113,5 +115,5 @@ def _p_values(sums: GroupSums, statistic: str) -> Any:
     value = sums.top - sums.bottom if kuiper else np.maximum(sums.top, -sums.bottom)
     in_sigma = np.divide(value, sigma, out=np.zeros(len(sigma)), where=sigma > 0)
     tail, ends = (sf_range, 2) if kuiper else (sf_max_abs, 1)
-    p_value = corrected_tail(tail, in_sigma, sums.mean_step, ends)
+    p_value = corrected_tail(tail, in_sigma, sums.mean_step, ends, sums.rare)
     return np.where(sigma > 0, p_value, value == 0)

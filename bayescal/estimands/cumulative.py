@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from bayescal.estimands.brownian import MEAN_MAX_ABS, quantile_range, sf_max_abs, sf_range
 from bayescal.stats.grid import GridSteps
 from bayescal.stats.ordered import Steps
+from bayescal.stats.skewness import effective_number
 from bayescal.stats.subpopulation import SubpopulationSteps
 
 Floats = NDArray[np.float64]
@@ -29,6 +30,8 @@ SHORTFALL = 0.5825971579390106
 ZETA, ONE_STEP_MEAN = 1.4603545088095868, float(np.sqrt(2 / np.pi))
 #: Mean step above which the correction for the step size does not grow; results say that P-values are rough.
 LARGE_STEP = 0.2
+#: Effective numbers of rare outcomes are limited to these numbers; smaller tails follow from Normal ones.
+SMALLEST_RARE, LARGEST_RARE, SMALLEST_TAIL = 1e-6, 1e30, 1e-290
 #: Mean step from which the curve counts as a single step.
 ONE_STEP = 1 - 3e-5
 
@@ -113,12 +116,15 @@ class Scale:
         Standard deviation of the end of the curve for corrected P-values: `sigma`, except for subpopulations.
     mean_step : float
         Mean standard deviation of a step, as a share of `null_sigma`; see `scale`.
+    rare : float, default infinity
+        Effective number of expected outcomes that contradict scores near 0 or 1, or of rare responses; see `scale`.
     """
 
     sigma: float
     robust_sigma: float
     null_sigma: float
     mean_step: float
+    rare: float = float("inf")
 
     @property
     def wide_sigma(self) -> float:
@@ -145,21 +151,47 @@ def scale(steps: Steps) -> Scale:
         ones. For steps of unequal variance, this mean, in which steps are weighted by their standard deviation, is our
         approximation: a mean weighted by variance would be dominated by a single large step, such as that of many rows
         with one score, although the extremes of the curve lie among small steps.
+
+        The effective number of rare outcomes is
+        :math:`(\sum_i w_i^2 v_i)^3 / (\sum_i w_i^3 v_i |1 - 2 c_i|)^2` over rows with :math:`v_i = c_i (1 -
+        c_i)`: the inverse square of the skewness of the end of the curve if all scores are
+        on one side of 1/2. For scores near 0 and equal weights, it is close to the expected number of outcomes 1.
+        Infinite if all scores are 0, 1/2 or 1. Tied rows count as rows of equal weight. For subpopulations, the moments
+        of responses are those of rows around each cell.
+
+    Examples
+    --------
+    >>> from bayescal.data.predictions import Predictions
+    >>> from bayescal.stats.ordered import OrderedSums
+    >>> round(scale(OrderedSums.from_rows(Predictions.from_outcomes([0] * 500, [0.01] * 500))).rare, 2)
+    5.15
     """
-    variance = squares = exact = roots = 0.0
+    variance = squares = exact = roots = second = third = 0.0
     for _, part in _parts(steps):
         each = np.maximum(part.calibrated_variance, 0.0)
         variance += float(each.sum())
         squares += float(part.deviation_sq.sum())
         if isinstance(part, SubpopulationSteps):
+            second, third = second + float(part.local_second.sum()), third + float(part.local_third.sum())
             each = part.difference_variance
+        else:
+            second = variance
+            skewed = each * (part.weight / part.n_rows)
+            skewed *= np.abs(1 - 2 * part.score.astype(np.float64, copy=False))
+            third += float(skewed.sum())
         exact += float(each.sum())
     if exact > 0:
         for _, part in _parts(steps):
             each = part.difference_variance if isinstance(part, SubpopulationSteps) else part.calibrated_variance
             roots += float(np.sqrt(np.maximum(each, 0.0) / exact).sum())
     total = float(steps.weight.sum())
-    return Scale(variance**0.5 / total, squares**0.5 / total, exact**0.5 / total, 1 / roots if roots > 0 else 0.0)
+    return Scale(
+        variance**0.5 / total,
+        squares**0.5 / total,
+        exact**0.5 / total,
+        1 / roots if roots > 0 else 0.0,
+        float(effective_number(np.float64(second), np.float64(third))),
+    )
 
 
 def null_mean(name: str, scale: Scale) -> float:
@@ -222,7 +254,7 @@ def p_kolmogorov_smirnov(statistic: float, scale: Scale, *, corrected: bool = Tr
     return _p_value(sf_max_abs, statistic, scale, 1, corrected=corrected)
 
 
-def corrected_tail(tail: Any, in_sigma: ArrayLike, mean_step: ArrayLike, ends: int) -> Floats:
+def corrected_tail(tail: Any, in_sigma: ArrayLike, mean_step: ArrayLike, ends: int, rare: ArrayLike = np.inf) -> Floats:
     r"""Return upper tail probabilities of the range or the maximum absolute value of a random walk.
 
     Parameters
@@ -235,6 +267,8 @@ def corrected_tail(tail: Any, in_sigma: ArrayLike, mean_step: ArrayLike, ends: i
         Mean step of each curve, in (0, 1]; see `scale`.
     ends : int
         Number of extremes of the curve in the statistic: 2 for the range, 1 for the maximum absolute value.
+    rare : array-like, default infinity
+        Effective number of rare outcomes, positive; see `scale`.
 
     Returns
     -------
@@ -244,20 +278,55 @@ def corrected_tail(tail: Any, in_sigma: ArrayLike, mean_step: ArrayLike, ends: i
         equal steps it is 0.82, whereas 0.51 gives the exact P-value of 0.05. With the limit, P-values of few steps are
         too large, not too small.
 
+        With n rare outcomes, large deviations of a sum are more probable upwards and less probable downwards than
+        those of a Normal number. To first order, the logarithm of the tail is that of a Poisson number with mean n,
+        :math:`-n\,h(\pm x / \sqrt n)` with :math:`h(u) = (1 + u) \log(1 + u) - u`, instead of :math:`-x^2/2` [2]_. The
+        tail is multiplied by the mean of the two ratios of these tails, if it exceeds 1.
+
     References
     ----------
     .. [1] D. Siegmund (1985), Sequential Analysis, Springer, section 10.4.
+    .. [2] H. Cramer (1938), "Sur un nouveau theoreme-limite de la theorie des probabilites", Actualites scientifiques
+       et industrielles 736, 5-23: large deviations of sums.
 
     Examples
     --------
     >>> corrected_tail(sf_range, [1.959964, 2.4976722], [1.0, 0.1], 2).round(4)
     array([0.05  , 0.0358])
+
+    With 10 rare outcomes, a tail of 2e-6 is 23 times as large.
+
+    >>> corrected_tail(sf_range, [2.5, 5.0], [0.01, 0.01], 2, rare=10)
+    array([4.91e-02, 5.00e-05])
     """
     from scipy.special import ndtr
 
     in_sigma, mean_step = np.asarray(in_sigma, dtype=np.float64), np.asarray(mean_step)
     shifted = tail(in_sigma + ends * SHORTFALL * np.minimum(mean_step, LARGE_STEP))
-    return np.where(mean_step >= ONE_STEP, 2 * ndtr(-in_sigma), shifted)
+    return _skewed(np.where(mean_step >= ONE_STEP, 2 * ndtr(-in_sigma), shifted), in_sigma, rare, 4 * ends)
+
+
+def _skewed(p_value: Floats, in_sigma: Floats, rare: ArrayLike, factor: int) -> Floats:
+    """Correct upper tails for skewness; far out, a tail of Brownian motion is `factor` times a Normal one."""
+    from scipy.special import log_ndtr
+
+    number = np.clip(rare, SMALLEST_RARE, LARGEST_RARE)
+    u = in_sigma / np.sqrt(number)
+    up, down = (number * _less_than_square(sign * u) for sign in (1, -1))
+    ratio = np.maximum(np.logaddexp(up, down) - np.log(2), 0.0)
+    known = np.log(np.maximum(p_value, SMALLEST_TAIL))
+    logarithm = np.where(p_value > SMALLEST_TAIL, known, np.log(factor) + log_ndtr(-in_sigma))
+    return np.where(ratio > 0, np.minimum(np.exp(logarithm + ratio), 1.0), p_value)
+
+
+def _less_than_square(u: Floats) -> Floats:
+    """Return u^2 / 2 - h(u), where h(u) = (1 + u) log(1 + u) - u, infinite below -1; no cancellation near 0."""
+    small = np.abs(u) < 0.01
+    near = np.where(small, u, 0.0)
+    series = near**3 * (1 / 6 - near * (1 / 12 - near * (1 / 20 - near / 30)))
+    inside = np.maximum(u, -1 + 1e-12)
+    far = np.where(u > -1, u**2 / 2 - (1 + inside) * np.log1p(inside) + inside, -np.inf)
+    return np.where(small, series, far)
 
 
 def _p_value(tail: Any, statistic: float, scale: Scale, ends: int, *, corrected: bool) -> float:
@@ -265,7 +334,9 @@ def _p_value(tail: Any, statistic: float, scale: Scale, ends: int, *, corrected:
     if sigma == 0:  # all outcomes are certain under calibration
         return float(statistic == 0)
     in_sigma = statistic / sigma
-    return float(corrected_tail(tail, in_sigma, scale.mean_step, ends) if corrected else tail(in_sigma))
+    if not corrected:
+        return float(tail(in_sigma))
+    return float(corrected_tail(tail, in_sigma, scale.mean_step, ends, scale.rare))
 
 
 def kuiper_interval(statistic: float, scale: Scale, prob: float) -> tuple[float, float]:

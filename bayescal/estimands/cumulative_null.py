@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.estimands.cumulative import kolmogorov_smirnov, kuiper
-from bayescal.stats.ordered import OrderedSums, Steps
+from bayescal.stats.ordered import OrderedSums
 
 Floats = NDArray[np.float64]
 
@@ -66,31 +66,3 @@ def simulate_null(steps: OrderedSums, observed: PValues, simulations: int, rng: 
         np.cumsum(events * size - expected, axis=1, out=curve[:, 1:])
         reached += [np.count_nonzero(of(curve) >= value) for of, value in zip(STATISTICS, least, strict=True)]
     return PValues(*((1 + reached) / (1 + simulations)).tolist())
-
-
-def rare_outcomes(steps: Steps) -> float:
-    r"""Return the effective number of expected outcomes that contradict scores near 0 or 1.
-
-    Parameters
-    ----------
-    steps : Steps
-        The steps of outcomes less scores.
-
-    Returns
-    -------
-    float
-        :math:`(\sum_i w_i^2 v_i)^3 / (\sum_i w_i^3 v_i |1 - 2 c_i|)^2` with :math:`v_i = c_i (1 - c_i)`: the inverse
-        square of the skewness of the end of the curve if all scores are on one side of 1/2. For scores near 0 and
-        equal weights, it is close to the expected number of outcomes 1. Infinite if all scores are 0, 1/2 or 1.
-        Tied rows count as rows of equal weight.
-
-    Examples
-    --------
-    >>> from bayescal.data.predictions import Predictions
-    >>> round(rare_outcomes(OrderedSums.from_rows(Predictions.from_outcomes([0] * 500, [0.01] * 500))), 2)
-    5.15
-    """
-    variance = np.maximum(steps.calibrated_variance, 0.0)
-    total = float(variance.sum())
-    skewness = float((variance * (steps.weight / steps.n_rows) * np.abs(1 - 2 * steps.score.astype(np.float64))).sum())
-    return total**3 / skewness**2 if skewness > 0 else float("inf")

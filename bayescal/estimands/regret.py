@@ -65,11 +65,19 @@ def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: floa
             f"{near} "
             f"Evaluate with other bins, as in `bins=[0, ..., {t:g}, ..., 1]`, or `bins=20` for multiples of 0.05."
         )
-    below, above = int(counts.n[:first].sum()), int(counts.n[first:].sum())
-    if min(below, above) < FEWEST:
+    below, above = _effective_rows(counts, slice(first)), _effective_rows(counts, slice(first, None))
+    if min(below, above) < FEWEST * (1 - 1e-12):
+        rows = "effective rows" if counts.weighted else "rows"
         raise ValueError(
-            f"`threshold` must have at least {FEWEST} rows on each side; {t:g} has {below} below and {above} from it "
-            "on. "
+            f"`threshold` must have at least {FEWEST} {rows} on each side; {t:g} has {below:.3g} below and "
+            f"{above:.3g} from it on. "
             "With fewer, intervals of the regret do not contain the true value as often as they state."
         )
     return Draws(regret_draws(bins, t, first), f"regret at {t:g}", bins.fingerprint)
+
+
+def _effective_rows(counts: Counts, part: slice) -> float:
+    """Kish's effective number of rows of a range of bins, (sum w)^2 / sum w^2."""
+    weight, own = counts.share[part], counts.effective_n[part]
+    squares = (weight[weight > 0] ** 2 / own[weight > 0]).sum()
+    return float(weight.sum() ** 2 / squares) if squares > 0 else 0.0

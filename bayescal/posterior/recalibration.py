@@ -31,6 +31,8 @@ NODES, REACH, FINE = 25, 6.5, 257
 MOST_NODES, TOLERANCE, ORDER = 97, 1e-4, 16.0
 #: Mean error of the log density with all nodes beyond which there is no answer.
 LARGEST_ERROR = 0.01
+#: Rows at 0 or 1 that agree with their outcome are refused if slopes at or below 0 are more probable than this.
+REVERSED = 0.5
 #: Numbers that are computed at once.
 CHUNK = 1_000_000
 #: A side of the grid moves outwards by WIDER of the width while its rim holds more than this share of the mass, and
@@ -169,6 +171,12 @@ class RecalibrationPosterior:
         mean = float((mass * values).sum())
         return mean, float(np.sqrt((mass * (values - mean) ** 2).sum()))
 
+    @property
+    def p_not_increasing(self) -> float:
+        """Probability that the slope is at or below 0: events are then not more frequent at higher probabilities."""
+        ends, cdf = self._slope_cdf
+        return float(np.interp(0.0, ends, cdf))
+
     @staticmethod
     def _width(nodes: Floats) -> float:
         return float(nodes[1] - nodes[0])
@@ -209,7 +217,8 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     Parameters
     ----------
     counts : LogitCounts
-        The data. Rows at exactly 0 or 1 must agree with their outcome, and carry no information.
+        The data. Rows at exactly 0 or 1 must agree with their outcome. They have probability 1 at every positive
+        slope, and are left out.
     prior : "weak", "jeffreys", "flat" or (float, float), default (2.5, 1.0)
         Standard deviations of the prior: the shift at the mean logit is Normal around 0, the slope Normal around 1.
         The mean logit is weighted by p (1 - p), so that the prior does not depend on outcomes. "weak" is the default.
@@ -223,7 +232,8 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     ------
     ValueError, TypeError
         If rows contradict a probability of 0 or 1; if there are no rows with a probability between 0 and 1, or all of
-        these are equal; if the posterior under a flat prior is improper, because outcomes are separated.
+        these are equal; if the posterior under a flat prior is improper, because outcomes are separated; if rows at 0
+        or 1 agree with their outcome, and the slope of the others is more probably negative than positive.
 
     Examples
     --------
@@ -242,7 +252,15 @@ def recalibration_posterior(counts: LogitCounts, *, prior: Any = WEAK) -> Recali
     log_total = top + np.log(np.exp(log_fine - top).sum())
     area = (fine_t[1] - fine_t[0]) * (fine_b[1] - fine_b[0])
     evidence = float(log_total + np.log(area)) if read.kind == "normal" else float("nan")
-    return RecalibrationPosterior(counts, read, density.lever, fine_t, fine_b, log_fine - log_total, evidence)
+    found = RecalibrationPosterior(counts, read, density.lever, fine_t, fine_b, log_fine - log_total, evidence)
+    if counts.agreeing and found.p_not_increasing > REVERSED:
+        raise ValueError(
+            f"`y_prob` must not be exactly 0 or 1 where other rows have a negative slope: {counts.agreeing} of "
+            f"{counts.n_rows} rows are at 0 or 1 and agree with their outcome, which is impossible at slopes below 0, "
+            f"but the other rows give such slopes the probability {found.p_not_increasing:.3g}. Pass `floor=1e-6` to "
+            "use these rows at that distance from 0 and 1; the slope depends on the floor. Are labels exchanged?"
+        )
+    return found
 
 
 def _require_logits(counts: LogitCounts) -> None:

@@ -197,10 +197,13 @@ class SmoothCurvePosterior:
         Counts by bin.
     prior_exact : float
         Prior probability of exact calibration.
+    contradicted : bool
+        Whether rows contradict a score of exactly 0 or 1, which bins do not show: exact calibration is impossible.
     """
 
     counts: Counts
     prior_exact: float = PRIOR_EXACT
+    contradicted: bool = False
 
     @property
     def prior(self) -> str:
@@ -232,6 +235,8 @@ class SmoothCurvePosterior:
     @cached_property
     def log_evidence_exact(self) -> float:
         """Logarithm of the likelihood of exact calibration, without binomial coefficients."""
+        if self.contradicted:
+            return -np.inf
         return float(_log_likelihood(*self._rows, np.zeros(len(self.confidence))))
 
     @cached_property
@@ -285,7 +290,9 @@ def _spread(values: Floats, used: NDArray[np.bool_], empty: float) -> Floats:
     return whole
 
 
-def smooth_curve_posterior(counts: Counts, *, prior_exact: float = PRIOR_EXACT) -> SmoothCurvePosterior:
+def smooth_curve_posterior(
+    counts: Counts, *, prior_exact: float = PRIOR_EXACT, contradicted: bool = False
+) -> SmoothCurvePosterior:
     r"""Compute the posterior of a smooth calibration curve with a spike at exact calibration.
 
     In bin b with mean confidence :math:`c_b`, the logit of the accuracy is
@@ -304,6 +311,8 @@ def smooth_curve_posterior(counts: Counts, *, prior_exact: float = PRIOR_EXACT) 
         Counts in narrow bins of nearly equal mass, at least ten rows in each.
     prior_exact : float, default 0.1
         Prior probability of exact calibration, in [0, 1). The other three sub-models have equal shares of the rest.
+    contradicted : bool, default False
+        Whether rows contradict a score of exactly 0 or 1. The likelihood of exact calibration is then 0.
 
     Returns
     -------
@@ -334,4 +343,4 @@ def smooth_curve_posterior(counts: Counts, *, prior_exact: float = PRIOR_EXACT) 
     >>> {key: round(value, 3) for key, value in smooth_curve_posterior(counts).probabilities.items()}
     {'exact': 0.0, 'drift': 0.727, 'curve': 0.0, 'both': 0.273}
     """
-    return SmoothCurvePosterior(counts, _checks.fraction("prior_exact", prior_exact, or_zero=True))
+    return SmoothCurvePosterior(counts, _checks.fraction("prior_exact", prior_exact, or_zero=True), contradicted)

@@ -37,6 +37,8 @@ UNEQUAL, FEW_BINS = 2.0, 10
 WORDS = {EXACT: "exact calibration", "drift": "drift", "curve": "smooth curve", "both": "drift and smooth curve"}
 #: A bin whose observed rate is this many standard deviations from the curve contradicts the model.
 CONTRADICTS = 4.5
+#: Largest error of an observed rate by rounding.
+ROUNDING = 1e-9
 #: Attributes that other programs have, and what to write here.
 MEANT = dict.fromkeys(("eavg", "integrated_calibration_index", "ece"), " The integrated calibration index is `ici`.")
 MEANT |= dict.fromkeys(
@@ -81,6 +83,9 @@ class CalibrationCurve(_presented.Presented):
         Share of the rows, or of their weight, in equal-width cells of scores.
     counted : str, default ""
         The bins of the counts in words, if the rows were counted in bins before.
+    contradicted : float, default 0
+        Number of rows with a score of exactly 0 and outcome 1, or 1 and 0; their share of the weight if rows have
+        weights.
 
     Examples
     --------
@@ -100,6 +105,7 @@ class CalibrationCurve(_presented.Presented):
     wanted: int
     distribution: Floats
     counted: str = ""
+    contradicted: float = 0.0
 
     _columns = ("mean", "sd", "eti95_lb", "eti95_ub")
 
@@ -352,18 +358,43 @@ class CalibrationCurve(_presented.Presented):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the curve and its intervals, which are printed below the table; empty if none is known."""
-        return (*self._of_bins(), *self._of_fit())
+        return (*self._of_outcomes(), *self._of_bins(), *self._of_fit())
+
+    def _of_outcomes(self) -> list[str]:
+        """Name outcomes that are missing, and rows that contradict a score of exactly 0 or 1."""
+        texts, rate = [], float(self.counts.accuracy @ self.counts.share)
+        if np.abs(self.counts.accuracy - np.round(rate)).max() < ROUNDING:
+            texts.append(
+                f"All rows have outcome {rate:.0f}: the curve follows from the prior and from the absence of the other "
+                "outcome."
+            )
+        if self.contradicted:
+            rows = (
+                f"Rows with {100 * self.contradicted:.2g} % of the weight contradict"
+                if self.counts.weighted
+                else f"{self.contradicted:.0f} of {self.counts.n_rows} rows contradict"
+            )
+            texts.append(
+                f"{rows} a score of exactly 0 or 1, so that exact calibration is impossible. The curve is smooth: it "
+                "spreads this error to neighbouring scores, so that Emax is too small and the ICI may be too large. "
+                "Look at these rows."
+            )
+        return texts
 
     def _of_bins(self) -> list[str]:
         counts, n_bins = self.counts, len(self.score)
         ratio = float(counts.share.max()) * self.wanted
         if n_bins >= FEW_BINS and ratio <= UNEQUAL:
             return []
-        whole, remedy = ("counted bins", " Count in finer bins.") if self.counted else ("equal scores", "")
+        whole, effect = (
+            ("counted bins", "Count in finer bins. Errors within a bin average out")
+            if self.counted
+            else ("equal scores", "The curve spreads an error of one score to its neighbours: the ICI may be too large")
+        )
         return [
             f"The curve has {n_bins} bins instead of {self.wanted}, and the largest holds "
-            f"{100 * counts.share.max():.0f} % of the rows, because {whole} are not divided.{remedy} Errors within a "
-            "bin average out; coverage was measured with bins of equal mass."
+            f"{100 * counts.share.max():.0f} % of the rows, because {whole} are not divided. {effect}; "
+            "coverage was measured with bins of equal mass."
         ]
 
     def _of_fit(self) -> list[str]:
@@ -390,10 +421,18 @@ def curve_of(
     effective = float(steps.weight.sum()) ** 2 / float(steps.weight_sq.sum())
     _require_rows("y_true", effective, int(steps.n_rows.sum()), weighted=steps.weighted)
     wanted = min(BINS, int(effective * (1 + 1e-12)) // ROWS_PER_BIN)
-    posterior = smooth_curve_posterior(merge_scores(steps, wanted), prior_exact=prior_exact)
+    against = _contradicted(steps)
+    posterior = smooth_curve_posterior(merge_scores(steps, wanted), prior_exact=prior_exact, contradicted=against > 0)
     cell = np.minimum((steps.score * CELLS).astype(np.intp), CELLS - 1)
     distribution = np.bincount(cell, steps.weight, CELLS) / steps.weight.sum()
-    return CalibrationCurve(posterior, posterior.sample(draws, rng=rng), target, wanted, distribution, counted)
+    drawn = posterior.sample(draws, rng=rng)
+    return CalibrationCurve(posterior, drawn, target, wanted, distribution, counted, against)
+
+
+def _contradicted(steps: Steps) -> float:
+    """Return the number of rows with score 0 and outcome 1, or 1 and 0; with weights, their share of the weight."""
+    against = float(steps.deviation[steps.score == 0].sum() - steps.deviation[steps.score == 1].sum())
+    return against / float(steps.weight.sum()) if steps.weighted else against
 
 
 def enough_rows(effective: float) -> bool:

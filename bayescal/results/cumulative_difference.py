@@ -277,7 +277,7 @@ class CumulativeDifference(Cumulative):
 
     def _about_rare_outcomes(self) -> list[str]:
         """Warn if the steps are far from Normal, and name the remedy if there is one."""
-        number = cumulative_null.rare_outcomes(self.steps)
+        number = self.scale.rare
         few = number < cumulative_null.FEW_RARE
         rare = (
             "P-values can be too small, and intervals and bands too narrow: the effective number of expected outcomes "

@@ -18,6 +18,7 @@ from bayescal.estimands.cumulative_draws import (
     CumulativeDraws,
     draw_cumulative,
 )
+from bayescal.estimands.cumulative_null import FEW_RARE
 from bayescal.results import wording
 from bayescal.results.cumulative_parts import CumulativeBand, no_attribute
 from bayescal.results.remarks import few_rows
@@ -346,6 +347,11 @@ class CumulativePosterior(_presented.Presented):
                 "From counts: the posterior is that of the curve at the edges of the bins. The statistics of the rows "
                 f"can exceed those of the counts by up to {self.observed.grid_error:.2g}, which intervals do not "
                 "include."
+            )
+        if (number := self.observed.scale.rare) < FEW_RARE:
+            texts.append(
+                "Intervals can be too narrow: the effective number of expected outcomes that contradict scores near 0 "
+                f"or 1 is {number:.1f}."
             )
         if warning := few_rows(self.drawn.posterior.counts):
             texts.append(warning)

@@ -49,10 +49,15 @@ def few_rows(counts: ThresholdCounts) -> dict[str, NDArray[np.bool_]]:
     """
     found = {}
     for i, name in enumerate(counts.models):
-        rows = counts.margin(i, counts.n).sum(axis=0)
+        rows = counts.margin(i, _counting(counts)).sum(axis=0)
         above = np.cumsum(rows[::-1])[::-1][1:]
         found[name] = np.stack([above < FEW, rows.sum() - above < FEW])
     return found
+
+
+def _counting(counts: ThresholdCounts) -> Floats:
+    """Effective rows of each cell, at most its rows: rows of weight 0 do not count."""
+    return np.minimum(counts.effective(), counts.n)
 
 
 def of_draws(probability: float) -> str:
@@ -168,7 +173,7 @@ def question(counts: ThresholdCounts, prior: str, prevalence: float | None, harm
 
 
 def remarks_of(counts: ThresholdCounts) -> tuple[str, ...]:
-    """Return one remark for each side of the thresholds on which a model has few rows.
+    """Return one remark for each outcome with few rows, and each side of the thresholds on which a model has few.
 
     Examples
     --------
@@ -184,6 +189,10 @@ def remarks_of(counts: ThresholdCounts) -> tuple[str, ...]:
             if marked.any():
                 few[side].append(f"{ranges(counts.thresholds, marked)} ({_render.name(name)})")
     texts = []
+    for outcome, rows in enumerate(counts.by_outcome(_counting(counts))):
+        if rows < FEW:
+            of_rows = "No row has" if rows == 0 else f"Fewer than {FEW} rows have"
+            texts.append(f"{of_rows} outcome {outcome}: what is said about such rows depends on the prior.")
     if few["reach"]:
         texts.append(
             f"Fewer than {FEW} rows reach the threshold at {'; '.join(few['reach'])}: intervals are less reliable "

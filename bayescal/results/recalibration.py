@@ -18,6 +18,8 @@ Floats = NDArray[np.float64]
 
 #: Quantities of the table: key, words, and the value for calibrated predictions.
 QUANTITIES = {"in_the_large": ("in the large", 0.0), "intercept": ("intercept", 0.0), "slope": ("slope", 1.0)}
+#: A remark names the probability of slopes at or below 0 from here on, if rows at 0 and 1 exclude them.
+NEGLIGIBLE = 1e-3
 #: Numbers that are computed at once when predictions are recalibrated.
 CHUNK = 4_000_000
 
@@ -146,7 +148,8 @@ class Recalibration(_presented.Presented):
         -------
         (mean, low, high) : tuple of ndarray, shape (n_rows,)
             Posterior mean of the event rate at each probability, and the ends of an equal-tailed interval. With the
-            floor of the fit, if any; otherwise 0 and 1 stay as they are.
+            floor of the fit, if any; otherwise each draw keeps 0 and 1 if its slope is positive, and exchanges them if
+            it is negative.
 
         Raises
         ------
@@ -167,15 +170,17 @@ class Recalibration(_presented.Presented):
         (array([0.2, 0.8]), array([0. , 0.3]), array([0.7, 1. ]))
         """
         tail = (1 - _checks.fraction("prob", prob)) / 2
-        values = _checks.probabilities("y_prob", column("y_prob", to_array("y_prob", y_prob))).astype(np.float64)
+        given = column("y_prob", to_array("y_prob", y_prob))
+        if not len(given):
+            return np.empty(0), np.empty(0), np.empty(0)
+        values = _checks.probabilities("y_prob", given).astype(np.float64)
         if self.floor is not None:
             values = np.clip(values, self.floor, 1 - self.floor)
         distinct, place = np.unique(values, return_inverse=True)
-        ends = (distinct == 0) | (distinct == 1)
-        found = np.stack([distinct] * 3)
-        inside = np.flatnonzero(~ends)
-        for part in np.array_split(inside, max(1, -(-len(inside) * len(self.drawn) // CHUNK))):
-            x = np.log(distinct[part]) - np.log1p(-distinct[part])
+        found = np.empty((3, len(distinct)))
+        for part in np.array_split(np.arange(len(distinct)), max(1, -(-len(distinct) * len(self.drawn) // CHUNK))):
+            with np.errstate(divide="ignore"):  # 0 and 1 have infinite logits
+                x = np.log(distinct[part]) - np.log1p(-distinct[part])
             eta = self.drawn[:, :1] + self.drawn[:, 1:] * x
             small = np.exp(-np.abs(eta))
             rates = np.where(eta >= 0, 1.0, small) / (1 + small)
@@ -271,9 +276,19 @@ class Recalibration(_presented.Presented):
         if counts.agreeing:
             remarks.append(
                 f"{counts.agreeing} of {counts.n_rows} rows have a probability of exactly 0 or 1, and the outcome "
-                "agrees: they carry no information about intercept and slope and are left out."
+                "agrees: they are certain at every positive slope and are left out." + self._excluded()
             )
         return tuple(remarks)
+
+    def _excluded(self) -> str:
+        """Sentence on the slopes that rows at 0 and 1 exclude, if their probability without these rows matters."""
+        p = self.posterior.p_not_increasing
+        if p < NEGLIGIBLE:
+            return ""
+        return (
+            f" They exclude slopes at or below 0, which have the probability {p:.2g} here and are not left out of the "
+            "intervals. Pass `floor=1e-6` to use these rows."
+        )
 
 
 def _number(value: float) -> str:

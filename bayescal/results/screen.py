@@ -11,6 +11,7 @@ from bayescal import _checks, _presented, _render
 from bayescal.data.groups import Groups
 from bayescal.data.responses import Responses
 from bayescal.estimands.cumulative import LARGE_STEP, ONE_STEP
+from bayescal.estimands.cumulative_null import FEW_RARE
 from bayescal.results.cumulative import p_words
 from bayescal.results.cumulative_parts import significant
 from bayescal.results.subpopulation import FAR_BEYOND, SubpopulationDifference, difference_of
@@ -90,15 +91,31 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
 
     @property
     def adjusted_p_value(self) -> Floats:
-        """P-values adjusted by the method of Benjamini and Hochberg, in the order of the groups."""
-        n = len(self)
-        scaled = self.p_value * n / np.arange(1, n + 1)
-        return np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+        """P-values adjusted by the method of Benjamini and Hochberg, by group; NaN if it is not `reliable`."""
+        reliable = self.reliable
+        n = int(np.count_nonzero(reliable))
+        adjusted = np.full(len(self), np.nan)
+        scaled = self.p_value[reliable] * n / np.arange(1, n + 1)
+        adjusted[reliable] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+        return adjusted
+
+    @property
+    def reliable(self) -> NDArray[np.bool_]:
+        """Whether the P-value of each group can be trusted; other groups are not flagged.
+
+        Small P-values are corrected for the skewness of outcomes with two values. For other responses, such as costs,
+        groups need an effective number of rare responses of at least 10, which is the inverse squared skewness of
+        their sum.
+        """
+        values = self.rows.response
+        if ((values == values.min()) | (values == values.max())).all():
+            return np.ones(len(self), dtype=np.bool_)
+        return self.sums.rare >= FEW_RARE
 
     @property
     def flagged(self) -> tuple[Any, ...]:
         """Labels of the groups whose adjusted P-value is at most `fdr`, in order of P-value."""
-        return self.labels[: int(np.count_nonzero(self.adjusted_p_value <= self.fdr))]
+        return tuple(self.labels[i] for i in np.flatnonzero(self.adjusted_p_value <= self.fdr))
 
     def _value(self) -> Floats:
         if self.statistic == "kuiper":
@@ -123,7 +140,8 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
         list of dict
             Keys group, n (rows of positive weight), average_difference, the statistic (``kuiper`` or
             ``kolmogorov_smirnov``), sigma (`null_sigma` of
-            the group), in_sigma (statistic / sigma, NaN if it is 0), p_value, adjusted_p_value and flagged.
+            the group), in_sigma (statistic / sigma, NaN if it is 0), p_value, adjusted_p_value (NaN if the group is not
+            `reliable`) and flagged.
         """
         value, sigma, in_sigma, adjusted = (
             self._value(),
@@ -183,7 +201,8 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
                 str(row["n"]),
                 *(significant(row[name], 4) for name in ("average_difference", self.statistic)),
                 _render.number(row["in_sigma"], 2),
-                *(p_words(row[name]) for name in ("p_value", "adjusted_p_value")),
+                p_words(row["p_value"]),
+                "not used" if np.isnan(row["adjusted_p_value"]) else p_words(row["adjusted_p_value"]),
                 "yes" if row["flagged"] else "",
             ]
             for row in shown
@@ -194,6 +213,11 @@ class SubpopulationScreen(_presented.Presented, Mapping[Any, SubpopulationDiffer
             "Adjusted P-values follow Benjamini and Hochberg. The groups are parts of the full population, so their "
             "P-values are not independent."
         ]
+        if few := int(np.count_nonzero(~self.reliable)):
+            remarks.append(
+                f"{few} of {len(self)} groups have an effective number of rare responses below {FEW_RARE} (few rows "
+                "with skewed responses); their P-values can be too small, and they are not flagged."
+            )
         if rough := self._rough():
             remarks.append(
                 f"The P-values of {rough} of {len(self)} groups are rough, because their curves have a mean step above "

@@ -277,7 +277,7 @@ class LogitCounts:
 
     @property
     def agreeing(self) -> int:
-        """Number of rows with probability 0 and outcome 0, or 1 and 1: certain at every finite intercept and slope."""
+        """Number of rows with probability 0 and outcome 0, or 1 and 1: certain at every positive slope only."""
         return int(self._ends[0, 0] + self._ends[1, 1])
 
     @property

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from bayescal.data.responses import Responses
 from bayescal.stats.ordered import StoredSteps
 from bayescal.stats.ranges import Moments, split_moments
+from bayescal.stats.skewness import LocalMoments, effective_number, third_moment_of_difference
 
 Floats = NDArray[np.float64]
 
@@ -26,11 +27,16 @@ class SubpopulationSteps(StoredSteps):
         members; 0 except in the first and the last cell, which have no outer end.
     cell_weight : ndarray of float64, shape (n_scores,)
         Weight of all rows in the cell, members and others.
+    local_second, local_third : ndarray of float64, shape (n_scores,)
+        Variance and third central moment of `deviation` if responses have the same distribution for members and others,
+        from the responses of many rows around the cell, in one unit. Parts of either sign add up in the third one.
     """
 
     difference_variance: Floats
     beyond: Floats
     cell_weight: Floats
+    local_second: Floats
+    local_third: Floats
 
 
 def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> SubpopulationSteps:
@@ -87,6 +93,10 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
     difference = of_members(own * response[member]) / mass
     difference -= np.divide(of_others(weight * response), other, out=difference.copy(), where=other > 0)
     difference[constant] = 0.0
+    other_sq = of_others(weight**2)
+    local_second, local_third = _local_moments(
+        rows.score[counted], response[counted], midpoints(score), (mass, square, of_members(own**3)), (other, other_sq)
+    )
     return SubpopulationSteps(
         score=score,
         weight=mass,
@@ -98,11 +108,41 @@ def subpopulation_steps(rows: Responses, member: NDArray[np.bool_]) -> Subpopula
         n_rows=np.bincount(step, minlength=len(score)),
         weighted=rows.weight is not None,
         difference_variance=_difference_variance(
-            (mass, square), (other, of_others(weight**2)), squares, _pairs(cell[counted], weight[counted], total)
+            (mass, square), (other, other_sq), squares, _pairs(cell[counted], weight[counted], total)
         ),
         beyond=in_cells(weight * ((rows.score < score[0]) | (rows.score > score[-1]))) / total,
         cell_weight=total,
+        local_second=local_second,
+        local_third=local_third,
     )
+
+
+def _local_moments(
+    score: Floats,
+    response: Floats,
+    ends: Floats,
+    members: tuple[Floats, Floats, Floats],
+    others: tuple[Floats, Floats],
+) -> tuple[Floats, Floats]:
+    """Return `local_second` and `local_third` of cells with these inner ends."""
+    order = np.argsort(score, kind="stable")
+    score = score[order]
+    moments = LocalMoments.of_rows(score, response[order])
+    inner = np.searchsorted(score, ends, side="right")
+    return _moments_of_difference(moments, np.append(0, inner), np.append(inner, len(score)), members, others)
+
+
+def _moments_of_difference(
+    moments: LocalMoments,
+    low: NDArray[np.intp],
+    high: NDArray[np.intp],
+    members: tuple[Floats, Floats, Floats],
+    others: tuple[Floats, Floats],
+) -> tuple[Floats, Floats]:
+    second, third = moments.around(low, high)
+    (own, own_sq, own_cubes), (other, other_sq) = members, others
+    squares = own_sq * (other / (own + other)) ** 2 + (own / (own + other)) ** 2 * other_sq
+    return second * squares, np.abs(third) * third_moment_of_difference((own, own_cubes), others)
 
 
 def _constant(cell: NDArray[np.intp], response: Floats, n_cells: int) -> NDArray[np.bool_]:
@@ -177,6 +217,9 @@ class GroupSums:
     outer_step : ndarray of float64
         Product of the step in `sigma` and `beyond`, in the first or last cell of a group, whichever is larger; see
         `SubpopulationSteps`.
+    rare : ndarray of float64
+        Effective number of rare responses: the inverse square of the skewness of the end of the curve if means are
+        equal.
     """
 
     n_rows: NDArray[np.int64]
@@ -187,6 +230,7 @@ class GroupSums:
     difference_sigma: Floats
     mean_step: Floats
     outer_step: Floats
+    rare: Floats
 
 
 def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> GroupSums:
@@ -252,6 +296,14 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
     shares = np.divide(variance, np.repeat(of_end, sizes), out=np.zeros_like(variance), where=variance > 0)
     roots = np.add.reduceat(np.sqrt(shares), first)
     unit /= total
+    moments = LocalMoments.of_rows(score[by_score], response)
+    own_cubes = np.add.reduceat(weight[order] ** 3, starts)
+    second, third = (
+        np.add.reduceat(each, first)
+        for each in _moments_of_difference(
+            moments, low, high, (own, members.weight_sq, own_cubes), (others.weight, others.weight_sq)
+        )
+    )
     return GroupSums(
         n_rows=np.bincount(group, minlength=n_groups),
         top=np.maximum(np.maximum.reduceat(curve, first), 0.0) * unit,
@@ -263,6 +315,7 @@ def group_sums(rows: Responses, group: NDArray[np.integer], n_groups: int) -> Gr
         outer_step=np.divide(
             np.maximum(outer[first], outer[last]), np.sqrt(of_sigma), out=np.zeros(n_groups), where=of_sigma > 0
         ),
+        rare=effective_number(second, third),
     )
 
 

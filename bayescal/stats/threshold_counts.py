@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._invalid import quoted
+from bayescal._invalid import prefixed, quoted
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import refuse_scale
 from bayescal.data.predictions import Predictions
@@ -245,7 +245,7 @@ class ThresholdCounts:
         counts : BinnedCounts or PairedCounts
             Counts of one model, or joint counts of two, without weights; from files, streams or saved counts.
         thresholds : float or array-like of float, optional
-            Some of the inner edges; by default all.
+            Some of the inner edges; by default all, which must then be valid thresholds.
         models : sequence of str, optional
             Names of the models; by default "model", or "first" and "second".
 
@@ -257,8 +257,8 @@ class ThresholdCounts:
         Raises
         ------
         ValueError
-            If a threshold is not an edge, bins are closed on the right, the target is not an event, rows have weights,
-            or the outcomes of two classifiers differ.
+            If a threshold is not an edge, or an edge no threshold, such as 1; if bins are closed on the right, the
+            target is not an event, rows have weights, or the outcomes of two classifiers differ.
         TypeError
             If `counts` are of another type.
 
@@ -281,7 +281,7 @@ class ThresholdCounts:
         n_bins = len(edges) + 1
         squares = np.bincount(cells[:, -1], n.astype(np.float64), 2)
         found = cls(edges, names, *merged(cells, n, n.astype(np.float64), n_bins), squares)
-        return found if thresholds is None else found.at(thresholds)
+        return found.at(_as_thresholds(edges) if thresholds is None else thresholds)
 
     def at(self, thresholds: Any) -> "ThresholdCounts":
         """Return the counts of the same rows between some of the thresholds, without another pass over the rows.
@@ -393,13 +393,19 @@ class ThresholdCounts:
 
     @property
     def weights_by_outcome_only(self) -> bool:
-        """Whether all weights of one outcome are equal, and differ between the outcomes, as in case-control data."""
-        n, weight = (self.by_outcome(values) for values in (self.n, self.weight))
-        if not (n > 0).all():
+        """Whether all weights of one outcome are equal, and differ between the outcomes, as in case-control data.
+
+        Rows of weight 0 do not count, and at least two others are needed per outcome.
+        """
+        weight = self.by_outcome(self.weight)
+        if not (self.weight_sq > 0).all():
             return False
-        constant = np.isclose(n * self.weight_sq, weight**2, rtol=1e-9, atol=0)
-        mean = weight / n
-        return bool(constant.all() and not np.isclose(mean[0], mean[1], rtol=1e-9, atol=0))
+        size = self.weight_sq / weight  # the weight of each row, if all positive weights of the outcome are equal
+        rows = np.append(self.weight / size[self.outcome], weight / size)  # then whole numbers, of cells and in all
+        whole = np.isclose(rows, np.rint(rows), rtol=1e-9, atol=1e-9)
+        whole &= rows <= np.append(self.n, self.by_outcome(self.n)) * (1 + 1e-9)
+        equal = np.isclose(size[0], size[1], rtol=1e-9, atol=0)
+        return bool(whole.all() and rows[-2:].min() > 1.5 and not equal)
 
     def by_outcome(self, values: NDArray[Any]) -> Floats:
         """Sum one number per joint cell by outcome, shape (2,)."""
@@ -423,6 +429,14 @@ class ThresholdCounts:
         """Sum one number per joint cell by the outcome and score cell of one model, shape (2, n_bins)."""
         place = self.outcome * self.n_bins + self.cells[:, model]
         return np.bincount(place, values, 2 * self.n_bins).astype(np.float64).reshape(2, -1)
+
+
+def _as_thresholds(edges: Floats) -> Floats:
+    try:
+        return checked_thresholds(edges)
+    except ValueError as problem:
+        context = "of the inner edges of `counts`, give those that are thresholds: "
+        raise prefixed(problem, context) from problem
 
 
 def _columns_of(confidence: Any) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pages import cells, rows_again, table
 from studies import jobs_of, measured, rows_of_jobs, run_study
 
 import bayescal as bc
-from bayescal.estimands.cumulative_null import FEW_RARE, rare_outcomes
+from bayescal.estimands.cumulative_null import FEW_RARE
 
 SEED, SIMULATIONS = 17, 199
 LEVELS = (0.05, 0.01)
@@ -77,7 +77,7 @@ def of_rows(n_rows: int, centre: float | None, special: bool | float, rng: np.ra
         score[: round(special * n_rows)] = 0.5
     cd = bc.cumulative_difference(rng.random(n_rows) < score, score, weights=weights)
     simulated = cd.simulated_p_values(SIMULATIONS, rng=rng).kuiper
-    return cd.p_kuiper, cd.p_kolmogorov_smirnov, simulated, rare_outcomes(cd.steps), warned(cd)
+    return cd.p_kuiper, cd.p_kolmogorov_smirnov, simulated, cd.scale.rare, warned(cd)
 
 
 def of_subpopulation(n_rows: int, part: float, tied: bool, rng: np.random.Generator) -> tuple[float, ...]:

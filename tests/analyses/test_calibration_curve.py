@@ -148,6 +148,46 @@ def test_ties_and_contradictions_are_remarked():
     assert any("model contradicts the rows around score 1e-07" in remark for remark in wrong.remarks)
 
 
+def test_rows_that_contradict_0_or_1_exclude_exact_calibration():
+    """One event at a score of 0 has the likelihood 0 under exact calibration, whatever the other rows say."""
+    rows = simulate(2000, population="flat", rng=4)
+    y, p = np.append(rows.outcome, [1, 0]), np.append(rows.confidence, [0.0, 1.0])
+    agree = bc.calibration_curve(np.append(rows.outcome, [0, 1]), p, rng=1)
+    assert agree.p_calibrated > 0.1
+    assert not any("contradict" in remark for remark in agree.remarks)
+    cv = bc.calibration_curve(y, p, rng=1)
+    assert (cv.p_calibrated, cv.bayes_factor) == (0, 0)
+    assert sum(cv.probabilities.values()) == pytest.approx(1)
+    assert any(remark.startswith("2 of 2002 rows contradict a score of exactly 0 or 1") for remark in cv.remarks)
+    own_bins = bc.BinnedCounts.from_arrays(y, p, bins=bc.logit_bins(0.1), target="event")
+    counted = bc.calibration_curve.from_counts(own_bins, rng=1)
+    assert (counted.p_calibrated, counted.contradicted) == (0, 2)
+    weighted = bc.calibration_curve(y, p, weights=np.append(np.full(2000, 1.0), [10.0, 10.0]), rng=1)
+    assert weighted.contradicted == pytest.approx(20 / 2020)
+    assert any("Rows with 0.99 % of the weight contradict" in remark for remark in weighted.remarks)
+    none = bc.calibration_curve(y, p, weights=np.append(np.full(2000, 1.0), [0.0, 0.0]), rng=1)
+    assert none.p_calibrated > 0.1
+
+
+def test_an_error_at_one_tied_score_makes_the_ici_too_large():
+    """Half of the rows at 0.3 with the rate 0.6: the ICI of the population is 0.5 x 0.3. The remark says which way."""
+    rng = np.random.default_rng(1)
+    p = rng.random(2000)
+    p[::2] = 0.3
+    y = rng.random(2000) < np.where(p == 0.3, 0.6, p)
+    cv = bc.calibration_curve(y, p, rng=1)
+    assert cv.ici.mean() > 0.15
+    assert any("the ICI may be too large" in remark for remark in cv.remarks)
+    assert not any("average out" in remark for remark in cv.remarks)
+
+
+def test_one_outcome_only_is_remarked():
+    p = np.random.default_rng(1).random(200)
+    for outcome in (0, 1):
+        cv = bc.calibration_curve(np.full(200, outcome), p, rng=1)
+        assert cv.remarks[0].startswith(f"All rows have outcome {outcome}: the curve follows from the prior")
+
+
 def test_it_prints_and_exports(tmp_path):
     text = str(CV)
     assert text.startswith("The integrated calibration index is 0.0")

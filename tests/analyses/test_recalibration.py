@@ -148,6 +148,35 @@ def test_agreeing_rows_are_left_out_and_counted(rows, rc):
     assert "2 of 3002 rows have a probability of exactly 0 or 1, and the outcome agrees" in str(found)
 
 
+def test_agreeing_rows_are_impossible_at_negative_slopes(rows):
+    """A row with probability 0 and outcome 0 has the likelihood 1 - expit(a - b inf): 1 if b > 0, and 0 if b < 0."""
+    y, p = 1 - rows.outcome, rows.confidence
+    with pytest.raises(ValueError, match=r"1 of 3001 rows are at 0 or 1 and agree.*impossible at slopes below 0"):
+        recalibration(np.append(y, 0), np.append(p, 0.0))
+    falls = recalibration(y, p, rng=1)  # without such rows, a negative slope is an answer
+    mean = falls.recalibrated([0.0, 1e-12, 1.0])[0]
+    assert mean == pytest.approx([1, 1, 0], abs=1e-3)
+
+
+def test_the_remark_states_the_probability_of_slopes_that_rows_at_0_exclude():
+    """By a plain sum of prior times likelihood on a grid, written independently."""
+    y, p = np.array([0, 0, 1, 1, 0, 1]), np.array([0.1, 0.3, 0.35, 0.6, 0.7, 0.8])
+    x = np.log(p / (1 - p))
+    lever = (p * (1 - p)) @ x / (p * (1 - p)).sum()
+    t, b = np.meshgrid(np.linspace(-8, 8, 801), np.linspace(-3, 6, 901), indexing="ij")
+    rate = 1 / (1 + np.exp(-(t[..., None] + b[..., None] * (x - lever))))
+    density = np.where(y == 1, rate, 1 - rate).prod(axis=-1)
+    density *= np.exp(-0.5 * ((t - lever) / 2.5) ** 2 - 0.5 * (b - 1) ** 2)
+    excluded = (density * ((b < 0) + 0.5 * (b == 0))).sum() / density.sum()
+    found = recalibration(np.append(y, 0), np.append(p, 0.0), rng=1)
+    assert found.posterior.p_not_increasing == pytest.approx(excluded, abs=2e-3)
+    assert f"exclude slopes at or below 0, which have the probability {excluded:.1g}" in str(found).replace("\n", " ")
+
+
+def test_no_probabilities_to_recalibrate(rc):
+    assert [len(each) for each in rc.recalibrated([])] == [0, 0, 0]
+
+
 def test_contradicted_rows_need_a_floor(rows):
     """The floor matters and is part of the specification."""
     y = np.concatenate([rows.outcome, [1]])

@@ -99,6 +99,50 @@ def test_few_false_discoveries_without_differences():
     assert flags <= 16
 
 
+@pytest.mark.parametrize("per_group", [2, 20, 50])
+def test_few_false_discoveries_with_rare_outcomes(per_group):
+    """20 screens of 500 groups at risks of 1 %: more than 6 with a flag have probability 3e-5 at 5 % each.
+
+    Without the correction for skewness, every screen has flags.
+    """
+    rng, screens = np.random.default_rng(5), 0
+    for _ in range(20):
+        score = 0.02 * rng.random(500 * per_group)
+        group = rng.permutation(np.repeat(np.arange(500), per_group))
+        screens += bool(bc.screen_subpopulations(rng.random(len(score)) < score, score, group).flagged)
+    assert screens <= 6
+
+
+def test_small_groups_of_skewed_costs_are_not_flagged():
+    """Lognormal costs have the skewness 6.2, so that 50 rows have an effective number of 50 / 6.2^2 = 1.3."""
+    rng = np.random.default_rng(2)
+    cost, score = rng.lognormal(size=5000), rng.random(5000)
+    group = np.append(np.repeat(np.arange(10), 50), np.full(4500, 10))
+    cost[group == 3] += 100
+    screen = bc.screen_subpopulations(cost, score, group)
+    assert screen.labels[0] == 3
+    assert 3 not in screen.flagged
+    row = next(each for each in screen.table() if each["group"] == 3)
+    assert (np.isnan(row["adjusted_p_value"]), row["flagged"]) == (True, False)
+    few = int(np.count_nonzero(~screen.reliable))
+    assert few >= 10
+    assert f"{few} of 11 groups have an effective number of rare responses below 10" in " ".join(str(screen).split())
+    assert bc.screen_subpopulations(cost > 50, score, group).flagged[0] == 3
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_number_of_rare_responses_is_the_inverse_square_of_the_skewness(weighted):
+    """Outcomes with the risk 0.05 at all scores, in cells of many rows; weights of members count, others do not."""
+    rng = np.random.default_rng(3)
+    score, group = rng.random(40_000), rng.integers(0, 200, 40_000)
+    weights = rng.exponential(size=40_000) if weighted else None
+    sub = bc.cumulative_difference_subpopulation(rng.random(40_000) < 0.05, score, group == 0, weights=weights)
+    w = np.ones(40_000) if weights is None else weights
+    w, variance = w[group == 0], 0.05 * 0.95
+    expected = np.sum(w**2 * variance) ** 3 / np.sum(w**3 * variance * 0.9) ** 2
+    assert sub.scale.rare == pytest.approx(expected, rel=0.1)
+
+
 def test_long_tables_are_shortened_and_groups_of_weight_zero_left_out():
     response, score, group, _ = population(n_groups=40)
     screen = bc.screen_subpopulations(response, score, group, weights=(group != 11).astype(float))

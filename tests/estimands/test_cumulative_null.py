@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import bayescal as bc
-from bayescal.estimands.cumulative_null import rare_outcomes
 
 SCORE = np.array([0.02, 0.1, 0.1, 0.35, 0.6, 0.9])
 OUTCOME = np.array([1, 0, 0, 1, 0, 1])
@@ -65,14 +64,14 @@ def test_number_of_rare_outcomes_is_the_inverse_square_of_the_skewness(weighted)
     variance = score * (1 - score)
     skewness = np.sum(weight**3 * variance * (1 - 2 * score)) / np.sum(weight**2 * variance) ** 1.5
     cd = bc.cumulative_difference(score > 0.2, score, weights=weight if weighted else None)
-    assert rare_outcomes(cd.steps) == pytest.approx(skewness**-2, rel=1e-12)
+    assert cd.scale.rare == pytest.approx(skewness**-2, rel=1e-12)
 
 
 def test_rare_outcomes_of_ties_are_those_of_their_rows():
     score, outcome = np.full(500, 0.01), np.zeros(500)
     apart = bc.cumulative_difference(outcome, score + 1e-12 * np.arange(500))
-    assert rare_outcomes(bc.cumulative_difference(outcome, score).steps) == pytest.approx(rare_outcomes(apart.steps))
-    assert rare_outcomes(bc.cumulative_difference([0, 1], [0.5, 0.5]).steps) == np.inf
+    assert bc.cumulative_difference(outcome, score).scale.rare == pytest.approx(apart.scale.rare)
+    assert bc.cumulative_difference([0, 1], [0.5, 0.5]).scale.rare == np.inf
 
 
 def test_a_remark_says_that_rare_outcomes_are_few():

@@ -86,3 +86,12 @@ def test_few_rows_on_a_side_are_refused():
     with pytest.raises(ValueError, match=r"at least 5 rows on each side; 0.8 has 200 below and 4 from it on"):
         ev.regret(0.8)
     assert ev.regret(0.6).values.min() >= 0
+    ev = bc.evaluate(y, p, weights=np.where(p >= 0.5, 0.0, 1.0), bins=10, draws=50, rng=1)
+    with pytest.raises(ValueError, match=r"5 effective rows on each side; 0.5 has \d+ below and 0 from it on"):
+        ev.regret(0.5)
+    # Kish, by hand: weights 10 and eight times 1 are (10 + 8)^2 / (100 + 8) = 3 rows
+    heavy = np.append(np.full(200, 1.0), [10.0, *[1.0] * 8])
+    more = np.append(y, [1] * 9), np.append(0.7 * p, [0.92, *[0.9] * 4, *[0.85] * 4])
+    ev = bc.evaluate(*more, weights=heavy, bins=10, draws=50, rng=1)
+    with pytest.raises(ValueError, match=r"0.8 has 200 below and 3 from it on"):
+        ev.regret(0.8)

@@ -184,3 +184,12 @@ def test_the_posterior_of_counts_states_their_error():
     text = " ".join(posterior.remarks)
     assert f"exceed those of the counts by up to {cd.grid_error:.2g}, which intervals do not include" in text
     assert "From counts" not in " ".join(bc.cumulative_difference([0, 1, 1], [0.2, 0.4, 0.9]).posterior(50).remarks)
+
+
+@pytest.mark.parametrize(("rate", "said"), [(0.005, True), (0.05, False)])
+def test_a_remark_names_few_expected_events(rate, said):
+    """About 5 and 50 expected events of 1000 rows."""
+    score = np.linspace(0, 2 * rate, 1001)[1:]
+    outcome = np.arange(1000) % round(1 / rate) == 0
+    posterior = bc.cumulative_difference(outcome, score).posterior(100, rng=1)
+    assert any("effective number of expected outcomes" in remark for remark in posterior.remarks) == said

@@ -197,6 +197,28 @@ def test_case_control_weights_are_recognised():
     assert not by_outcome_only(np.full(len(y), 1.3))
     assert not by_outcome_only(w)
     assert not ThresholdCounts.empty(T).weights_by_outcome_only
+    by_outcome = np.where(y == 1, 0.1, 1.3)
+    assert by_outcome_only(np.where(np.arange(len(y)) % 3 == 0, 0, by_outcome))  # rows of weight 0 do not count
+    two = {"outcome": [0, 1], "confidence": [0.2, 0.7], "thresholds": T}
+    assert not ThresholdCounts.from_arrays(**two, weights=[1, 2]).weights_by_outcome_only  # any two rows are so
+    # an effective number of rows that is whole, 6^2 / 12 = 3, without equal weights
+    few = ThresholdCounts.from_arrays([0, 0, 0, 0, 1, 1], [0.1, 0.9, 0.9, 0.9, 0.5, 0.5], T, weights=[3, 1, 1, 1, 5, 5])
+    assert not few.weights_by_outcome_only
+
+
+def test_edges_that_are_no_thresholds():
+    """At 1 the weight t / (1 - t) of a false positive is infinite; counts by logit have edges there and next to 0."""
+    y, p, _ = rows()
+    counts = bc.LogitCounts.from_arrays(y, p["a"]).binned
+    with pytest.raises(bc.InvalidRows, match=r"inner edges of `counts`.*must lie strictly between 0 and 1.*leave them"):
+        ThresholdCounts.from_bins(counts)
+    edge = float(counts.bins.edges[len(counts.bins.edges) // 2])
+    found = ThresholdCounts.from_bins(counts, edge)
+    treated = p["a"] >= edge
+    assert found.n[found.cells[:, 0] == 1].sum() == treated.sum()
+    assert found.n[(found.cells == 1).all(axis=1)].sum() == (treated & (y == 1)).sum()
+    thirds = bc.BinnedCounts.from_arrays(y, p["a"], bins=3, target="event")
+    np.testing.assert_array_equal(ThresholdCounts.from_bins(thirds).thresholds, checked_thresholds([1 / 3, 2 / 3]))
 
 
 def test_weights_that_cannot_be_squared():
