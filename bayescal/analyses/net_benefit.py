@@ -21,7 +21,8 @@ PSEUDO_ROWS = 4.0
 
 
 @_checks.explained(
-    "Thresholds are `thresholds=`; for counts, use `net_benefit_counts(counts)`.",
+    "Thresholds are `thresholds=`; for groups, call it with the rows of each; for counts, use "
+    "`net_benefit_counts(counts)`.",
     data="y_true",
     outcome="y_true",
     y="y_true",

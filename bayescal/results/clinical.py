@@ -10,7 +10,7 @@ from bayescal.draws import Draws
 from bayescal.results.calibration_curve import LEAST_ROWS, CalibrationCurve
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.net_benefit import NetBenefit
-from bayescal.results.net_benefit_words import remarks_of
+from bayescal.results.net_benefit_words import of_draws, remarks_of
 from bayescal.results.recalibration import Recalibration
 from bayescal.results.remarks import of_several
 from bayescal.stats.thresholds import UNNAMED
@@ -181,7 +181,7 @@ class ClinicalSummary(_presented.Presented):
             Keys model, item ("discrimination", "overall", "calibration" or "clinical utility"), quantity, threshold
             (NaN except for the clinical utility), mean, sd, low, high, ideal (the value of perfect predictions, or of
             calibrated ones for measures of calibration; NaN for treating all) and p_useful (NaN except for the net
-            benefit of a model).
+            benefit of a model at a threshold with at least 5 rows on both sides).
 
         Raises
         ------
@@ -201,7 +201,7 @@ class ClinicalSummary(_presented.Presented):
             return
         share = float(nb.prevalence_draws.mean())
         for i, row in enumerate(each for each in nb.table(prob) if each["model"] == model):
-            at, useful = row["threshold"], row["p_useful"]
+            at, useful = row["threshold"], math.nan if nb.few_rows[model][i] else row["p_useful"]
             yield _record("clinical utility", "net_benefit", row, share, threshold=at, p_useful=useful)
             all_treated = Draws(nb.treat_all.values[:, i])
             low, high = all_treated.interval(prob)
@@ -294,8 +294,8 @@ class ClinicalSummary(_presented.Presented):
             ideal = row["ideal"]
             shown = "" if math.isnan(ideal) else f"{ideal:g}" if ideal in (0.0, 1.0) else _render.number(ideal, d)
             cells.append([_words(row), *numbers, shown])
-            if not math.isnan(row["p_useful"]):
-                useful = _render.probability(row["p_useful"]).removeprefix("= ")
+            if row["quantity"] == "net_benefit":
+                useful = "-" if math.isnan(row["p_useful"]) else of_draws(row["p_useful"])
                 cells.append([f"P(useful) at {row['threshold']:g}", useful, "", "", ""])
         return cells
 
@@ -366,9 +366,9 @@ def _sentence(name: str, rows: Sequence[Mapping[str, Any]], level: str) -> str:
     text = ", ".join(parts)
     if "net_benefit" in found:
         row, treat_all = found["net_benefit"], found["treat_all"]
-        useful = _render.probability(row["p_useful"]).removeprefix("= ")
         text += (
             f"; at the threshold {row['threshold']:g}, net benefit {_with_interval(row)} against "
-            f"{_render.number(treat_all['mean'], _decimals(row))} of treating all, P(useful) {useful}"
+            f"{_render.number(treat_all['mean'], _decimals(row))} of treating all"
         )
+        text += "" if math.isnan(row["p_useful"]) else f", P(useful) {of_draws(row['p_useful'])}"
     return f"{_render.name(name)}: {text}." if name and name != UNNAMED else f"{text[0].upper()}{text[1:]}."

@@ -31,7 +31,8 @@ def checked_thresholds(thresholds: Any) -> Floats:
             "`thresholds` must be a number or a one-dimensional array of numbers between 0 and 1; got shape "
             f"{given.shape}, dtype {given.dtype}."
         )
-    _checks.not_empty("thresholds", len(given), hint="")
+    if not len(given):
+        raise ValueError("`thresholds` is empty; at least one threshold is needed.")
     _checks.finite("thresholds", given)
     given = np.round(given.astype(np.float64), DECIMALS)
     outside = (given <= 0) | (given >= 1)

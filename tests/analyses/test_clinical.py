@@ -248,3 +248,14 @@ def test_page_and_picture_show_curves_and_decisions(tmp_path):
     assert len(clinical_picture(TWO).subfigs) == 3
     titles = [each.get_suptitle() for each in clinical_picture(TWO).subfigs]
     assert titles == ["new", "old", ""]
+
+
+def test_few_rows_state_no_probability_of_being_useful():
+    """A constant score of 0.012 treats nobody, so that P(useful) is that of the prior."""
+    y, rng = np.repeat([1, 0], [24, 1976]), np.random.default_rng(1)
+    models = {"treats": rng.random(2000), "treats nobody": np.clip(rng.normal(0.012, 0.001, 2000), 0, 0.02)}
+    summary = bc.clinical_summary(y, models, 0.1, rng=1)
+    useful = [row["p_useful"] for row in summary.table() if row["quantity"] == "net_benefit"]
+    assert np.isnan(useful).tolist() == [False, True]
+    (row,) = (row for row in summary.sheet().rows if row[0] == "P(useful) at 0.1")
+    assert row[2] == "-"
