@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 #: The functions of a curve, in the order of `PValues`.
 STATISTICS = kuiper, kolmogorov_smirnov
-#: Effective number of rare outcomes below which P-values of Brownian motion can be too small; results say so.
+#: Effective number of rare outcomes below which tails of Brownian motion and intervals are rough; results say so.
 FEW_RARE = 10
 #: Steps of simulated curves in memory at a time.
 AT_ONCE = 2**21

@@ -280,7 +280,7 @@ class CumulativeDifference(Cumulative):
         number = self.scale.rare
         few = number < cumulative_null.FEW_RARE
         rare = (
-            "P-values are rough, and intervals and bands can be too narrow: the effective number of expected outcomes "
+            "Intervals and bands can be too narrow: the effective number of expected outcomes "
             f"that contradict scores near 0 or 1 is {number:.1f}."
         )
         simulated = isinstance(self.steps, OrderedSums) and self._distinct
