@@ -273,3 +273,16 @@ def test_rows_without_a_slope(y, p, message):
 def test_priors_that_are_none(prior, error, message):
     with pytest.raises(error, match=message):
         recalibration_posterior(LogitCounts.from_arrays([0, 1], [0.2, 0.6]), prior=prior)
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        ("weak", "prior shift ~ Normal(0, 2.5), slope ~ Normal(1, 1)"),
+        ((0.3, 0.25), "prior shift ~ Normal(0, 0.3), slope ~ Normal(1, 0.25)"),
+        ("jeffreys", "Jeffreys prior"),
+        ("flat", "flat prior"),
+    ],
+)
+def test_priors_in_words(prior, words):
+    assert str(RecalibrationPrior.read(prior)) == words
