@@ -77,9 +77,9 @@ def test_the_first_lessons_have_exercises_with_solutions(path):
 def test_the_index_of_lessons_states_their_titles_and_durations_in_order():
     index = (ROOT / "docs" / "tutorials" / "index.md").read_text(encoding="utf-8")
     assert re.findall(r"^\.\./notebooks/(\S+)$", index, re.MULTILINE) == [path.stem for path in FILES]
-    listed = re.findall(r"^\| (\d)\. \*(.+)\*: .+ \| (\d+) minutes \|$", index, re.MULTILINE)
+    listed = re.findall(r"^\| (\d+)\. \*(.+)\*: .+ \| (\d+) minutes \|$", index, re.MULTILINE)
     for path, (number, title, minutes) in zip(FILES, listed, strict=True):
-        assert path.name.startswith(f"0{number}_")
+        assert path.name.startswith(f"{int(number):02}_")
         first = nbformat.read(path, as_version=4).cells[0].source
         assert first.startswith(f"# {title}")
         assert f"**Duration:** {minutes} minutes" in first

@@ -54,7 +54,7 @@ def test_corrected_p_values_are_nearly_uniform():
     assert (numbers["repeats"], len(corrected)) == (10_000, 48)
     assert all(row["chi_square"] >= 1e-6 for row in corrected if row["data"] == "plain")
     few = [row["at_5"] for row in corrected if row["data"] == "few scores"]
-    assert all(0.045 <= row["at_5"] <= 0.06 for row in corrected if row["data"] != "few scores")
+    assert all(0.04 <= row["at_5"] <= 0.06 for row in corrected if row["data"] != "few scores")
     assert (len(few), max(few) <= 0.05, min(few) >= 0.02) == (12, True, True)
     assert max(row["at_1"] for row in corrected) <= 0.015
 
@@ -63,7 +63,7 @@ def test_inaccurate_p_values_have_a_remark():
     """Simulated P-values keep their level, up to 4 standard errors; others reject too often only with a remark."""
     numbers = numbers_of("cumulative_weak.json")
     rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
-    assert (numbers["repeats"], len(rows)) == (2000, 14)
+    assert (numbers["repeats"], len(rows)) == (2000, 17)
     for level, at in ((0.05, "5"), (0.01, "1")):
         limit = level + 4 * np.sqrt(level * (1 - level) / 2000)
         for row in rows:

@@ -81,7 +81,8 @@ def test_each_new_sub_model_has_several_mistakes():
 
 def test_problems_and_samplers():
     every = controls()
-    assert len(every) == sum(len(controls(of)) for of in ("dirichlet", "shrinkage", "recalibration"))
+    samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve")
+    assert len(every) == sum(len(controls(of)) for of in samplers)
     assert {control.problem for control in every} == set(problems())
 
 
