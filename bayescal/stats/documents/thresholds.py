@@ -16,6 +16,11 @@ from bayescal.stats.thresholds import checked_thresholds, model_names
 
 def thresholds_document(counts: ThresholdCounts) -> dict[str, Any]:
     """Return thresholds, names of models, joint cells with rows and their sums; weights only if any is not 1."""
+    if counts.clusters is not None:
+        raise TypeError(
+            "`counts` of rows in clusters hold the cells of each cluster and cannot be saved: they are nearly as large "
+            "as the rows."
+        )
     weights = {name: getattr(counts, name).tolist() for name in WEIGHTS} if counts.weighted else {}
     return {
         "thresholds": counts.thresholds.tolist(),
