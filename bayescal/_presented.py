@@ -85,8 +85,8 @@ class Presented:
             - `BinSensitivity`: ``binning`` and ``n_bins``;
             - `Recalibration` and `CalibrationCurve`: ``quantity``, and `GroupedRecalibration`: ``group`` and
               ``quantity``;
-            - `NetBenefit`: ``model`` and ``threshold``, with ``group`` before in a `GroupedNetBenefit`, and `LossRatio`:
-              ``threshold``;
+            - `NetBenefit`: ``model`` and ``threshold``, and `GroupedNetBenefit`: ``group`` before these;
+            - `LossRatio`: ``threshold``;
             - `ClassicalCurves`: ``curve``, and `CalibrationTests`: ``statistic``, both without intervals;
             - `CumulativePosterior`: ``quantity``;
             - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;
