@@ -9,6 +9,7 @@ from .analyses.clinical import clinical_summary as clinical_summary
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
+from .analyses.compare_over_datasets import compare_over_datasets as compare_over_datasets
 from .analyses.compare_scores import compare_scores as compare_scores
 from .analyses.cumulative import cumulative_difference as cumulative_difference
 from .analyses.cumulative import cumulative_difference_subpopulation as cumulative_difference_subpopulation
@@ -83,6 +84,7 @@ from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.loss_ratio import LossRatio as LossRatio
 from .results.mean_score import MultiClassScore as MultiClassScore
 from .results.net_benefit import NetBenefit as NetBenefit
+from .results.over_datasets import ComparisonOverDatasets as ComparisonOverDatasets
 from .results.recalibration import Recalibration as Recalibration
 from .results.recalibrations import GroupedRecalibration as GroupedRecalibration
 from .results.score_comparison import ScoreComparison as ScoreComparison

@@ -6,7 +6,7 @@ from pathlib import Path
 from bayescal import _presented, _render
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.compared import Compared
-from bayescal.results.verdict import HEADER, Verdict, label_lines, pair_cells, pair_key, shown_pairs
+from bayescal.results.verdict import HEADER, Verdict, better_words, label_lines, pair_cells, pair_key, shown_pairs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,19 +88,10 @@ class Comparison(Compared):
             self._difference_of_sizes(better, worse, estimand),
             self.quantity(estimand),
             self._words(estimand),
-            self._is_better(estimand),
+            better_words(as_estimand(estimand), self._words(estimand), signed=self._signed(estimand)),
             self.rope,
             exactly_equal=not self.difference(better, worse, estimand).values.any(),
         )
-
-    def _is_better(self, estimand: EstimandLike) -> str:
-        """Return the words between the better classifier and the worse one."""
-        record, words = as_estimand(estimand), self._words(estimand)
-        if record.of_calibration:
-            return "is better calibrated than"
-        if self._signed(estimand):
-            return f"has a {words} nearer to 0 than"
-        return f"has a {'larger' if record.better == 'larger' else 'smaller'} {words} than"
 
     @property
     def spec(self) -> str:
