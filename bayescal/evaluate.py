@@ -7,6 +7,7 @@ from bayescal import _checks
 from bayescal.analyses.classwise import evaluate_class_counts, evaluate_classes
 from bayescal.analyses.groups import evaluate_count_groups, evaluate_row_groups
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
+from bayescal.analyses.pooled_groups import PARTIAL, TOTAL, checked_pooling
 from bayescal.data.alignment import same_rows
 from bayescal.data.groups import Groups
 from bayescal.data.matrix import ClassRows
@@ -31,6 +32,7 @@ def evaluate(
     rng: Any = None,
     weights: Any = None,
     by: None = None,
+    pooling: None = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
     progress: bool | None = None,
@@ -51,6 +53,7 @@ def evaluate(
     rng: Any = None,
     weights: Any = None,
     by: Any = None,
+    pooling: str | None = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
     progress: bool | None = None,
@@ -96,6 +99,16 @@ def evaluate(
         same bin edges. Labels may be any hashable values. Missing labels raise an error. A column with more than 30
         distinct non-integer numbers also raises an error, because it is likely a measurement: divide it into ranges
         first.
+    pooling : {"none", "partial", "complete"}, optional
+        How the groups of `by` borrow strength from each other:
+
+        - ``none`` (default): each group is evaluated from its own rows, so that its result does not depend on which
+          other groups there are;
+        - ``partial``: groups deviate from the curve of all rows, or from exact calibration, by amounts that are learnt
+          from all groups. Intervals are about a quarter narrower on average; categories without rows are evaluated too,
+          as predicted for a new group;
+        - ``complete``: all groups have the curve of all rows. For comparison only: its intervals are too narrow if
+          groups differ.
     classes : sequence, optional
         Labels in the order of the columns; for ``event``, the labels of outcomes 0 and 1. By default the names of the
         columns of a data frame, otherwise 0..K-1.
@@ -167,6 +180,7 @@ def evaluate(
     settings = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
     shown = {**settings, "progress": progress}
     if target == "classwise":
+        checked_pooling(pooling, groups=by is not None)
         if by is not None:
             raise ValueError(
                 "`by` cannot be combined with `target='classwise'`, which has one problem per class: use "
@@ -175,9 +189,12 @@ def evaluate(
         rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights, with_target=True)
         return evaluate_classes(rows, **shown)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
+    checked_pooling(pooling, groups=by is not None, model=model)
     if by is not None:
         same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
-        return evaluate_row_groups(columns.checked(), Groups.from_column(by, len(columns)), **shown)
+        groups = Groups.from_column(by, len(columns))
+        groups = groups.with_empty(by) if pooling in (PARTIAL, TOTAL) else groups
+        return evaluate_row_groups(columns.checked(), groups, pooling=pooling, **shown)
     counts = count_rows(columns, bins, binning, ranked=True)
     return evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
 
@@ -190,6 +207,7 @@ def evaluate_counts(
     draws: int = 4000,
     rng: Any = None,
     progress: bool | None = None,
+    pooling: None = None,
     **options: Any,
 ) -> Evaluation: ...
 @overload
@@ -203,6 +221,7 @@ def evaluate_counts(
     draws: int = 4000,
     rng: Any = None,
     progress: bool | None = None,
+    pooling: str | None = None,
     **options: Any,
 ) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
     """Compute the posterior of the Expected Calibration Error (ECE) from counts.
@@ -217,6 +236,9 @@ def evaluate_counts(
         belong to two groups.
     model, draws, rng, progress, **options
         As for `evaluate`.
+    pooling : {"none", "partial", "complete"}, optional
+        How the groups of a mapping borrow strength from each other, as for `evaluate`; by default they do not. With
+        pooling, a group with empty counts has the predictive distribution of a new group.
 
     Returns
     -------
@@ -245,8 +267,10 @@ def evaluate_counts(
     ['north', 'south']
     """
     _checks.no_keywords_of_rows("evaluate_counts", options)
+    checked_pooling(pooling, groups=isinstance(counts, Mapping), model=model)
     if isinstance(counts, Mapping):
-        return evaluate_count_groups(counts, model=model, draws=draws, rng=rng, progress=progress, **options)
+        shown = {"draws": draws, "progress": progress, "pooling": pooling}
+        return evaluate_count_groups(counts, model=model, rng=rng, **shown, **options)
     if isinstance(counts, ClasswiseCounts):
         return evaluate_class_counts(counts, model=model, draws=draws, rng=rng, progress=progress, **options)
     return evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
