@@ -93,7 +93,7 @@ class ComparisonOverDatasets(OverDatasets):
             between data sets); and p_left_new, p_rope_new, p_right_new (the decision for a new data set). The
             classifier ``first`` has the better mean rank.
         """
-        return self._rows(list(combinations(self._in_order(estimand), 2)), prob, estimand)
+        return self._rows(list(combinations(self.in_order(estimand), 2)), prob, estimand)
 
     def _rows(self, pairs: list[tuple[str, str]], prob: float, estimand: EstimandLike) -> list[dict[str, Any]]:
         populations = self._populations([self._pair(*pair) for pair in pairs], estimand)
@@ -128,7 +128,7 @@ class ComparisonOverDatasets(OverDatasets):
             Keys dataset, first, second, mean, sd, low, high, and those of `decide`, for the difference on the data set.
         """
         rows = []
-        for first, second in combinations(self._in_order(estimand), 2):
+        for first, second in combinations(self.in_order(estimand), 2):
             each = self.differences(first, second, estimand)
             for d, name in enumerate(self.datasets):
                 one = Draws(each.values[:, d], each.name)
@@ -221,7 +221,7 @@ class ComparisonOverDatasets(OverDatasets):
             First the mean over these data sets, which assumes nothing about other data sets; then the mean over a
             population of which they are a random sample.
         """
-        better, worse = self._in_order(estimand)[:2]
+        better, worse = self.in_order(estimand)[:2]
         of = self.population(better, worse, estimand)
         return sentence_of(self._verdict(estimand), len(self.datasets), of, self._sign(estimand), prob)
 
@@ -242,7 +242,7 @@ class ComparisonOverDatasets(OverDatasets):
         return self._verdict(estimand).short()
 
     def _verdict(self, estimand: EstimandLike) -> Verdict:
-        better, worse = self._in_order(estimand)[:2]
+        better, worse = self.in_order(estimand)[:2]
         difference = self.difference(better, worse, estimand)
         words = self._words(estimand)
         signed = as_estimand(estimand).better == "nearest zero" and bool((self.draws(estimand).values < 0).any())
@@ -298,7 +298,7 @@ class ComparisonOverDatasets(OverDatasets):
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        pairs = shown_pairs(self._in_order(estimand), whole=whole)
+        pairs = shown_pairs(self.in_order(estimand), whole=whole)
         words = self._words(estimand)
         remarks: Iterable[str] = (
             key_of(self.rope, words, as_estimand(estimand).comparative),
