@@ -184,6 +184,15 @@ def test_a_model_is_useful_about_as_often_as_stated():
     assert abs(sum(r["n"] * (r["stated"] - r["frequency"]) for r in records)) / total <= 0.03
 
 
+def test_a_model_is_useful_as_often_as_stated_if_truths_come_from_the_prior():
+    """Probabilities of a correct posterior equal frequencies; five standard errors of the smallest bin are 0.08."""
+    records = numbers_of("net_benefit.json")["prior"]
+    assert sum(record["n"] for record in records) == 3 * 2000 * 5
+    off = [abs(record["stated"] - record["frequency"]) for record in records]
+    assert max(off) <= 0.03
+    assert sum(record["n"] * value for record, value in zip(records, off, strict=True)) / 30000 <= 0.005
+
+
 def test_true_net_benefit_of_a_flat_population(script):
     """A calibrated flat population: the integral of p - odds (1 - p) from t to 1."""
     study = script("net_benefit")
