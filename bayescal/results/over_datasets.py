@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 #: Below this number of data sets, a remark says that the population depends on the prior.
 FEW = 5
+#: From this number of data sets on, a remark says that biases of single data sets matter.
+MANY = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -289,12 +291,18 @@ class ComparisonOverDatasets(OverDatasets):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals, each with the data sets that it concerns."""
-        few = len(self.datasets) < FEW
-        warning = (
-            f"With {len(self.datasets)} data sets, intervals of the population depend on the prior of the sd between "
-            f"data sets (scale {self.spread:g})."
-        )
-        return (*[warning] * few, *of_several({name: each.remarks for name, each in self.comparisons.items()}))
+        n, warnings = len(self.datasets), []
+        if n < FEW:
+            warnings.append(
+                f"With {n} data sets, intervals of the population depend on the prior of the sd between data sets "
+                f"(scale {self.spread:g})."
+            )
+        if n >= MANY:
+            warnings.append(
+                f"With {n} data sets, the interval of the mean is narrow, and the bias that the prior leaves in the "
+                "posterior of each data set does not average out: it can miss the truth by part of its width."
+            )
+        return (*warnings, *of_several({name: each.remarks for name, each in self.comparisons.items()}))
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
