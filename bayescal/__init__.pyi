@@ -61,6 +61,7 @@ from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.evidence import plot_confidence_sequence as plot_confidence_sequence
 from .report.evidence import plot_evidence as plot_evidence
 from .report.forest import plot_forest as plot_forest
+from .report.over_datasets import plot_over_datasets as plot_over_datasets
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 #: Below this number of data sets, a remark says that the population depends on the prior.
 FEW = 5
+#: From this number of data sets on, a remark says that biases of single data sets matter.
+MANY = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,7 +95,7 @@ class ComparisonOverDatasets(OverDatasets):
             between data sets); and p_left_new, p_rope_new, p_right_new (the decision for a new data set). The
             classifier ``first`` has the better mean rank.
         """
-        return self._rows(list(combinations(self._in_order(estimand), 2)), prob, estimand)
+        return self._rows(list(combinations(self.in_order(estimand), 2)), prob, estimand)
 
     def _rows(self, pairs: list[tuple[str, str]], prob: float, estimand: EstimandLike) -> list[dict[str, Any]]:
         populations = self._populations([self._pair(*pair) for pair in pairs], estimand)
@@ -128,7 +130,7 @@ class ComparisonOverDatasets(OverDatasets):
             Keys dataset, first, second, mean, sd, low, high, and those of `decide`, for the difference on the data set.
         """
         rows = []
-        for first, second in combinations(self._in_order(estimand), 2):
+        for first, second in combinations(self.in_order(estimand), 2):
             each = self.differences(first, second, estimand)
             for d, name in enumerate(self.datasets):
                 one = Draws(each.values[:, d], each.name)
@@ -221,7 +223,7 @@ class ComparisonOverDatasets(OverDatasets):
             First the mean over these data sets, which assumes nothing about other data sets; then the mean over a
             population of which they are a random sample.
         """
-        better, worse = self._in_order(estimand)[:2]
+        better, worse = self.in_order(estimand)[:2]
         of = self.population(better, worse, estimand)
         return sentence_of(self._verdict(estimand), len(self.datasets), of, self._sign(estimand), prob)
 
@@ -242,7 +244,7 @@ class ComparisonOverDatasets(OverDatasets):
         return self._verdict(estimand).short()
 
     def _verdict(self, estimand: EstimandLike) -> Verdict:
-        better, worse = self._in_order(estimand)[:2]
+        better, worse = self.in_order(estimand)[:2]
         difference = self.difference(better, worse, estimand)
         words = self._words(estimand)
         signed = as_estimand(estimand).better == "nearest zero" and bool((self.draws(estimand).values < 0).any())
@@ -289,16 +291,22 @@ class ComparisonOverDatasets(OverDatasets):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals, each with the data sets that it concerns."""
-        few = len(self.datasets) < FEW
-        warning = (
-            f"With {len(self.datasets)} data sets, intervals of the population depend on the prior of the sd between "
-            f"data sets (scale {self.spread:g})."
-        )
-        return (*[warning] * few, *of_several({name: each.remarks for name, each in self.comparisons.items()}))
+        n, warnings = len(self.datasets), []
+        if n < FEW:
+            warnings.append(
+                f"With {n} data sets, intervals of the population depend on the prior of the sd between data sets "
+                f"(scale {self.spread:g})."
+            )
+        if n >= MANY:
+            warnings.append(
+                f"With {n} data sets, the interval of the mean is narrow, and the bias that the prior leaves in the "
+                "posterior of each data set does not average out: it can miss the truth by part of its width."
+            )
+        return (*warnings, *of_several({name: each.remarks for name, each in self.comparisons.items()}))
 
     def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
-        pairs = shown_pairs(self._in_order(estimand), whole=whole)
+        pairs = shown_pairs(self.in_order(estimand), whole=whole)
         words = self._words(estimand)
         remarks: Iterable[str] = (
             key_of(self.rope, words, as_estimand(estimand).comparative),

@@ -62,8 +62,13 @@ class OverDatasets(Labelled, _presented.Presented):
     def _first(self) -> Evaluation:
         return next(iter(next(iter(self.comparisons.values())).evaluations.values()))
 
+    @property
+    def target(self) -> str:
+        """Target of the probabilities, the same for all data sets."""
+        return self._first.counts.target
+
     def _words(self, estimand: EstimandLike) -> str:
-        return as_estimand(estimand).words(self._first.counts.target)
+        return as_estimand(estimand).words(self.target)
 
     @cached_property
     def _cache(self) -> dict[str, Floats]:
@@ -293,8 +298,19 @@ class OverDatasets(Labelled, _presented.Presented):
         badness = self.badness(estimand)
         return {name: self._by_label(p_smallest(badness[:, d])) for d, name in enumerate(self.datasets)}
 
-    def _in_order(self, estimand: EstimandLike) -> tuple[str, ...]:
-        """Return the classifiers from the best mean rank to the worst; ties keep the given order."""
+    def in_order(self, estimand: EstimandLike = "ece") -> tuple[str, ...]:
+        """Return the names of the classifiers from the best expected mean rank to the worst.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        tuple of str
+            The names; ties keep the given order.
+        """
         ranks = self._by_label(self.ranks(estimand).values.mean(axis=0))
         return tuple(sorted(self.labels, key=ranks.__getitem__))
 
