@@ -30,7 +30,9 @@ from .analyses.recalibration import recalibration_counts as recalibration_counts
 from .analyses.recalibrators import IsotonicRecalibration as IsotonicRecalibration
 from .analyses.recalibrators import LogisticRecalibration as LogisticRecalibration
 from .analyses.screen import screen_subpopulations as screen_subpopulations
+from .analyses.survival import evaluate_survival as evaluate_survival
 from .data.predictions import Predictions as Predictions
+from .data.survival import risk_at_horizon as risk_at_horizon
 from .draws import BinDraws as BinDraws
 from .draws import Draws as Draws
 from .estimands.auc import auc as auc
@@ -88,6 +90,8 @@ from .results.recalibrations import GroupedRecalibration as GroupedRecalibration
 from .results.score_comparison import ScoreComparison as ScoreComparison
 from .results.screen import SubpopulationScreen as SubpopulationScreen
 from .results.subpopulation import SubpopulationDifference as SubpopulationDifference
+from .results.survival import SurvivalEvaluation as SurvivalEvaluation
+from .results.survival import SurvivalHorizons as SurvivalHorizons
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_effective_mass_edges as equal_effective_mass_edges
