@@ -31,6 +31,7 @@ from .analyses.recalibrators import IsotonicRecalibration as IsotonicRecalibrati
 from .analyses.recalibrators import LogisticRecalibration as LogisticRecalibration
 from .analyses.screen import screen_subpopulations as screen_subpopulations
 from .analyses.survival import evaluate_survival as evaluate_survival
+from .analyses.survival import evaluate_survival_counts as evaluate_survival_counts
 from .data.predictions import Predictions as Predictions
 from .data.survival import risk_at_horizon as risk_at_horizon
 from .draws import BinDraws as BinDraws
@@ -104,4 +105,5 @@ from .stats.logits import logit_bins as logit_bins
 from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts
+from .stats.survival_counts import SurvivalCounts as SurvivalCounts
 from .stats.threshold_counts import ThresholdCounts as ThresholdCounts

@@ -19,6 +19,7 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.survival import SurvivalEvaluation, SurvivalHorizons
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.survival import MOST_NOT_FOLLOWED, HorizonCounts
+from bayescal.stats.survival_counts import SurvivalCounts
 
 #: Largest share of rows in bins that are not followed.
 REFUSED = 0.5
@@ -174,6 +175,60 @@ def evaluate_survival(
         groups = Groups.from_column(by, len(rows), rows="time")
         return _evaluate_groups(rows, groups, at, edges, rng=rng, progress=progress, **arguments)
     return _evaluate(HorizonCounts.from_rows(rows, at, edges), rng=rng, **arguments)
+
+
+def evaluate_survival_counts(
+    counts: SurvivalCounts,
+    *,
+    horizon: float | None = None,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    **options: Any,
+) -> SurvivalEvaluation:
+    """Compute the posterior of the calibration error of stated risks at a horizon, from counts.
+
+    Parameters
+    ----------
+    counts : SurvivalCounts
+        Counts of the rows on a grid of times.
+    horizon : float, optional
+        A time of the grid, at which the risks are stated; by default the last one.
+    model, draws, rng, **options
+        As for `evaluate_survival`.
+
+    Returns
+    -------
+    SurvivalEvaluation
+        That of the rows, if their times up to the horizon are times of the grid. Rows of one bin are not ordered, which
+        matters for the AUC alone.
+
+    Raises
+    ------
+    TypeError
+        If `counts` is not `SurvivalCounts`, or an option is unknown to the model.
+    ValueError
+        If the horizon is not on the grid or no row reaches it, or as for `evaluate_survival`.
+
+    See Also
+    --------
+    evaluate_survival : The same from rows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> week, risk = rng.integers(1, 53, 1000), rng.random(1000)
+    >>> counts = SurvivalCounts.from_arrays(week, rng.random(1000) < risk, risk, times=np.arange(1, 53))
+    >>> evaluate_survival_counts(counts, horizon=26, rng=1).counts
+    HorizonCounts(10 equal-width bins [a, b), 1000 rows, ... events by 26, ... censored before)
+    """
+    if not isinstance(counts, SurvivalCounts):
+        raise TypeError(
+            f"`counts` must be SurvivalCounts, not {type(counts).__name__}; make them with "
+            "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `evaluate_survival`."
+        )
+    _checks.no_keywords_of_rows("evaluate_survival_counts", options)
+    return _evaluate(counts.at(horizon), model=model, draws=draws, rng=rng, **options)
 
 
 def _edges(rows: SurvivalRows, bins: Any, binning: str) -> Bins:

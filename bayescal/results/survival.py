@@ -12,7 +12,7 @@ from bayescal._presented import Presented
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
 from bayescal.estimands.observed_expected import observed_expected, observed_ratio
-from bayescal.estimands.registry import EstimandLike
+from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.remarks import of_several
@@ -74,9 +74,18 @@ class SurvivalEvaluation(Evaluation):
         return replace(observed_expected(self.bin_draws, self.counts, rng=rng), origin=self.bin_draws.fingerprint)
 
     def _draw(self, record: Estimand) -> Draws:
+        self._require(record)
+        return super()._draw(record)
+
+    def plug_in_of(self, estimand: EstimandLike) -> float:
+        """Plug-in value of any estimand; see `Evaluation.plug_in_of`. Censored rows are weighted as in its draws."""
+        self._require(as_scalar(estimand))
+        return super().plug_in_of(estimand)
+
+    def _require(self, record: Estimand) -> None:
+        """Refuse an estimand that censored rows do not determine."""
         if record.needs and not record.available(self.counts) and self.counts.n_censored.any():
             raise UnavailableError(self._lacking(record))
-        return super()._draw(record)
 
     def _lacking(self, record: Estimand) -> str:
         if record.needs & self.counts.lacking:

@@ -76,7 +76,7 @@ class HorizonCounts:
         censored = (rows.event == 0) & (rows.time < horizon)
         if not censored.any():
             ranks = Ranks.of_rows(rows.risk, hit & (rows.event == rows.cause), rows.weight)
-            return _uncensored(counted, horizon, ranks)
+            return uncensored_counts(counted, horizon, ranks)
         bin_of = bin_index(rows.risk, bins)
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         leaving = np.flatnonzero((hit | censored) & (weight > 0))
@@ -91,7 +91,7 @@ class HorizonCounts:
             staying,
         )
         n_censored = np.bincount(bin_of[censored], minlength=len(bins))
-        return _censored(counted, horizon, exits, n_censored, _known(rows, bin_of, leaving[order], stay, exits))
+        return censored_counts(counted, horizon, exits, n_censored, _known(rows, bin_of, leaving[order], stay, exits))
 
     @property
     def effective_k(self) -> Floats:
@@ -136,7 +136,7 @@ def _observed(rows: SurvivalRows, horizon: float) -> Predictions:
     return Predictions(confidence=rows.risk, outcome=outcome, weight=rows.weight, target="event")
 
 
-def _uncensored(counted: BinnedCounts, horizon: float, ranks: Ranks | None) -> HorizonCounts:
+def uncensored_counts(counted: BinnedCounts, horizon: float, ranks: Ranks | None) -> HorizonCounts:
     """Return counts in which every outcome is known."""
     none = np.zeros(len(counted.bins), np.int64)
     effective = counted.effective_n
@@ -186,7 +186,7 @@ def _known(rows: SurvivalRows, bin_of: NDArray[Any], leaving: NDArray[Any], stay
     return Known(summed(inverse), LossSums(summed(inverse * loss), summed(inverse * loss**2)), ranks)
 
 
-def _censored(
+def censored_counts(
     counted: BinnedCounts, horizon: float, exits: Exits, n_censored: NDArray[np.int64], known: Known
 ) -> HorizonCounts:
     """Return counts in which some outcomes are unknown."""
