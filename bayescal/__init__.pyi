@@ -31,7 +31,10 @@ from .analyses.recalibration import recalibration_counts as recalibration_counts
 from .analyses.recalibrators import IsotonicRecalibration as IsotonicRecalibration
 from .analyses.recalibrators import LogisticRecalibration as LogisticRecalibration
 from .analyses.screen import screen_subpopulations as screen_subpopulations
+from .analyses.survival import evaluate_survival as evaluate_survival
+from .analyses.survival import evaluate_survival_counts as evaluate_survival_counts
 from .data.predictions import Predictions as Predictions
+from .data.survival import risk_at_horizon as risk_at_horizon
 from .draws import BinDraws as BinDraws
 from .draws import Draws as Draws
 from .estimands.auc import auc as auc
@@ -94,6 +97,8 @@ from .results.recalibrations import GroupedRecalibration as GroupedRecalibration
 from .results.score_comparison import ScoreComparison as ScoreComparison
 from .results.screen import SubpopulationScreen as SubpopulationScreen
 from .results.subpopulation import SubpopulationDifference as SubpopulationDifference
+from .results.survival import SurvivalEvaluation as SurvivalEvaluation
+from .results.survival import SurvivalHorizons as SurvivalHorizons
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_effective_mass_edges as equal_effective_mass_edges
@@ -106,4 +111,5 @@ from .stats.logits import logit_bins as logit_bins
 from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts
+from .stats.survival_counts import SurvivalCounts as SurvivalCounts
 from .stats.threshold_counts import ThresholdCounts as ThresholdCounts
