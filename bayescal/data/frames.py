@@ -181,7 +181,11 @@ def all_categories(values: Any) -> list[Any] | None:
     if ordered is not None:
         return ordered
     column: Any = nw.from_native(_chunked(values), series_only=True, pass_through=True)
-    if isinstance(column, nw.Series) and isinstance(column.dtype, nw.Categorical) and nw.dependencies.is_pandas_series(values):
+    if (
+        isinstance(column, nw.Series)
+        and isinstance(column.dtype, nw.Categorical)
+        and nw.dependencies.is_pandas_series(values)
+    ):
         return values.cat.categories.tolist()  # type: ignore[no-any-return]  # a pandas Series, which mypy does not know
     return None
 

@@ -304,7 +304,9 @@ class Evaluation(_presented.Presented):
         """
         null = None if self.null_bin_draws is None else self.null
         source = wording.PREDICTED if isinstance(self.posterior, Pooled) else wording.OF_PRIOR
-        return wording.sentence(f"Expected Calibration Error{self._of_label}", self.ece, prob, self.plug_in, null, source)
+        return wording.sentence(
+            f"Expected Calibration Error{self._of_label}", self.ece, prob, self.plug_in, null, source
+        )
 
     def _chosen(self, estimands: Iterable[EstimandLike] | None) -> list[Estimand]:
         """Return the estimands of a table."""

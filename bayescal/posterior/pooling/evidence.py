@@ -48,7 +48,9 @@ def log_likelihood(n: Floats, k: Floats, eta: Floats, tau: float) -> Floats:
     """Binomial log likelihood, or Beta-binomial for tau > 0, up to a constant; bins are on the last axis."""
     value = k * eta + n * log_expit(-eta)
     if tau > 0:
-        value = value + log_ratio(n, k, np.clip(eta, -FARTHEST, FARTHEST), np.array(kappa_of(tau)).reshape([1] * eta.ndim))
+        value = value + log_ratio(
+            n, k, np.clip(eta, -FARTHEST, FARTHEST), np.array(kappa_of(tau)).reshape([1] * eta.ndim)
+        )
     return value.sum(axis=-1)
 
 
