@@ -246,3 +246,72 @@ def test_the_null_distribution_is_that_of_calibrated_clusters(alike):
         ranks.append(np.mean(null < observed))
     assert kstest(ranks, "uniform").pvalue > 1e-4
     assert np.mean(np.array(ranks) > 0.95) < 0.1
+
+
+def paired_counts(rng):
+    from bayescal.data.predictions import Predictions
+    from bayescal.stats.paired import PairedCounts
+
+    rows, of_row = rows_of(rng)
+    clusters = Clusters.from_column(of_row, len(rows))
+    both = [Predictions.from_outcomes(rows.outcome, c, target="event") for c in (rows.confidence, rows.confidence**2)]
+    counts = [count_rows(p, BINS, "equal-width", clusters=clusters) for p in both]
+    return PairedCounts.from_predictions(*both, *counts, clusters=clusters)
+
+
+@pytest.mark.parametrize("kind", ["binned", "weighted", "paired", "classwise"])
+def test_files_keep_clusters_bit_for_bit(kind, tmp_path):
+    rng = np.random.default_rng(14)
+    rows, of_row = rows_of(rng, weighted=kind == "weighted")
+    if kind == "paired":
+        counts = paired_counts(rng)
+    elif kind == "classwise":
+        y, p = rng.integers(0, 3, 300), rng.dirichlet([1, 1, 1], 300)
+        one = bc.ClasswiseCounts.from_arrays(y, p, bins=BINS)
+        parts = [counted(y == k, p[:, k], of_row).clusters for k in range(3)]
+        counts = replace(one, by_class=tuple(replace(c, clusters=s) for c, s in zip(one.by_class, parts, strict=True)))
+    else:
+        counts = counted(rows.outcome, rows.confidence, of_row, weights=rows.weight)
+    path = bc.save_counts(counts, tmp_path / "counts.json")
+    again = bc.load_counts(path)
+    assert again == counts
+    clusters = again.by_class[0].clusters if kind == "classwise" else again.clusters
+    assert clusters is not None
+
+
+MUTATIONS = {
+    "number": lambda c: c.update(number=0),
+    "more clusters than rows": lambda c: c.update(number=10**6),
+    "weight": lambda c: c["weight"].__setitem__(0, c["weight"][0] + 1),
+    "residual": lambda c: c["residual"].__setitem__(1, c["residual"][1] + 1),
+    "own_sq": lambda c: c["own_sq"].__setitem__(0, -1.0),
+    "too large product": lambda c: c["nn"][0].__setitem__(0, 1e9),
+    "too small product": lambda c: c["nn"][1].__setitem__(1, 1.0),
+    "covariance": lambda c: c["rn"][0].__setitem__(1, 1e6),
+    "negative": lambda c: c["rr"][0].__setitem__(0, -1.0),
+    "losses": lambda c: c["losses"].__setitem__(0, 0.0),
+    "shape": lambda c: c["rr"].pop(),
+    "unknown entry": lambda c: c.update(label=1),
+    "missing entry": lambda c: c.pop("own"),
+}
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_impossible_sums_are_refused_when_they_are_read(mutation):
+    from bayescal.stats.stored import counts_document, counts_from_document
+
+    rows, of_row = rows_of(np.random.default_rng(15))
+    document = counts_document(counted(rows.outcome, rows.confidence, of_row))
+    counts_from_document(document | {})
+    MUTATIONS[mutation](document["clusters"])
+    with pytest.raises(ValueError, match="clusters"):
+        counts_from_document(document)
+
+
+def test_a_pair_needs_clusters_of_both_classifiers():
+    from bayescal.stats.stored import counts_document, counts_from_document
+
+    document = counts_document(paired_counts(np.random.default_rng(16)))
+    del document["second"]["clusters"]
+    with pytest.raises(ValueError, match="`clusters` must be given for both classifiers and for the pair"):
+        counts_from_document(document)
