@@ -9,6 +9,7 @@ from .analyses.clinical import clinical_summary as clinical_summary
 from .analyses.compare import compare as compare
 from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
+from .analyses.compare_over_datasets import compare_over_datasets as compare_over_datasets
 from .analyses.compare_scores import compare_scores as compare_scores
 from .analyses.cumulative import cumulative_difference as cumulative_difference
 from .analyses.cumulative import cumulative_difference_subpopulation as cumulative_difference_subpopulation
@@ -60,6 +61,7 @@ from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.evidence import plot_confidence_sequence as plot_confidence_sequence
 from .report.evidence import plot_evidence as plot_evidence
 from .report.forest import plot_forest as plot_forest
+from .report.over_datasets import plot_over_datasets as plot_over_datasets
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
@@ -83,6 +85,7 @@ from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.loss_ratio import LossRatio as LossRatio
 from .results.mean_score import MultiClassScore as MultiClassScore
 from .results.net_benefit import NetBenefit as NetBenefit
+from .results.over_datasets import ComparisonOverDatasets as ComparisonOverDatasets
 from .results.recalibration import Recalibration as Recalibration
 from .results.recalibrations import GroupedRecalibration as GroupedRecalibration
 from .results.score_comparison import ScoreComparison as ScoreComparison

@@ -81,6 +81,7 @@ class Presented:
             - `ClasswiseEvaluation`: ``quantity``, first the two means and then each class;
             - `GroupedEvaluation`: ``group``, without the row of all rows, which is in ``overall.to_frame()``;
             - `Comparison`, `ScoreComparison` and `Change`: ``first`` and ``second``, one row per pair;
+            - `ComparisonOverDatasets`: ``first`` and ``second``, one row per pair;
             - `CalibrationMonitor`: ``window``;
             - `BinSensitivity`: ``binning`` and ``n_bins``;
             - `Recalibration` and `CalibrationCurve`: ``quantity``, and `GroupedRecalibration`: ``group`` and

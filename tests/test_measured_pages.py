@@ -35,6 +35,7 @@ def numbers_of(name):
         ("net_benefit", "net_benefit.json", "net_benefit.md"),
         ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
         ("recalibration", "recalibration.json", "recalibration.md"),
+        ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],
 )
 def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
@@ -184,6 +185,15 @@ def test_a_model_is_useful_about_as_often_as_stated():
     assert abs(sum(r["n"] * (r["stated"] - r["frequency"]) for r in records)) / total <= 0.03
 
 
+def test_a_model_is_useful_as_often_as_stated_if_truths_come_from_the_prior():
+    """Probabilities of a correct posterior equal frequencies; five standard errors of the smallest bin are 0.08."""
+    records = numbers_of("net_benefit.json")["prior"]
+    assert sum(record["n"] for record in records) == 3 * 2000 * 5
+    off = [abs(record["stated"] - record["frequency"]) for record in records]
+    assert max(off) <= 0.03
+    assert sum(record["n"] * value for record, value in zip(records, off, strict=True)) / 30000 <= 0.005
+
+
 def test_true_net_benefit_of_a_flat_population(script):
     """A calibrated flat population: the integral of p - odds (1 - p) from t to 1."""
     study = script("net_benefit")
@@ -257,3 +267,37 @@ def test_true_errors_of_a_wave(script):
     errors = script("calibration_curve").true_errors("flat", true_curve("wave", 0.05))
     expected = {"ici": 2 / np.pi, "e50": np.sin(np.pi / 4), "e90": np.sin(0.45 * np.pi), "emax": 1.0}
     assert errors == pytest.approx({name: 0.05 * value for name, value in expected.items()}, rel=1e-4)
+
+
+def test_intervals_over_data_sets_contain_the_truth(script):
+    """The requirements of the page: 32 cells of 3 to 30 data sets; bounds of one cell are 3 standard errors wide."""
+    rows = script("several_data_sets").rows_by_name(numbers_of("several_data_sets.json"))
+    assert len(rows) == 32
+    for name, mean in (("fixed", 0.90), ("population", 0.94), ("new", 0.95)):
+        assert np.mean([row[name] for row in rows]) >= mean
+        assert min(row[name] for row in rows) >= 0.80
+    assert min(row["population"] for row in rows if row["n_sets"] <= 10) >= 0.88
+    assert min(row["fixed"] for row in rows if row["n_sets"] <= 10) >= 0.85
+
+
+def test_only_tests_of_plug_in_errors_find_differences_that_do_not_exist(script):
+    """Calibrated classifiers: tests of plug-in ECEs reject with 10 data sets; the posterior declares no difference."""
+    rows = script("several_data_sets").rows_by_name(numbers_of("several_data_sets.json"))
+    calm = [row for row in rows if row["mean"] == 0 and row["spread"] == 0]
+    assert max(row["decided"] for row in calm) <= 0.06
+    assert max(row["population_excludes_0"] for row in calm if row["n_sets"] <= 10) <= 0.05
+    calibrated = [row for row in calm if row["kind"] == "calibrated" and row["n_sets"] >= 10]
+    assert min(min(row[name] for name in ("t_test", "wilcoxon", "friedman", "nemenyi")) for row in calibrated) >= 0.95
+
+
+def test_true_errors_of_several_data_sets(script):
+    """Scores with a given error have it in 15 bins; coarse scores have it in each of their values."""
+    study = script("several_data_sets")
+    for error in (0.0, 0.03, 0.06, 0.12):
+        for scores in (
+            study.shifted(study.Q, error, 1),
+            study.shifted(study.Q, error, -1),
+            study.sharp(study.Q, error),
+        ):
+            assert study.true_ece(scores) == pytest.approx(error, abs=1e-3)
+        assert study.true_ece(study.coarse(study.Q, error, 3)) == pytest.approx(error, abs=1e-3)

@@ -11,7 +11,8 @@ from bayescal.data.alignment import same_rows
 from bayescal.data.frames import to_array
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Columns, Predictions, one_model, read_rows
-from bayescal.posterior.recalibration import WEAK, recalibration_posterior
+from bayescal.posterior.recalibration import recalibration_posterior
+from bayescal.posterior.recalibration_prior import WEAK
 from bayescal.results.recalibration import Recalibration
 from bayescal.results.recalibrations import GroupedRecalibration
 from bayescal.stats.logits import LogitCounts

@@ -9,7 +9,8 @@ from bayescal import __version__
 from bayescal.cli.columns import ONE_CLASS
 from bayescal.cli.command import Result
 from bayescal.cli.evaluation import evaluate_file
-from bayescal.cli.options import AgreementOptions, ColumnOptions, VerifyOptions
+from bayescal.cli.options import ColumnOptions
+from bayescal.cli.verify_options import AgreementOptions, VerifyOptions
 from bayescal.cli.words import console
 from bayescal.results.evaluation import Evaluation
 from bayescal.verify.agreement import LARGEST_Z, Agreement, agreement

@@ -10,11 +10,12 @@ from bayescal import _render
 from bayescal._invalid import RoundingWarning
 from bayescal.analyses.clinical import clinical_summary
 from bayescal.cli.classifiers import named_columns
+from bayescal.cli.clinical_options import ClinicalQuestionOptions, RiskColumnOptions
 from bayescal.cli.command import Result
 from bayescal.cli.comparison import check_rows
 from bayescal.cli.counts import holds_counts
 from bayescal.cli.keywords import keywords_of, parse_classes
-from bayescal.cli.options import ClinicalQuestionOptions, DrawsOptions, RiskColumnOptions
+from bayescal.cli.options import DrawsOptions
 from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.matching import read_models
 from bayescal.data.files.predictions import ModelColumns, Rows

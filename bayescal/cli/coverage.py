@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bayescal import __version__, _checks
 from bayescal.cli.command import Result
 from bayescal.cli.keywords import keywords_of
-from bayescal.cli.options import StudyOptions, VerifyOptions
+from bayescal.cli.verify_options import StudyOptions, VerifyOptions
 from bayescal.datasets.simulate import CURVES, POPULATIONS
 from bayescal.estimands.registry import registered
 from bayescal.verify.studies.coverage import CoverageStudy, coverage_study

@@ -14,13 +14,8 @@ from bayescal.analyses.screen import screen_subpopulations
 from bayescal.cli.columns import columns_of
 from bayescal.cli.command import Result
 from bayescal.cli.counts import holds_counts, read_counts
-from bayescal.cli.options import (
-    ColumnOptions,
-    CumulativeModelOptions,
-    CumulativeOptions,
-    CumulativeOutputOptions,
-    refuse,
-)
+from bayescal.cli.cumulative_options import CumulativeModelOptions, CumulativeOptions, CumulativeOutputOptions
+from bayescal.cli.options import ColumnOptions, refuse
 from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.predictions import Rows
 from bayescal.data.groups import equation

@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from bayescal import _checks
+from bayescal.posterior.in_the_large import in_the_large
+from bayescal.posterior.recalibration_prior import JEFFREYS, WEAK, RecalibrationPrior
 from bayescal.stats.logits import LogitCounts
 
 Floats = NDArray[np.float64]
 
-#: Default prior standard deviations of the shift at the mean logit and of the slope.
-WEAK = (2.5, 1.0)
-JEFFREYS, FLAT = "jeffreys", "flat"
 #: Quantities with a marginal density.
 NAMES = ("intercept", "slope")
 #: Nodes per side of the grid on which the density is evaluated, its first half-width in standard deviations, and the
@@ -39,53 +38,10 @@ CHUNK = 1_000_000
 #: inwards if the nodes that hold it are fewer than USED of all.
 RIM, WIDER, USED = 1e-9, 0.35, 0.75
 MOST_ROUNDS, FARTHEST = 60, 1e4
-#: Cells of the logits in the functional `in_the_large`, which merge those of the counts.
-MOST_GROUPS = 48
 #: Largest difference between logits that count as equal.
 EQUAL = 1e-9
 #: Newton steps: largest size, number and tolerance.
 LARGEST_STEP, NEWTON_STEPS, CONVERGED = 2.0, 80, 1e-10
-#: The shift of a draw converges quadratically: the last step is below this, so its error is below 1e-9.
-SHIFT_CONVERGED = 1e-5
-
-
-@dataclass(frozen=True)
-class RecalibrationPrior:
-    """Prior of intercept and slope.
-
-    Parameters
-    ----------
-    kind : {"normal", "jeffreys", "flat"}
-        With "normal", the shift at the prior's lever and the slope have independent Normal distributions around 0 and
-        1. "jeffreys" is the square root of the determinant of Fisher's information, "flat" is constant.
-    shift_sd, slope_sd : float
-        Standard deviations for "normal".
-    """
-
-    kind: str = "normal"
-    shift_sd: float = WEAK[0]
-    slope_sd: float = WEAK[1]
-
-    @classmethod
-    def read(cls, prior: Any) -> "RecalibrationPrior":
-        """Read the argument ``prior``: the name of a prior, or a pair of standard deviations."""
-        if isinstance(prior, cls):
-            return prior
-        if isinstance(prior, str):
-            _checks.one_of("prior", prior, ["weak", JEFFREYS, FLAT])
-            return cls() if prior == "weak" else cls(prior)
-        sds = _checks.positive("prior", prior)
-        if sds.shape != (2,):
-            raise ValueError(
-                "`prior` must be 'weak', 'jeffreys', 'flat', or a pair of standard deviations: of the shift at the "
-                f"mean logit and of the slope, as in `prior=(2.5, 1.0)`; not {_checks.quoted(prior)}."
-            )
-        return cls("normal", float(sds[0]), float(sds[1]))
-
-    def __str__(self) -> str:
-        if self.kind != "normal":
-            return f"{self.kind.capitalize() if self.kind == JEFFREYS else self.kind} prior"
-        return f"prior shift ~ Normal(0, {self.shift_sd:g}), slope ~ Normal(1, {self.slope_sd:g})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,63 +389,3 @@ def _interpolation(nodes: Floats, fine: Floats) -> Floats:
     from scipy.interpolate import CubicSpline
 
     return np.asarray(CubicSpline(nodes, np.eye(len(nodes)))(fine))
-
-
-def in_the_large(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator) -> Floats:
-    r"""Draw the calibration in the large: the shift of the logits after which the mean probability is the event rate.
-
-    Parameters
-    ----------
-    counts : LogitCounts
-        The data.
-    drawn : ndarray, shape (n_draws, 2)
-        Draws of intercept a and slope b.
-    rng : Generator
-        Randomness of the distribution of the logits.
-
-    Returns
-    -------
-    ndarray, shape (n_draws,)
-        For each draw of (a, b) and of the distribution q of the logits x (a Bayesian bootstrap of the cells), the shift
-        s with :math:`\sum q\,\mathrm{expit}(x + s) = \sum q\,\mathrm{expit}(a + b x)`. It does not assume that the
-        slope is 1.
-
-    Examples
-    --------
-    With slope 1, it is the intercept:
-
-    >>> counts = LogitCounts.from_arrays([0, 1, 1], [0.2, 0.6, 0.9])
-    >>> in_the_large(counts, np.array([[0.3, 1.0]]), rng=np.random.default_rng(1))
-    array([0.3])
-    """
-    x, n = _merged(counts.logit, counts.n)
-    q = np.maximum(rng.standard_gamma(n, (len(drawn), len(n))), np.finfo(np.float64).tiny)
-    q /= q.sum(axis=1, keepdims=True)
-    goal = (q * expit(drawn[:, :1] + drawn[:, 1:] * x)).sum(axis=1)
-    low, high = np.full(len(drawn), -FARTHEST), np.full(len(drawn), FARTHEST)
-    spread = n * expit(x) * expit(-x)
-    shift = drawn[:, 0] + (drawn[:, 1] - 1) * (spread @ x) / spread.sum()  # first order in slope - 1
-    for _ in range(NEWTON_STEPS):  # Newton's method, kept within a bracket
-        h = expit(x + shift[:, None])
-        weighted = q * h
-        excess = weighted.sum(axis=1) - goal
-        slope = np.maximum(weighted.sum(axis=1) - (weighted * h).sum(axis=1), np.finfo(np.float64).tiny)
-        low, high = np.where(excess < 0, shift, low), np.where(excess > 0, shift, high)
-        new = shift - excess / slope
-        new = np.where((new > low) & (new < high), new, np.where(excess == 0, shift, (low + high) / 2))
-        done = np.abs(new - shift).max() < SHIFT_CONVERGED
-        shift = new
-        if done:
-            break
-    return shift
-
-
-def _merged(x: Floats, n: Floats) -> tuple[Floats, Floats]:
-    """Merge neighbouring cells into at most `MOST_GROUPS`, half by their rows and half by their range of logits."""
-    if len(x) <= MOST_GROUPS:
-        return x, n
-    share = (np.cumsum(n) - n / 2) / n.sum() + (x - x[0]) / (x[-1] - x[0])
-    group = np.minimum((share / 2 * MOST_GROUPS).astype(np.int64), MOST_GROUPS - 1)
-    total = np.bincount(group, n, MOST_GROUPS)
-    used = total > 0
-    return np.bincount(group, n * x, MOST_GROUPS)[used] / total[used], total[used]

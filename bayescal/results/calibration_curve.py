@@ -13,6 +13,7 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.errors import ece, max_error
 from bayescal.posterior.smooth_curve import EXACT, PRIOR_EXACT, SmoothCurvePosterior, smooth_curve_posterior
 from bayescal.results import wording
+from bayescal.results.calibration_curve_remarks import of_bins, of_fit, of_outcomes
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.grid import steps_of_counts
 from bayescal.stats.merged import MergedCounts, merge_scores
@@ -31,14 +32,8 @@ ERRORS: Mapping[str, tuple[str, float | None]] = {
     "e90": ("E90", 0.1),
     "emax": ("Emax", 0.0),
 }
-#: Bins with more than this multiple of an equal share, and fewer bins than this, are named in a remark.
-UNEQUAL, FEW_BINS = 2.0, 10
 #: Words for the sub-models.
 WORDS = {EXACT: "exact calibration", "drift": "drift", "curve": "smooth curve", "both": "drift and smooth curve"}
-#: A bin whose observed rate is this many standard deviations from the curve contradicts the model.
-CONTRADICTS = 4.5
-#: Largest error of an observed rate by rounding.
-ROUNDING = 1e-9
 #: Attributes that other programs have, and what to write here.
 MEANT = dict.fromkeys(("eavg", "integrated_calibration_index", "ece"), " The integrated calibration index is `ici`.")
 MEANT |= dict.fromkeys(
@@ -365,59 +360,12 @@ class CalibrationCurve(_presented.Presented):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the curve and its intervals, which are printed below the table; empty if none is known."""
-        return (*self._of_outcomes(), *self._of_bins(), *self._of_fit())
-
-    def _of_outcomes(self) -> list[str]:
-        """Name outcomes that are missing, and rows that contradict a score of exactly 0 or 1."""
-        texts, rate = [], float(self.counts.accuracy @ self.counts.share)
-        if np.abs(self.counts.accuracy - np.round(rate)).max() < ROUNDING:
-            texts.append(
-                f"No row has outcome {1 - round(rate)}: the curve follows from the prior and from the absence of this "
-                "outcome."
-            )
-        if self.contradicted:
-            rows = (
-                f"Rows with {100 * self.contradicted:.2g} % of the weight contradict"
-                if self.counts.weighted
-                else f"{self.contradicted:.0f} of {self.counts.n_rows} rows contradict"
-            )
-            texts.append(
-                f"{rows} a score of exactly 0 or 1, so that exact calibration is impossible. The curve is smooth: it "
-                "spreads this error to neighbouring scores, so that Emax is too small and the ICI may be too large. "
-                "Look at these rows."
-            )
-        return texts
-
-    def _of_bins(self) -> list[str]:
-        counts, n_bins = self.counts, len(self.score)
-        ratio = float(counts.share.max()) * self.wanted
-        if n_bins >= FEW_BINS and ratio <= UNEQUAL:
-            return []
-        whole, effect = (
-            ("counted bins", "Count in finer bins. Errors within a bin average out")
-            if self.counted
-            else ("equal scores", "The curve spreads an error of one score to its neighbours: the ICI may be too large")
+        mean, sd = self.bins.accuracy.mean(axis=0), self.bins.accuracy.std(axis=0)
+        return (
+            *of_outcomes(self.counts, self.contradicted),
+            *of_bins(self.counts, self.wanted, counted=bool(self.counted)),
+            *of_fit(self.counts, self.score, mean, sd),
         )
-        return [
-            f"The curve has {n_bins} bin{'s' * (n_bins > 1)} instead of {self.wanted}, and the largest holds "
-            f"{100 * counts.share.max():.0f} % of the rows, because {whole} are not divided. {effect}; "
-            "coverage was measured with bins of equal mass."
-        ]
-
-    def _of_fit(self) -> list[str]:
-        """Name the bin that contradicts the curve most, if any does."""
-        counts, mean = self.counts, self.bins.accuracy.mean(axis=0)
-        variance = np.maximum(mean * (1 - mean) / counts.effective_n + self.bins.accuracy.var(axis=0), 1e-12)
-        off = np.abs(counts.accuracy - mean) / np.sqrt(variance)
-        worst = int(off.argmax())
-        # at least one row beyond what is expected: in bins at 0 or 1, the variance alone is no guide
-        if off[worst] < CONTRADICTS or abs(counts.accuracy[worst] - mean[worst]) * counts.effective_n[worst] < 2:
-            return []
-        return [
-            f"The model contradicts the rows around score {self.score[worst]:.3g}, where the observed rate is "
-            f"{counts.accuracy[worst]:.3g} and that of the curve {mean[worst]:.3g}: the error is neither smooth nor "
-            "small there. Do not rely on the intervals; `cumulative_difference` assumes no curve."
-        ]
 
 
 def curve_of(

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal._invalid import prefixed, quoted
+from bayescal._invalid import quoted
 from bayescal._rules import LARGEST_WEIGHT
 from bayescal.data.columns import refuse_scale
 from bayescal.data.predictions import Predictions
 from bayescal.draws import fingerprint
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.event_bins import edges_as_thresholds, event_cells, event_margins
 from bayescal.stats.joint_cells import MOST_ENGINE_KEYS, joint_sums, merged, require_keys
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.query.framed import framed
@@ -269,19 +270,15 @@ class ThresholdCounts:
         >>> ThresholdCounts.from_bins(binned, [0.5, 0.8]).cells.tolist()
         [[0, 0], [1, 1], [2, 1]]
         """
-        margins = _margins(counts)
+        margins = event_margins(counts)
         names = model_names(models or ((UNNAMED,) if len(margins) == 1 else ("first", "second")))
         _checks.same_length(("models", "classifiers of `counts`"), (len(names), len(margins)))
-        if isinstance(counts, PairedCounts):
-            cells, n = counts.cells[:, [0, 2, 1]], counts.n
-        else:
-            outcome, index = np.nonzero(counts.cells)
-            cells, n = np.stack([index, outcome], axis=1), counts.cells[outcome, index]
+        cells, n = event_cells(counts)
         edges = margins[0].bins.edges[1:-1]
         n_bins = len(edges) + 1
         squares = np.bincount(cells[:, -1], n.astype(np.float64), 2)
         found = cls(edges, names, *merged(cells, n, n.astype(np.float64), n_bins), squares)
-        return found.at(_as_thresholds(edges) if thresholds is None else thresholds)
+        return found.at(edges_as_thresholds(edges) if thresholds is None else thresholds)
 
     def at(self, thresholds: Any) -> "ThresholdCounts":
         """Return the counts of the same rows between some of the thresholds, without another pass over the rows.
@@ -431,14 +428,6 @@ class ThresholdCounts:
         return np.bincount(place, values, 2 * self.n_bins).astype(np.float64).reshape(2, -1)
 
 
-def _as_thresholds(edges: Floats) -> Floats:
-    try:
-        return checked_thresholds(edges)
-    except ValueError as problem:
-        context = "of the inner edges of `counts`, give those that are thresholds: "
-        raise prefixed(problem, context) from problem
-
-
 def _columns_of(confidence: Any) -> dict[str, str]:
     if isinstance(confidence, str):
         return {UNNAMED: confidence}
@@ -447,32 +436,3 @@ def _columns_of(confidence: Any) -> dict[str, str]:
     if not isinstance(confidence, Sequence):
         raise TypeError(f"`confidence` must name one column of `frame`, or several; not {quoted(confidence)}.")
     return dict(zip(model_names(confidence), confidence, strict=True))
-
-
-def _margins(counts: Any) -> list[BinnedCounts]:
-    """Return the counts of each classifier, if they can be taken as counts of models between thresholds."""
-    if not isinstance(counts, BinnedCounts | PairedCounts):
-        raise TypeError(
-            f"`counts` must be ThresholdCounts, BinnedCounts or PairedCounts, not {type(counts).__name__}; make them "
-            "with `ThresholdCounts.from_arrays(outcome, confidence, thresholds)`."
-        )
-    margins = [counts] if isinstance(counts, BinnedCounts) else [counts.first, counts.second]
-    if counts.weighted:
-        raise ValueError(
-            "`counts` must have no weights: bins do not store squared weights by outcome. Count the rows with "
-            "`ThresholdCounts.from_arrays`."
-        )
-    if len({each.bins for each in margins}) > 1:
-        raise ValueError("`counts` must have the same bins for both classifiers.")
-    bins, target = margins[0].bins, margins[0].target
-    if target not in ("event", "classwise"):
-        raise ValueError(
-            f"`counts` must be of an event (`target='event'`), which decisions are about; not of {target!r}."
-        )
-    if bins.closed != "left":
-        raise ValueError("`counts` must have bins that are closed on the left: a row is treated at t if p >= t.")
-    if len(bins) < 2:
-        raise ValueError("`counts` must have at least two bins, whose inner edges are the thresholds.")
-    if isinstance(counts, PairedCounts) and (counts.cells[:, 1] != counts.cells[:, 3]).any():
-        raise ValueError("`counts` must have the same outcome for both classifiers.")
-    return margins

@@ -20,6 +20,7 @@ from bayescal.datasets.simulate import POPULATIONS, simulate, true_curve
 from bayescal.estimands.net_benefit import decide, gain_of_treating, net_benefit_of, odds, share_treated
 from bayescal.posterior.score_cells import ScoreCellsPosterior
 from bayescal.stats.threshold_counts import ThresholdCounts
+from bayescal.verify.clinical.net_benefit import NetBenefitSimulator
 from bayescal.verify.studies.study import stacked
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,8 @@ COLUMNS = (
 FEW = 5
 #: Bins of stated probabilities of being useful; random truths, and data sets for each cell.
 STATED, USEFUL_SETS = (0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1), 60
+#: Data sets of each size whose truth is drawn from the prior.
+PRIOR_SETS = 2000
 
 Draw = dict[str, Floats]
 Ends = tuple[float, float]
@@ -206,26 +209,59 @@ def calibration_of_useful(options: argparse.Namespace, rng: np.random.Generator)
     records = []
     for method, few in dict.fromkeys((row["method"], row["few"]) for row in every):
         mine = [row for row in every if (row["method"], row["few"]) == (method, few)]
-        stated, useful = (np.array([row[name] for row in mine]) for name in ("stated", "useful"))
-        place = np.clip(np.searchsorted(STATED, stated, side="right") - 1, 0, len(STATED) - 2)
-        for i in np.unique(place):
-            inside = place == i
-            values = {"n": int(inside.sum()), "stated": float(f"{stated[inside].mean():.4g}")}
-            values["frequency"] = float(f"{useful[inside].mean():.4g}")
-            records.append({"method": method, "few": few, "low": STATED[i], "high": STATED[i + 1], **values})
+        records += [{"method": method, "few": few, **record} for record in by_stated(mine)]
     return records
+
+
+def by_stated(cases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One record per bin of stated probabilities: their mean, and the share of cases in which the model is useful."""
+    cases = list(cases)
+    stated, useful = (np.array([case[name] for case in cases]) for name in ("stated", "useful"))
+    place = np.clip(np.searchsorted(STATED, stated, side="right") - 1, 0, len(STATED) - 2)
+    records = []
+    for i in np.unique(place):
+        inside = place == i
+        values = {"n": int(inside.sum()), "stated": float(f"{stated[inside].mean():.4g}")}
+        values["frequency"] = float(f"{useful[inside].mean():.4g}")
+        records.append({"low": STATED[i], "high": STATED[i + 1], **values})
+    return records
+
+
+def useful_under_prior(job: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Stated probabilities of being useful, and whether it is so, for truths drawn from the prior."""
+    n_rows, repeats, draws, rng = job
+    simulator = NetBenefitSimulator(("model",), n_rows, tuple(THRESHOLDS))
+    found: list[dict[str, Any]] = []
+    for _ in range(repeats):
+        truth, counts = simulator.simulate_one(rng)
+        drawn = simulator.sample_one(counts, draws, rng)
+        is_so, of_draws = (
+            value["net benefit of model"] > np.maximum(value["treat all"], 0.0) for value in (truth, drawn)
+        )
+        stated = of_draws.mean(axis=0)
+        found += [{"stated": float(s), "useful": bool(u)} for s, u in zip(stated, is_so, strict=True)]
+    return found
+
+
+def calibration_under_prior(options: argparse.Namespace, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """One record per bin of stated probabilities, over truths from the prior."""
+    sizes, sets = (SIZES[:1], 100) if options.quick else (SIZES, PRIOR_SETS)
+    jobs = jobs_of([(n,) for n in sizes], sets, options.draws, rng=rng)
+    return by_stated(rows_of_jobs(useful_under_prior, jobs, workers=options.workers))
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure all cells; with --quick, 100 rows and two curves."""
     sizes, curves = (SIZES[:1], CURVES[:2]) if options.quick else (SIZES, CURVES)
-    streams = np.random.default_rng(SEED).spawn(2)
+    streams = np.random.default_rng(SEED).spawn(3)
     places = [(n, population, curve) for n in sizes for population in POPULATIONS for curve in curves]
     jobs = jobs_of(places, options.repeats, options.draws, rng=streams[0])
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
     found: dict[str, Any] = {}
     if "useful" in options.only:
         found["useful"] = calibration_of_useful(options, streams[1])
+    if "prior" in options.only:
+        found["prior"] = calibration_under_prior(options, streams[2])
     if "intervals" in options.only:
         found |= measured(SEED, settings, COLUMNS, rows_of_jobs(of_cell, jobs, workers=options.workers))
     return {**about(SEED, settings), **found}
@@ -265,6 +301,12 @@ def of_useful(records: Iterable[dict[str, Any]]) -> str:
     return table(head, lines)
 
 
+def of_prior(records: Iterable[dict[str, Any]]) -> str:
+    """One line per bin of stated probabilities."""
+    lines = [[f"{r['low']:g} to {r['high']:g}", f"{r['stated']:.3f}", f"{r['frequency']:.3f}", r["n"]] for r in records]
+    return table("P(useful) | Stated: | Useful: | Cases:", lines)
+
+
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     rows = rows_again(numbers) if "rows" in numbers else []
@@ -276,8 +318,9 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         "net_benefit_regret": lambda: overall(rows, "regret"),
         "net_benefit_useful": lambda: of_useful(r for r in numbers["useful"] if not r["few"]),
         "net_benefit_useful_few": lambda: of_useful(r for r in numbers["useful"] if r["few"]),
+        "net_benefit_useful_prior": lambda: of_prior(numbers["prior"]),
     }
-    needed = {"net_benefit_useful": "useful", "net_benefit_useful_few": "useful"}
+    needed = {"net_benefit_useful": "useful", "net_benefit_useful_few": "useful", "net_benefit_useful_prior": "prior"}
     return {name: make() for name, make in made.items() if needed.get(name, "rows") in numbers}
 
 
@@ -290,9 +333,9 @@ if __name__ == "__main__":
         page="net_benefit.md",
         shown=(
             *("net_benefit_conditions", "net_benefit_intervals", "net_benefit_differences"),
-            *("net_benefit_regret", "net_benefit_useful", "net_benefit_useful_few"),
+            *("net_benefit_regret", "net_benefit_useful", "net_benefit_useful_few", "net_benefit_useful_prior"),
         ),
         repeats=(100, 3),
         draws=(1000, 300),
-        parts=("intervals", "useful"),
+        parts=("intervals", "useful", "prior"),
     )

@@ -6,7 +6,9 @@ from scipy import integrate, optimize, stats
 from scipy.special import expit, log_expit
 
 from bayescal import LogitCounts
-from bayescal.posterior.recalibration import RecalibrationPrior, in_the_large, recalibration_posterior
+from bayescal.posterior.in_the_large import in_the_large
+from bayescal.posterior.recalibration import recalibration_posterior
+from bayescal.posterior.recalibration_prior import RecalibrationPrior
 
 
 def rows_of(n, intercept, slope, seed, shape=(1.0, 2.0)):

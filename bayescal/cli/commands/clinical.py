@@ -1,13 +1,13 @@
 """``bayescal clinical``: discrimination, calibration and clinical utility of risk models."""
 
-from bayescal.cli.command import Job
-from bayescal.cli.options import (
+from bayescal.cli.clinical_options import (
     ClinicalFiles,
     ClinicalOutputOptions,
     ClinicalQuestionOptions,
-    DrawsOptions,
     RiskColumnOptions,
 )
+from bayescal.cli.command import Job
+from bayescal.cli.options import DrawsOptions
 
 EXAMPLES = """\b
 [bold]Examples[/]

@@ -1,13 +1,8 @@
 """``bayescal cumulative``: calibration without bins."""
 
 from bayescal.cli.command import Job
-from bayescal.cli.options import (
-    ColumnOptions,
-    CumulativeModelOptions,
-    CumulativeOptions,
-    CumulativeOutputOptions,
-    ReportFile,
-)
+from bayescal.cli.cumulative_options import CumulativeModelOptions, CumulativeOptions, CumulativeOutputOptions
+from bayescal.cli.options import ColumnOptions, ReportFile
 
 EXAMPLES = """\b
 [bold]Examples[/]

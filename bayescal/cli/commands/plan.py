@@ -1,14 +1,7 @@
 """``bayescal plan``: plans how many rows to label."""
 
 from bayescal.cli.command import Job
-from bayescal.cli.options import (
-    ColumnOptions,
-    CountQuestionOptions,
-    GoalOptions,
-    ModelOptions,
-    PageOptions,
-    ReportFile,
-)
+from bayescal.cli.options import ColumnOptions, CountQuestionOptions, GoalOptions, ModelOptions, PageOptions, ReportFile
 
 EXAMPLES = """\b
 [bold]Examples[/]

@@ -1,14 +1,7 @@
 """``bayescal report``: evaluates the predictions in a file."""
 
 from bayescal.cli.command import Job
-from bayescal.cli.options import (
-    ColumnOptions,
-    GroupOptions,
-    ModelOptions,
-    OutputOptions,
-    QuestionOptions,
-    ReportFile,
-)
+from bayescal.cli.options import ColumnOptions, GroupOptions, ModelOptions, OutputOptions, QuestionOptions, ReportFile
 
 EXAMPLES = """\b
 [bold]Examples[/]

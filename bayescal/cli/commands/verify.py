@@ -3,16 +3,8 @@
 from pathlib import Path
 
 from bayescal.cli.command import Job
-from bayescal.cli.options import (
-    AgreementOptions,
-    ColumnOptions,
-    Coverage,
-    JsonOptions,
-    StudyOptions,
-    VerifyFile,
-    VerifyOptions,
-    refuse,
-)
+from bayescal.cli.options import ColumnOptions, JsonOptions, refuse
+from bayescal.cli.verify_options import AgreementOptions, Coverage, StudyOptions, VerifyFile, VerifyOptions
 
 EXAMPLES = """\b
 [bold]Examples[/]

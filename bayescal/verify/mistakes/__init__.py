@@ -13,10 +13,12 @@ from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
 from bayescal.verify.mistakes.families import FAMILY_MISTAKES, UNSPOILT_FAMILIES
 from bayescal.verify.mistakes.net_benefit import NET_BENEFIT_MISTAKES
+from bayescal.verify.mistakes.random_effects import RANDOM_EFFECTS_MISTAKES
 from bayescal.verify.mistakes.recalibration import RECALIBRATION_MISTAKES, UNSPOILT_RECALIBRATION
 from bayescal.verify.mistakes.shrinkage import SHRINKAGE_MISTAKES, UNSPOILT
 from bayescal.verify.mistakes.smooth_curve import SMOOTH_CURVE_MISTAKES, UNSPOILT_SMOOTH_CURVE
 from bayescal.verify.named import NamedSimulator
+from bayescal.verify.random_effects import RandomEffectsSimulator
 from bayescal.verify.sbc import Simulator
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
@@ -55,6 +57,7 @@ def problems() -> dict[str, Simulator | NamedSimulator]:
         "intercept and slope": RecalibrationSimulator(),
         "net benefit": NetBenefitSimulator(),
         "smooth curve": SmoothCurveSimulator(),
+        "random effects": RandomEffectsSimulator(),
     }
 
 
@@ -67,7 +70,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
     Parameters
     ----------
-    of : {"dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve"}, optional
+    of : {"dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects"}, optional
         Name of the sampler.
 
     Returns
@@ -77,7 +80,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
     Examples
     --------
-    >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve")
+    >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects")
     >>> len(controls()) == sum(len(controls(of)) for of in samplers)
     True
     """
@@ -88,6 +91,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
         *RECALIBRATION_MISTAKES,
         *NET_BENEFIT_MISTAKES,
         *SMOOTH_CURVE_MISTAKES,
+        *RANDOM_EFFECTS_MISTAKES,
     )
     return tuple(c for c in every if of in (None, c.of))
 

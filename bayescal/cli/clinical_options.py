@@ -1,0 +1,79 @@
+"""Options of ``bayescal clinical``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from bayescal.cli.options import (
+    FILE,
+    NAMED_COLUMN,
+    OUTPUT,
+    QUESTION,
+    Binning,
+    Bins,
+    Logits,
+    Options,
+    PageOptions,
+    Weights,
+    argument,
+    column,
+    number,
+    option,
+)
+
+ClinicalFiles = Annotated[list[Path], argument(f"{FILE} Several files hold one model each; --key matches their rows.")]
+
+
+@dataclass(frozen=True)
+class RiskColumnOptions(Options):
+    """Columns of one file, or of several, with the risks that one or several models state."""
+
+    label: Annotated[str | None, column("Whether the event happened: 0/1, true/false.")] = None
+    prob: Annotated[
+        list[str] | None,
+        column("Predicted probability of the event. Repeat the option for each model in a file.", NAMED_COLUMN),
+    ] = None
+    key: Annotated[
+        str | None,
+        column("With several files: column that identifies a row. Each key must occur exactly once in each file."),
+    ] = None
+    weights: Weights = None
+    classes: Annotated[str | None, column("The words for 0 and 1, if the labels are words.", "A,B")] = None
+    logits: Logits = False
+
+
+@dataclass(frozen=True)
+class ClinicalQuestionOptions(Options):
+    """Thresholds of treatment, bins of the ECE, and the floor of probabilities."""
+
+    threshold: Annotated[
+        list[str] | None,
+        option(
+            QUESTION,
+            "NUMBERS",
+            "Thresholds of treatment at which the net benefit is stated, separated by commas as in 0.1,0.2; or give "
+            "the option several times. Without thresholds there is no net benefit.",
+        ),
+    ] = None
+    bins: Bins = None
+    binning: Binning = None
+    floor: Annotated[
+        float | None,
+        option(
+            QUESTION,
+            "NUMBER",
+            "Keep probabilities at least this far from 0 and 1 for intercept and slope, if rows contradict a "
+            "probability of 0 or 1.",
+            parser=number,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ClinicalOutputOptions(PageOptions):
+    """Files that hold a clinical summary."""
+
+    latex: Annotated[Path | None, option(OUTPUT, "OUT.tex", "The table for a paper, as LaTeX.")] = None
+    plot: Annotated[
+        Path | None, option(OUTPUT, "OUT.png", "Calibration curves and decision curves, as .png, .pdf or .svg.")
+    ] = None

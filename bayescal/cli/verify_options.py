@@ -1,0 +1,113 @@
+"""Options of the two checks of ``bayescal verify``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bayescal.cli.options import (
+    BINS,
+    BINS_VALUES,
+    FILE,
+    MODEL,
+    SEED,
+    Binning,
+    Options,
+    SubModels,
+    Target,
+    argument,
+    option,
+)
+
+#: Panels of the help page.
+STUDY = "With --coverage: all combinations of size, population and curve"
+EITHER = "With FILE or --coverage"
+
+VerifyFile = Annotated[Path | None, argument(FILE)]
+
+
+@dataclass(frozen=True)
+class AgreementOptions(Options):
+    """Options of the check of a file, besides its columns."""
+
+    target: Target = None
+    binning: Binning = None
+    model: Annotated[
+        str | None,
+        option(MODEL, "NAME", "Model of the posterior: shrinkage or dirichlet. [dim]\\[default: shrinkage][/]"),
+    ] = None
+    sub_models: SubModels = None
+
+
+@dataclass(frozen=True)
+class StudyOptions(Options):
+    """Options of the coverage study."""
+
+    estimand: Annotated[
+        str | None,
+        option(
+            STUDY,
+            "NAME",
+            "Quantity whose intervals are measured, such as l2_error, max_error or signed_error. "
+            "[dim]\\[default: ece][/]",
+        ),
+    ] = None
+    sizes: Annotated[str | None, option(STUDY, "N,...", "Numbers of rows. [dim]\\[default: 300,2000,20000][/]")] = None
+    populations: Annotated[
+        str | None,
+        option(
+            STUDY,
+            "NAME,...",
+            "Distributions of the confidences: top (most near 1), flat, rare (most near 0). [dim]\\[default: all][/]",
+        ),
+    ] = None
+    curves: Annotated[
+        str | None,
+        option(
+            STUDY,
+            "NAME[:STRENGTH],...",
+            "True calibration curves: calibrated, temperature, shift, wave, one-bad-bin. "
+            "[dim]\\[default: six curves][/]",
+        ),
+    ] = None
+    methods: Annotated[
+        str | None,
+        option(
+            STUDY,
+            "NAME,...",
+            "Interval methods: shrinkage, dirichlet, percentile-bootstrap, basic-bootstrap; for l2_error also sun. "
+            "[dim]\\[default: all][/]",
+        ),
+    ] = None
+    repeats: Annotated[
+        int | None, option(STUDY, "NUMBER", "Data sets per combination. [dim]\\[default: 100][/]", min=1)
+    ] = None
+
+
+@dataclass(frozen=True)
+class VerifyOptions(Options):
+    """Options of both checks."""
+
+    bins: Annotated[str | None, option(EITHER, BINS_VALUES, f"{BINS} [dim]\\[default: 15][/]")] = None
+    draws: Annotated[
+        int | None,
+        option(
+            EITHER,
+            "NUMBER",
+            "With FILE: MCMC draws of PyMC, in four chains. With --coverage: posterior draws, or bootstrap resamples. "
+            "[dim]\\[default: 10000, 2000][/]",
+            min=1,
+        ),
+    ] = None
+    seed: Annotated[int, option(EITHER, "NUMBER", SEED, min=0)] = 1
+
+
+Coverage = Annotated[
+    bool,
+    typer.Option(
+        "--coverage",
+        rich_help_panel=STUDY,
+        help="Simulate data sets with a known true ECE, or another error, and count the intervals that contain it.",
+    ),
+]
