@@ -18,8 +18,8 @@ Floats = NDArray[np.float64]
 LARGEST_TOTAL = 5.0
 #: Largest number of bins whose matrices are kept: 2 MB each.
 MOST_BINS = 512
-#: Share of the pairs of rows that must remain after the gaps of the bins were estimated.
-LEAST_PAIRS = 0.01
+#: Share of the pairs of rows of one cluster that must remain after the gaps of the bins were estimated.
+LEAST_PAIRS = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +194,7 @@ class ClusterSums:
         sd = np.sqrt(np.where(self.variance > 0, self.variance, 1.0))
         total = ((self._scatter - np.diag(self._own_squares)) / np.outer(sd, sd)).sum()
         none, full = self._expected
-        if full - none < LEAST_PAIRS * pairs:
+        if full < LEAST_PAIRS * pairs:
             return 1.0
         return float(np.clip((total - none) / (full - none), 0.0, 1.0))
 

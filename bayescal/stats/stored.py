@@ -129,7 +129,8 @@ def counts_document(counts: SavedCounts) -> dict[str, Any]:
     Returns
     -------
     dict
-        Keys "schema", "kind" ("binned", "paired", "classwise", "logit", "survival" or "threshold") and the sums of that kind.
+        Keys "schema", "kind" ("binned", "paired", "classwise", "logit", "survival" or "threshold") and the sums of that
+        kind.
     """
     if isinstance(counts, BinnedCounts):
         about = {"target": counts.target, "bins": bins_document(counts.bins)}
