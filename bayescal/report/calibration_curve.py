@@ -18,8 +18,8 @@ from bayescal.report.diagram import (
     require_undivided,
     scale_histogram,
 )
-from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, palette, titled
-from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.report.drawing import axes_or_new, background, is_dark, key_above, palette, titled
+from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.calibration_curve import CELLS, CalibrationCurve
 
@@ -197,8 +197,8 @@ def plot_calibration_curve(
     stated, happened = axis_words(cv.target)
     below.set_xlabel(stated)
     ax.set(xlim=points.x, ylim=points.y, ylabel=happened)
-    lines = _key(ax, prob, main, opacity, small=small)
-    _headline(ax, cv, prob, above=(TINY if small else SMALL) * 1.4 * lines + 4, small=small)
+    above = _key(ax, prob, main, opacity, small=small)
+    _headline(ax, cv, prob, above=above, small=small)
     if small:
         small_words(ax)
         below.set_yticks([])
@@ -215,27 +215,16 @@ def _headline(ax: "Axes", cv: CalibrationCurve, prob: float, *, above: float, sm
     titled(ax, f"ICI {mean}{interval} [{low}, {high}]", [] if small else [cv.question, exact], above=above, small=small)
 
 
-def _key(ax: "Axes", prob: float, color: str, opacity: float, *, small: bool) -> int:
-    """Draw the key above the axes, where it hides no data; return its number of lines."""
+def _key(ax: "Axes", prob: float, color: str, opacity: float, *, small: bool) -> float:
+    """Draw the key above the axes; return the points that it takes."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    labels = ["posterior mean", f"{100 * prob:g} % interval at each score"]
-    handles = [Line2D([], [], color=color, linewidth=1.8), Patch(color=color, alpha=opacity, linewidth=0)]
-    size = TINY if small else SMALL
-    wide = sum(len(label) + 5 for label in labels) > characters(ax, size)
-    ax.legend(
-        handles=handles,
-        labels=labels,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=1 if wide else 2,
-        frameon=False,
-        fontsize=size,
-        borderaxespad=0.2,
-        borderpad=0,
-        handlelength=1.2,
-        handletextpad=0.5,
-        columnspacing=0.9,
+    return key_above(
+        ax,
+        [
+            (Line2D([], [], color=color, linewidth=1.8), "posterior mean"),
+            (Patch(color=color, alpha=opacity, linewidth=0), f"{100 * prob:g} % interval at each score"),
+        ],
+        small=small,
     )
-    return len(labels) if wide else 1

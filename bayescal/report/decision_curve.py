@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
-from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, is_dark, palette, titled
-from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, is_dark, key_above, palette, titled
+from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.net_benefit_words import ranges
 
@@ -160,7 +160,7 @@ def plot_decision_curve(
     _draw(ax, points, chosen, colours.grey)
     _axes(ax, points, standardized=standardized)
     key = _key(ax, prob, chosen, colours.grey, marked=any(map(np.any, points.useful.values())), small=small)
-    titled(ax, _title(points, prob), [] if small else [dc.spec], above=key, small=small)
+    titled(ax, _title(points, prob, small=small), [] if small else [dc.spec], above=key, small=small)
     if small:
         small_words(ax)
     keep_within(ax)
@@ -179,15 +179,17 @@ def _require_curve(dc: Any) -> None:
         )
 
 
-def _title(points: DecisionCurvePoints, prob: float) -> str:
+def _title(points: DecisionCurvePoints, prob: float, *, small: bool) -> str:
     """Return where the model is useful, or, of several models, how many are."""
     useful = {name: marked for name, marked in points.useful.items() if marked.any()}
+    at_least = f"(P\u00a0\u2265\u00a0{prob:g})"  # not divided between lines
     if len(points.mean) == 1:
         if not useful:
             return f"Useful at no threshold with P \u2265 {prob:g}"
         (marked,) = useful.values()
-        return f"Useful at {ranges(points.thresholds, marked)} (P \u2265 {prob:g})"
-    return f"{len(useful)} of {len(points.mean)} models useful at some threshold (P \u2265 {prob:g})"
+        return f"Useful at {ranges(points.thresholds, marked)} {at_least}"
+    some = "" if small else " at some threshold"
+    return f"{len(useful)} of {len(points.mean)} models useful{some} {at_least}"
 
 
 def _draw(ax: "Axes", points: DecisionCurvePoints, chosen: Mapping[str, str], grey: str) -> None:
@@ -231,9 +233,8 @@ def _key(ax: "Axes", prob: float, chosen: Mapping[str, str], grey: str, *, marke
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    size = TINY if small else SMALL
     entries: list[tuple[Any, str]] = [
-        (Line2D([], [], color=colour, linewidth=1.6), _render.cut(_render.name(name), 30))
+        (Line2D([], [], color=colour, linewidth=1.6), _render.cut(_render.name(name), 16 if small else 30))
         for name, colour in chosen.items()
     ]
     entries.append((Line2D([], [], color=grey, linewidth=1.4, linestyle=(0, (3, 1.5))), "treat all"))
@@ -243,30 +244,4 @@ def _key(ax: "Axes", prob: float, chosen: Mapping[str, str], grey: str, *, marke
         entries.append((Patch(color=first, alpha=0.3, linewidth=0), f"{100 * prob:g} % interval"))
     if marked:
         entries.append((Line2D([], [], color=first, linewidth=3.5), "useful"))
-    columns = _columns([label for _, label in entries], characters(ax, size))
-    ax.legend(
-        handles=[handle for handle, _ in entries],
-        labels=[label for _, label in entries],
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=columns,
-        frameon=False,
-        fontsize=size,
-        borderaxespad=0.3,
-        borderpad=0,
-        handlelength=1.6,
-        handletextpad=0.5,
-        columnspacing=0.9,
-    )
-    return 1.45 * size * -(-len(entries) // columns) + 6
-
-
-def _columns(labels: list[str], room: int) -> int:
-    """Return how many columns of the key fit into a line of `room` characters."""
-    for columns in range(len(labels), 1, -1):
-        rows = -(-len(labels) // columns)
-        # matplotlib fills columns from top to bottom
-        widths = [max(map(len, labels[i : i + rows])) + 5 for i in range(0, len(labels), rows)]
-        if sum(widths) <= room:
-            return columns
-    return 1
+    return key_above(ax, entries, small=small)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal.data.times import in_words
-from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, palette, titled
+from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results.confidence_sequence import ConfidenceSequence
 from bayescal.results.evidence import Evidence, in_e_words
@@ -20,8 +20,6 @@ Floats = NDArray[np.float64]
 
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 2.6)
-#: Characters of the key of a confidence sequence on one line.
-KEY = 36
 #: Number of windows up to which each has a dot.
 DOTS = 60
 #: Exponents of ten that are written as a number.
@@ -151,20 +149,9 @@ def plot_confidence_sequence(
         title = _since(sequence, limit, small=small)
         ax.axhline(limit, color=colours.orange, linewidth=1.2, linestyle=(0, (5, 2)), zorder=3, gid="limit")
     ax.set_ylim(0, 1.08 * max(float(sequence.high.max()), limit or 0))
-    size = TINY if small else SMALL
-    columns = 2 if characters(ax, size) >= KEY else 1
-    ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=columns,
-        frameon=False,
-        fontsize=size,
-        borderaxespad=0.2,
-        handlelength=1.2,
-        columnspacing=1,
-    )
+    above = key_above(ax, small=small)
     _axes(ax, sequence.windows, "ECE of all rows so far", small=small)
-    titled(ax, title, [] if small else [sequence.spec], above=(2.2 if columns == 2 else 3.8) * size, small=small)
+    titled(ax, title, [] if small else [sequence.spec], above=above, small=small)
     return _finished(ax, small=small)
 
 

@@ -24,9 +24,17 @@ from bayescal.report.diagram import (
     require_undivided,
     scale_histogram,
 )
-from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, headline, palette, require_axes
+from bayescal.report.drawing import (
+    axes_or_new,
+    background,
+    colors_by_name,
+    headline,
+    key_above,
+    palette,
+    require_axes,
+)
 from bayescal.report.overlay import add_evaluation, several
-from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.compared import Compared
@@ -229,8 +237,7 @@ def _plot_one(
     stated, happened = axis_words(evaluation.counts.target)
     below.set_xlabel(stated)
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened)
-    lines = _reliability_key(ax, prob, main, thin=scales.thin, small=small)
-    above = (TINY if small else SMALL) * 1.4 * lines + 4
+    above = _reliability_key(ax, prob, main, thin=scales.thin, small=small)
     note = outside_note(points, evaluation, scales.y)
     headline(ax, evaluation, prob, above=above, note=note, small=small, name=name)
     if small:
@@ -298,31 +305,16 @@ def _draw_mass(below: "Axes", points: ReliabilityPoints, color: str, largest: fl
     scale_histogram(below, largest)
 
 
-def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: bool) -> int:
-    """Draw the key above the axes, where it hides no data; return its number of lines."""
+def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: bool) -> float:
+    """Draw the key above the axes; return the points that it takes."""
     from matplotlib.lines import Line2D
 
     dot: dict[str, Any] = {"color": color, "marker": "o", "linestyle": "", "markersize": 5}
-    handles = [
-        Line2D([], [], label="observed", **dot),
-        Line2D([], [], label=f"< {THIN} rows", markerfacecolor=background(ax), **dot),
-        Line2D([], [], color=color, alpha=0.65, linewidth=4, label=f"{100 * prob:g} % interval"),
+    entries: list[tuple[Any, str]] = [
+        (Line2D([], [], **dot), "observed"),
+        (Line2D([], [], markerfacecolor=background(ax), **dot), f"< {THIN} rows"),
+        (Line2D([], [], color=color, alpha=0.65, linewidth=4), f"{100 * prob:g} % interval"),
     ]
     if not thin:
-        del handles[1]
-    # entries that do not fit side by side are stacked
-    wide = sum(len(str(handle.get_label())) + 5 for handle in handles) > characters(ax, TINY if small else SMALL)
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=1 if wide else 3,
-        frameon=False,
-        fontsize=SMALL,
-        borderaxespad=0.2,
-        borderpad=0,
-        handlelength=1.2,
-        handletextpad=0.5,
-        columnspacing=0.9,
-    )
-    return len(handles) if wide else 1
+        del entries[1]
+    return key_above(ax, entries, small=small)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.estimands.estimand import EVENTS, OWN_EVENT, OWN_EVENT_WORDS, Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, registered
+from bayescal.posterior.contract import Pooled
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
 from bayescal.results.evaluation import Evaluation
@@ -64,6 +65,8 @@ def joint_values(
         if joint is not None:
             return joint
     values = [values_of(evaluation, estimand) for evaluation in evaluations]
+    if pairs is None and all(isinstance(evaluation.posterior, Pooled) for evaluation in evaluations):
+        return np.stack(values, axis=1)  # these draws are joint already
     bin_draws = [evaluation.bin_draws for evaluation in evaluations]
     if pairs and record.correlation is not None:
         correlations = record.correlation([evaluation.counts for evaluation in evaluations], pairs)

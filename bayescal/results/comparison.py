@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bayescal import _presented, _render
 from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.posterior.contract import Pooled
 from bayescal.results.compared import Compared
 from bayescal.results.verdict import HEADER, Verdict, better_words, label_lines, pair_cells, pair_key, shown_pairs
 
@@ -112,7 +113,8 @@ class Comparison(Compared):
             The line, for a paper.
         """
         first = next(iter(self.evaluations.values()))
-        rows = "the same rows" if self.pairs is not None else "different rows, independent"
+        apart = "pooled" if isinstance(first.posterior, Pooled) else "independent"
+        rows = "the same rows" if self.pairs is not None else f"different rows, {apart}"
         sizes = sorted({e.counts.n_rows for e in self.evaluations.values()})
         n = f"N = {sizes[0]}" if len(sizes) == 1 else f"N = {sizes[0]} to {sizes[-1]}"
         quantity = as_estimand(estimand).of_target(first.counts.target)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws, fingerprint
-from bayescal.results.net_benefit_words import ranges, shown
+from bayescal.results.net_benefit_words import ranges, shown, thresholds_and_rows
 from bayescal.stats.threshold_counts import ThresholdCounts
 
 Floats = NDArray[np.float64]
@@ -155,13 +155,8 @@ class LossRatio(_presented.Presented):
     @property
     def spec(self) -> str:
         """Recalibration, thresholds and rows, on one line."""
-        t = self.thresholds
-        at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
-        weighted = f" (weighted, effective N = {self.counts.effective_rows:.0f})" if self.counts.weighted else ""
-        return (
-            f"loss ratio of {self.method}, {at}, N = {self.counts.n_rows}{weighted}, Bayesian bootstrap, c_emp before "
-            f"{self.c_emp:.4f}"
-        )
+        at = thresholds_and_rows(self.counts)
+        return f"loss ratio of {self.method}, {at}, Bayesian bootstrap, c_emp before {self.c_emp:.4f}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.

@@ -163,15 +163,27 @@ def _at_one(name: str, t: float, draws: Draws, mean: Floats, useful: Floats, pro
 
 def question(counts: ThresholdCounts, prior: str, prevalence: float | None, harm: Mapping[str, float]) -> str:
     """Return models, thresholds, rows and prior, on one line."""
-    t, n_models = counts.thresholds, len(counts.models)
-    at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
-    weighted = f" (weighted, effective N = {counts.effective_rows:.0f})" if counts.weighted else ""
-    parts = [f"net benefit of {n_models} model{'s' * (n_models > 1)}, {at}, N = {counts.n_rows}{weighted}", prior]
+    n_models = len(counts.models)
+    parts = [f"net benefit of {n_models} model{'s' * (n_models > 1)}, {thresholds_and_rows(counts)}", prior]
     if prevalence is not None:
         parts.append(f"prevalence {prevalence:g}")
     if any(harm.values()):
         parts.append("harm " + ", ".join(f"{h:g} ({_render.name(name)})" for name, h in harm.items() if h))
     return ", ".join(parts)
+
+
+def thresholds_and_rows(counts: ThresholdCounts) -> str:
+    """Return the part of a specification that names thresholds and rows.
+
+    Examples
+    --------
+    >>> thresholds_and_rows(ThresholdCounts.from_arrays([0, 1], [0.2, 0.7], [0.1, 0.5]))
+    '2 thresholds from 0.1 to 0.5, N = 2'
+    """
+    t = counts.thresholds
+    at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
+    weighted = f" (weighted, effective N = {counts.effective_rows:.0f})" if counts.weighted else ""
+    return f"{at}, N = {counts.n_rows}{weighted}"
 
 
 def remarks_of(counts: ThresholdCounts) -> tuple[str, ...]:

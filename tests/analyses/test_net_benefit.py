@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayescal as bc
-from bayescal.estimands.net_benefit import decide
+from bayescal.estimands.net_benefit import decide, share_treated
 
 T = np.array([0.1, 0.2, 0.5])
 
@@ -54,12 +54,19 @@ def test_relations_within_each_draw():
     assert (TWO.standardized["new"].values <= 1).all()
 
 
-def test_net_benefit_falls_with_the_threshold_in_each_draw():
-    """Fewer rows are treated, and those that are treated in error weigh more; so NB(t) (1 - t) falls no faster."""
-    fine = bc.net_benefit(Y, P["new"], rng=1).net_benefit["model"].values
-    all_treated = bc.net_benefit(Y, np.ones(len(Y)), rng=1).net_benefit["model"].values
-    assert (np.diff(all_treated, axis=1) < 0).all()
-    assert fine.shape == (4000, 99)
+def test_bounds_and_order_in_each_draw():
+    """A net benefit is at most the prevalence; fewer rows are treated at higher thresholds; treating all falls."""
+    fine = bc.net_benefit(Y, P["new"], rng=1)
+    values = fine.net_benefit["model"].values
+    assert values.shape == (4000, 99)
+    assert (values <= fine.prevalence_draws + 1e-12).all()
+    treated = share_treated(fine.posterior.sample(4000, rng=fine.draws_seed)).sum(axis=2)
+    assert (np.diff(treated, axis=-1) <= 0).all()
+    assert (np.diff(fine.treat_all.values, axis=1) < 0).all()
+    # of a model that treats all, draws are those of treating all
+    every = bc.net_benefit(Y, np.ones(len(Y)), pseudo_rows=0.1, rng=1)
+    near = every.net_benefit["model"].mean() - every.treat_all.mean()
+    assert np.abs(near[:50]).max() < 0.1 / len(Y)
 
 
 def test_draws_agree_with_exact_moments(close_to, mcse):

@@ -113,3 +113,14 @@ def test_what_is_refused():
         plot_decision_curve(result(1, [0.2, 0.4]), Figure().subplots(), prob=95)
     with pytest.raises(TypeError, match="`ax` must be a matplotlib Axes"):
         plot_decision_curve(result(1, [0.2, 0.4]), Figure())
+
+
+@pytest.mark.parametrize("size", [(2.2, 3), (3, 2.4), (6.4, 4.6)])
+def test_the_title_stands_above_the_key_and_the_curves_keep_their_width(size):
+    figure = Figure(figsize=size)
+    ax = plot_decision_curve(result(3), figure.subplots())
+    figure.savefig(BytesIO())
+    key = ax.get_legend().get_window_extent()
+    (title,) = (text for text in (ax.title, ax._left_title, ax._right_title) if text.get_text())
+    assert ax.bbox.y1 <= key.y0 < key.y1 <= title.get_window_extent().y0 + 0.5
+    assert ax.bbox.width > 0.5 * figure.bbox.width
