@@ -156,9 +156,7 @@ def page(
     """
     from markupsafe import Markup
 
-    with_estimand = {Comparison: _comparison, ComparisonOverDatasets: _over_datasets}
-    found = next((make for kind, make in with_estimand.items() if isinstance(result, kind)), None)
-    content = _content(result) if found is None else found(result, estimand)
+    content = _content_of(result, estimand)
     script, style, template = (
         files("bayescal.report").joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css", "html")
     )
@@ -409,6 +407,15 @@ def _(result: ClinicalSummary) -> Content:
         shown = [Table(_render.name(name), CLINICAL_HEADER, result.cells(name)) for name in result.models]
     rows = {**_rows(result[result.models[0]].evaluation.counts), "events": result.n_events}
     return Content("Clinical summary", sheet, shown, rows, pictures)
+
+
+def _content_of(result: _presented.Presented, estimand: EstimandLike) -> Content:
+    """Return the content of the page of a result; only two kinds have a choice of the estimand."""
+    if isinstance(result, Comparison):
+        return _comparison(result, estimand)
+    if isinstance(result, ComparisonOverDatasets):
+        return _over_datasets(result, estimand)
+    return _content(result)
 
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
