@@ -189,6 +189,11 @@ class SurvivalCounts:
         """Number of rows."""
         return int(self.exits.sum())
 
+    @property
+    def binned(self) -> BinnedCounts:
+        """Counts of all rows by bin, with outcome 1 for events of the cause up to the last time of the grid."""
+        return self._observed(len(self.times) - 1)
+
     def at(self, horizon: Any = None) -> HorizonCounts:
         """Return the counts at a horizon.
 
