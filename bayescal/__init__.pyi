@@ -67,6 +67,7 @@ from .report.forest import plot_forest as plot_forest
 from .report.over_datasets import plot_over_datasets as plot_over_datasets
 from .report.posterior import plot_posterior as plot_posterior
 from .report.reliability import plot_reliability as plot_reliability
+from .report.survival import plot_horizons as plot_horizons
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.calibration_curve import CalibrationCurve as CalibrationCurve
 from .results.calibration_curve import CurveBand as CurveBand

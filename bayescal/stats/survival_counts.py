@@ -139,7 +139,9 @@ class SurvivalCounts:
         place = (kind * len(edges) + bin_of) * (len(grid) + 1) + cell
         off = rows.risk.astype(np.float64) - edges.midpoints[bin_of]
         size = int(np.prod(shape))
-        exits, total, squares = (np.bincount(place, v, size).reshape(shape) for v in (None, off, off**2))
+        exits: Ints = np.bincount(place, minlength=size).reshape(shape)
+        total: Floats = np.bincount(place, off, size).reshape(shape)
+        squares: Floats = np.bincount(place, off**2, size).reshape(shape)
         return cls(edges, grid, exits, total, squares, own)
 
     def __add__(self, other: object) -> "SurvivalCounts":
