@@ -64,8 +64,10 @@ from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.evidence import plot_confidence_sequence as plot_confidence_sequence
 from .report.evidence import plot_evidence as plot_evidence
 from .report.forest import plot_forest as plot_forest
+from .report.loss_ratio import plot_loss_ratio as plot_loss_ratio
 from .report.over_datasets import plot_over_datasets as plot_over_datasets
 from .report.posterior import plot_posterior as plot_posterior
+from .report.recalibration import plot_recalibration as plot_recalibration
 from .report.reliability import plot_reliability as plot_reliability
 from .report.survival import plot_horizons as plot_horizons
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
@@ -89,6 +91,7 @@ from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.loss_ratio import LossRatio as LossRatio
 from .results.mean_score import MultiClassScore as MultiClassScore
 from .results.net_benefit import NetBenefit as NetBenefit
+from .results.net_benefits import GroupedNetBenefit as GroupedNetBenefit
 from .results.over_datasets import ComparisonOverDatasets as ComparisonOverDatasets
 from .results.recalibration import Recalibration as Recalibration
 from .results.recalibrations import GroupedRecalibration as GroupedRecalibration

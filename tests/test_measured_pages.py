@@ -294,10 +294,7 @@ def test_true_errors_of_several_data_sets(script):
     """Scores with a given error have it in 15 bins; coarse scores have it in each of their values."""
     study = script("several_data_sets")
     for error in (0.0, 0.03, 0.06, 0.12):
-        for scores in (
-            study.shifted(study.Q, error, 1),
-            study.shifted(study.Q, error, -1),
-            study.sharp(study.Q, error),
-        ):
+        shifted = [study.shifted(study.Q, error, sign) for sign in (1, -1)]
+        for scores in (*shifted, study.sharp(study.Q, error)):
             assert study.true_ece(scores) == pytest.approx(error, abs=1e-3)
         assert study.true_ece(study.coarse(study.Q, error, 3)) == pytest.approx(error, abs=1e-3)

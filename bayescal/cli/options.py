@@ -177,6 +177,14 @@ class GroupOptions(Options):
             "draws and bins."
         ),
     ] = None
+    pooling: Annotated[
+        str | None,
+        option(
+            QUESTION,
+            "NAME",
+            "How groups borrow strength from each other: none (default), partial, or complete.",
+        ),
+    ] = None
 
 
 # question

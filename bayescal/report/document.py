@@ -100,7 +100,7 @@ def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> di
 def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``by``, the name of the column; ``overall`` and ``groups``, each with its table and its bins.
 
-    Each group has its label, the name under which it is printed, the probability that its error is the largest, and
+    ``pooling`` states how the groups borrow strength from each other. Each group has its label, the name under which it is printed, the probability that its error is the largest, and
     the seed that reproduces its evaluation.
     """
     largest = result.p_largest()
@@ -112,6 +112,7 @@ def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict
     return {
         **_with_intervals(GROUPS_SCHEMA, result, parameters),
         "by": result.name,
+        "pooling": result.pooling,
         "overall": _whole(result.overall),
         "groups": groups,
         "seeds": {"order": str(result.order_seed)},

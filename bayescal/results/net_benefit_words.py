@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _render
 from bayescal.draws import Draws
+from bayescal.results.remarks import CLUSTERS
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import UNNAMED
 
@@ -43,6 +44,8 @@ def shown(thresholds: Floats) -> NDArray[np.intp]:
 def few_rows(counts: ThresholdCounts) -> dict[str, NDArray[np.bool_]]:
     """Return for each model whether few rows reach a threshold, and whether few lie below it: (2, n_thresholds).
 
+    Of rows in clusters, clusters with such rows count.
+
     Examples
     --------
     >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
@@ -51,6 +54,9 @@ def few_rows(counts: ThresholdCounts) -> dict[str, NDArray[np.bool_]]:
     """
     found = {}
     for i, name in enumerate(counts.models):
+        if counts.clusters is not None:
+            found[name] = counts.clusters.reaching(i, counts.n_bins) < FEW
+            continue
         rows = counts.margin(i, _counting(counts)).sum(axis=0)
         above = np.cumsum(rows[::-1])[::-1][1:]
         found[name] = np.stack([above < FEW, rows.sum() - above < FEW])
@@ -183,7 +189,23 @@ def thresholds_and_rows(counts: ThresholdCounts) -> str:
     t = counts.thresholds
     at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
     weighted = f" (weighted, effective N = {counts.effective_rows:.0f})" if counts.weighted else ""
-    return f"{at}, N = {counts.n_rows}{weighted}"
+    inside = "" if counts.clusters is None else f" in {counts.clusters.number} clusters"
+    return f"{at}, N = {counts.n_rows}{inside}{weighted}"
+
+
+def of_clusters(counts: ThresholdCounts, effects: Mapping[str, Floats] | None) -> tuple[str, ...]:
+    """State clusters and their design effects, and warn if clusters are few; empty without clusters."""
+    clusters = counts.clusters
+    if clusters is None or effects is None:
+        return ()
+    known = np.concatenate(list(effects.values()))
+    known = known[np.isfinite(known)]
+    low, high = (f"{end:.2g}" for end in (known.min(), known.max())) if len(known) else ("", "")
+    times = low if low == high else f"{low} to {high}"
+    by = f": the variance of a net benefit is {times} times that of independent rows" if len(known) else ""
+    stated = f"The rows are in {clusters.number} clusters ({counts.n_rows / clusters.number:.3g} rows on average){by}."
+    few = f"With fewer than {CLUSTERS} (effective) clusters, intervals may be too narrow."
+    return (stated, few) if clusters.effective_number < CLUSTERS else (stated,)
 
 
 def remarks_of(counts: ThresholdCounts) -> tuple[str, ...]:
@@ -202,19 +224,19 @@ def remarks_of(counts: ThresholdCounts) -> tuple[str, ...]:
         for side, marked in zip(few, sides, strict=True):
             if marked.any():
                 few[side].append(f"{ranges(counts.thresholds, marked)} ({_render.name(name)})")
-    texts = []
+    texts, units = [], "rows" if counts.clusters is None else "clusters"
     for outcome, rows in enumerate(counts.by_outcome(_counting(counts))):
         if rows < FEW:
             of_rows = "No row has" if rows == 0 else f"Fewer than {FEW} rows have"
             texts.append(f"{of_rows} outcome {outcome}: that part of the net benefit depends on the prior.")
     if few["reach"]:
         texts.append(
-            f"Fewer than {FEW} rows reach the threshold at {'; '.join(few['reach'])}: intervals are less reliable "
+            f"Fewer than {FEW} {units} reach the threshold at {'; '.join(few['reach'])}: intervals are less reliable "
             "there, and the probability that the model is useful depends on the prior."
         )
     if few["below"]:
         texts.append(
-            f"Fewer than {FEW} rows lie below the threshold at {'; '.join(few['below'])}: whether the model is better "
-            "than treating all depends on the prior there."
+            f"Fewer than {FEW} {units} lie below the threshold at {'; '.join(few['below'])}: whether the model is "
+            "better than treating all depends on the prior there."
         )
     return tuple(texts)

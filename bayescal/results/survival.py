@@ -40,7 +40,7 @@ class SurvivalEvaluation(Evaluation):
 
     Parameters
     ----------
-    counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label
+    counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
         As for `Evaluation`; `counts` are `HorizonCounts`.
     """
 

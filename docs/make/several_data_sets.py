@@ -186,7 +186,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     errors = ", ".join(f"{error} with {size} data sets" for size, error in of_sizes)
     overall = [
         f"bayescal {numbers['bayescal']}: {len(rows)} cells, {numbers['rows_per_set']} rows per data set, "
-        f"{numbers['draws']} draws, seed {numbers['seed']}. The standard error of a coverage near 0.95 is {errors}.\n"
+        f"{numbers['draws']} draws, seed {numbers['seed']}.\nThe standard error of a coverage near 0.95 is {errors}.\n"
         "\n",
     ]
     for name, words in {"fixed": "mean over these", "population": "population mean", "new": "new data set"}.items():

@@ -20,7 +20,7 @@ DRIFT_SDS = (
 TAUS = (0.0, 0.03, 0.08, 0.2)
 #: Prior weight of the weights, in groups, if each group has a component of its own.
 PSEUDO_GROUPS = 4.0
-#: Prior probability that all groups have the same component.
+#: Share of the draws in which all groups have the same component.
 TOGETHER = 0.5
 #: Precisions of the masses of the bins around the shares of all rows.
 PRECISIONS = tuple(np.geomspace(3.0, 3e4, 9).tolist())
@@ -57,7 +57,8 @@ class PoolingPrior:
     pseudo_groups : float
         Weight of the prior of the weights, in groups.
     together : float
-        Prior probability that all groups have the same component, in (0, 1).
+        Share of the draws in which all groups have the same component, in [0, 1]. It is fixed: the data do not choose
+        between the two families.
     precisions : tuple of float
         Equally probable precisions of the masses of the bins, in rows.
 
