@@ -69,6 +69,7 @@ from .report.over_datasets import plot_over_datasets as plot_over_datasets
 from .report.posterior import plot_posterior as plot_posterior
 from .report.recalibration import plot_recalibration as plot_recalibration
 from .report.reliability import plot_reliability as plot_reliability
+from .report.survival import plot_horizons as plot_horizons
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.calibration_curve import CalibrationCurve as CalibrationCurve
 from .results.calibration_curve import CurveBand as CurveBand

@@ -19,6 +19,7 @@ from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, 
 from bayescal.verify.clinical.net_benefit import NetBenefitSimulator, NetBenefitTwin
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator, RecalibrationTwin
 from bayescal.verify.clinical.smooth_curve import SmoothCurveSimulator, SmoothCurveTwin, simulated_curve
+from bayescal.verify.clinical.survival import simulated_rows
 from bayescal.verify.random_effects import RandomEffectsSimulator, RandomEffectsTwin
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
@@ -84,6 +85,7 @@ def of_named_quantities() -> Iterator[Case]:
         "net benefit, known prevalence", "breast cancer, every eighth row", lambda: net_benefit_twin(prevalence=0.1)
     )
     yield Case("random effects", "8 differences", random_effects_twin)
+    yield Case("survival curve of one bin", "132 simulated rows", simulated_rows)
     yield Case("smooth curve", "600 simulated rows", lambda: SmoothCurveTwin(simulated_curve()))
 
 
