@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal.data.clusters import Clusters
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
@@ -124,6 +125,7 @@ class BinnedCounts:
         bins: Any = 15,
         binning: str = "equal-width",
         weights: Any = None,
+        cluster: Any = None,
         target: str = "confidence",
     ) -> "BinnedCounts":
         """Count the rows of a binary problem.
@@ -140,6 +142,9 @@ class BinnedCounts:
             How the edges are chosen if `bins` is a number; see `make_bins`.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
+        cluster : array-like, shape (n_rows,), optional
+            Cluster of each row, as for `evaluate`. No cluster may have rows in two batches that are added: this cannot
+            be seen from sums, and the parts would count as independent clusters.
         target : {"confidence", "event", "top-label", "classwise"}, default "confidence"
             Meaning of outcome and confidence. Results print it; only counts of the same target can be added.
 
@@ -159,7 +164,8 @@ class BinnedCounts:
         array([0., 1.])
         """
         columns = Columns.read(outcome, confidence, weights, target=target)
-        return cls.from_predictions(columns, bins=bins, binning=binning)
+        clusters = None if cluster is None else Clusters.from_column(cluster, len(columns), rows="outcome")
+        return cls.from_predictions(columns, bins=bins, binning=binning, clusters=clusters)
 
     @classmethod
     def from_frame(
@@ -230,7 +236,12 @@ class BinnedCounts:
 
     @classmethod
     def from_predictions(
-        cls, predictions: Predictions | Columns, *, bins: Any = 15, binning: str = "equal-width"
+        cls,
+        predictions: Predictions | Columns,
+        *,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        clusters: Clusters | None = None,
     ) -> "BinnedCounts":
         """Count rows; the values of unvalidated `Columns` are checked in the same pass.
 
@@ -240,6 +251,8 @@ class BinnedCounts:
             The rows.
         bins, binning
             As for `from_arrays`.
+        clusters : Clusters, optional
+            The cluster of each row.
 
         Returns
         -------
@@ -254,7 +267,10 @@ class BinnedCounts:
         if isinstance(predictions, Columns) and binning in FROM_ROWS:
             predictions = predictions.checked()  # the edges depend on the values
         edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
-        return cls(edges, **vars(sums_of_rows(predictions, edges)), target=predictions.target)
+        counts = cls(edges, **vars(sums_of_rows(predictions, edges)), target=predictions.target)
+        if clusters is None:
+            return counts
+        return replace(counts, clusters=ClusterSums.from_rows(predictions, clusters.of_row, edges))
 
     @classmethod
     def classwise(

@@ -288,6 +288,16 @@ def require_few(n_bins: int) -> None:
         )
 
 
+def require_several_clusters(counts: Any) -> None:
+    """Refuse counts whose rows are in a single cluster: only differences between clusters show their dependence."""
+    clusters = clusters_of(counts)
+    if clusters is not None and counts.n_rows and clusters.number < 2:
+        raise ValueError(
+            "`cluster` must hold at least two clusters with rows of positive weight, because the differences between "
+            f"clusters show how uncertain a result is; {counts.n_rows} rows are in {clusters.number}."
+        )
+
+
 def add_clusters(one: ClusterSums | None, other: ClusterSums | None) -> ClusterSums | None:
     """Add the sums of two batches; None if neither has clusters.
 
