@@ -15,7 +15,7 @@ from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
 from bayescal.stats.checked import sums_of_classes, sums_of_rows
 from bayescal.stats.clusters import ClusterSums, add_clusters
 from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_name
-from bayescal.stats.query.framed import bins_before_rows, framed, sums_of
+from bayescal.stats.query.framed import bins_before_rows, framed, framed_clusters, sums_of
 from bayescal.stats.ranks import Ranks, add_ranks
 from bayescal.stats.row_counts import added, row_counts, unit_weights
 
@@ -176,6 +176,7 @@ class BinnedCounts:
         confidence: str = "confidence",
         weights: str | None = None,
         by: str | Sequence[str] | None = None,
+        cluster: str | Sequence[str] | None = None,
         bins: Any = 15,
         binning: str = "equal-width",
         target: str = "confidence",
@@ -196,6 +197,9 @@ class BinnedCounts:
             Column of importance weights >= 0.
         by : str or sequence of str, optional
             Columns of group labels: rows are counted by label, or by combination of labels, in the same query.
+        cluster : str or sequence of str, optional
+            Columns of cluster labels, as for `evaluate`; not with `weights` or `by`. The query returns one row per
+            cluster, bin and outcome that occur together. No cluster may have rows in two frames whose counts are added.
         bins : int, array-like or Bins, default 15
             Number of equal-width bins, or edges that increase from 0 to 1.
         binning : {"equal-width"}
@@ -228,6 +232,13 @@ class BinnedCounts:
         """
         edges = bins_before_rows(bins, binning)
         models = [{"outcome": outcome, "confidence": confidence}]
+        if cluster is not None:
+            if weights is not None or by is not None:
+                raise ValueError(
+                    "`cluster` cannot be combined with `weights` or `by` in a query; use `from_arrays` or `count_file`."
+                )
+            sums, clusters = framed_clusters(frame, models[0], cluster, edges, target)
+            return cls(edges, **vars(sums), target=target, clusters=clusters)
         counts = {
             label: cls(edges, **vars(sums_of(rows, 0, edges)), target=target)
             for label, rows in framed(frame, models, weights, by, edges, target)

@@ -298,6 +298,15 @@ def require_several_clusters(counts: Any) -> None:
         )
 
 
+def refuse_clusters(counts: Any, name: str, what: str) -> None:
+    """Refuse counts of rows in clusters for a method whose intervals or tests take rows as independent."""
+    if clusters_of(counts) is not None:
+        raise ValueError(
+            f"`{name}` must be counts of independent rows: {what} would take rows of one cluster as independent, and "
+            "so state too much certainty. `evaluate`, `compare` and their forms for counts take clusters into account."
+        )
+
+
 def add_clusters(one: ClusterSums | None, other: ClusterSums | None) -> ClusterSums | None:
     """Add the sums of two batches; None if neither has clusters.
 

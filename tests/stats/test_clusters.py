@@ -348,3 +348,35 @@ def test_a_file_in_blocks_counts_clusters_as_arrays_do(csv, monkeypatch):
     for k, of_class in enumerate(classes.by_class):
         one = BinnedCounts.from_arrays(table["y"] == k, table[f"c{k}"], cluster=table["q"], bins=4)
         np.testing.assert_allclose(of_class.effective_n, one.effective_n, rtol=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "lazy", "pyarrow", "duckdb"])
+def test_engines_count_clusters_as_arrays_do(csv, engine):
+    import duckdb
+    import polars as pl
+    import pyarrow as pa
+
+    _, table = csv
+    frame = {
+        "pandas": lambda: table,
+        "polars": lambda: pl.from_pandas(table),
+        "lazy": lambda: pl.from_pandas(table).lazy(),
+        "pyarrow": lambda: pa.Table.from_pandas(table),
+        "duckdb": lambda: duckdb.from_df(table),
+    }[engine]()
+    counts = BinnedCounts.from_frame(frame, outcome="z", confidence="p", cluster="q", bins=4)
+    arrays = BinnedCounts.from_arrays(table["z"], table["p"], cluster=table["q"], bins=4)
+    for field in fields(ClusterSums):
+        np.testing.assert_allclose(
+            getattr(counts.clusters, field.name), getattr(arrays.clusters, field.name), rtol=1e-8, atol=1e-8
+        )
+
+
+def test_refusals_of_a_query(csv):
+    _, table = csv
+    columns = {"outcome": "z", "confidence": "p", "cluster": "q"}
+    with pytest.raises(ValueError, match=r"`cluster` cannot be combined with `weights` or `by` in a query"):
+        BinnedCounts.from_frame(table, **columns, weights="w")
+    missing = table.assign(q=table["q"].where(table.index > 1))
+    with pytest.raises(ValueError, match=r"`cluster` \(column 'q'\).*2 of 5000"):
+        BinnedCounts.from_frame(missing, **columns)
