@@ -34,6 +34,7 @@ def numbers_of(name):
         ("subpopulation_coverage", "subpopulation_coverage.json", "cumulative_posterior.md"),
         ("net_benefit", "net_benefit.json", "net_benefit.md"),
         ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
+        ("clusters", "clusters.json", "clusters.md"),
         ("recalibration", "recalibration.json", "recalibration.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],

@@ -8,6 +8,7 @@ from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.posterior.contract import Pooled
 from bayescal.results.compared import Compared
 from bayescal.results.verdict import HEADER, Verdict, better_words, label_lines, pair_cells, pair_key, shown_pairs
+from bayescal.stats.clusters import clusters_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,6 +118,9 @@ class Comparison(Compared):
         rows = "the same rows" if self.pairs is not None else f"different rows, {apart}"
         sizes = sorted({e.counts.n_rows for e in self.evaluations.values()})
         n = f"N = {sizes[0]}" if len(sizes) == 1 else f"N = {sizes[0]} to {sizes[-1]}"
+        clusters = clusters_of(first.counts)
+        if clusters is not None and self.pairs is not None:
+            n += f" in {clusters.number} clusters"
         quantity = as_estimand(estimand).of_target(first.counts.target)
         return (
             f"{len(self.names)} {self.axis}s on {rows}: {quantity}, {first.counts.bins}, {n}, "
