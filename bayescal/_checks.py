@@ -148,6 +148,15 @@ def did_you_mean(word: str, known: Iterable[Any]) -> str:
     return f" Did you mean {' or '.join(quoted(n) for n in near)}?" if near else ""
 
 
+def no_attribute(result: object, name: str, meant: Mapping[str, str]) -> NoReturn:
+    """Raise an `AttributeError` that names the attribute that may be meant."""
+    if hasattr(type(result), name):  # a property that raised AttributeError itself
+        object.__getattribute__(result, name)
+    public = [each for each in dir(result) if not each.startswith("_")]
+    hint = "" if name.startswith("_") else meant.get(name) or did_you_mean(name, public)
+    raise AttributeError(f"{type(result).__name__!r} has no attribute {name!r}.{hint}")
+
+
 def _plain(name: str) -> str:
     return name.casefold().replace("_", "-")
 
@@ -220,6 +229,7 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
 
     def decorate(function: F) -> F:
         of_keywords = functools.partial(_hint_of_keywords, function, names)
+        named = functools.partial(_public_name, function)
 
         def called(*args: Any, **given: Any) -> Any:
             try:
@@ -229,6 +239,7 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
                     raise
                 surplus = "unexpected keyword" in str(problem)
                 said = str(problem).partition(" Did you mean")[0].rstrip(".")  # Python may suggest a name, too
+                said = said.replace(f"{function.__qualname__}(", f"{named(args)}(", 1)
                 raise TypeError(f"{said}.{of_keywords(given) if surplus else ''} {hint}") from None
 
         # with the globals of the other module, since doctest ignores functions that seem to be imported
@@ -236,6 +247,13 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
         return functools.update_wrapper(same_module, function)  # type: ignore[return-value]  # same signature
 
     return decorate
+
+
+def _public_name(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    """Return the name of a function; of an inherited method, with the class of its object."""
+    owner, _, method = function.__qualname__.rpartition(".")
+    inherited = owner and args and any(each.__qualname__ == owner for each in type(args[0]).__mro__)
+    return f"{type(args[0]).__qualname__}.{method}" if inherited else function.__qualname__
 
 
 def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given: Collection[str]) -> str:
@@ -247,7 +265,11 @@ def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given
     unknown = next((word for word in given if word not in known), None)
     if unknown is None:
         return ""
-    return f" Here it is called {called[unknown]!r}." if unknown in called else did_you_mean(unknown, known)
+    return (
+        f" Here it is called {called[unknown]!r}."
+        if unknown in called
+        else did_you_mean(unknown, known.keys() - {"self"})
+    )
 
 
 def color(name: str, value: Any, default: str) -> str:

@@ -254,7 +254,8 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             As for `counts`; also if there are no rows.
         """
         held = self._held
-        return evaluate_one(held.total_of_rows(held.between(start, end), "[start, end)"), **options)
+        hint = " For the prior, use `evaluate_counts(BinnedCounts.empty(bins))`."
+        return evaluate_one(held.total_of_rows(held.between(start, end), "[start, end)", hint), **options)
 
     def track(self, start: Any = None, end: Any = None, *, rng: Any = None, **options: Any) -> GroupedEvaluation:
         """Posterior of the ECE of every window in [start, end), for a table or `plot_forest`.
