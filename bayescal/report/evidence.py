@@ -230,15 +230,17 @@ def _label(ax: "Axes", words: str, height: float, colour: str, *, small: bool) -
 
 
 def _label_beyond(ax: "Axes", evidence: Evidence, colour: str, *, small: bool) -> None:
-    """Write the largest evidence at the upper end of the axis, which it exceeds, on the side without the alarm."""
-    left = 2 * (evidence._first_alarm() or 0) > len(evidence)
+    """Write the largest evidence at the upper end of the axis, which it exceeds, on the longer side of the alarm."""
+    first = evidence._first_alarm() or 0
+    late = 2 * first > len(evidence)
+    at: Any = evidence.windows[first] if late else 1
     ax.annotate(
         f"up to {in_e_words(evidence.log_values.max())} \N{UPWARDS ARROW}",
-        (0 if left else 1, 1),
-        xycoords="axes fraction",
-        xytext=(4 if left else -2, -2),
+        (at, 1),
+        xycoords=("data" if late else "axes fraction", "axes fraction"),
+        xytext=(-6 if late else -2, -2),
         textcoords="offset points",
-        ha="left" if left else "right",
+        ha="right",
         va="top",
         color=colour,
         fontsize=TINY if small else SMALL,
