@@ -267,7 +267,7 @@ def _(result: Evidence) -> Content:
         "Evidence over time", partial(_drawn, partial(plot_evidence, result), 1.4 * WIDTH, 3.9), wide=True
     )
     shown = [_table("Windows", sheet)] if len(result) else []
-    return Content("Evidence", sheet, shown, {"rows": int(result.n_rows.sum())}, [picture] if len(result) else [])
+    return Content(result.title, sheet, shown, {"rows": int(result.n_rows.sum())}, [picture] if len(result) else [])
 
 
 @_content.register
