@@ -39,8 +39,8 @@ class DecisionCurvePoints:
     mean, low, high : dict of str to ndarray, shape (n_thresholds,)
         Posterior mean and interval of each model.
     useful : dict of str to ndarray of bool, shape (n_thresholds,)
-        Whether each model is useful with at least the probability of the intervals; false where fewer than 5 rows lie
-        on a side of the threshold.
+        Whether each model is useful with at least the probability of the intervals; false at thresholds
+        that `few_rows` marks.
     treat_all : ndarray, shape (n_thresholds,)
         Posterior mean of treating all.
     limits : (float, float)
@@ -114,7 +114,7 @@ def plot_decision_curve(
 
     A model is useful where its curve lies above both other lines. A bar at the bottom marks the thresholds at which
     this is so with at least the probability `prob`, joint over the three strategies, which bands that overlap do not
-    show. Thresholds with fewer than 5 rows on a side have no bar.
+    show. Thresholds with too few rows on a side (`few_rows`) have no bar.
 
     Parameters
     ----------

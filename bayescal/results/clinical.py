@@ -181,7 +181,7 @@ class ClinicalSummary(_presented.Presented):
             Keys model, item ("discrimination", "overall", "calibration" or "clinical utility"), quantity, threshold
             (NaN except for the clinical utility), mean, sd, low, high, ideal (the value of perfect predictions, or of
             calibrated ones for measures of calibration; NaN for treating all) and p_useful (NaN except for the net
-            benefit of a model at a threshold with at least 5 rows on both sides).
+            benefit of a model at a threshold with enough rows on both sides, see `NetBenefit.few_rows`).
 
         Raises
         ------

@@ -166,12 +166,15 @@ class NetBenefit(_presented.Presented):
 
     @cached_property
     def few_rows(self) -> dict[str, NDArray[np.bool_]]:
-        """Whether fewer than 5 rows reach each threshold, or lie below it, by model.
+        """Whether too few rows reach each threshold t, or lie below it, by model.
 
-        There the probability that a model is useful depends on the prior: printing and plots leave it out, and no
-        sentence calls the model useful. `p_useful` and `table` have the number.
+        They are too few if they are fewer than 5. Rows below t are also too few if 3 or more events would not be
+        expected among them at a risk of t, n t < 3: even without any event, they would not show that their risk is
+        below t. Rows that reach t are too few if n (1 - t) < 3. There the probability that a model is useful depends on
+        the prior: printing and plots leave it out, and no sentence calls the model useful. `p_useful` and `table` have
+        the number.
         """
-        return {name: sides.any(axis=0) for name, sides in few_rows(self.counts).items()}
+        return {name: sides.any(axis=0) for name, sides in few_rows(self.counts, self.prevalence).items()}
 
     @property
     def p_best(self) -> dict[str, Floats]:
@@ -342,7 +345,7 @@ class NetBenefit(_presented.Presented):
             for row, is_few in both
         ]
         left_out = len(self.thresholds) - len(at)
-        remarks = remarks_of(self.counts)
+        remarks = remarks_of(self.counts, self.prevalence)
         if left_out:
             remarks = (f"The table shows {len(at)} of {len(self.thresholds)} thresholds; `table()` has all.", *remarks)
         key = KEY if not any(is_few for _, is_few in both) else f"{KEY[:-1]}; -: too few rows to state a probability."
