@@ -60,7 +60,9 @@ from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.evidence import plot_confidence_sequence as plot_confidence_sequence
 from .report.evidence import plot_evidence as plot_evidence
 from .report.forest import plot_forest as plot_forest
+from .report.loss_ratio import plot_loss_ratio as plot_loss_ratio
 from .report.posterior import plot_posterior as plot_posterior
+from .report.recalibration import plot_recalibration as plot_recalibration
 from .report.reliability import plot_reliability as plot_reliability
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.calibration_curve import CalibrationCurve as CalibrationCurve

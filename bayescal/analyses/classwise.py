@@ -10,8 +10,10 @@ import numpy as np
 from bayescal import _checks
 from bayescal._loops import in_threads
 from bayescal._progress import bar
-from bayescal.analyses.one import DEFAULT_MODEL, MODELS, evaluate_one
+from bayescal.analyses.one import DEFAULT_MODEL, MODELS, evaluate_one, with_clusters
+from bayescal.data.clusters import Clusters
 from bayescal.data.matrix import ClassRows
+from bayescal.data.predictions import Predictions
 from bayescal.draws import Draws
 from bayescal.estimands.classwise import jointly_exact
 from bayescal.posterior.contract import HasHypotheses
@@ -24,9 +26,16 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import ClasswiseCounts
 
 
-def evaluate_classes(rows: ClassRows, *, bins: Any, binning: str, **arguments: Any) -> ClasswiseEvaluation:
+def evaluate_classes(
+    rows: ClassRows, *, bins: Any, binning: str, clusters: Clusters | None = None, **arguments: Any
+) -> ClasswiseEvaluation:
     """Evaluate all classes and the mean of their ECEs, from rows."""
-    return evaluate_class_counts(ClasswiseCounts.from_rows(rows.scale_free(), bins=bins, binning=binning), **arguments)
+    rows = rows.scale_free()
+    counts = ClasswiseCounts.from_rows(rows, bins=bins, binning=binning)
+    if clusters is not None:
+        each = zip(counts.by_class, Predictions.of_classes(rows), strict=True)
+        counts = replace(counts, by_class=tuple(with_clusters(of_class, own, clusters) for of_class, own in each))
+    return evaluate_class_counts(counts, **arguments)
 
 
 def evaluate_class_counts(

@@ -6,6 +6,7 @@ from typing import Any
 from bayescal import _checks
 from bayescal._progress import bar
 from bayescal.analyses.one import MOST_DRAWN, count_rows, evaluate_one
+from bayescal.data.clusters import Clusters
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Predictions
 from bayescal.posterior.many import compiled_form_pays
@@ -26,12 +27,16 @@ def evaluate_count_groups(counts: Mapping[Any, Counts], **arguments: Any) -> Gro
 
 
 def evaluate_row_groups(
-    predictions: Predictions, by: Groups, *, bins: Any, binning: str, **arguments: Any
+    predictions: Predictions, by: Groups, *, bins: Any, binning: str, clusters: Clusters | None = None, **arguments: Any
 ) -> GroupedEvaluation:
-    """Evaluate groups of rows, all with the same edges."""
+    """Evaluate groups of rows, all with the same edges; clusters of a group are the parts of clusters inside it."""
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
-    overall = count_rows(predictions, edges, "equal-width", ranked=True)
-    counts = (count_rows(rows, edges, "equal-width", ranked=True) for rows in by.split(predictions))
+    overall = count_rows(predictions, edges, "equal-width", ranked=True, clusters=clusters)
+    within = [None if clusters is None else clusters.take(rows) for rows in by.rows()]
+    counts = (
+        count_rows(rows, edges, "equal-width", ranked=True, clusters=of_group)
+        for rows, of_group in zip(by.split(predictions), within, strict=True)
+    )
     return evaluate_groups(by.labels, counts, overall, name=by.name, **arguments)
 
 

@@ -269,6 +269,7 @@ def max_error(bin_draws: BinDraws, share: float = COMMON) -> Draws:
     "signed error",
     better="nearest zero",
     bounds=(-1.0, 1.0),
+    of_total=True,
     citation="Van Calster et al. (2019), BMC Med.",
     formula=r"\sum_b m_b (\theta_b - \mu_b)",
     synonyms=("calibration in the large (as a difference)", "mean bias", "miscalibration bias"),
@@ -289,7 +290,7 @@ def signed_error(bin_draws: BinDraws) -> Draws:
     -------
     Draws
         In [-1, 1]; negative if confidences are too high on average. It equals `underconfidence` minus
-        `overconfidence`.
+        `overconfidence`, except for rows in clusters, where its draws use the design effect of the total.
 
     References
     ----------

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import Draws, fingerprint
 from bayescal.estimands.net_benefit import Decisions, decide, gain_of_treating, net_benefit_of, odds, share_treated
 from bayescal.posterior.score_cells import ScoreCellsPosterior
+from bayescal.results.foreign_names import NET_BENEFIT, no_attribute
 from bayescal.results.net_benefit_words import (
     curve_sentence,
     decimals_of,
@@ -69,6 +70,18 @@ class NetBenefit(_presented.Presented):
     draws_seed: int
 
     _index = ("model", "threshold")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, NET_BENEFIT)
+
+    def __getitem__(self, model: object) -> NoReturn:
+        """Raise an error that says what has one entry per model."""
+        named = model if model in self.models else self.models[0]
+        raise TypeError(
+            f"a {type(self).__name__} has several quantities per model: use `net_benefit[{named!r}]`, "
+            f"`standardized[{named!r}]`, `p_useful[{named!r}]` or `difference({named!r}, {TREAT_ALL!r})`."
+        )
 
     @property
     def counts(self) -> ThresholdCounts:

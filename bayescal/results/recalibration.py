@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from bayescal.data.columns import column
 from bayescal.data.frames import to_array
 from bayescal.draws import Draws, fingerprint
 from bayescal.posterior.recalibration import NAMES, RecalibrationPosterior
+from bayescal.results.foreign_names import RECALIBRATION, no_attribute
 from bayescal.stats.logits import LogitCounts
 
 Floats = NDArray[np.float64]
@@ -60,6 +61,10 @@ class Recalibration(_presented.Presented):
     floor: float | None = None
 
     _columns = ("mean", "sd", "low", "high", "calibrated")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, RECALIBRATION)
 
     @property
     def intercept(self) -> Draws:

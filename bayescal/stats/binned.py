@@ -12,6 +12,7 @@ from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
 from bayescal.stats.checked import sums_of_classes, sums_of_rows
+from bayescal.stats.clusters import ClusterSums, add_clusters
 from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_name
 from bayescal.stats.query.framed import bins_before_rows, framed, sums_of
 from bayescal.stats.ranks import Ranks, add_ranks
@@ -55,6 +56,9 @@ class BinnedCounts:
         The rows on a grid of confidences that is finer than the bins, for the area under the ROC curve: from rows
         counted by `evaluate`, or the bins before `coarsen`. None if there is no finer grid. Counts with equal sums by
         bin are equal, whatever their ranks, and files do not contain ranks.
+    clusters : ClusterSums or None
+        Sums over clusters of rows whose outcomes may depend; None if rows are independent. The effective numbers of
+        rows are then divided by the design effects. No cluster may have rows in two batches that are added.
 
     Examples
     --------
@@ -75,6 +79,7 @@ class BinnedCounts:
     losses: LossSums | None = None
     log_losses: LossSums | None = None
     ranks: Ranks | None = None
+    clusters: ClusterSums | None = None
 
     def __post_init__(self) -> None:
         _checks.one_of("target", self.target, TARGETS)
@@ -326,8 +331,10 @@ class BinnedCounts:
         losses = added_by_name(KINDS, self, other)
         counts = BinnedCounts(self.bins, cells, weight, deviation, deviation_sq, weight_sq, self.target, **losses)
         if not (self.n_rows and other.n_rows):
-            return replace(counts, ranks=self.ranks if self.n_rows else other.ranks)
-        return replace(counts, ranks=add_ranks(self.ranks, other.ranks))
+            rows = self if self.n_rows else other
+            return replace(counts, ranks=rows.ranks, clusters=rows.clusters)
+        clusters = add_clusters(self.clusters, other.clusters)
+        return replace(counts, ranks=add_ranks(self.ranks, other.ranks), clusters=clusters)
 
     __radd__ = __add__
 
@@ -336,7 +343,7 @@ class BinnedCounts:
             isinstance(other, BinnedCounts)
             and self.bins == other.bins
             and self.target == other.target
-            and all(getattr(self, name) == getattr(other, name) for name in KINDS)
+            and all(getattr(self, name) == getattr(other, name) for name in (*KINDS, "clusters"))
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name))
                 for name in ("cells", "weight", "deviation", "deviation_sq", "weight_sq")
@@ -391,7 +398,10 @@ class BinnedCounts:
 
     @property
     def effective_n(self) -> Floats:
-        """Effective number of rows of each bin (Kish 1965), (sum w)^2 / sum w^2; equal to `n` without weights."""
+        """Effective number of rows of each bin (Kish 1965), (sum w)^2 / sum w^2, divided by the design effect.
+
+        Equal to `n` without weights and clusters.
+        """
         return self.weight.sum(axis=0) * self._rows_per_weight
 
     @property
@@ -402,12 +412,17 @@ class BinnedCounts:
     @property
     def _rows_per_weight(self) -> Floats:
         """Sum w / sum w^2 of each bin: exactly 1 for unit weights, so that `effective_n` equals the integers `n`."""
-        return np.nan_to_num(_ratio(self.weight.sum(axis=0), self.weight_sq))
+        return np.nan_to_num(_ratio(self.weight.sum(axis=0), self._squares))
+
+    @property
+    def _squares(self) -> Floats:
+        """Sum w^2 of each bin times its design effect: the only place where clusters change the evidence."""
+        return self.weight_sq if self.clusters is None else self.weight_sq * self.clusters.effects
 
     @property
     def effective_rows(self) -> float:
         """Effective total number of rows, used for the bin masses; see `effective_n`."""
-        squares = float(self.weight_sq.sum())
+        squares = float(self._squares.sum())
         return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
 
     def coarsen(self, edges: ArrayLike | Bins) -> "BinnedCounts":
@@ -460,6 +475,7 @@ class BinnedCounts:
         weight, weight_sq = (add(self.weight), add(self.weight_sq)) if self.weighted else unit_weights(cells)
         deviation = add(self.deviation + shift * self.weight)
         parts: dict[str, Any] = applied_by_name(KINDS, self, lambda sums: sums.apply(add))
+        parts["clusters"] = None if self.clusters is None else self.clusters.coarsen(start[:-1])
         parts["ranks"] = self.ranks or Ranks.of_bins(self.bins, self.weight, self.weight_sq)
         return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target, **parts)
 
