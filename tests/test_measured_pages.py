@@ -228,7 +228,7 @@ def test_true_intercepts_and_slopes(script):
     truth = study.true_values("flat", (-0.5, 0.7))
     rate = integrate.quad(lambda c: expit(-0.5 + 0.7 * logit(c)), 0, 1)[0]
     shift = optimize.brentq(lambda s: integrate.quad(lambda c: expit(logit(c) + s), 0, 1)[0] - rate, -3, 3)
-    assert truth == pytest.approx({"intercept": -0.5, "slope": 0.7, "in the large": shift}, abs=1e-4)
+    assert truth == pytest.approx({"intercept": -0.5, "slope": 0.7, "in the large": shift, "O/E": rate / 0.5}, abs=1e-4)
     wave = study.true_values("flat", "wave")
     curve = study.curve_of("wave")
 

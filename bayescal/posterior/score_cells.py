@@ -144,6 +144,12 @@ class ScoreCellsPosterior:
         score = rng.random((len(self.counts.models), n_draws, n_atoms))
         return atoms, outcome * self.counts.n_bins + np.searchsorted(self.counts.thresholds, score, side="right")
 
+    def prevalence_mean_and_sd(self) -> tuple[float, float]:
+        """Exact mean and standard deviation of the probability of outcome 1, if it is not given: that of a Beta."""
+        zero, one = self.parameters(0).sum(axis=1).tolist()
+        mean = one / (zero + one)
+        return mean, (mean * (1 - mean) / (zero + one + 1)) ** 0.5
+
     def mean_and_sd(self, gain: Floats) -> tuple[Floats, Floats]:
         r"""Exact mean and standard deviation of expected gains of treating at each threshold, for each model.
 

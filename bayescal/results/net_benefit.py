@@ -267,11 +267,11 @@ class NetBenefit(_presented.Presented):
         Returns
         -------
         list of dict
-            Keys model, threshold, mean, sd (both exact), low, high, observed, treat_all (posterior mean), p_useful and
-            p_best.
+            Keys model, threshold, mean, sd (both exact), low, high, observed, treat_all (exact posterior mean),
+            p_useful and p_best.
         """
         prob = _checks.fraction("prob", prob)
-        treat_all = self.treat_all.mean()
+        treat_all = np.array([row["mean"] for row in self.treat_all_table(prob)])
         rows = []
         for name in self.models:
             mean, sd = self.moments[name]
@@ -282,6 +282,27 @@ class NetBenefit(_presented.Presented):
             of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
             rows += [{"model": name, **dict(zip(columns, row, strict=True))} for row in of_thresholds]
         return rows
+
+    def treat_all_table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the net benefit of treating all as data: one dict per threshold.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys threshold, mean, sd (both exact), low and high.
+        """
+        low, high = self.treat_all.interval(_checks.fraction("prob", prob))
+        mean, sd = self.posterior.prevalence_mean_and_sd() if self.prevalence is None else (self.prevalence, 0.0)
+        w = odds(self.thresholds)
+        columns = {"threshold": self.thresholds, "mean": mean - w * (1 - mean), "sd": (1 + w) * sd}
+        columns |= {"low": low, "high": high}
+        of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in of_thresholds]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         return self.table(prob, **options)
