@@ -94,6 +94,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/subpopulation_coverage.py $(SHORT)
 	$(RUN) python docs/make/recalibration.py $(SHORT)
 	$(RUN) python docs/make/net_benefit.py $(SHORT)
+	$(RUN) python docs/make/net_benefit_clusters.py $(SHORT)
 	$(RUN) python docs/make/loss_ratio.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
 	$(RUN) python docs/make/classwise_means.py $(SHORT)

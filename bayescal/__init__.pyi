@@ -85,6 +85,7 @@ from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.loss_ratio import LossRatio as LossRatio
 from .results.mean_score import MultiClassScore as MultiClassScore
 from .results.net_benefit import NetBenefit as NetBenefit
+from .results.net_benefits import GroupedNetBenefit as GroupedNetBenefit
 from .results.recalibration import Recalibration as Recalibration
 from .results.recalibrations import GroupedRecalibration as GroupedRecalibration
 from .results.score_comparison import ScoreComparison as ScoreComparison

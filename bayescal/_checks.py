@@ -247,6 +247,8 @@ def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given
     unknown = next((word for word in given if word not in known), None)
     if unknown is None:
         return ""
+    if unknown in ABSENT:
+        return f" {ABSENT[unknown]}"
     return f" Here it is called {called[unknown]!r}." if unknown in called else did_you_mean(unknown, known)
 
 
@@ -304,6 +306,13 @@ PLACES = {
 PLACES |= dict.fromkeys(("estimands", "metric", "metrics"), PLACES["estimand"])
 #: Keywords of functions of rows, for suggestions.
 OF_ROWS = ("target", "bins", "binning", "model", "draws", "rng", "weights", "by", "classes", "logits", "progress")
+
+
+#: Keywords that a function without them explains.
+ABSENT = dict.fromkeys(
+    ("cluster", "clusters"),
+    "Its intervals are those of independent rows; `evaluate` and `net_benefit` take rows in clusters, with `cluster=`.",
+)
 
 
 def known_keywords(

@@ -219,6 +219,17 @@ def test_true_net_benefit_of_a_flat_population(script):
     assert not study.true_regret(study.quantiles("flat"), study.quantiles("flat")).any()
 
 
+def test_intervals_of_observed_and_expected_events_contain_the_truth():
+    """60 cells of 100 data sets: on average at least 0.94, and never much less."""
+    numbers = numbers_of("recalibration.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    mine = [row for row in rows if (row["quantity"], row["method"]) == ("O/E", "weak")]
+    coverage = [row["coverage"] for row in mine]
+    assert (len(mine), sum(row["none"] for row in mine)) == (60, 0)
+    assert min(coverage) >= 0.88
+    assert sum(coverage) / 60 >= 0.935
+
+
 def test_true_intercepts_and_slopes(script):
     """Of the maximum of the expected likelihood, and of the shift with the mean event rate, by quadrature."""
     from scipy import integrate, optimize

@@ -18,7 +18,7 @@ from bayescal.posterior.many import compiled_form
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.clusters import ClusterSums, require_few
+from bayescal.stats.clusters import ClusterSums, require_few, require_several
 from bayescal.stats.contract import Counts, require_counts
 from bayescal.stats.ranks import Ranks
 
@@ -55,11 +55,7 @@ def with_clusters(counts: BinnedCounts, rows: Columns | Predictions, clusters: C
     """Add the sums over clusters of the same rows to their counts."""
     require_few(len(counts.bins))
     sums = ClusterSums.from_rows(rows, clusters.of_row, counts.bins)
-    if sums.number < 2:
-        raise ValueError(
-            "`cluster` must hold at least two clusters with rows of positive weight, because the differences between "
-            f"clusters show how uncertain a result is; it holds {sums.number}."
-        )
+    require_several(sums.number)
     ranks = counts.ranks
     if ranks is not None and ranks.both_outcomes:
         ranks = ranks.in_clusters(rows.confidence, rows.outcome, rows.weight, clusters.of_row)

@@ -45,6 +45,10 @@ class ScoreCellsPosterior:
     each at scores and an outcome from the base distribution. Models may therefore differ in a draw where no row shows
     it. The margin of each model is its own posterior.
 
+    For rows in clusters, such as patients with several rows, the Dirichlet process is one of clusters: the rows of a
+    cluster have one Gamma mass per row in common, standard exponential, and the prior counts as much as a clusters of
+    one row. With clusters of one row, this is the posterior above.
+
     References
     ----------
     .. [1] T. S. Ferguson (1973), "A Bayesian analysis of some nonparametric problems", Annals of Statistics 1, 209-230.
@@ -103,34 +107,54 @@ class ScoreCellsPosterior:
         ndarray, shape (n_draws, n_models, 2, n_bins)
             Probabilities, joint over models. They sum to 1 for each model, or for each model and outcome.
         """
-        rng = _checks.generator(rng)
+        rng, clusters = _checks.generator(rng), self.counts.clusters
         one = len(self.counts.models) == 1
-        mass = rng.standard_gamma(self.parameters(0), (n_draws, 1, 2, self.counts.n_bins)) if one else None
-        mass = self._joint(n_draws, rng) if mass is None else mass
+        if one and clusters is None:
+            mass = rng.standard_gamma(self.parameters(0), (n_draws, 1, 2, self.counts.n_bins))
+        else:
+            mass = self._prior_mass(n_draws, rng)
+            add = self._add_rows if clusters is None else self._add_clusters
+            add(mass, rng)
+            mass = mass.reshape(*mass.shape[:2], 2, -1).swapaxes(0, 1)
         # the total is the same for all models: their cells hold the same atoms
         mass /= mass.sum(axis=-1 if self.given_outcome else (-2, -1), keepdims=True)
         return mass
 
-    def _joint(self, n_draws: int, rng: np.random.Generator) -> Floats:
-        """Draw the Gamma masses of several models: those of the prior, and those of the rows of each joint cell."""
-        counts, (atoms, cell) = self.counts, self._atoms(n_draws, rng)
-        n_models, n_bins = len(counts.models), counts.n_bins
-        size = 2 * n_bins
+    def _prior_mass(self, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the Gamma masses of the prior, shape (n_models, n_draws, 2 * n_bins); joint over models."""
+        n_models, size = len(self.counts.models), 2 * self.counts.n_bins
+        if n_models == 1:
+            return rng.standard_gamma(self._prior_parameters.ravel(), (1, n_draws, size))
+        atoms, cell = self._atoms(n_draws, rng)
         base = np.arange(n_draws)[:, None] * size
-        mass = np.stack(
-            [np.bincount((base + cell[i]).ravel(), atoms.ravel(), n_draws * size) for i in range(n_models)]
-        ).reshape(n_models, n_draws, size)
+        sums = [np.bincount((base + of_model).ravel(), atoms.ravel(), n_draws * size) for of_model in cell]
+        return np.stack(sums).reshape(n_models, n_draws, size)
+
+    def _add_rows(self, mass: Floats, rng: np.random.Generator) -> None:
+        """Add the Gamma masses of the rows of each joint cell to those of the prior."""
+        counts, rows = self.counts, self._rows
+        n_models, n_draws, size = mass.shape
         step = max(CHUNK // n_draws, 1)
-        rows = self._rows
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             drawn = rng.standard_gamma(rows[part, None], (len(rows[part]), n_draws))
             for i in range(n_models):
-                place = counts.outcome[part] * n_bins + counts.cells[part, i]
+                place = counts.outcome[part] * (size // 2) + counts.cells[part, i]
                 order = np.argsort(place, kind="stable")
                 first = np.flatnonzero(np.diff(place[order], prepend=-1))
                 mass[i][:, place[order][first]] += np.add.reduceat(drawn[order], first, axis=0).T
-        return mass.reshape(n_models, n_draws, 2, n_bins).swapaxes(0, 1)
+
+    def _add_clusters(self, mass: Floats, rng: np.random.Generator) -> None:
+        """Add the rows of each cluster, multiplied by one standard exponential number per cluster."""
+        counts = self.counts
+        assert counts.clusters is not None  # the caller has checked
+        n_models, n_draws, size = mass.shape
+        rows = counts.clusters.matrix(counts.n_bins, counts.rates(by_outcome=self.given_outcome))
+        step = max(CHUNK // n_draws, 1)
+        for start in range(0, counts.clusters.number, step):
+            part = rows[start : start + step]
+            drawn = rng.standard_exponential((part.shape[0], n_draws))
+            mass += (part.T @ drawn).reshape(n_models, size, n_draws).swapaxes(1, 2)
 
     def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.intp]]:
         """Draw the atoms of the prior by stick-breaking: their masses, and the cells of each model."""
@@ -150,6 +174,10 @@ class ScoreCellsPosterior:
         mean = one / (zero + one)
         return mean, (mean * (1 - mean) / (zero + one + 1)) ** 0.5
 
+    def _require_independent_rows(self) -> None:
+        if self.counts.clusters is not None:
+            raise ValueError("moments of rows in clusters have no closed form; take those of draws.")
+
     def mean_and_sd(self, gain: Floats) -> tuple[Floats, Floats]:
         r"""Exact mean and standard deviation of expected gains of treating at each threshold, for each model.
 
@@ -165,11 +193,58 @@ class ScoreCellsPosterior:
             and the sum A of all parameters, the mean is :math:`m = \sum_z g_z A_z / A` and the variance
             :math:`(\sum_z g_z^2 A_z / A - m^2) / (A + 1)`. Given the outcome, each outcome is a Dirichlet of its own,
             and means and variances add.
+
+        Raises
+        ------
+        ValueError
+            If rows are in clusters.
         """
+        self._require_independent_rows()
         parameters = np.stack([self.parameters(i) for i in range(len(self.counts.models))])
         above = np.cumsum(parameters[..., ::-1], axis=-1)[..., ::-1][..., 1:]
         total = parameters.sum(axis=-1, keepdims=True)
         return _moments(above[:, None], total, gain[None], given_outcome=self.given_outcome)
+
+    def design_effects(self, gain: Floats) -> Floats:
+        r"""Variance of expected gains of treating between clusters, over their variance if rows were independent.
+
+        Parameters
+        ----------
+        gain : ndarray, shape (2, n_thresholds)
+            Gain of a treated row of outcome 0 and of outcome 1 at each threshold.
+
+        Returns
+        -------
+        ndarray, shape (n_models, n_thresholds)
+            With the influence :math:`h_i = (c_i - \bar c) / N` of each row, whose contribution is :math:`c_i`, and J
+            clusters: :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} h_i)^2 / \sum_i h_i^2`. NaN if all rows
+            contribute the same.
+
+        Raises
+        ------
+        ValueError
+            If rows are not in clusters.
+        """
+        counts = self.counts
+        if counts.clusters is None:
+            raise ValueError("rows are in no clusters, so that there is no design effect.")
+        number, size = counts.clusters.number, 2 * counts.n_bins
+        rows = counts.clusters.matrix(counts.n_bins, np.ones(2))
+        treated = np.arange(counts.n_bins)[:, None] > np.arange(len(counts.thresholds))
+        contribution = gain[:, None] * treated  # (2, n_bins, n_thresholds)
+        squares = 1 / np.where(counts.weight_sq > 0, counts.rates(by_outcome=self.given_outcome), 1.0)
+        found = []
+        for i in range(len(counts.models)):
+            weight = counts.margin(i, counts.weight)[..., None]
+            axis = 1 if self.given_outcome else (0, 1)
+            total = np.maximum(weight.sum(axis=axis, keepdims=True), np.finfo(np.float64).tiny)
+            mean = (weight * contribution).sum(axis=axis, keepdims=True) / total
+            influence = (contribution - mean) / total
+            of_cluster = rows[:, i * size : (i + 1) * size] @ influence.reshape(size, -1)
+            alone = (weight * squares[:, None, None] * influence**2).sum(axis=(0, 1))
+            between = (of_cluster**2).sum(axis=0) * number / (number - 1)
+            found.append(np.divide(between, alone, out=np.full_like(alone, np.nan), where=alone > 0))
+        return np.stack(found)
 
     def difference_mean_and_sd(self, first: int, second: int, gain: Floats) -> tuple[Floats, Floats]:
         """Exact mean and standard deviation of the difference of expected gains of two models; parameters as above.
@@ -178,7 +253,13 @@ class ScoreCellsPosterior:
         -------
         (mean, sd) : tuple of ndarray, shape (n_thresholds,)
             Only rows that one of both models treats, and the other does not, contribute.
+
+        Raises
+        ------
+        ValueError
+            If rows are in clusters.
         """
+        self._require_independent_rows()
         counts, rows, t = self.counts, self._rows, self.counts.thresholds
         index = np.arange(len(t))
         one, other = (counts.cells[:, i, None] > index for i in (first, second))

@@ -10,13 +10,21 @@ from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import Draws, fingerprint
-from bayescal.estimands.net_benefit import Decisions, decide, gain_of_treating, net_benefit_of, odds, share_treated
+from bayescal.estimands.net_benefit import (
+    Decisions,
+    decide,
+    gain_of_treating,
+    net_benefit_of,
+    odds,
+    share_treated,
+)
 from bayescal.posterior.score_cells import ScoreCellsPosterior
 from bayescal.results.foreign_names import NET_BENEFIT, no_attribute
 from bayescal.results.net_benefit_words import (
     curve_sentence,
     decimals_of,
     few_rows,
+    of_clusters,
     of_draws,
     question,
     remarks_of,
@@ -214,9 +222,25 @@ class NetBenefit(_presented.Presented):
 
     @cached_property
     def moments(self) -> dict[str, tuple[Floats, Floats]]:
-        """Exact posterior mean and standard deviation of the net benefit of each model, per threshold."""
+        """Exact posterior mean and standard deviation of the net benefit of each model, per threshold.
+
+        For rows in clusters, which have no closed form, those of the draws.
+        """
+        if self.counts.clusters is not None:
+            drawn = self._drawn[0]
+            return dict(zip(self.models, zip(drawn.mean(axis=0), drawn.std(axis=0, ddof=1), strict=True), strict=True))
         mean, sd = self.posterior.mean_and_sd(self._gain)
         return dict(zip(self.models, zip(mean - self._harms, sd, strict=True), strict=True))
+
+    @cached_property
+    def design_effects(self) -> dict[str, Floats] | None:
+        """Estimated variance of each model's net benefit, divided by that of independent rows; None without clusters.
+
+        One number per threshold; NaN where no row is treated.
+        """
+        if self.counts.clusters is None:
+            return None
+        return dict(zip(self.models, self.posterior.design_effects(self._gain), strict=True))
 
     def difference(self, first: str | None = None, second: str | None = None) -> Draws:
         """Draws of the net benefit of the first strategy minus that of the second, on the same rows.
@@ -294,12 +318,16 @@ class NetBenefit(_presented.Presented):
         Returns
         -------
         list of dict
-            Keys threshold, mean, sd (both exact), low and high.
+            Keys threshold, mean, sd (both exact, except for rows in clusters), low and high.
         """
         low, high = self.treat_all.interval(_checks.fraction("prob", prob))
-        mean, sd = self.posterior.prevalence_mean_and_sd() if self.prevalence is None else (self.prevalence, 0.0)
         w = odds(self.thresholds)
-        columns = {"threshold": self.thresholds, "mean": mean - w * (1 - mean), "sd": (1 + w) * sd}
+        if self.counts.clusters is not None:  # no closed form
+            moments = {"mean": self.treat_all.mean(), "sd": self.treat_all.sd()}
+        else:
+            mean, sd = (self.prevalence, 0.0) if self.prevalence else self.posterior.prevalence_mean_and_sd()
+            moments = {"mean": mean - w * (1 - mean), "sd": (1 + w) * sd}
+        columns = {"threshold": self.thresholds, **moments}
         columns |= {"low": low, "high": high}
         of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
         return [dict(zip(columns, row, strict=True)) for row in of_thresholds]
@@ -351,6 +379,11 @@ class NetBenefit(_presented.Presented):
         """Models, thresholds, rows and prior, on one line."""
         return question(self.counts, self.posterior.prior, self.prevalence, self.harm)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about rows and clusters, which are printed below the table; empty if none is known."""
+        return (*remarks_of(self.counts, self.prevalence), *of_clusters(self.counts, self.design_effects))
+
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
 
@@ -379,7 +412,7 @@ class NetBenefit(_presented.Presented):
             for row, is_few in both
         ]
         left_out = len(self.thresholds) - len(at)
-        remarks = remarks_of(self.counts, self.prevalence)
+        remarks = self.remarks
         if left_out:
             remarks = (f"The table shows {len(at)} of {len(self.thresholds)} thresholds; `table()` has all.", *remarks)
         key = KEY if not any(is_few for _, is_few in both) else f"{KEY[:-1]}; -: too few rows to state a probability."

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _render
 from bayescal.draws import Draws
+from bayescal.results.remarks import CLUSTERS
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import UNNAMED
 
@@ -50,6 +51,8 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
     Rows are few if they are fewer than `FEW`, or fewer than `FEW_EXPECTED` would have the rarer outcome if the risk of
     all of them were the threshold.
 
+    Of rows in clusters, also clusters with such rows count.
+
     Parameters
     ----------
     counts : ThresholdCounts
@@ -73,6 +76,8 @@ def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[s
         sides = [(above, above * (1 - risk)), (below, below * risk)]
         # the small number is for products such as 30 * 0.1
         found[name] = np.stack([(n < FEW) | (expected < FEW_EXPECTED - 1e-9) for n, expected in sides])
+        if counts.clusters is not None:
+            found[name] |= counts.clusters.reaching(i, counts.n_bins) < FEW
     return found
 
 
@@ -211,7 +216,23 @@ def thresholds_and_rows(counts: ThresholdCounts) -> str:
     t = counts.thresholds
     at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
     weighted = f" (weighted, effective N = {counts.effective_rows:.0f})" if counts.weighted else ""
-    return f"{at}, N = {counts.n_rows}{weighted}"
+    inside = "" if counts.clusters is None else f" in {counts.clusters.number} clusters"
+    return f"{at}, N = {counts.n_rows}{inside}{weighted}"
+
+
+def of_clusters(counts: ThresholdCounts, effects: Mapping[str, Floats] | None) -> tuple[str, ...]:
+    """State clusters and their design effects, and warn if clusters are few; empty without clusters."""
+    clusters = counts.clusters
+    if clusters is None or effects is None:
+        return ()
+    known = np.concatenate(list(effects.values()))
+    known = known[np.isfinite(known)]
+    low, high = (f"{end:.2g}" for end in (known.min(), known.max())) if len(known) else ("", "")
+    times = low if low == high else f"{low} to {high}"
+    by = f": the variance of a net benefit is {times} times that of independent rows" if len(known) else ""
+    stated = f"The rows are in {clusters.number} clusters ({counts.n_rows / clusters.number:.3g} rows on average){by}."
+    few = f"With fewer than {CLUSTERS} (effective) clusters, intervals may be too narrow."
+    return (stated, few) if clusters.effective_number < CLUSTERS else (stated,)
 
 
 def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tuple[str, ...]:
@@ -230,21 +251,21 @@ def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tupl
         for side, marked in zip(few, sides, strict=True):
             if marked.any():
                 few[side].append(f"{ranges(counts.thresholds, marked)} ({_render.name(name)})")
-    texts = []
+    texts, clusters = [], "" if counts.clusters is None else " clusters"
     for outcome, rows in enumerate(counts.by_outcome(_counting(counts))):
         if rows < FEW:
             of_rows = "No row has" if rows == 0 else f"Fewer than {FEW} rows have"
             texts.append(f"{of_rows} outcome {outcome}: that part of the net benefit depends on the prior.")
+    rule = f"fewer than {FEW}{clusters}, or fewer than {FEW_EXPECTED:g}"
     if few["reach"]:
         texts.append(
-            f"Too few rows reach the threshold at {'; '.join(few['reach'])}: fewer than {FEW}, or fewer than "
-            f"{FEW_EXPECTED:g} without event would be expected if their risk were the threshold. Whether the model is "
-            "better than treating none depends on the prior there, and intervals are less reliable."
+            f"Too few rows reach the threshold at {'; '.join(few['reach'])}: {rule} rows without event would be "
+            "expected if their risk were the threshold. Whether the model is better than treating none depends on the "
+            "prior there, and intervals are less reliable."
         )
     if few["below"]:
         texts.append(
-            f"Too few rows lie below the threshold at {'; '.join(few['below'])}: fewer than {FEW}, or fewer than "
-            f"{FEW_EXPECTED:g} events would be expected if their risk were the threshold. Whether the model is better "
-            "than treating all depends on the prior there."
+            f"Too few rows lie below the threshold at {'; '.join(few['below'])}: {rule} events would be expected if "
+            "their risk were the threshold. Whether the model is better than treating all depends on the prior there."
         )
     return tuple(texts)

@@ -288,6 +288,25 @@ def require_few(n_bins: int) -> None:
         )
 
 
+def require_several(number: int) -> None:
+    """Refuse fewer than two clusters, whose differences show how uncertain a result is."""
+    if number < 2:
+        raise ValueError(
+            "`cluster` must hold at least two clusters with rows of positive weight, because the differences between "
+            f"clusters show how uncertain a result is; it holds {number}."
+        )
+
+
+def require_same_kind(one: object, other: object) -> None:
+    """Refuse the sum of two batches of which only one has clusters, the other None."""
+    if (one is None) != (other is None):
+        raise ValueError(
+            "counts of rows in clusters cannot be added to counts without: the dependence of the other rows is not "
+            "known. Count all batches with `cluster=`; if the rows of a batch are independent, give each a label of "
+            "its own, such as its number."
+        )
+
+
 def add_clusters(one: ClusterSums | None, other: ClusterSums | None) -> ClusterSums | None:
     """Add the sums of two batches; None if neither has clusters.
 
@@ -296,12 +315,7 @@ def add_clusters(one: ClusterSums | None, other: ClusterSums | None) -> ClusterS
     ValueError
         If only one of them has clusters.
     """
-    if (one is None) != (other is None):
-        raise ValueError(
-            "counts of rows in clusters cannot be added to counts without: the dependence of the other rows is not "
-            "known. Count all batches with `cluster=`; if the rows of a batch are independent, give each a label of "
-            "its own, such as its number."
-        )
+    require_same_kind(one, other)
     return None if one is None or other is None else one + other
 
 

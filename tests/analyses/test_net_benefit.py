@@ -232,8 +232,8 @@ def test_other_names_of_arguments():
         bc.net_benefit(Y, P, threshold=0.2)
     with pytest.raises(TypeError, match=r"keyword argument 'prob'\. Did you mean 'y_prob'\? Thresholds are"):
         bc.net_benefit(Y, prob=P)
-    with pytest.raises(TypeError, match="for groups, call it with the rows of each"):
-        bc.net_benefit(Y, P, by=Y)
+    with pytest.raises(TypeError, match=r"keyword argument 'bye'.*Did you mean 'by'"):
+        bc.net_benefit(Y, P, bye=Y)
     with pytest.raises(ValueError, match="`thresholds` is empty; at least one threshold is needed"):
         bc.net_benefit(Y, P, [])
     with pytest.raises(TypeError, match="Here it is called 'weights'"):
