@@ -401,7 +401,7 @@ def _(result: ClinicalSummary) -> Content:
             pictures.append(_reliability(parts.evaluation, of))
         else:
             pictures.append(_calibration_curve(parts.calibration_curve, of))
-    pictures.append(_decision_curve(result.decision_curve))
+    pictures.append(_decision_curve(result))
     shown = [_table("Performance", sheet)]
     if len(result.models) > SIDE_BY_SIDE:
         shown = [Table(_render.name(name), CLINICAL_HEADER, result.cells(name)) for name in result.models]
@@ -471,7 +471,7 @@ def _calibration_curve(curve: CalibrationCurve, of: str = "") -> Picture:
     return Picture(_caption("Calibration curve", of), draw)
 
 
-def _decision_curve(result: NetBenefit) -> Picture:
+def _decision_curve(result: NetBenefit | ClinicalSummary) -> Picture:
     draw = partial(_drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
     return Picture("Decision curves", draw, wide=True)
 
