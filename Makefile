@@ -95,6 +95,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/recalibration.py $(SHORT)
 	$(RUN) python docs/make/net_benefit.py $(SHORT)
 	$(RUN) python docs/make/loss_ratio.py $(SHORT)
+	$(RUN) python docs/make/survival.py $(SHORT)
 	$(RUN) python docs/make/several_data_sets.py $(SHORT)
 	$(RUN) python docs/make/classwise.py $(SHORT)
 	$(RUN) python docs/make/classwise_means.py $(SHORT)

@@ -35,6 +35,7 @@ def numbers_of(name):
         ("net_benefit", "net_benefit.json", "net_benefit.md"),
         ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
         ("recalibration", "recalibration.json", "recalibration.md"),
+        ("survival", "survival.json", "survival.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],
 )
@@ -298,3 +299,22 @@ def test_true_errors_of_several_data_sets(script):
         for scores in (*shifted, study.sharp(study.Q, error)):
             assert study.true_ece(scores) == pytest.approx(error, abs=1e-3)
         assert study.true_ece(study.coarse(study.Q, error, 3)) == pytest.approx(error, abs=1e-3)
+
+
+def test_survival_predictions_meet_their_requirements(script):
+    """Errors at a horizon over 18 cells, competing causes, and observed/expected events; 100 data sets per cell."""
+    numbers = numbers_of("survival.json")
+    found = {
+        (line["quantity"], line["causes"], line["n_rows"], line["method"]): line
+        for line in script("survival").summary(script("pages").rows_again(numbers))
+    }
+    assert numbers["repeats"] == 100
+    for n_rows in (500, 2000):
+        of_ece = found["ECE", 1, n_rows, "bayescal"]
+        assert of_ece["cells"] == 18
+        assert of_ece["mean"] >= 0.95
+        assert of_ece["worst"] >= 0.84
+        assert found["ECE", 2, n_rows, "bayescal"]["mean"] >= 0.93
+        assert found["observed / expected", 1, n_rows, "bayescal"]["mean"] >= 0.94
+        assert found["ECE", 1, n_rows, "censored = event-free"]["mean"] < 0.3
+        assert found["observed / expected", 1, n_rows, "pooled Kaplan-Meier"]["mean"] < 0.8
