@@ -37,6 +37,7 @@ def numbers_of(name):
         ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
         ("clusters", "clusters.json", "clusters.md"),
         ("recalibration", "recalibration.json", "recalibration.md"),
+        ("survival", "survival.json", "survival.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],
 )
@@ -359,3 +360,22 @@ def test_intervals_of_net_benefit_in_clusters_contain_the_truth():
         assert sum(coverage) / 80 >= mean
     ignored = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == ("net benefit", "clusters ignored")]
     assert sum(ignored) / 80 < 0.85
+
+
+def test_survival_predictions_meet_their_requirements(script):
+    """Errors at a horizon over 18 cells, competing causes, and observed/expected events; 100 data sets per cell."""
+    numbers = numbers_of("survival.json")
+    found = {
+        (line["quantity"], line["causes"], line["n_rows"], line["method"]): line
+        for line in script("survival").summary(script("pages").rows_again(numbers))
+    }
+    assert numbers["repeats"] == 100
+    for n_rows in (500, 2000):
+        of_ece = found["ECE", 1, n_rows, "bayescal"]
+        assert of_ece["cells"] == 18
+        assert of_ece["mean"] >= 0.95
+        assert of_ece["worst"] >= 0.84
+        assert found["ECE", 2, n_rows, "bayescal"]["mean"] >= 0.93
+        assert found["observed / expected", 1, n_rows, "bayescal"]["mean"] >= 0.94
+        assert found["ECE", 1, n_rows, "censored = event-free"]["mean"] < 0.3
+        assert found["observed / expected", 1, n_rows, "pooled Kaplan-Meier"]["mean"] < 0.8
