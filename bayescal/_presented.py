@@ -101,8 +101,8 @@ class Presented:
             - `Recalibration` and `CalibrationCurve`: ``quantity``, and `GroupedRecalibration`: ``group`` and
               ``quantity``;
             - `ClinicalSummary`: ``model`` and ``quantity``, such as ``net_benefit at 0.1``;
-            - `NetBenefit`: ``model`` and ``threshold``, with ``group`` before in a `GroupedNetBenefit`, and `LossRatio`:
-              ``threshold``;
+            - `NetBenefit`: ``model`` and ``threshold``, with ``group`` before in a `GroupedNetBenefit`;
+            - `LossRatio`: ``threshold``;
             - `ClassicalCurves`: ``curve``, and `CalibrationTests`: ``statistic``, both without intervals;
             - `CumulativePosterior`: ``quantity``;
             - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;

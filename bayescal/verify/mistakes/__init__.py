@@ -74,8 +74,9 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
     Parameters
     ----------
-    of : {"dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects", "pooling"}, optional
-        Name of the sampler.
+    of : str, optional
+        Name of the sampler: "dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects"
+        or "pooling". By default all.
 
     Returns
     -------
