@@ -183,6 +183,12 @@ class ScoreCellsPosterior:
         atoms = rng.standard_gamma(a, (n_draws, 1)) * (left[:, :-1] - left[:, 1:])
         return atoms, rng.random((n_draws, n_atoms)) < 0.5
 
+    def prevalence_mean_and_sd(self) -> tuple[float, float]:
+        """Exact mean and standard deviation of the probability of outcome 1, if it is not given: that of a Beta."""
+        zero, one = self.parameters(0).sum(axis=1).tolist()
+        mean = one / (zero + one)
+        return mean, (mean * (1 - mean) / (zero + one + 1)) ** 0.5
+
     def _require_independent_rows(self) -> None:
         if self.counts.clusters is not None:
             raise ValueError("moments of rows in clusters have no closed form; take those of draws.")

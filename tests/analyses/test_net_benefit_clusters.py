@@ -112,15 +112,18 @@ def test_fewer_thresholds_are_those_of_a_direct_count():
 
 
 def test_few_rows_are_few_clusters():
-    """Ten rows reach 0.9, but only in two clusters; all rows of one cluster lie below 0.5."""
+    """Ten rows reach 0.7, but only in two clusters; all rows of one cluster lie below 0.5."""
     p = np.concatenate([np.full(10, 0.95), np.full(190, 0.6), np.full(10, 0.4)])
     y, cluster = np.arange(210) % 2, np.repeat(np.arange(42), 5)
-    t = [0.2, 0.5, 0.9]
-    assert not bc.net_benefit(y, p, 0.9, rng=1).few_rows["model"].any()
+    t = [0.2, 0.5, 0.7]
+    assert not bc.net_benefit(y, p, 0.7, rng=1).few_rows["model"].any()
     found = bc.net_benefit(y, p, t, cluster=cluster, rng=1)
     assert found.counts.clusters.reaching(0, 4).tolist() == [[42, 40, 2], [0, 2, 40]]
     assert found.few_rows["model"].tolist() == [True, True, True]
-    assert any("Fewer than 5 clusters reach the threshold at 0.9 (model)" in remark for remark in found.remarks)
+    assert any(
+        remark.startswith("Too few rows reach the threshold at 0.7 (model): fewer than 5 clusters")
+        for remark in found.remarks
+    )
 
 
 def test_words_name_clusters_and_warn_if_they_are_few():
