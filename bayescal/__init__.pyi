@@ -31,7 +31,10 @@ from .analyses.recalibration import recalibration_counts as recalibration_counts
 from .analyses.recalibrators import IsotonicRecalibration as IsotonicRecalibration
 from .analyses.recalibrators import LogisticRecalibration as LogisticRecalibration
 from .analyses.screen import screen_subpopulations as screen_subpopulations
+from .analyses.survival import evaluate_survival as evaluate_survival
+from .analyses.survival import evaluate_survival_counts as evaluate_survival_counts
 from .data.predictions import Predictions as Predictions
+from .data.survival import risk_at_horizon as risk_at_horizon
 from .draws import BinDraws as BinDraws
 from .draws import Draws as Draws
 from .estimands.auc import auc as auc
@@ -61,9 +64,12 @@ from .report.display import CalibrationDisplay as CalibrationDisplay
 from .report.evidence import plot_confidence_sequence as plot_confidence_sequence
 from .report.evidence import plot_evidence as plot_evidence
 from .report.forest import plot_forest as plot_forest
+from .report.loss_ratio import plot_loss_ratio as plot_loss_ratio
 from .report.over_datasets import plot_over_datasets as plot_over_datasets
 from .report.posterior import plot_posterior as plot_posterior
+from .report.recalibration import plot_recalibration as plot_recalibration
 from .report.reliability import plot_reliability as plot_reliability
+from .report.survival import plot_horizons as plot_horizons
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.calibration_curve import CalibrationCurve as CalibrationCurve
 from .results.calibration_curve import CurveBand as CurveBand
@@ -85,12 +91,15 @@ from .results.grouped import GroupedEvaluation as GroupedEvaluation
 from .results.loss_ratio import LossRatio as LossRatio
 from .results.mean_score import MultiClassScore as MultiClassScore
 from .results.net_benefit import NetBenefit as NetBenefit
+from .results.net_benefits import GroupedNetBenefit as GroupedNetBenefit
 from .results.over_datasets import ComparisonOverDatasets as ComparisonOverDatasets
 from .results.recalibration import Recalibration as Recalibration
 from .results.recalibrations import GroupedRecalibration as GroupedRecalibration
 from .results.score_comparison import ScoreComparison as ScoreComparison
 from .results.screen import SubpopulationScreen as SubpopulationScreen
 from .results.subpopulation import SubpopulationDifference as SubpopulationDifference
+from .results.survival import SurvivalEvaluation as SurvivalEvaluation
+from .results.survival import SurvivalHorizons as SurvivalHorizons
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_effective_mass_edges as equal_effective_mass_edges
@@ -104,4 +113,5 @@ from .stats.logits import logit_bins as logit_bins
 from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts
+from .stats.survival_counts import SurvivalCounts as SurvivalCounts
 from .stats.threshold_counts import ThresholdCounts as ThresholdCounts

@@ -83,7 +83,10 @@ def argument(help_text: str, metavar: str = "FILE") -> Any:
 
 # arguments
 
-FILE = "Predictions, one per row, as Parquet, CSV, TSV or JSON lines (recognised by content); text may be gzipped."
+FILE = (
+    "Predictions, one per row, as Parquet, CSV, TSV or JSON lines (recognised by content); text may be gzipped. Fields "
+    "within JSON objects are named with dots, as in scores.value."
+)
 ReportFile = Annotated[Path, argument(f"{FILE} Or counts that `bayescal count` saved.")]
 CountFiles = Annotated[list[Path], argument(f"{FILE} The rows of several files are counted together.")]
 MergeFiles = Annotated[list[Path], argument("Counts that `bayescal count` saved.", metavar="COUNTS.json")]
@@ -184,6 +187,14 @@ class GroupOptions(Options):
         column(
             "Column of groups: one evaluation per value, and one of all rows. At most 1666 groups with the default "
             "draws and bins."
+        ),
+    ] = None
+    pooling: Annotated[
+        str | None,
+        option(
+            QUESTION,
+            "NAME",
+            "How groups borrow strength from each other: none (default), partial, or complete.",
         ),
     ] = None
 

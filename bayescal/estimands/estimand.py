@@ -333,6 +333,8 @@ class Estimand:
         Tables and files of all estimands omit an estimand that is not available. Its draws raise a `ValueError`, so
         that one row of infinite loss does not prevent the other results.
         """
+        if self.needs & getattr(counts, "lacking", frozenset()):
+            return False
         if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
             return False
         if (

@@ -135,27 +135,27 @@ class Comparison(Compared):
         cells, spec = pair_cells(self._rows(pairs, 0.95, estimand)), self.specification(estimand=estimand)
         return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks)
 
-    def to_html(self, path: str | Path, *, estimand: EstimandLike = "ece") -> Path:
-        """Write the comparison as one HTML page with pictures, tables that can be sorted, and the specification.
+    def to_html(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
+        """Return the comparison as one HTML page with pictures and sortable tables, or write it to a file.
 
         Parameters
         ----------
-        path : str or Path
+        path : str or Path, optional
             The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
         estimand : str, Estimand or callable, default "ece"
             The estimand to compare.
 
         Returns
         -------
-        Path
-            The file that was written.
+        str or Path
+            The text; with `path`, the file that was written.
 
         Raises
         ------
         ValueError, TypeError, OSError
             As for `Evaluation.to_html`, or if the estimand cannot be compared.
         """
-        return _presented.save_page(self, path, estimand=estimand)
+        return _presented.page_of(self, path, estimand=estimand)
 
     def to_json(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
         """Return the comparison as JSON, or write it to a file, as ``bayescal compare --json`` does.

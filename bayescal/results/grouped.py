@@ -12,6 +12,7 @@ from bayescal.data import times
 from bayescal.data.groups import UNNAMED
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.results import wording
 from bayescal.results.comparable import common_estimands, values_of
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
@@ -156,8 +157,8 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def to_datatree(self) -> "xr.DataTree":
         """Every named estimand of all groups as an ArviZ DataTree, along the dimension ``group``.
 
-        Draws of one group are joint over estimands; groups are independent, or joint if they are pooled. The data tree of all rows is
-        ``grouped.overall.to_datatree()``; the bins of a group are in ``grouped[label].to_datatree()``.
+        Draws of one group are joint over estimands; groups are independent, or joint if they are pooled. The data tree
+        of all rows is ``grouped.overall.to_datatree()``; the bins of a group are in ``grouped[label].to_datatree()``.
         """
         counts = [evaluation.counts for evaluation in self.groups.values()]
         return _arviz.datatree(
@@ -305,6 +306,9 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             rows.append([name, str(n), *map(_render.number, numbers)])
         more = len(self) + 1 - len(shown)
         remarks = [f"Not shown: {more} of {len(self)} groups; see `.table()` or `.summary()`."] if more else []
+        if self.pooling == "partial" and sum(each.counts.occupied.any() for each in self.groups.values()) > 1:
+            spread = wording.with_interval(self.heterogeneity(), 4)
+            remarks.append(f"Standard deviation of the ECE over the groups: {spread}.")
         remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
 

@@ -288,14 +288,20 @@ def require_few(n_bins: int) -> None:
         )
 
 
+def require_several(number: int, n_rows: int = 1) -> None:
+    """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows."""
+    if n_rows and number < 2:
+        raise ValueError(
+            "`cluster` must hold at least two clusters with rows of positive weight, because the differences between "
+            f"clusters show how uncertain a result is; it holds {number}."
+        )
+
+
 def require_several_clusters(counts: Any) -> None:
     """Refuse counts whose rows are in a single cluster: only differences between clusters show their dependence."""
     clusters = clusters_of(counts)
-    if clusters is not None and counts.n_rows and clusters.number < 2:
-        raise ValueError(
-            "`cluster` must hold at least two clusters with rows of positive weight, because the differences between "
-            f"clusters show how uncertain a result is; {counts.n_rows} rows are in {clusters.number}."
-        )
+    if clusters is not None:
+        require_several(clusters.number, counts.n_rows)
 
 
 def refuse_clusters(counts: Any, name: str, what: str) -> None:
@@ -307,6 +313,16 @@ def refuse_clusters(counts: Any, name: str, what: str) -> None:
         )
 
 
+def require_same_kind(one: object, other: object) -> None:
+    """Refuse the sum of two batches of which only one has clusters, the other None."""
+    if (one is None) != (other is None):
+        raise ValueError(
+            "counts of rows in clusters cannot be added to counts without: the dependence of the other rows is not "
+            "known. Count all batches with `cluster=`; if the rows of a batch are independent, give each a label of "
+            "its own, such as its number."
+        )
+
+
 def add_clusters(one: ClusterSums | None, other: ClusterSums | None) -> ClusterSums | None:
     """Add the sums of two batches; None if neither has clusters.
 
@@ -315,12 +331,7 @@ def add_clusters(one: ClusterSums | None, other: ClusterSums | None) -> ClusterS
     ValueError
         If only one of them has clusters.
     """
-    if (one is None) != (other is None):
-        raise ValueError(
-            "counts of rows in clusters cannot be added to counts without: the dependence of the other rows is not "
-            "known. Count all batches with `cluster=`; if the rows of a batch are independent, give each a label of "
-            "its own, such as its number."
-        )
+    require_same_kind(one, other)
     return None if one is None or other is None else one + other
 
 

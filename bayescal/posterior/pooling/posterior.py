@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.draws import BinDraws
-from bayescal.estimands.errors import ece
 from bayescal.posterior.pooling.evidence import Deviations, Rows, deviations
 from bayescal.posterior.pooling.group_bins import GroupBins, floored_logit
 from bayescal.posterior.pooling.masses import draw_masses
@@ -86,7 +85,7 @@ class PooledPosterior:
         used = overall.occupied
         confidence = np.broadcast_to(drawn.confidence, drawn.accuracy.shape)[:, used]
         at = (2 * np.arange(CENTRES) + 1) * len(drawn) // (2 * CENTRES)
-        chosen = np.argsort(ece(drawn).values, kind="stable")[at]
+        chosen = np.argsort((drawn.weight * np.abs(drawn.gap)).sum(axis=1), kind="stable")[at]
         delta = floored_logit(drawn.accuracy[chosen][:, used]) - floored_logit(confidence[chosen])
         return cls(GroupBins.of(counts, overall), delta, prior)
 
@@ -99,11 +98,6 @@ class PooledPosterior:
     def shares(self) -> Floats:
         """Posterior probability of every component for every group, shape (n_groups, n_components)."""
         return np.mean([each.shares() for each in self._mixtures], axis=0)
-
-    @property
-    def p_together(self) -> float:
-        """Posterior probability that all groups have the same component."""
-        return float(np.mean([each.p_together for each in self._mixtures]))
 
     @cached_property
     def _fits(self) -> list[Deviations]:

@@ -20,11 +20,11 @@ DRIFT_SDS = (
 TAUS = (0.0, 0.03, 0.08, 0.2)
 #: Prior weight of the weights, in groups, if each group has a component of its own.
 PSEUDO_GROUPS = 4.0
-#: Prior probability that all groups have the same component.
-TOGETHER = 0.5
+#: Share of the draws in which all groups have the same component.
+TOGETHER = 0.25
 #: Precisions of the masses of the bins around the shares of all rows.
 PRECISIONS = tuple(np.geomspace(3.0, 3e4, 9).tolist())
-#: Factor of the prior weight of a component without residual, and of one without drift.
+#: Factor of the prior weight of a component without residual, and of one without drift from exact calibration.
 SIMPLER = 2.0
 
 
@@ -57,7 +57,8 @@ class PoolingPrior:
     pseudo_groups : float
         Weight of the prior of the weights, in groups.
     together : float
-        Prior probability that all groups have the same component, in (0, 1).
+        Share of the draws in which all groups have the same component, in [0, 1]. It is fixed: the data do not choose
+        between the two families.
     precisions : tuple of float
         Equally probable precisions of the masses of the bins, in rows.
 
@@ -67,7 +68,7 @@ class PoolingPrior:
     >>> len(prior.components), prior.components[0]
     (72, Component(centre='common', intercept_sd=0.0, slope_sd=0.0, tau=0.0))
     >>> round(float(prior.weights[0]), 3)
-    0.04
+    0.021
     """
 
     drift_sds: tuple[tuple[float, float], ...] = DRIFT_SDS
@@ -90,7 +91,8 @@ class PoolingPrior:
     @cached_property
     def weights(self) -> Floats:
         """Prior weights of the components, shape (n_components,); they add up to 1."""
-        plain = [SIMPLER ** ((c.tau == 0) + (c.intercept_sd == c.slope_sd == 0)) for c in self.components]
+        without = [c.centre == DIAGONAL and c.intercept_sd == c.slope_sd == 0 for c in self.components]
+        plain = [SIMPLER ** ((c.tau == 0) + each) for c, each in zip(self.components, without, strict=True)]
         return np.array(plain) / np.sum(plain)
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import digamma, gammaln, softmax
+from scipy.special import digamma, softmax
 
 from bayescal.posterior.pooling.prior import PoolingPrior
 
@@ -15,8 +15,9 @@ Ints = NDArray[np.intp]
 STEPS, TOLERANCE = 200, 1e-4
 #: Weights drawn from the proposal; how much of the groups' evidence the proposal uses.
 PARTICLES, TEMPER = 2000, 0.5
-#: Weights that are kept for each centre, and Gibbs sweeps after resampling them.
-KEPT, SWEEPS = 50, 4
+#: Gibbs sweeps after resampling; how many weights are kept for each centre: at least, at most, and numbers that their
+#: shares take.
+SWEEPS, LEAST_KEPT, MOST_KEPT, BUDGET = 4, 40, 400, 1_500_000
 #: Smallest weight.
 LEAST = 1e-300
 
@@ -33,24 +34,24 @@ class Mixture:
         Draws of the weights, if groups have own components.
     same : ndarray, shape (n_components,)
         Probabilities of the component that all groups have, if they have the same.
-    p_together : float
-        Posterior probability that all groups have the same component.
+    together : float
+        Share of the draws in which all groups have the same component.
     """
 
     evidence: Floats
     weights: Floats
     same: Floats
-    p_together: float
+    together: float
 
     def shares(self) -> Floats:
         """Probability of every component for every group, shape (n_groups, n_components)."""
         own = self.evidence[None] * self.weights[:, None]
         own = (own / own.sum(axis=2, keepdims=True)).mean(axis=0)
-        return self.p_together * self.same + (1 - self.p_together) * own
+        return self.together * self.same + (1 - self.together) * own
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> Ints:
         """Draw the component of every group, jointly over groups: shape (n_groups, n_draws)."""
-        together = np.arange(n_draws) < _stratified(self.p_together * n_draws, rng)
+        together = np.arange(n_draws) < _stratified(self.together * n_draws, rng)
         n_own = int(n_draws - together.sum())
         found = np.empty((len(self.evidence), n_draws), np.intp)
         found[:, together] = rng.choice(len(self.same), int(together.sum()), p=self.same)
@@ -79,11 +80,11 @@ def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator)
 
     Notes
     -----
-    With prior probability ``prior.together`` all groups have one component c, which has probability :math:`p_c`; its
-    marginal likelihood is :math:`\prod_g e_{gc}`. Otherwise weights are :math:`w \sim \mathrm{Dirichlet}(A p)`, each
-    group has its own component, and the likelihood is :math:`\prod_g \sum_c w_c e_{gc}`. Weights are drawn by
-    importance sampling from a Dirichlet whose parameters come from a variational approximation [1]_, which also
-    estimates the marginal likelihood; resampled weights are moved by Gibbs sweeps.
+    Two families have fixed shares. In one, all groups have the same component c, which has the prior probability
+    :math:`p_c` and the marginal likelihood :math:`\prod_g e_{gc}`. In the other, weights are :math:`w \sim
+    \mathrm{Dirichlet}(A p)`, each group has its own component, and the likelihood is :math:`\prod_g \sum_c w_c
+    e_{gc}`. Weights are drawn by importance sampling from a Dirichlet whose parameters come from a variational
+    approximation [1]_, and moved by Gibbs sweeps.
 
     References
     ----------
@@ -93,28 +94,26 @@ def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator)
     evidence = np.exp(log_evidence - largest)
     with np.errstate(divide="ignore"):
         of_all = np.log(prior.weights) + (log_evidence - largest).sum(axis=0)
-    log_together = np.logaddexp.reduce(of_all)
     alpha = prior.pseudo_groups * prior.weights
-    weights, log_own = _importance_sample(evidence, alpha, rng)
+    weights = _importance_sample(evidence, alpha, rng)
     for _ in range(SWEEPS):
         chosen = assigned(evidence, weights, np.arange(len(weights)), rng)
         place = np.arange(len(weights)) * len(alpha) + chosen
         groups = np.bincount(place.ravel(), minlength=weights.size).reshape(weights.shape)
         weights = _dirichlet(alpha + groups, rng)
-    odds = np.log(prior.together) - np.log1p(-prior.together) + log_together - log_own
-    return Mixture(evidence, weights, softmax(of_all), float(1 / (1 + np.exp(-np.clip(odds, -700, 700)))))
+    return Mixture(evidence, weights, softmax(of_all), prior.together)
 
 
-def _importance_sample(evidence: Floats, alpha: Floats, rng: np.random.Generator) -> tuple[Floats, float]:
-    """Draw weights, and estimate the log marginal likelihood of groups with own components."""
+def _importance_sample(evidence: Floats, alpha: Floats, rng: np.random.Generator) -> Floats:
+    """Draw weights of groups with own components, by importance resampling."""
     expected = TEMPER * expected_groups(evidence, alpha)
     weights = _dirichlet(np.broadcast_to(alpha + expected, (PARTICLES, len(alpha))), rng)
     log_weight = np.log(np.maximum(weights @ evidence.T, LEAST)).sum(axis=1) - np.log(weights) @ expected
-    log_weight += _log_constant(alpha) - _log_constant(alpha + expected)
     share = softmax(log_weight)
-    at = (np.arange(KEPT) + rng.random()) / KEPT
+    kept = min(max(BUDGET // evidence.size, LEAST_KEPT), MOST_KEPT)
+    at = (np.arange(kept) + rng.random()) / kept
     chosen = np.minimum(np.searchsorted(share.cumsum(), at), PARTICLES - 1)
-    return weights[chosen], float(np.logaddexp.reduce(log_weight) - np.log(PARTICLES))
+    return weights[chosen]
 
 
 def expected_groups(evidence: Floats, alpha: Floats) -> Floats:
@@ -148,10 +147,6 @@ def assigned(evidence: Floats, weights: Floats, of: Ints, rng: np.random.Generat
 def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
     gamma = np.maximum(rng.standard_gamma(alpha), LEAST)
     return np.maximum(gamma / gamma.sum(axis=-1, keepdims=True), LEAST)
-
-
-def _log_constant(alpha: Floats) -> float:
-    return float(gammaln(alpha.sum()) - gammaln(alpha).sum())
 
 
 def _stratified(expected: float, rng: np.random.Generator) -> int:
