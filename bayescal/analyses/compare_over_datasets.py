@@ -18,6 +18,8 @@ from bayescal.stats.contract import Counts
 
 #: Default scale of the prior of the standard deviation between data sets, in units of the rope.
 SPREAD_OF_ROPE = 5.0
+#: Arguments of `compare` with one value per row, which differ between data sets.
+OF_ROWS = ("weights", "cluster")
 
 
 def compare_over_datasets(
@@ -100,6 +102,12 @@ def compare_over_datasets(
         raise TypeError(
             f"`{next(iter(options))}` is for data sets given as rows; comparisons have theirs. Pass it to `compare`."
         )
+    for name in OF_ROWS:
+        if name in options:
+            raise TypeError(
+                f"`{name}` belongs to the rows of one data set: pass it to `compare`, and the comparisons to "
+                "`compare_over_datasets`."
+            )
     width = _common_rope([datasets[name] for name in given], rope)
     *streams, order = _checks.generator(rng).spawn(len(names) + 1)
     comparisons = {
