@@ -69,6 +69,7 @@ from .report.over_datasets import plot_over_datasets as plot_over_datasets
 from .report.posterior import plot_posterior as plot_posterior
 from .report.recalibration import plot_recalibration as plot_recalibration
 from .report.reliability import plot_reliability as plot_reliability
+from .report.survival import plot_horizons as plot_horizons
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.calibration_curve import CalibrationCurve as CalibrationCurve
 from .results.calibration_curve import CurveBand as CurveBand
@@ -105,6 +106,7 @@ from .stats.bins import equal_effective_mass_edges as equal_effective_mass_edges
 from .stats.bins import equal_mass_edges as equal_mass_edges
 from .stats.bins import make_bins as make_bins
 from .stats.classwise import ClasswiseCounts as ClasswiseCounts
+from .stats.clusters import ClusterSums as ClusterSums
 from .stats.files import count_file as count_file
 from .stats.logits import LogitCounts as LogitCounts
 from .stats.logits import logit_bins as logit_bins

@@ -92,7 +92,7 @@ def compare_over_datasets(
     >>> given = {n: (d.outcome, {"sharp": d.confidence, "timid": 0.25 + d.confidence / 2}) for n, d in rows.items()}
     >>> found = compare_over_datasets(given, rng=1)
     >>> found.difference("sharp", "timid").interval(0.95)
-    (-0.12..., -0.09...)
+    (-0.11..., -0.07...)
     >>> found.population("sharp", "timid").mean.interval(0.95)
     (-0.13..., -0.08...)
     """

@@ -100,6 +100,13 @@ NAMED_COLUMN = "COLUMN or NAME=COLUMN"
 _PER_CLASSIFIER = "Repeat the option for each classifier in a file."
 Label = Annotated[str | None, column("True labels: 0/1, true/false, or class numbers.")]
 Weights = Annotated[str | None, column("Importance weights, >= 0.")]
+Cluster = Annotated[
+    str | None,
+    column(
+        "Clusters of rows that may depend on each other, such as the question of several answers. No cluster may have "
+        "rows in two files of counts."
+    ),
+]
 Classes = Annotated[
     str | None,
     column(
@@ -130,6 +137,7 @@ class ColumnOptions(Options):
     ] = None
     confidence: Annotated[str | None, column("Confidence in the prediction; with --correct.")] = None
     weights: Weights = None
+    cluster: Cluster = None
     classes: Classes = None
     logits: Logits = False
 
@@ -165,6 +173,7 @@ class ColumnOptionsPerClassifier(Options):
         column("With several files: column that identifies a row. Each key must occur exactly once in each file."),
     ] = None
     weights: Weights = None
+    cluster: Cluster = None
     classes: Classes = None
     logits: Logits = False
 

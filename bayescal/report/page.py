@@ -267,7 +267,7 @@ def _(result: Evidence) -> Content:
         "Evidence over time", partial(_drawn, partial(plot_evidence, result), 1.4 * WIDTH, 3.9), wide=True
     )
     shown = [_table("Windows", sheet)] if len(result) else []
-    return Content("Evidence", sheet, shown, {"rows": int(result.n_rows.sum())}, [picture] if len(result) else [])
+    return Content(result.title, sheet, shown, {"rows": int(result.n_rows.sum())}, [picture] if len(result) else [])
 
 
 @_content.register
@@ -401,7 +401,7 @@ def _(result: ClinicalSummary) -> Content:
             pictures.append(_reliability(parts.evaluation, of))
         else:
             pictures.append(_calibration_curve(parts.calibration_curve, of))
-    pictures.append(_decision_curve(result.decision_curve))
+    pictures.append(_decision_curve(result))
     shown = [_table("Performance", sheet)]
     if len(result.models) > SIDE_BY_SIDE:
         shown = [Table(_render.name(name), CLINICAL_HEADER, result.cells(name)) for name in result.models]
@@ -471,7 +471,7 @@ def _calibration_curve(curve: CalibrationCurve, of: str = "") -> Picture:
     return Picture(_caption("Calibration curve", of), draw)
 
 
-def _decision_curve(result: NetBenefit) -> Picture:
+def _decision_curve(result: NetBenefit | ClinicalSummary) -> Picture:
     draw = partial(_drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
     return Picture("Decision curves", draw, wide=True)
 

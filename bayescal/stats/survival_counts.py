@@ -139,7 +139,9 @@ class SurvivalCounts:
         place = (kind * len(edges) + bin_of) * (len(grid) + 1) + cell
         off = rows.risk.astype(np.float64) - edges.midpoints[bin_of]
         size = int(np.prod(shape))
-        exits, total, squares = (np.bincount(place, v, size).reshape(shape) for v in (None, off, off**2))
+        exits: Ints = np.bincount(place, minlength=size).reshape(shape)
+        total: Floats = np.bincount(place, off, size).reshape(shape)
+        squares: Floats = np.bincount(place, off**2, size).reshape(shape)
         return cls(edges, grid, exits, total, squares, own)
 
     def __add__(self, other: object) -> "SurvivalCounts":
@@ -188,6 +190,11 @@ class SurvivalCounts:
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.exits.sum())
+
+    @property
+    def binned(self) -> BinnedCounts:
+        """Counts of all rows by bin, with outcome 1 for events of the cause up to the last time of the grid."""
+        return self._observed(len(self.times) - 1)
 
     def at(self, horizon: Any = None) -> HorizonCounts:
         """Return the counts at a horizon.

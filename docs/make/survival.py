@@ -41,8 +41,8 @@ EVENTUALLY, OTHER_HAZARD = 1.5, 0.8
 QUANTILES = 100_000
 #: Data sets on which rivals are measured, as a share of all.
 RIVALS = 0.4
-#: Largest share of rows that are not followed for a cell not to count as weak.
-FOLLOWED = 0.05
+#: Cells whose intervals exist in a smaller share of the data sets are left out of tables.
+LEAST = 0.2
 COLUMNS = (
     *("quantity", "n_rows", "truth", "censored", "dependent", "causes", "value", "not_followed"),
     *("method", "coverage", "above", "width", "repeats"),
@@ -213,7 +213,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     return measured(SEED, settings, COLUMNS, rows)
 
 
-def summary(rows: Iterable[dict[str, Any]], **fields: Any) -> list[dict[str, Any]]:
+def summary(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """One line per quantity, number of rows, causes and method: mean and worst coverage."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
@@ -240,7 +240,8 @@ def summary(rows: Iterable[dict[str, Any]], **fields: Any) -> list[dict[str, Any
 
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return the tables by the name of their marker."""
-    rows = rows_again(numbers)
+    # scores have no interval in data sets with many rows that are not followed
+    rows = [row for row in rows_again(numbers) if row["repeats"] >= LEAST * numbers["repeats"]]
     lines = summary(rows)
     form = "{n_rows}|{method}|{cells}|{mean:.3f}|{worst:.2f}|{where}|{width:.3f}"
     head = "Rows: | Method | Cells: | Mean coverage: | Worst: | Worst cell | Mean width:"
