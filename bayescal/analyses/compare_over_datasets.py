@@ -94,7 +94,7 @@ def compare_over_datasets(
     >>> found.difference("sharp", "timid").interval(0.95)
     (-0.11..., -0.07...)
     >>> found.population("sharp", "timid").mean.interval(0.95)
-    (-0.13..., -0.08...)
+    (-0.13..., -0.06...)
     """
     names = _named(datasets)
     given = [name for name in names if isinstance(datasets[name], Comparison)]
