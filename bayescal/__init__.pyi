@@ -106,6 +106,7 @@ from .stats.bins import equal_effective_mass_edges as equal_effective_mass_edges
 from .stats.bins import equal_mass_edges as equal_mass_edges
 from .stats.bins import make_bins as make_bins
 from .stats.classwise import ClasswiseCounts as ClasswiseCounts
+from .stats.clusters import ClusterSums as ClusterSums
 from .stats.files import count_file as count_file
 from .stats.logits import LogitCounts as LogitCounts
 from .stats.logits import logit_bins as logit_bins

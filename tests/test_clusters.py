@@ -104,6 +104,23 @@ def test_classes_have_clusters():
     assert bc.evaluate(y, p, cluster=cluster, rng=1).counts.effective_rows == pytest.approx(200, rel=0.05)
 
 
+REFUSED = {
+    "plan": lambda counts: bc.labels_needed(counts, width=0.02),
+    "monitor": lambda counts: bc.CalibrationMonitor(bins=15, target="event").add_counts(counts, time=1),
+    "net benefit": lambda counts: bc.net_benefit_counts(counts),
+    "curve": lambda counts: bc.CalibrationCurve.from_counts(counts),
+    "cumulative difference": lambda counts: bc.CumulativeDifference.from_counts(counts),
+    "regret": lambda counts: bc.evaluate_counts(counts, rng=1).regret(1 / 3),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_methods_that_take_rows_as_independent_refuse_clusters(name, rows):
+    counts = bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, cluster=rows.cluster, target="event")
+    with pytest.raises(ValueError, match=r"must be counts of independent rows: .* would take rows of one cluster"):
+        REFUSED[name](counts)
+
+
 def test_columns_are_aligned_and_checked(rows):
     y, p = pd.Series(rows.outcome), pd.Series(rows.confidence)
     cluster = pd.Series(rows.cluster, index=np.arange(1000)[::-1])

@@ -14,6 +14,7 @@ from bayescal.results.comparison import Comparison
 from bayescal.results.evaluations import ROPE
 from bayescal.results.joint import checked_rope
 from bayescal.results.over_datasets import ComparisonOverDatasets
+from bayescal.stats.contract import Counts
 
 #: Default scale of the prior of the standard deviation between data sets, in units of the rope.
 SPREAD_OF_ROPE = 5.0
@@ -197,8 +198,17 @@ def _different_rows(comparisons: Mapping[str, Comparison]) -> None:
     """Refuse a data set that is given twice: its rows would count as independent evidence."""
     for (name, one), (other_name, other) in combinations(comparisons.items(), 2):
         both = [(one[label].counts, other[label].counts) for label in one.labels]
-        if all(np.array_equal(a.n, b.n) and np.array_equal(a.deviation, b.deviation) for a, b in both):
+        if all(_equal(a, b) for a, b in both):
             raise ValueError(
                 f"`datasets` must hold different rows; {name!r} and {other_name!r} have the same counts for every "
                 "classifier. A data set that counts twice would make intervals too narrow."
             )
+
+
+def _equal(one: Counts, other: Counts) -> bool:
+    """Whether two counts are those of the same rows."""
+    return (
+        np.array_equal(one.n, other.n)
+        and np.array_equal(one.effective_k, other.effective_k)
+        and np.array_equal(one.mean_confidence, other.mean_confidence, equal_nan=True)
+    )

@@ -17,6 +17,7 @@ from bayescal.posterior.many import compiled_form_pays
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
+from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts, require_counts
 
 
@@ -97,7 +98,7 @@ def evaluate_groups(
         If the draws of all groups would not fit into memory.
     """
     pooling = checked_pooling(pooling, groups=True, model=arguments.get("model", DEFAULT_MODEL))
-    if pooling != NONE and getattr(overall, "clusters", None) is not None:
+    if pooling != NONE and clusters_of(overall) is not None:
         raise ValueError(
             f"`pooling={pooling!r}` cannot be combined with rows in clusters: the coverage of its intervals has not "
             "been measured. Use `pooling='none'`, or leave out `cluster` if the groups are the clusters."

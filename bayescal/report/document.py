@@ -100,8 +100,8 @@ def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> di
 def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``by``, the name of the column; ``overall`` and ``groups``, each with its table and its bins.
 
-    ``pooling`` states how the groups borrow strength from each other. Each group has its label, the name under which it is printed, the probability that its error is the largest, and
-    the seed that reproduces its evaluation.
+    ``pooling`` states how the groups borrow strength from each other. Each group has its label, the name under which it
+    is printed, the probability that its error is the largest, and the seed that reproduces its evaluation.
     """
     largest = result.p_largest()
     named = zip(result.names, result.groups.items(), strict=True)
@@ -288,7 +288,7 @@ def _(
 
 @document.register
 def _(result: Evidence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``hypothesis``, ``level``, ``threshold`` and ``alarm``, the start of a window or null.
+    """Return also ``hypothesis``, ``level``, ``threshold``, ``raised``, and ``alarm``, the start of a window or null.
 
     Values beyond the range of a float are null; ``log_value`` has them.
     """
@@ -297,14 +297,16 @@ def _(result: Evidence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any
         "hypothesis": result.hypothesis,
         "level": result.level,
         "threshold": result.threshold,
+        "raised": result.raised,
         "alarm": result.alarm,
     }
 
 
 @document.register
 def _(result: ConfidenceSequence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``level``."""
-    return {**_with_table(result, parameters), "level": result.level}
+    """Return also ``interval``, with the probability that all intervals hold."""
+    interval = {"probability": result.prob, "kind": "confidence sequence"}
+    return {**_with_table(result, parameters), "interval": interval}
 
 
 @document.register

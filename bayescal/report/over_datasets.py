@@ -8,7 +8,16 @@ import numpy as np
 from bayescal import _checks, _render
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report.drawing import SMALL, axes_or_new, palette
-from bayescal.report.forest import Forest, axis_label, draw_forest, forest, forest_height, key, mark_zero
+from bayescal.report.forest import (
+    LEAST_LETTERS,
+    NAME_WIDTH,
+    Forest,
+    draw_forest,
+    forest,
+    forest_height,
+    key,
+    mark_zero,
+)
 from bayescal.report.room import characters, is_small, keep_within, small_words
 from bayescal.results.over_datasets import ComparisonOverDatasets
 
@@ -152,8 +161,10 @@ def plot_over_datasets(
     else:
         ax.set_xlim(1 - 0.05 * (len(result) - 1), len(result) + 0.05 * (len(result) - 1))
         words = as_estimand(estimand).words(result.target)
-        label = f"mean rank by {words} over {len(result.datasets)} data sets, 1 is the best"
-    lines = [line for words in (label, key(prob)) for line in wrap(words, max(24, characters(ax, SMALL)))]
+        label = [f"mean rank by {words} over {len(result.datasets)} data sets, 1 is the best"]
+    # the label is centred below the axes, which names at the left make narrower
+    letters = max(characters(ax, SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS)
+    lines = [line for words in (*label, key(prob)) for line in wrap(words, letters)]
     ax.set_xlabel("\n".join(lines), fontsize=SMALL + 0.5, parse_math=False)
     if small:
         small_words(ax)
@@ -163,10 +174,11 @@ def plot_over_datasets(
 
 def _label_of_pair(
     result: ComparisonOverDatasets, first: str | None, second: str | None, estimand: EstimandLike
-) -> str:
+) -> list[str]:
     """Say whose difference it is, and who is better where."""
     one, other = (first, second) if first is not None and second is not None else result.labels
-    label = axis_label(estimand, result.target)
-    better, worse = (one, other) if as_estimand(estimand).better != "larger" else (other, one)
+    record = as_estimand(estimand)
+    label = "size of the " * (record.better == "nearest zero") + record.words(result.target)
+    better, worse = (one, other) if record.better != "larger" else (other, one)
     names = [_render.name(name) for name in (one, other, better, worse)]
-    return f"{label}: {names[0]} minus {names[1]}; {names[2]} is better left of 0, {names[3]} right of it"
+    return [f"{label}: {names[0]} - {names[1]}", f"{names[2]} is better left of 0, {names[3]} right of it"]

@@ -156,9 +156,7 @@ def page(
     """
     from markupsafe import Markup
 
-    with_estimand = {Comparison: _comparison, ComparisonOverDatasets: _over_datasets}
-    found = next((make for kind, make in with_estimand.items() if isinstance(result, kind)), None)
-    content = _content(result) if found is None else found(result, estimand)
+    content = _content_of(result, estimand)
     script, style, template = (
         files("bayescal.report").joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css", "html")
     )
@@ -269,7 +267,7 @@ def _(result: Evidence) -> Content:
         "Evidence over time", partial(_drawn, partial(plot_evidence, result), 1.4 * WIDTH, 3.9), wide=True
     )
     shown = [_table("Windows", sheet)] if len(result) else []
-    return Content("Evidence", sheet, shown, {"rows": int(result.n_rows.sum())}, [picture] if len(result) else [])
+    return Content(result.title, sheet, shown, {"rows": int(result.n_rows.sum())}, [picture] if len(result) else [])
 
 
 @_content.register
@@ -403,12 +401,21 @@ def _(result: ClinicalSummary) -> Content:
             pictures.append(_reliability(parts.evaluation, of))
         else:
             pictures.append(_calibration_curve(parts.calibration_curve, of))
-    pictures.append(_decision_curve(result.decision_curve))
+    pictures.append(_decision_curve(result))
     shown = [_table("Performance", sheet)]
     if len(result.models) > SIDE_BY_SIDE:
         shown = [Table(_render.name(name), CLINICAL_HEADER, result.cells(name)) for name in result.models]
     rows = {**_rows(result[result.models[0]].evaluation.counts), "events": result.n_events}
     return Content("Clinical summary", sheet, shown, rows, pictures)
+
+
+def _content_of(result: _presented.Presented, estimand: EstimandLike) -> Content:
+    """Return the content of the page of a result; only two kinds have a choice of the estimand."""
+    if isinstance(result, Comparison):
+        return _comparison(result, estimand)
+    if isinstance(result, ComparisonOverDatasets):
+        return _over_datasets(result, estimand)
+    return _content(result)
 
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
@@ -464,7 +471,7 @@ def _calibration_curve(curve: CalibrationCurve, of: str = "") -> Picture:
     return Picture(_caption("Calibration curve", of), draw)
 
 
-def _decision_curve(result: NetBenefit) -> Picture:
+def _decision_curve(result: NetBenefit | ClinicalSummary) -> Picture:
     draw = partial(_drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
     return Picture("Decision curves", draw, wide=True)
 

@@ -45,8 +45,8 @@ RECALIBRATION = {
         " The evidence for calibration is `bayes_factor`; P-values belong to `bayescal.calibration_tests`.",
     ),
     **dict.fromkeys(
-        ("oe", "oeratio", "eo", "eoratio", "observedexpected"),
-        f" The difference of event rate and mean probability is `signed_error` of {_EVALUATION}.",
+        ("oe", "oeratio", "eo", "eoratio", "observedexpected", "observedexpectedratio"),
+        " The ratio of observed to expected events is `observed_expected`.",
     ),
     "plot": " The recalibration line is drawn by `bayescal.plot_recalibration(result)`.",
     **_OF_CURVES,
@@ -80,6 +80,45 @@ NET_BENEFIT = {
     "plot": " Decision curves are drawn by `bayescal.plot_decision_curve(result)`.",
     **_DISCRIMINATION,
     **_SCORES,
+}
+
+
+def _of_part(words: str, path: str) -> str:
+    return f" {words} `{path}`, with several models `summary[name].{path}`; `to_frame()` has all numbers."
+
+
+#: For `ClinicalSummary`, and for the results of one of its models.
+CLINICAL = {
+    **dict.fromkeys(("auc", "roc", "rocauc", "cstatistic", "cindex"), _of_part("The AUC is", "evaluation.auc")),
+    **dict.fromkeys(("brier", "brierscore"), _of_part("The Brier score is", "evaluation.brier_score")),
+    "ece": _of_part("The ECE is", "evaluation.ece"),
+    **dict.fromkeys(("slope", "calibrationslope"), _of_part("The slope is", "recalibration.slope")),
+    **dict.fromkeys(("intercept", "calibrationintercept"), _of_part("The intercept is", "recalibration.intercept")),
+    **dict.fromkeys(
+        ("citl", "inthelarge", "calibrationinthelarge"),
+        _of_part("The calibration in the large is", "recalibration.in_the_large"),
+    ),
+    **dict.fromkeys(("oe", "oeratio", "eo", "observedexpected"), _of_part("O/E is", "recalibration.observed_expected")),
+    **dict.fromkeys(
+        ("ici", "e50", "e90", "emax", "eavg"), _of_part("ICI, E50, E90 and Emax belong to", "calibration_curve")
+    ),
+    **dict.fromkeys(
+        ("netbenefit", "nb", "decisioncurve"), " Net benefit belongs to all models: `summary.net_benefit`."
+    ),
+    **dict.fromkeys(("thresholds", "threshold"), " Thresholds are `net_benefit.thresholds`."),
+    **dict.fromkeys(("puseful", "useful"), " The probability that a model is useful is `net_benefit.p_useful`."),
+    **dict.fromkeys(("treatall",), " The net benefit of treating all is `net_benefit.treat_all`."),
+    **dict.fromkeys(("prevalence", "events"), " The share of events is `event_rate`, their number `n_events`."),
+    **dict.fromkeys(
+        ("difference", "delta", "compare"),
+        " Differences of net benefit are `net_benefit.difference(first, second)`, those of AUC, Brier score and ECE "
+        "`bayescal.compare(y_true, {name: y_prob})`.",
+    ),
+    **dict.fromkeys(
+        ("plot", "figure", "picture"),
+        " Curves are drawn by `bayescal.plot_decision_curve(summary)` and "
+        "`bayescal.plot_calibration_curve(summary.calibration_curve)`.",
+    ),
 }
 #: For `LossRatio`.
 LOSS_RATIO = {

@@ -187,12 +187,15 @@ class NetBenefit(_presented.Presented):
 
     @cached_property
     def few_rows(self) -> dict[str, NDArray[np.bool_]]:
-        """Whether fewer than 5 rows reach each threshold, or lie below it, by model.
+        """Whether too few rows reach each threshold t, or lie below it, by model.
 
-        There the probability that a model is useful depends on the prior: printing and plots leave it out, and no
-        sentence calls the model useful. `p_useful` and `table` have the number.
+        They are too few if they are fewer than 5. Rows below t are also too few if 3 or more events would not be
+        expected among them at a risk of t, n t < 3: even without any event, they would not show that their risk is
+        below t. Rows that reach t are too few if n (1 - t) < 3. There the probability that a model is useful depends on
+        the prior: printing and plots leave it out, and no sentence calls the model useful. `p_useful` and `table` have
+        the number.
         """
-        return {name: sides.any(axis=0) for name, sides in few_rows(self.counts).items()}
+        return {name: sides.any(axis=0) for name, sides in few_rows(self.counts, self.prevalence).items()}
 
     @property
     def p_best(self) -> dict[str, Floats]:
@@ -288,11 +291,11 @@ class NetBenefit(_presented.Presented):
         Returns
         -------
         list of dict
-            Keys model, threshold, mean, sd (both exact), low, high, observed, treat_all (posterior mean), p_useful and
-            p_best.
+            Keys model, threshold, mean, sd (both exact), low, high, observed, treat_all (exact posterior mean),
+            p_useful and p_best.
         """
         prob = _checks.fraction("prob", prob)
-        treat_all = self.treat_all.mean()
+        treat_all = np.array([row["mean"] for row in self.treat_all_table(prob)])
         rows = []
         for name in self.models:
             mean, sd = self.moments[name]
@@ -303,6 +306,31 @@ class NetBenefit(_presented.Presented):
             of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
             rows += [{"model": name, **dict(zip(columns, row, strict=True))} for row in of_thresholds]
         return rows
+
+    def treat_all_table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the net benefit of treating all as data: one dict per threshold.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys threshold, mean, sd (both exact, except for rows in clusters), low and high.
+        """
+        low, high = self.treat_all.interval(_checks.fraction("prob", prob))
+        w = odds(self.thresholds)
+        if self.counts.clusters is not None:  # no closed form
+            moments = {"mean": self.treat_all.mean(), "sd": self.treat_all.sd()}
+        else:
+            mean, sd = (self.prevalence, 0.0) if self.prevalence else self.posterior.prevalence_mean_and_sd()
+            moments = {"mean": mean - w * (1 - mean), "sd": (1 + w) * sd}
+        columns = {"threshold": self.thresholds, **moments}
+        columns |= {"low": low, "high": high}
+        of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in of_thresholds]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         return self.table(prob, **options)
@@ -354,7 +382,7 @@ class NetBenefit(_presented.Presented):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings about rows and clusters, which are printed below the table; empty if none is known."""
-        return (*remarks_of(self.counts), *of_clusters(self.counts, self.design_effects))
+        return (*remarks_of(self.counts, self.prevalence), *of_clusters(self.counts, self.design_effects))
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.

@@ -67,7 +67,7 @@ class ComparisonOverDatasets(OverDatasets):
             rank); p_best; and datasets_won, the expected number of data sets on which it is the best.
         """
         average, ranks = self.average(estimand), self.ranks(estimand)
-        won = sum(np.array([*each.values()]) for each in self.p_best_by_dataset(estimand).values())
+        won = np.sum([list(each.values()) for each in self.p_best_by_dataset(estimand).values()], axis=0)
         best = self.p_best(estimand).values()
         columns = (self.labels, average.mean(), average.sd(), *average.interval(prob), ranks.mean())
         names = ("mean", "sd", "low", "high", "rank", "rank_low", "rank_high", "p_best", "datasets_won")

@@ -88,6 +88,15 @@ class Recalibration(_presented.Presented):
         return self._draws("in_the_large", self._shifts)
 
     @cached_property
+    def observed_expected(self) -> Draws:
+        """Ratio of observed to expected events, O/E: the event rate divided by the mean probability; 1 if calibrated.
+
+        It is above 1 if probabilities are too low on average; in each draw, it is above 1 if and only if the
+        calibration in the large is above 0. Its sampling variation includes that of the probabilities.
+        """
+        return self._draws("observed_expected", self.posterior.observed_expected(self.drawn, rng=self.shift_seed))
+
+    @cached_property
     def _shifts(self) -> Floats:
         return self.posterior.in_the_large(self.drawn, rng=self.shift_seed)
 

@@ -154,7 +154,7 @@ def few_rows(counts: Counts) -> str | None:
     return f"With fewer than {ROWS} effective rows the interval depends mostly on the prior."
 
 
-def _rare_error(counts: Counts) -> str | None:
+def rare_error(counts: Counts) -> str | None:
     """Name the bin with the largest gap that clearly exceeds `max_error`, which leaves rare bins out."""
     observed, n = observed_bins(counts), counts.effective_n[counts.occupied]
     gap, confidence = np.abs(observed.gap[0]), observed.confidence[0]
@@ -173,4 +173,4 @@ def _rare_error(counts: Counts) -> str | None:
 
 
 #: All remarks on the shrinkage model: functions of counts that return a text or None.
-_REMARKS = (_saturated, _many_bins, few_rows, _rare_error)
+_REMARKS = (_saturated, _many_bins, few_rows, rare_error)

@@ -112,12 +112,12 @@ class PoolingTwin:
             of = pt.stack(each, axis=1)  # (n_groups, n_components)
             if self.prior.together:
                 joint = pt.log(self.prior.weights) + of.sum(axis=0)
-                total = pm.math.logsumexp(joint)
+                total = pt.logsumexp(joint)
                 probability = pt.exp(joint - total)[None, :] * pt.ones((len(bins), 1))
             else:
                 weights = pm.Dirichlet("weights", self.prior.pseudo_groups * self.prior.weights)
                 joint = pt.log(weights) + of
-                total = pm.math.logsumexp(joint, axis=1)
+                total = pt.logsumexp(joint, axis=1, keepdims=True)
                 probability = pt.exp(joint - total)
             pm.Potential("outcomes", total.sum())
             pm.Deterministic("probability", probability)

@@ -21,23 +21,15 @@ Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
 SEED, PROB, BINS, ROWS = 31, 0.95, 15, 2000
-PARTS = ("cells", "few", "paired")
+PARTS = ("cells", "few", "paired", "one_sided")
 CURVES = {"calibrated": ("calibrated", None), "T = 1.5": ("temperature", 1.5), "one bad bin": ("one bad bin", 0.3)}
 SIZES = (2, 10, "unequal", 50)
 #: Numbers of clusters, and rows of each, of the cells with few clusters.
 FEW = ((10, 100), (20, 50), (40, 25))
 #: Intervals of the ECE: rows as independent; the effect of each bin; the geometric mean; that of the total; `evaluate`.
 METHODS = ("none", "bin", "mean", "total", "bayescal", "bootstrap")
-OTHERS = (
-    "signed_error",
-    "l2_error",
-    "max_error",
-    "overconfidence",
-    "underconfidence",
-    "brier_score",
-    "log_score",
-    "auc",
-)
+OTHERS = ("signed_error", "l2_error", "max_error", "brier_score", "log_score", "auc")
+ONE_SIDED = ("overconfidence", "underconfidence")
 #: The second classifier of a pair, as a function of the calibrated confidences of the first.
 SECOND: dict[str, Callable[[Floats], Floats]] = {
     "T = 0.67": lambda c: expit(1.5 * logit(c)),
@@ -126,15 +118,28 @@ def intervals(rows: SimulatedClusters, draws: int, rng: np.random.Generator) -> 
     return result, np.array([found.icc, found.bin_effects.mean(), found.total_effect])
 
 
+def one_sided(rows: SimulatedClusters, draws: int, rng: np.random.Generator) -> tuple[dict[Any, Floats], Floats]:
+    """Intervals of the one-sided errors, as `intervals` returns them."""
+    result: dict[Any, Floats] = {}
+    for method, cluster in (("bayescal", rows.cluster), ("none", None)):
+        found = bc.evaluate(rows.outcome, rows.confidence, cluster=cluster, bins=BINS, draws=draws, rng=rng)
+        result |= {(quantity, method): np.array(found.draws(quantity).interval(PROB)) for quantity in ONE_SIDED}
+        if cluster is not None:
+            clusters = found.counts.clusters
+            effects = np.array([clusters.icc, clusters.bin_effects.mean(), clusters.total_effect])
+    return result, effects
+
+
 def of_cell(job: tuple[Any, ...]) -> list[Row]:
     """One row per quantity and method."""
-    size, rho, alike, curve, repeats, draws, rng = job
+    size, rho, alike, curve, part, repeats, draws, rng = job
     true, all_of, effects = truths(curve), {}, []
+    measured = one_sided if part == "one_sided" else intervals
     named, strength = CURVES[curve]
     for _ in range(repeats):
         number = sizes_of(size, rng) if not isinstance(size, tuple) else np.full(*size)
         rows = simulate_clusters(number, dependence=rho, alike=alike, curve=named, strength=strength, rng=rng)
-        found, effect = intervals(rows, draws, rng)
+        found, effect = measured(rows, draws, rng)
         effects.append(effect)
         for key, value in found.items():
             all_of.setdefault(key, []).append(value)
@@ -178,7 +183,7 @@ def _auc(score: Floats, theta: Floats) -> float:
 
 def of_pair(job: tuple[Any, ...]) -> list[Row]:
     """Coverage of differences of two classifiers on the same rows."""
-    size, rho, alike, second, repeats, draws, rng = job
+    size, rho, alike, second, _, repeats, draws, rng = job
     true, all_of = pair_truths(second), {}
     for _ in range(repeats):
         rows = simulate_clusters(sizes_of(size, rng), dependence=rho, alike=alike, rng=rng)
@@ -227,10 +232,11 @@ def measure(options: argparse.Namespace) -> Row:
         "few": all_cells(few, ("calibrated", "T = 1.5"), (0.5,)),
         "paired": all_cells(pairs, SECOND, (0.5,)),
     }
+    of_part["one_sided"] = of_part["cells"]
     results = about(SEED, {"prob": PROB, "repeats": options.repeats, "draws": options.draws, "columns": list(COLUMNS)})
     for part in [part for part in of_part if part in options.only]:
         jobs = zip(of_part[part], streams[part].spawn(len(of_part[part])), strict=True)
-        listed = [(*cell, options.repeats, options.draws, stream) for cell, stream in jobs]
+        listed = [(*cell, part, options.repeats, options.draws, stream) for cell, stream in jobs]
         results[part] = rows_of(
             COLUMNS, rows_of_jobs(of_pair if part == "paired" else of_cell, listed, workers=options.workers)
         )
@@ -252,6 +258,8 @@ def tables(numbers: Row) -> dict[str, str]:
         made[f"clusters_{part}"] = _ece_table(rows)
         made[f"clusters_{part}_overall"] = _overall(rows, numbers)
         made[f"clusters_{part}_others"] = _others(rows, (*OTHERS, "null"))
+    if rows := records(numbers, "one_sided"):
+        made["clusters_one_sided"] = _others(rows, ONE_SIDED)
     if rows := records(numbers, "paired"):
         made["clusters_paired"] = _others(rows, ("ece", "signed_error", "brier_score", "log_score", "auc"))
     return made

@@ -3,6 +3,7 @@ docs/explanation/partial_pooling.md: part of `make coverage`.
 """
 
 import argparse
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +22,9 @@ from bayescal.results.joint import p_smallest
 from bayescal.verify.studies.study import TOLERANCE, contains
 
 Floats = NDArray[np.float64]
+
+#: Posteriors of single groups in compiled form, for any number of groups.
+os.environ.setdefault("BAYESCAL_COMPILE", "always")
 
 SEED, PROB, BINS = 23, 0.95, 15
 #: Quantiles of a population from which truths are computed.

@@ -20,6 +20,7 @@ from bayescal.verify.clinical.net_benefit import NetBenefitSimulator, NetBenefit
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator, RecalibrationTwin
 from bayescal.verify.clinical.smooth_curve import SmoothCurveSimulator, SmoothCurveTwin, simulated_curve
 from bayescal.verify.clinical.survival import simulated_rows
+from bayescal.verify.pooling import PoolingSimulator, PoolingTwin, few_groups, prior_of
 from bayescal.verify.random_effects import RandomEffectsSimulator, RandomEffectsTwin
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
@@ -87,6 +88,13 @@ def of_named_quantities() -> Iterator[Case]:
     yield Case("random effects", "8 differences", random_effects_twin)
     yield Case("survival curve of one bin", "132 simulated rows", simulated_rows)
     yield Case("smooth curve", "600 simulated rows", lambda: SmoothCurveTwin(simulated_curve()))
+    yield Case("groups with own components", "three small groups", lambda: pooling_twin(together=False))
+    yield Case("groups with the same component", "three small groups", lambda: pooling_twin(together=True))
+
+
+def pooling_twin(*, together: bool) -> PoolingTwin:
+    """Make the twin of one family of partial pooling."""
+    return PoolingTwin(few_groups(), prior_of(together=together))
 
 
 def random_effects_twin() -> RandomEffectsTwin:
@@ -152,6 +160,9 @@ def simulators() -> dict[str, Any]:
         "smooth curve, 10 bins of 20 rows": SmoothCurveSimulator(),
         "smooth curve, 10 bins of 10 rows": SmoothCurveSimulator(rows_per_bin=10),
         "smooth curve, 15 bins of 60 rows": SmoothCurveSimulator(rows_per_bin=60, n_bins=15),
+        "groups with own components, 4 of 40 rows": PoolingSimulator(),
+        "groups with the same component, 4 of 40 rows": PoolingSimulator(together=True),
+        "groups with own components, 8 of 15 rows": PoolingSimulator(n_groups=8, rows=15),
         "intercept and slope, 30 rows": RecalibrationSimulator(rows=30, shape=(0.5, 8.0)),
         "net benefit of two models, 30 rows": NetBenefitSimulator(),
         "random effects, 5 data sets": RandomEffectsSimulator(),

@@ -198,7 +198,7 @@ def test_plots(result):
     assert ax.get_xlabel().startswith("mean rank by ECE over 5 data sets")
     ax = bc.plot_over_datasets(result, Figure(figsize=(7, 5)).subplots(), first="C", second="A")
     label = " ".join(ax.get_xlabel().split())
-    assert "C minus A; C is better left of 0, A right of it" in label
+    assert "ECE: C - A C is better left of 0, A right of it" in label
     with pytest.raises(TypeError, match="must be a ComparisonOverDatasets, not dict"):
         bc.plot_over_datasets({})
     with pytest.raises(TypeError, match="`first` and `second` must be two"):

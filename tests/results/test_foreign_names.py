@@ -18,6 +18,7 @@ RESULTS = {
     "curve": bc.calibration_curve(Y, P, draws=50, rng=1),
     "classical": bc.classical_calibration_curves(Y, P),
     "tests": bc.calibration_tests(Y, P),
+    "clinical": bc.clinical_summary(Y, P, 0.2, draws=50, rng=1),
     "loss_ratio": bc.loss_ratio(Y[:200], P[:200], Y[200:], P[200:], draws=50, rng=1),
 }
 TRIED = [
@@ -47,6 +48,12 @@ TRIED = [
     ("classical", "ici", r"`errors\['lowess'\]\['ici'\]`"),
     ("tests", "chi2", r"`hosmer_lemeshow\.chi_squared`"),
     ("tests", "p_value", "`p_spiegelhalter` and `p_hosmer_lemeshow`"),
+    ("clinical", "c_statistic", r"`evaluation\.auc`.*`summary\[name\]\.evaluation\.auc`"),
+    ("clinical", "citl", r"`recalibration\.in_the_large`"),
+    ("clinical", "ICI", "`calibration_curve`"),
+    ("clinical", "thresholds", r"`net_benefit\.thresholds`"),
+    ("clinical", "difference", r"`net_benefit\.difference\(first, second\)`.*`bayescal\.compare"),
+    ("clinical", "plot", r"`bayescal\.plot_decision_curve\(summary\)`"),
     ("loss_ratio", "loss_ratio", "`mean_ratio`"),
 ]
 
@@ -63,6 +70,7 @@ TABLES = {
     "curve": foreign_names.CALIBRATION_CURVE,
     "classical": foreign_names.CLASSICAL,
     "tests": foreign_names.CALIBRATION_TESTS,
+    "clinical": foreign_names.CLINICAL,
     "loss_ratio": foreign_names.LOSS_RATIO,
 }
 
@@ -73,7 +81,7 @@ def test_every_hint_names_something_that_exists(which):
     evaluation = bc.evaluate(Y, P, draws=50, rng=1)
     for words in set(TABLES[which].values()):
         for code in re.findall("`([^`]+)`", words):
-            first = re.match(r"(bayescal\.)?(\w+)", code)
+            first = re.match(r"(?:summary(?:\[name\])?\.)?(bayescal\.)?(\w+)", code)
             assert first is not None
             owner = bc if first[1] else RESULTS[which]
             assert hasattr(owner, first[2]) or hasattr(evaluation, first[2]), (which, code)

@@ -4,6 +4,7 @@ import pickle
 from dataclasses import fields, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import kstest
 
@@ -226,8 +227,8 @@ def test_refusals():
     rows, of_row = rows_of(np.random.default_rng(12))
     with pytest.raises(ValueError, match=r"`bins` must be at most 512 for rows in clusters.*there are 600"):
         sums_of(rows, of_row, make_bins(600))
-    with pytest.raises(ValueError, match=r"`cluster` must hold at least two clusters.*it holds 1"):
-        counted(rows.outcome, rows.confidence, np.zeros(300, int))
+    with pytest.raises(ValueError, match=r"`cluster` must hold at least two clusters.*300 rows are in 1"):
+        bc.evaluate_counts(counted(rows.outcome, rows.confidence, np.zeros(300, int)), rng=1)
 
 
 @pytest.mark.parametrize("alike", [0.0, 0.8])
@@ -315,3 +316,67 @@ def test_a_pair_needs_clusters_of_both_classifiers():
     del document["second"]["clusters"]
     with pytest.raises(ValueError, match="`clusters` must be given for both classifiers and for the pair"):
         counts_from_document(document)
+
+
+@pytest.fixture
+def csv(tmp_path):
+    """Rows in clusters that are spread over the whole file, with a column of groups and three class probabilities."""
+    rng = np.random.default_rng(17)
+    rows, of_row = rows_of(rng, n=5000, clusters=300)
+    p = rng.dirichlet([1, 1, 1], 5000)
+    table = pd.DataFrame({"z": rows.outcome, "p": rows.confidence, "q": of_row, "w": rng.random(5000) + 0.5})
+    table = table.assign(q="q" + table["q"].astype(str), site=of_row % 3, y=rng.integers(0, 3, 5000))
+    table = table.assign(c0=p[:, 0], c1=p[:, 1], c2=1 - p[:, 0] - p[:, 1])
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    return tmp_path / "rows.csv", pd.read_csv(tmp_path / "rows.csv")
+
+
+def test_a_file_in_blocks_counts_clusters_as_arrays_do(csv, monkeypatch):
+    from bayescal.data.files import source
+
+    path, table = csv
+    for limit in ("ROWS", "BLOCK"):
+        monkeypatch.setattr(source, limit, 2048)
+    counts = bc.count_file(path, label="z", prob="p", weights="w", cluster="q", bins=4)
+    arrays = BinnedCounts.from_arrays(table["z"], table["p"], weights=table["w"], cluster=table["q"], bins=4)
+    assert counts.clusters.number == 300
+    for field in fields(ClusterSums):
+        np.testing.assert_allclose(
+            getattr(counts.clusters, field.name), getattr(arrays.clusters, field.name), rtol=1e-9, atol=1e-9
+        )
+    classes = bc.count_file(path, label="y", prob_prefix="c", cluster="q", target="classwise", bins=4)
+    for k, of_class in enumerate(classes.by_class):
+        one = BinnedCounts.from_arrays(table["y"] == k, table[f"c{k}"], cluster=table["q"], bins=4)
+        np.testing.assert_allclose(of_class.effective_n, one.effective_n, rtol=1e-9)
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "lazy", "pyarrow", "duckdb"])
+def test_engines_count_clusters_as_arrays_do(csv, engine):
+    import duckdb
+    import polars as pl
+    import pyarrow as pa
+
+    _, table = csv
+    frame = {
+        "pandas": lambda: table,
+        "polars": lambda: pl.from_pandas(table),
+        "lazy": lambda: pl.from_pandas(table).lazy(),
+        "pyarrow": lambda: pa.Table.from_pandas(table),
+        "duckdb": lambda: duckdb.from_df(table),
+    }[engine]()
+    counts = BinnedCounts.from_frame(frame, outcome="z", confidence="p", cluster="q", bins=4)
+    arrays = BinnedCounts.from_arrays(table["z"], table["p"], cluster=table["q"], bins=4)
+    for field in fields(ClusterSums):
+        np.testing.assert_allclose(
+            getattr(counts.clusters, field.name), getattr(arrays.clusters, field.name), rtol=1e-8, atol=1e-8
+        )
+
+
+def test_refusals_of_a_query(csv):
+    _, table = csv
+    columns = {"outcome": "z", "confidence": "p", "cluster": "q"}
+    with pytest.raises(ValueError, match=r"`cluster` cannot be combined with `weights` or `by` in a query"):
+        BinnedCounts.from_frame(table, **columns, weights="w")
+    missing = table.assign(q=table["q"].where(table.index > 1))
+    with pytest.raises(ValueError, match=r"`cluster` \(column 'q'\).*2 of 5000"):
+        BinnedCounts.from_frame(missing, **columns)

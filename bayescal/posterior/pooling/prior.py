@@ -21,10 +21,10 @@ TAUS = (0.0, 0.03, 0.08, 0.2)
 #: Prior weight of the weights, in groups, if each group has a component of its own.
 PSEUDO_GROUPS = 4.0
 #: Share of the draws in which all groups have the same component.
-TOGETHER = 0.5
+TOGETHER = 0.25
 #: Precisions of the masses of the bins around the shares of all rows.
 PRECISIONS = tuple(np.geomspace(3.0, 3e4, 9).tolist())
-#: Factor of the prior weight of a component without residual, and of one without drift.
+#: Factor of the prior weight of a component without residual, and of one without drift from exact calibration.
 SIMPLER = 2.0
 
 
@@ -68,7 +68,7 @@ class PoolingPrior:
     >>> len(prior.components), prior.components[0]
     (72, Component(centre='common', intercept_sd=0.0, slope_sd=0.0, tau=0.0))
     >>> round(float(prior.weights[0]), 3)
-    0.04
+    0.021
     """
 
     drift_sds: tuple[tuple[float, float], ...] = DRIFT_SDS
@@ -91,7 +91,8 @@ class PoolingPrior:
     @cached_property
     def weights(self) -> Floats:
         """Prior weights of the components, shape (n_components,); they add up to 1."""
-        plain = [SIMPLER ** ((c.tau == 0) + (c.intercept_sd == c.slope_sd == 0)) for c in self.components]
+        without = [c.centre == DIAGONAL and c.intercept_sd == c.slope_sd == 0 for c in self.components]
+        plain = [SIMPLER ** ((c.tau == 0) + each) for c, each in zip(self.components, without, strict=True)]
         return np.array(plain) / np.sum(plain)
 
 
