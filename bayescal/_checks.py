@@ -148,15 +148,6 @@ def did_you_mean(word: str, known: Iterable[Any]) -> str:
     return f" Did you mean {' or '.join(quoted(n) for n in near)}?" if near else ""
 
 
-def no_attribute(result: object, name: str, meant: Mapping[str, str]) -> NoReturn:
-    """Raise an `AttributeError` that names the attribute that may be meant."""
-    if hasattr(type(result), name):  # a property that raised AttributeError itself
-        object.__getattribute__(result, name)
-    public = [each for each in dir(result) if not each.startswith("_")]
-    hint = "" if name.startswith("_") else meant.get(name) or did_you_mean(name, public)
-    raise AttributeError(f"{type(result).__name__!r} has no attribute {name!r}.{hint}")
-
-
 def _plain(name: str) -> str:
     return name.casefold().replace("_", "-")
 
@@ -265,11 +256,11 @@ def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given
     unknown = next((word for word in given if word not in known), None)
     if unknown is None:
         return ""
-    return (
-        f" Here it is called {called[unknown]!r}."
-        if unknown in called
-        else did_you_mean(unknown, known.keys() - {"self"})
-    )
+    if unknown in ABSENT:
+        return f" {ABSENT[unknown]}"
+    if unknown in called:
+        return f" Here it is called {called[unknown]!r}."
+    return did_you_mean(unknown, known.keys() - {"self"})
 
 
 def color(name: str, value: Any, default: str) -> str:
@@ -326,6 +317,13 @@ PLACES = {
 PLACES |= dict.fromkeys(("estimands", "metric", "metrics"), PLACES["estimand"])
 #: Keywords of functions of rows, for suggestions.
 OF_ROWS = ("target", "bins", "binning", "model", "draws", "rng", "weights", "by", "classes", "logits", "progress")
+
+
+#: Keywords that a function without them explains.
+ABSENT = dict.fromkeys(
+    ("cluster", "clusters"),
+    "Its intervals are those of independent rows; `evaluate` and `net_benefit` take rows in clusters, with `cluster=`.",
+)
 
 
 def known_keywords(

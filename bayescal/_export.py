@@ -103,6 +103,7 @@ def latex_table(
     caption: str,
     label: str | None = None,
     remarks: Sequence[str] = (),
+    key: str = "",
 ) -> str:
     r"""Return a table of text as LaTeX with the rules of booktabs.
 
@@ -118,6 +119,8 @@ def latex_table(
         Name for ``\ref``.
     remarks : sequence of str, optional
         Lines that are written as comments.
+    key : str, optional
+        Text below the table.
 
     Returns
     -------
@@ -165,6 +168,11 @@ def latex_table(
             *map(_line, rows),
             r"    \bottomrule",
             r"  \end{tabular}",
+            *(
+                [rf"  \par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {latex_text(key)}\end{{minipage}}"]
+                if key
+                else []
+            ),
             r"\end{table}",
             "",
         ]

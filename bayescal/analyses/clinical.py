@@ -136,6 +136,7 @@ def clinical_summary(
         except (ValueError, TypeError) as problem:
             raise (prefixed(problem, f"model {name!r}: ") if named else problem) from problem
     first = next(iter(rows.values()))
+    kept = np.ones(len(first), bool) if first.weight is None else first.weight > 0
     curve = _of_curve(rows)
     _require_sampled_rows(curve)
     return ClinicalSummary(
@@ -144,8 +145,8 @@ def clinical_summary(
         if thresholds is None
         else net_benefit_counts(ThresholdCounts.from_predictions(rows, thresholds), draws=draws, rng=seeds[0][0]),
         decision_curve=net_benefit_counts(curve, draws=draws, rng=seeds[0][1]),
-        n_rows=len(first),
-        n_events=int(np.count_nonzero(first.outcome)),
+        n_rows=int(np.count_nonzero(kept)),
+        n_events=int(np.count_nonzero(first.outcome[kept])),
         event_rate=float(np.average(first.outcome, weights=first.weight)),
     )
 

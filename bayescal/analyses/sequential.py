@@ -13,6 +13,7 @@ from bayescal.estimands.normal_scores import hypergeometric_scores
 from bayescal.results.confidence_sequence import ConfidenceSequence
 from bayescal.results.evidence import Evidence
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.windowed import WindowedCounts
 
 Floats = NDArray[np.float64]
@@ -294,6 +295,7 @@ def _uniform(seed: int, numbers: list[int], n_bins: int) -> Floats:
 def _reference(held: WindowedCounts, reference: Any) -> tuple[BinnedCounts, int | None, str]:
     """Return the counts of a reference, the number of the first window after it (None: all), and its name."""
     if isinstance(reference, BinnedCounts):
+        refuse_clusters(reference, "reference", "a monitor")
         counts = BinnedCounts.empty(held.bins, target=held.target) + reference
         if not counts.n_rows:
             raise ValueError("`reference` has no rows; a comparison needs at least one.")

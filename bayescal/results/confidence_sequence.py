@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _presented, _render
 from bayescal.data.times import Start, in_words
 from bayescal.results.evidence import PRINTED
+from bayescal.results.foreign_names import no_attribute
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +89,7 @@ class ConfidenceSequence(_presented.Presented):
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error that names the attribute that may be meant."""
-        _checks.no_attribute(self, name, MEANT)
+        no_attribute(self, name, MEANT)
 
     @property
     def interval(self) -> tuple[float, float]:

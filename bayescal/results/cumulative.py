@@ -12,6 +12,7 @@ from bayescal import _checks, _presented, _render
 from bayescal.estimands import cumulative
 from bayescal.estimands.brownian import quantile_max_abs
 from bayescal.results.cumulative_parts import CumulativeBand, Slope, significant
+from bayescal.results.foreign_names import no_attribute
 from bayescal.stats.ordered import Steps
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Cumulative(_presented.Presented):
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error that names the attribute that may be meant."""
-        _checks.no_attribute(self, name, MEANT | self._elsewhere)
+        no_attribute(self, name, MEANT | self._elsewhere)
 
     #: Attributes that similar results have, and why this one has not.
     _elsewhere: ClassVar[dict[str, str]] = {}

@@ -21,6 +21,7 @@ from bayescal.estimands.cumulative_draws import (
 from bayescal.estimands.cumulative_null import FEW_RARE
 from bayescal.results import wording
 from bayescal.results.cumulative_parts import CumulativeBand
+from bayescal.results.foreign_names import no_attribute
 from bayescal.results.remarks import few_rows
 from bayescal.stats.ordered import Steps
 
@@ -201,7 +202,7 @@ class CumulativePosterior(_presented.Presented):
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error that names the attribute that may be meant."""
-        _checks.no_attribute(self, name, MEANT)
+        no_attribute(self, name, MEANT)
 
     def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """ArviZ's table of the two statistics.

@@ -1,6 +1,6 @@
 """Evaluation: the result for one classifier and one binary problem."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,8 @@ from bayescal.estimands.names import hint
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, as_scalars, is_registered, registered
 from bayescal.estimands.regret import regret_of
-from bayescal.posterior.contract import HasHypotheses, HasParameters, Posterior
+from bayescal.posterior.contract import HasHypotheses, HasParameters, Pooled, Posterior
+from bayescal.posterior.copula import with_ranks_of
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
 from bayescal.results import wording
@@ -59,6 +60,9 @@ class Evaluation(_presented.Presented):
     label : str, default ""
         Name of the rows' outcome in sentences if this is one of several evaluations of the same rows, such as
         ``"class cat"``.
+    draw_total_bins : callable, optional
+        For rows in clusters, a function without arguments that draws the bins with the design effect of the total, for
+        `signed_error`.
     """
 
     counts: Counts
@@ -69,6 +73,7 @@ class Evaluation(_presented.Presented):
     bin_draws_seed: int
     dirichlet_seed: int
     label: str = ""
+    draw_total_bins: Callable[[], BinDraws] | None = None
 
     def draws(self, estimand: EstimandLike) -> Draws:
         """Draws of any estimand; registered estimands are also attributes, as in ``evaluation.ece``.
@@ -107,9 +112,14 @@ class Evaluation(_presented.Presented):
         return {name: value for name, value in self.__dict__.items() if name != "_drawn"}
 
     def _draw(self, record: Estimand) -> Draws:
-        rng = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS))
+        # groups with joint draws share the seed of the bins, and are independent within them
+        place = (self.posterior.place,) if isinstance(self.posterior, Pooled) else ()
+        rng = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS, *place))
         try:
             drawn = record.draw(self.bin_draws, self.counts, rng=rng)
+            if record.of_total and self.draw_total_bins is not None:
+                total = record.draw(self.draw_total_bins(), self.counts, rng=rng)
+                drawn = replace(drawn, values=with_ranks_of(drawn.values, total.values))
         except ValueError as problem:
             if record.available(self.counts):
                 raise
@@ -301,7 +311,10 @@ class Evaluation(_presented.Presented):
             Posterior mean and interval, the plug-in value, and the mean of its null distribution.
         """
         null = None if self.null_bin_draws is None else self.null
-        return wording.sentence(f"Expected Calibration Error{self._of_label}", self.ece, prob, self.plug_in, null)
+        source = wording.PREDICTED if isinstance(self.posterior, Pooled) else wording.OF_PRIOR
+        return wording.sentence(
+            f"Expected Calibration Error{self._of_label}", self.ece, prob, self.plug_in, null, source
+        )
 
     def _chosen(self, estimands: Iterable[EstimandLike] | None) -> list[Estimand]:
         """Return the estimands of a table."""

@@ -6,8 +6,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _presented, _render
+from bayescal import _presented, _render
 from bayescal.data.times import Start, in_code, in_words
+from bayescal.results.foreign_names import no_attribute
 
 Floats = NDArray[np.float64]
 
@@ -103,7 +104,7 @@ class Evidence(_presented.Presented):
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error that names the attribute that may be meant."""
-        _checks.no_attribute(self, name, MEANT)
+        no_attribute(self, name, MEANT)
 
     @property
     def hypothesis(self) -> str:

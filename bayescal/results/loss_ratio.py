@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws, fingerprint
+from bayescal.results.foreign_names import LOSS_RATIO, no_attribute
 from bayescal.results.net_benefit_words import ranges, shown, thresholds_and_rows
 from bayescal.stats.threshold_counts import ThresholdCounts
 
@@ -49,6 +50,10 @@ class LossRatio(_presented.Presented):
     draws_seed: int
 
     _index = ("threshold",)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, LOSS_RATIO)
 
     @property
     def thresholds(self) -> Floats:

@@ -10,6 +10,7 @@ from bayescal.draws import Draws
 from bayescal.estimands.estimand import EVENTS
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.posterior.shrinkage.prior import EXACT, WORDS
+from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
@@ -74,9 +75,12 @@ def specification(question: str, ece: Draws, null: Draws | None) -> str:
 def question(quantity: str, counts: Sequence[Counts], model: str, prior: str) -> str:
     """Describe an evaluation, or several on the same rows: quantity, bins, rows and model."""
     first = counts[0]
-    weighted = f" (weighted, effective N = {first.effective_rows:.0f})" if first.weighted else ""
+    clusters = clusters_of(first)
+    inside = "" if clusters is None else f" in {clusters.number} clusters"
+    words = "weighted, " * first.weighted
+    weighted = f" ({words}effective N = {first.effective_rows:.0f})" if first.weighted or clusters else ""
     with_prior = f"{model} model ({prior})" if prior else f"{model} model"
-    return f"{quantity}, {_bins(counts)}, N = {first.n_rows}{weighted}, {with_prior}"
+    return f"{quantity}, {_bins(counts)}, N = {first.n_rows}{inside}{weighted}, {with_prior}"
 
 
 def _bins(counts: Sequence[Counts]) -> str:
@@ -89,14 +93,21 @@ def _bins(counts: Sequence[Counts]) -> str:
     return f"{many} {first.kind} bins {first.interval} for each class"
 
 
-def sentence(name: str, ece: Draws, prob: float, plug_in: float, null: Draws | None) -> str:
-    """Return the result in words."""
+#: Where an interval comes from if there are no rows.
+OF_PRIOR = "under the prior, because there are no rows"
+PREDICTED = "as predicted from the other groups, because this one has no rows"
+
+
+def sentence(
+    name: str, ece: Draws, prob: float, plug_in: float, null: Draws | None, without_rows: str = OF_PRIOR
+) -> str:
+    """Return the result in words; `without_rows` says where the interval comes from if there are no rows."""
     low, high = ece.interval(prob)
     d = _render.decimals(high - low)
     mean, low, high = (_render.number(v, d) for v in (ece.mean(), low, high))
     result = f"The {name} is {mean} ({100 * prob:g} % credible interval {low} to {high})"
     if null is None:
-        return f"{result} under the prior, because there are no rows."
+        return f"{result} {without_rows}."
     return (
         f"{result}. The plug-in estimate is {_render.number(plug_in, d)}; "
         f"for a perfectly calibrated classifier it would be {_render.number(null.mean(), d)} on average."

@@ -15,6 +15,7 @@ from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, Window
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import require_counts
 from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.losses import LOSSES
@@ -111,6 +112,7 @@ class WindowedCounts:
     def batch_of_counts(self, counts: BinnedCounts, time: Any) -> "WindowedCounts":
         """Assign counts to one window, without adding them to the counts of this object."""
         require_counts(counts)
+        refuse_clusters(counts, "counts", "a monitor")
         kind, numbers = self._numbers(time, None)
         summed = BinnedCounts.empty(self.bins, target=self.target) + counts
         return replace(self, kind=kind, counts={int(numbers[0]): summed}, forgotten=None)
@@ -188,6 +190,7 @@ class WindowedCounts:
         counts = {"now": self.total_of_rows(chosen, "`now`")}
         spans = {"now": self.said_span(chosen)}
         if isinstance(baseline, BinnedCounts):
+            refuse_clusters(baseline, "baseline", "a monitor")
             counts["baseline"] = BinnedCounts.empty(self.bins, target=self.target) + baseline
             if not baseline.n_rows:
                 raise ValueError("`baseline` has no rows; a comparison needs at least one.")
