@@ -220,6 +220,7 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
 
     def decorate(function: F) -> F:
         of_keywords = functools.partial(_hint_of_keywords, function, names)
+        named = functools.partial(_public_name, function)
 
         def called(*args: Any, **given: Any) -> Any:
             try:
@@ -229,6 +230,7 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
                     raise
                 surplus = "unexpected keyword" in str(problem)
                 said = str(problem).partition(" Did you mean")[0].rstrip(".")  # Python may suggest a name, too
+                said = said.replace(f"{function.__qualname__}(", f"{named(args)}(", 1)
                 raise TypeError(f"{said}.{of_keywords(given) if surplus else ''} {hint}".rstrip()) from None
 
         # with the globals of the other module, since doctest ignores functions that seem to be imported
@@ -236,6 +238,13 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
         return functools.update_wrapper(same_module, function)  # type: ignore[return-value]  # same signature
 
     return decorate
+
+
+def _public_name(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    """Return the name of a function; of an inherited method, with the class of its object."""
+    owner, _, method = function.__qualname__.rpartition(".")
+    inherited = owner and args and any(each.__qualname__ == owner for each in type(args[0]).__mro__)
+    return f"{type(args[0]).__qualname__}.{method}" if inherited else function.__qualname__
 
 
 def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given: Collection[str]) -> str:
@@ -251,7 +260,9 @@ def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given
         return f" {names[unknown]}"
     if unknown in ABSENT:
         return f" {ABSENT[unknown]}"
-    return f" Here it is called {called[unknown]!r}." if unknown in called else did_you_mean(unknown, known)
+    if unknown in called:
+        return f" Here it is called {called[unknown]!r}."
+    return did_you_mean(unknown, known.keys() - {"self"})
 
 
 def color(name: str, value: Any, default: str) -> str:

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)
 
 
-def save_page(result: "Presented", path: str | Path, **options: Any) -> Path:
-    """Write the page of a result; `bayescal.report.page` makes it."""
-    written: Path = _report("page").save_page(result, path, **options)
-    return written
+def page_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
+    """Return or write the page of a result; `bayescal.report.page` makes it."""
+    report = _report("page")
+    made: str | Path = report.page(result, **options) if path is None else report.save_page(result, path, **options)
+    return made
 
 
 def json_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
@@ -94,12 +95,14 @@ class Presented:
             - `ClasswiseEvaluation`: ``quantity``, first the two means and then each class;
             - `GroupedEvaluation`: ``group``, without the row of all rows, which is in ``overall.to_frame()``;
             - `Comparison`, `ScoreComparison` and `Change`: ``first`` and ``second``, one row per pair;
-            - `CalibrationMonitor`: ``window``;
+            - `ComparisonOverDatasets`: ``first`` and ``second``, one row per pair;
+            - `CalibrationMonitor`, `Evidence` and `ConfidenceSequence`: ``window``; the first two have no intervals;
             - `BinSensitivity`: ``binning`` and ``n_bins``;
             - `Recalibration` and `CalibrationCurve`: ``quantity``, and `GroupedRecalibration`: ``group`` and
               ``quantity``;
             - `ClinicalSummary`: ``model`` and ``quantity``, such as ``net_benefit at 0.1``;
-            - `NetBenefit`: ``model`` and ``threshold``, and `LossRatio`: ``threshold``;
+            - `NetBenefit`: ``model`` and ``threshold``, with ``group`` before in a `GroupedNetBenefit`;
+            - `LossRatio`: ``threshold``;
             - `ClassicalCurves`: ``curve``, and `CalibrationTests`: ``statistic``, both without intervals;
             - `CumulativePosterior`: ``quantity``;
             - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;
@@ -222,18 +225,18 @@ class Presented:
         """
         return json_of(self, path)
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write the result as one HTML page with pictures, tables that can be sorted, and the specification.
+    def to_html(self, path: str | Path | None = None) -> str | Path:
+        """Return the result as one HTML page with pictures, sortable tables and the specification, or write it.
 
         Parameters
         ----------
-        path : str or Path
+        path : str or Path, optional
             The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
 
         Returns
         -------
-        Path
-            The file that was written.
+        str or Path
+            The text; with `path`, the file that was written.
 
         Raises
         ------
@@ -258,7 +261,7 @@ class Presented:
         ...     ev.spec.partition(":")[0] in written.read_text(encoding="utf-8")
         True
         """
-        return save_page(self, path)
+        return page_of(self, path)
 
     def __str__(self) -> str:
         return _render.text(self.sheet())

@@ -7,6 +7,7 @@ from bayescal import _checks
 from bayescal.analyses.classwise import evaluate_class_counts, evaluate_classes
 from bayescal.analyses.groups import evaluate_count_groups, evaluate_row_groups
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
+from bayescal.analyses.pooled_groups import PARTIAL, TOTAL, checked_pooling
 from bayescal.data.alignment import same_rows
 from bayescal.data.clusters import Clusters
 from bayescal.data.groups import Groups
@@ -33,6 +34,7 @@ def evaluate(
     weights: Any = None,
     by: None = None,
     cluster: Any = None,
+    pooling: None = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
     progress: bool | None = None,
@@ -54,6 +56,7 @@ def evaluate(
     weights: Any = None,
     by: Any = None,
     cluster: Any = None,
+    pooling: str | None = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
     progress: bool | None = None,
@@ -103,6 +106,16 @@ def evaluate(
         Cluster of each row, such as the question that several answers belong to, or the patient of several images.
         Rows of one cluster may depend on each other; intervals become wider accordingly (see Notes). By default all
         rows are independent. Labels may be any hashable values; missing labels raise an error.
+    pooling : {"none", "partial", "complete"}, optional
+        How the groups of `by` borrow strength from each other:
+
+        - ``none`` (default): each group is evaluated from its own rows, so that its result does not depend on which
+          other groups there are;
+        - ``partial``: groups deviate from the curve of all rows, or from exact calibration, by amounts that are learnt
+          from all groups. Intervals are about a quarter narrower on average; categories without rows are evaluated too,
+          as predicted for a new group;
+        - ``complete``: all groups have the curve of all rows. For comparison only: its intervals are too narrow if
+          groups differ.
     classes : sequence, optional
         Labels in the order of the columns; for ``event``, the labels of outcomes 0 and 1. By default the names of the
         columns of a data frame, otherwise 0..K-1.
@@ -187,6 +200,7 @@ def evaluate(
 
     shown = {**settings, "progress": progress}
     if target == "classwise":
+        checked_pooling(pooling, groups=by is not None)
         if by is not None:
             raise ValueError(
                 "`by` cannot be combined with `target='classwise'`, which has one problem per class: use "
@@ -195,10 +209,13 @@ def evaluate(
         rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights, with_target=True)
         return evaluate_classes(rows, clusters=clusters_of_rows(len(rows)), **shown)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
+    checked_pooling(pooling, groups=by is not None, model=model)
     if by is not None:
         same_rows({**given, "by": by})
         groups = Groups.from_column(by, len(columns))
-        return evaluate_row_groups(columns.checked(), groups, clusters=clusters_of_rows(len(columns)), **shown)
+        groups = groups.with_empty(by) if pooling in (PARTIAL, TOTAL) else groups
+        clusters = clusters_of_rows(len(columns))
+        return evaluate_row_groups(columns.checked(), groups, clusters=clusters, pooling=pooling, **shown)
     clusters = clusters_of_rows(len(columns))
     counts = count_rows(columns, bins, binning, ranked=True, clusters=clusters)
     return evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
@@ -212,6 +229,7 @@ def evaluate_counts(
     draws: int = 4000,
     rng: Any = None,
     progress: bool | None = None,
+    pooling: None = None,
     **options: Any,
 ) -> Evaluation: ...
 @overload
@@ -225,6 +243,7 @@ def evaluate_counts(
     draws: int = 4000,
     rng: Any = None,
     progress: bool | None = None,
+    pooling: str | None = None,
     **options: Any,
 ) -> Evaluation | ClasswiseEvaluation | GroupedEvaluation:
     """Compute the posterior of the Expected Calibration Error (ECE) from counts.
@@ -239,6 +258,9 @@ def evaluate_counts(
         belong to two groups.
     model, draws, rng, progress, **options
         As for `evaluate`.
+    pooling : {"none", "partial", "complete"}, optional
+        How the groups of a mapping borrow strength from each other, as for `evaluate`; by default they do not. With
+        pooling, a group with empty counts has the predictive distribution of a new group.
 
     Returns
     -------
@@ -267,8 +289,10 @@ def evaluate_counts(
     ['north', 'south']
     """
     _checks.no_keywords_of_rows("evaluate_counts", options)
+    checked_pooling(pooling, groups=isinstance(counts, Mapping), model=model)
     if isinstance(counts, Mapping):
-        return evaluate_count_groups(counts, model=model, draws=draws, rng=rng, progress=progress, **options)
+        shown = {"draws": draws, "progress": progress, "pooling": pooling}
+        return evaluate_count_groups(counts, model=model, rng=rng, **shown, **options)
     if isinstance(counts, ClasswiseCounts):
         return evaluate_class_counts(counts, model=model, draws=draws, rng=rng, progress=progress, **options)
     return evaluate_one(counts, model=model, draws=draws, rng=rng, **options)

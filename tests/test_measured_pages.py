@@ -33,8 +33,12 @@ def numbers_of(name):
         ("cumulative_weak", "cumulative_weak.json", "cumulative.md"),
         ("subpopulation_coverage", "subpopulation_coverage.json", "cumulative_posterior.md"),
         ("net_benefit", "net_benefit.json", "net_benefit.md"),
+        ("net_benefit_clusters", "net_benefit_clusters.json", "net_benefit.md"),
         ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
+        ("clusters", "clusters.json", "clusters.md"),
         ("recalibration", "recalibration.json", "recalibration.md"),
+        ("survival", "survival.json", "survival.md"),
+        ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],
 )
 def test_a_page_shows_the_numbers_of_its_file(script, name, file, page):
@@ -294,3 +298,84 @@ def test_true_errors_of_a_wave(script):
     errors = script("calibration_curve").true_errors("flat", true_curve("wave", 0.05))
     expected = {"ici": 2 / np.pi, "e50": np.sin(np.pi / 4), "e90": np.sin(0.45 * np.pi), "emax": 1.0}
     assert errors == pytest.approx({name: 0.05 * value for name, value in expected.items()}, rel=1e-4)
+
+
+def test_intervals_over_data_sets_contain_the_truth(script):
+    """The requirements of the page: 32 cells of 3 to 30 data sets; bounds of one cell are 3 standard errors wide."""
+    rows = script("several_data_sets").rows_by_name(numbers_of("several_data_sets.json"))
+    assert len(rows) == 32
+    for name, mean in (("fixed", 0.90), ("population", 0.94), ("new", 0.95)):
+        assert np.mean([row[name] for row in rows]) >= mean
+        assert min(row[name] for row in rows) >= 0.80
+    assert min(row["population"] for row in rows if row["n_sets"] <= 10) >= 0.88
+    assert min(row["fixed"] for row in rows if row["n_sets"] <= 10) >= 0.85
+
+
+def test_only_tests_of_plug_in_errors_find_differences_that_do_not_exist(script):
+    """Calibrated classifiers: tests of plug-in ECEs reject with 10 data sets; the posterior declares no difference."""
+    rows = script("several_data_sets").rows_by_name(numbers_of("several_data_sets.json"))
+    calm = [row for row in rows if row["mean"] == 0 and row["spread"] == 0]
+    assert max(row["decided"] for row in calm) <= 0.06
+    assert max(row["population_excludes_0"] for row in calm if row["n_sets"] <= 10) <= 0.05
+    calibrated = [row for row in calm if row["kind"] == "calibrated" and row["n_sets"] >= 10]
+    assert min(min(row[name] for name in ("t_test", "wilcoxon", "friedman", "nemenyi")) for row in calibrated) >= 0.95
+
+
+def test_true_errors_of_several_data_sets(script):
+    """Scores with a given error have it in 15 bins; coarse scores have it in each of their values."""
+    study = script("several_data_sets")
+    for error in (0.0, 0.03, 0.06, 0.12):
+        shifted = [study.shifted(study.Q, error, sign) for sign in (1, -1)]
+        for scores in (*shifted, study.sharp(study.Q, error)):
+            assert study.true_ece(scores) == pytest.approx(error, abs=1e-3)
+        assert study.true_ece(study.coarse(study.Q, error, 3)) == pytest.approx(error, abs=1e-3)
+
+
+def test_intervals_of_intercept_and_slope_contain_the_truth():
+    """The default prior in all cells; a cell of 100 data sets has a standard error of 0.022.
+
+    Without a prior, samples remain in which there is no interval.
+    """
+    numbers = numbers_of("recalibration.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    for quantity in ("slope", "intercept", "in the large"):
+        mine = [row for row in rows if (row["quantity"], row["method"]) == (quantity, "weak")]
+        coverage = [row["coverage"] for row in mine]
+        assert len(coverage) == 60
+        assert min(coverage) >= 0.87
+        assert sum(coverage) / 60 >= 0.935
+        assert not any(row["none"] for row in mine)
+    fixed = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == ("in the large", "Wald")]
+    assert min(fixed) < 0.85
+
+
+def test_intervals_of_net_benefit_in_clusters_contain_the_truth():
+    numbers = numbers_of("net_benefit_clusters.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    for quantity, least, mean in (("net benefit", 0.8, 0.93), ("difference", 0.82, 0.94)):
+        mine = [row for row in rows if row["quantity"] == quantity]
+        coverage = [row["coverage"] for row in mine if row["method"] == "bayescal, cluster="]
+        assert len(coverage) == 80
+        assert min(coverage) >= least
+        assert sum(coverage) / 80 >= mean
+    ignored = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == ("net benefit", "clusters ignored")]
+    assert sum(ignored) / 80 < 0.85
+
+
+def test_survival_predictions_meet_their_requirements(script):
+    """Errors at a horizon over 18 cells, competing causes, and observed/expected events; 100 data sets per cell."""
+    numbers = numbers_of("survival.json")
+    found = {
+        (line["quantity"], line["causes"], line["n_rows"], line["method"]): line
+        for line in script("survival").summary(script("pages").rows_again(numbers))
+    }
+    assert numbers["repeats"] == 100
+    for n_rows in (500, 2000):
+        of_ece = found["ECE", 1, n_rows, "bayescal"]
+        assert of_ece["cells"] == 18
+        assert of_ece["mean"] >= 0.95
+        assert of_ece["worst"] >= 0.84
+        assert found["ECE", 2, n_rows, "bayescal"]["mean"] >= 0.93
+        assert found["observed / expected", 1, n_rows, "bayescal"]["mean"] >= 0.94
+        assert found["ECE", 1, n_rows, "censored = event-free"]["mean"] < 0.3
+        assert found["observed / expected", 1, n_rows, "pooled Kaplan-Meier"]["mean"] < 0.8

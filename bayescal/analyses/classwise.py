@@ -10,7 +10,7 @@ import numpy as np
 from bayescal import _checks
 from bayescal._loops import in_threads
 from bayescal._progress import bar
-from bayescal.analyses.one import DEFAULT_MODEL, MODELS, evaluate_one, with_clusters
+from bayescal.analyses.one import DEFAULT_MODEL, MODELS, evaluate_one
 from bayescal.data.clusters import Clusters
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import Predictions
@@ -24,6 +24,7 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import ClasswiseCounts
+from bayescal.stats.clusters import ClusterSums
 
 
 def evaluate_classes(
@@ -33,8 +34,10 @@ def evaluate_classes(
     rows = rows.scale_free()
     counts = ClasswiseCounts.from_rows(rows, bins=bins, binning=binning)
     if clusters is not None:
-        each = zip(counts.by_class, Predictions.of_classes(rows), strict=True)
-        counts = replace(counts, by_class=tuple(with_clusters(of_class, own, clusters) for of_class, own in each))
+        problems = zip(counts.by_class, Predictions.of_classes(rows), strict=True)
+        sums = [ClusterSums.from_rows(each, clusters.of_row, of_class.bins) for of_class, each in problems]
+        of_classes = zip(counts.by_class, sums, strict=True)
+        counts = replace(counts, by_class=tuple(replace(each, clusters=own) for each, own in of_classes))
     return evaluate_class_counts(counts, **arguments)
 
 

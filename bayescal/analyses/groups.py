@@ -3,15 +3,21 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bayescal import _checks
 from bayescal._progress import bar
-from bayescal.analyses.one import MOST_DRAWN, count_rows, evaluate_one
+from bayescal.analyses.one import DEFAULT_MODEL, MOST_DRAWN, count_rows, evaluate_one
+from bayescal.analyses.pooled_groups import NONE, checked_pooling, evaluate_pooled
 from bayescal.data.clusters import Clusters
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Predictions
 from bayescal.posterior.many import compiled_form_pays
 from bayescal.results.grouped import GroupedEvaluation
+from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
+from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts, require_counts
 
 
@@ -29,14 +35,22 @@ def evaluate_count_groups(counts: Mapping[Any, Counts], **arguments: Any) -> Gro
 def evaluate_row_groups(
     predictions: Predictions, by: Groups, *, bins: Any, binning: str, clusters: Clusters | None = None, **arguments: Any
 ) -> GroupedEvaluation:
-    """Evaluate groups of rows, all with the same edges; clusters of a group are the parts of clusters inside it."""
+    """Evaluate groups of rows, all with the same edges; clusters of a group are the parts of clusters inside it.
+
+    Groups without rows are evaluated if they are pooled.
+    """
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
     overall = count_rows(predictions, edges, "equal-width", ranked=True, clusters=clusters)
-    within = [None if clusters is None else clusters.take(rows) for rows in by.rows()]
-    counts = (
-        count_rows(rows, edges, "equal-width", ranked=True, clusters=of_group)
-        for rows, of_group in zip(by.split(predictions), within, strict=True)
-    )
+    empty = BinnedCounts.empty(edges, target=overall.target)
+    groups = by.split(predictions)
+
+    def counted(rows: NDArray[np.int64]) -> Counts:
+        if not len(rows):
+            return empty
+        within = None if clusters is None else clusters.take(rows)
+        return count_rows(next(groups), edges, "equal-width", ranked=True, clusters=within)
+
+    counts = map(counted, by.rows())
     return evaluate_groups(by.labels, counts, overall, name=by.name, **arguments)
 
 
@@ -54,6 +68,7 @@ def evaluate_groups(
     rng: Any = None,
     draws: int = 4000,
     progress: bool | None = None,
+    pooling: str | None = None,
     **arguments: Any,
 ) -> GroupedEvaluation:
     """Evaluate groups from their counts; no row belongs to two groups.
@@ -69,7 +84,7 @@ def evaluate_groups(
         Counts of all rows.
     name : str
         Name of the grouping, such as "site".
-    rng, draws, progress, **arguments
+    rng, draws, progress, pooling, **arguments
         As for `evaluate_counts`.
 
     Returns
@@ -82,6 +97,12 @@ def evaluate_groups(
     ValueError
         If the draws of all groups would not fit into memory.
     """
+    pooling = checked_pooling(pooling, groups=True, model=arguments.get("model", DEFAULT_MODEL))
+    if pooling != NONE and clusters_of(overall) is not None:
+        raise ValueError(
+            f"`pooling={pooling!r}` cannot be combined with rows in clusters: the coverage of its intervals has not "
+            "been measured. Use `pooling='none'`, or leave out `cluster` if the groups are the clusters."
+        )
     drawn = len(labels) * len(overall.bins) * draws
     if len(labels) > most_groups(draws, len(overall.bins)):
         raise ValueError(
@@ -93,17 +114,22 @@ def evaluate_groups(
     arguments = {"draws": draws, **arguments}
     # first, with the same generator: all rows give the same numbers with and without groups
     whole = evaluate_one(overall, rng=rng, **arguments)
-    compiled = compiled_form_pays(len(labels))
     order, *seeds = (int(s) for s in rng.integers(2**63, size=len(labels) + 1))
-    groups = {}
-    with bar(len(labels), "Evaluating groups", progress) as advance:
-        for label, of_label, seed in zip(labels, counts, seeds, strict=True):
-            groups[label] = evaluate_one(of_label, rng=seed, compiled=compiled, **arguments)
-            advance()
+    if pooling == NONE:
+        compiled, groups = compiled_form_pays(len(labels)), {}
+        with bar(len(labels), "Evaluating groups", progress) as advance:
+            for label, of_label, seed in zip(labels, counts, seeds, strict=True):
+                groups[label] = evaluate_one(of_label, rng=seed, compiled=compiled, **arguments)
+                advance()
+    else:
+        how = {"pooling": pooling, "rng": _checks.generator(seeds[0]), "progress": progress}
+        groups, seed = evaluate_pooled(labels, list(counts), whole, **how)
+        seeds = [seed] * len(labels)
     return GroupedEvaluation(
         groups=groups,
         overall=whole,
         seeds=dict(zip(labels, seeds, strict=True)),
         name=name,
         order_seed=order,
+        pooling=pooling,
     )

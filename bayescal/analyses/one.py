@@ -18,7 +18,7 @@ from bayescal.posterior.many import compiled_form
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
-from bayescal.stats.clusters import ClusterSums, require_few, require_several
+from bayescal.stats.clusters import require_several_clusters
 from bayescal.stats.contract import Counts, require_counts
 from bayescal.stats.ranks import Ranks
 
@@ -45,21 +45,13 @@ def count_rows(
         rows = rows.columns()
     if rows.weight is not None:  # rows without weights are checked while they are counted
         rows = (rows.checked() if isinstance(rows, Columns) else rows).scale_free()
-    counts = BinnedCounts.from_predictions(rows, bins=bins, binning=binning)
-    if ranked:
-        counts = replace(counts, ranks=Ranks.of_rows(rows.confidence, rows.outcome, rows.weight))
-    return counts if clusters is None else with_clusters(counts, rows, clusters)
-
-
-def with_clusters(counts: BinnedCounts, rows: Columns | Predictions, clusters: Clusters) -> BinnedCounts:
-    """Add the sums over clusters of the same rows to their counts."""
-    require_few(len(counts.bins))
-    sums = ClusterSums.from_rows(rows, clusters.of_row, counts.bins)
-    require_several(sums.number)
-    ranks = counts.ranks
-    if ranks is not None and ranks.both_outcomes:
+    counts = BinnedCounts.from_predictions(rows, bins=bins, binning=binning, clusters=clusters)
+    if not ranked:
+        return counts
+    ranks = Ranks.of_rows(rows.confidence, rows.outcome, rows.weight)
+    if clusters is not None and ranks.both_outcomes:
         ranks = ranks.in_clusters(rows.confidence, rows.outcome, rows.weight, clusters.of_row)
-    return replace(counts, ranks=ranks, clusters=sums)
+    return replace(counts, ranks=ranks)
 
 
 def evaluate_one(
@@ -81,6 +73,7 @@ def evaluate_one(
             f"`draws` times `bins` must be at most {MOST_DRAWN:g} to fit into memory; {draws} draws of "
             f"{len(counts.bins)} bins are {draws * len(counts.bins):.3g}. Use fewer draws or fewer bins."
         )
+    require_several_clusters(counts)
     # separate seeds: the null distribution does not depend on how many random numbers the model uses
     seed, for_null, for_dirichlet = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
     posterior = compiled_form(MODELS[model](counts, **options)) if compiled else MODELS[model](counts, **options)

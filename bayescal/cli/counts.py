@@ -23,6 +23,7 @@ from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
 from bayescal.stats.logits import LogitCounts
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.stored import SavedCounts, load_counts
+from bayescal.stats.survival_counts import SurvivalCounts
 from bayescal.stats.threshold_counts import ThresholdCounts
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts | ClasswiseCounts:
         raise ValueError(
             f"'{path.name}' holds counts of two classifiers on the same rows, and a report evaluates one. "
             "`bayescal.compare_counts` compares the two in Python."
+        )
+    if isinstance(counts, SurvivalCounts):
+        raise ValueError(
+            f"'{path.name}' holds right-censored rows, and a report has outcomes. `bayescal.evaluate_survival_counts` "
+            "evaluates them in Python."
         )
     if isinstance(counts, LogitCounts):
         raise ValueError(
@@ -201,11 +207,11 @@ def _sums(counts: SavedCounts) -> bytes:
     return one.deviation.tobytes() + one.cells.tobytes()
 
 
-def _binary(counts: BinnedCounts | PairedCounts | ClasswiseCounts | LogitCounts) -> BinnedCounts:
+def _binary(counts: BinnedCounts | PairedCounts | ClasswiseCounts | LogitCounts | SurvivalCounts) -> BinnedCounts:
     """Return counts of one binary problem: those of the first classifier, or of the first class."""
     if isinstance(counts, ClasswiseCounts):
         return counts.by_class[0]
-    if isinstance(counts, LogitCounts):
+    if isinstance(counts, LogitCounts | SurvivalCounts):
         return counts.binned
     return counts.first if isinstance(counts, PairedCounts) else counts
 
@@ -215,6 +221,8 @@ def _in_words(counts: SavedCounts) -> str:
         return "counts of all classes"
     if isinstance(counts, LogitCounts):
         return "counts in cells of logits"
+    if isinstance(counts, SurvivalCounts):
+        return "counts of right-censored rows"
     if isinstance(counts, ThresholdCounts):
         return "counts between thresholds"
     return f"counts of {'two classifiers' if isinstance(counts, PairedCounts) else 'one classifier'}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bayescal import _checks, _render
 from bayescal.analyses.groups import evaluate_groups, most_groups
+from bayescal.analyses.pooled_groups import checked_pooling
 from bayescal.cli.columns import ColumnNames, columns_of
 from bayescal.cli.command import Result
 from bayescal.cli.counting import bars
@@ -122,6 +123,7 @@ def evaluate_file(file: Path, options: ColumnOptions, *records: Options) -> Eval
     keywords["target"] = keywords["target"] or columns.target
     estimands = _estimands(keywords.pop("estimand", None), keywords["by"] or keywords["target"] == "classwise")
     _check_groups(keywords["by"], columns, keywords["target"])
+    checked_pooling(keywords["pooling"], groups=keywords["by"] is not None, model=keywords["model"])
     stream = columns.open(file, keywords["by"])
     with warnings_as_notes(stream, stream.called) as notes:
         evaluation = _evaluate(stream, keywords)
@@ -143,7 +145,9 @@ def _named(estimands: list[Estimand] | None) -> dict[str, Any]:
 
 
 def _evaluate_counted(file: Path, options: ColumnOptions, *records: Options) -> EvaluatedFile:
-    of_rows = {name: value for name, value in given_in(*records).items() if name in ("by", "target", "binning")}
+    of_rows = {
+        name: value for name, value in given_in(*records).items() if name in ("by", "pooling", "target", "binning")
+    }
     refuse(options.given() | of_rows, "with a file of counts, only with rows")
     keywords = keywords_of(evaluate_counts, *records)
     names = keywords.pop("estimand", None)
@@ -174,14 +178,15 @@ def _evaluate(stream: RowStream, keywords: Mapping[str, Any]) -> FileEvaluation:
         with bars(stream.source.path.name) as progress:
             counts_by, overall = count_groups_of_stream(stream, how, most, progress)
         labels, of_groups = list(counts_by), list(counts_by.values())
-        return evaluate_groups(labels, of_groups, overall, name=keywords["by"], **model)
+        return evaluate_groups(labels, of_groups, overall, name=keywords["by"], pooling=keywords["pooling"], **model)
     if keywords["target"] != "classwise":
         with bars(stream.source.path.name) as progress:
             counts = count_stream(stream, how, progress)
         return evaluate_counts(counts, **model)
     if stream.one_column or keywords["binning"] != "equal-width":  # edges for every class need all rows at once
         rows = stream.read()
-        return evaluate(rows.y_true, rows.y_prob, **{**keywords, "classes": rows.classes, "weights": rows.weights})
+        of_rows = {"classes": rows.classes, "weights": rows.weights, "cluster": rows.cluster}
+        return evaluate(rows.y_true, rows.y_prob, **{**keywords, **of_rows})
     with bars(stream.source.path.name) as progress:
         class_counts = count_classes_of_stream(stream, how, progress)
     return evaluate_counts(class_counts, **model)
@@ -197,7 +202,8 @@ def _parameters(
         "label": columns.label,
         "prob": list(rows.columns),
         "weights": columns.options.weights,
-        **({"by": keywords["by"]} if keywords["by"] is not None else {}),
+        **{name: keywords[name] for name in ("by", "pooling") if keywords[name] is not None},
+        **({"cluster": columns.options.cluster} if columns.options.cluster is not None else {}),
         "classes": rows.classes,
         "logits": keywords["logits"],
         **settings(counts, keywords, keywords["bins"]),

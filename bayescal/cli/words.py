@@ -28,6 +28,7 @@ OPTIONS = (
     "draws",
     "logits",
     "by",
+    "pooling",
     "prob",
     "prob_prefix",
     *OPTION_OF,

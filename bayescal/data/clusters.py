@@ -1,6 +1,7 @@
 """Clusters of rows from columns of labels: rows of one question, patient or site, whose outcomes may depend."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -101,6 +102,31 @@ class Clusters:
         return Clusters(*_integer_codes(self.of_row[rows]))
 
 
+class ClusterCodes:
+    """Codes of cluster labels that come in blocks: equal labels have equal codes in all blocks.
+
+    Examples
+    --------
+    >>> codes = ClusterCodes()
+    >>> codes.of(np.array(["a", "b"], object)), codes.of(np.array(["b", "c"], object)), len(codes)
+    (array([0, 1]), array([1, 2]), 3)
+    """
+
+    def __init__(self) -> None:
+        self._codes: defaultdict[Any, int] = defaultdict(count().__next__)
+
+    def of(self, labels: Array) -> Ints:
+        """Return the code of each label, from 0 in the order of occurrence."""
+        # bound C functions throughout: no interpreted code runs per row
+        return np.fromiter(map(self._codes.__getitem__, labels.tolist()), np.int64, len(labels))
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._codes)
+
+
 def _coded(name: str, labels: Array) -> tuple[Ints, int]:
     """Return the code of each label and the number of distinct labels; refuse missing labels and measurements."""
     kind = labels.dtype.kind
@@ -123,10 +149,9 @@ def _integer_codes(labels: Array) -> tuple[Ints, int]:
 
 def _hashed(name: str, labels: Array) -> tuple[Ints, int]:
     """Code labels by a dictionary, which is faster than sorting strings, in the order of occurrence."""
-    codes: defaultdict[Any, int] = defaultdict(count().__next__)
+    codes = ClusterCodes()
     try:
-        # bound C functions throughout: no interpreted code runs per row
-        of_row = np.fromiter(map(codes.__getitem__, labels.tolist()), np.int64, len(labels))
+        of_row = codes.of(labels)
     except TypeError as problem:
         raise TypeError(
             f"`{name}` must hold labels that are hashable, like strings, numbers or tuples; {problem}. "

@@ -172,6 +172,32 @@ def ordered_categories(values: Any) -> list[Any] | None:
     return None
 
 
+def all_categories(values: Any) -> list[Any] | None:
+    """Return the categories of a categorical column of pandas, or of an ordered one of any library; otherwise None.
+
+    Parameters
+    ----------
+    values : object
+        Possibly a column.
+
+    Returns
+    -------
+    list or None
+        All categories, including those without rows.
+    """
+    ordered = ordered_categories(values)
+    if ordered is not None:
+        return ordered
+    column: Any = nw.from_native(_chunked(values), series_only=True, pass_through=True)
+    if (
+        isinstance(column, nw.Series)
+        and isinstance(column.dtype, nw.Categorical)
+        and nw.dependencies.is_pandas_series(values)
+    ):
+        return values.cat.categories.tolist()  # type: ignore[no-any-return]  # a pandas Series, which mypy does not know
+    return None
+
+
 def index_of(values: Any) -> Any:
     """Return the index of a Series or data frame of pandas or a pandas-like library; None for anything else.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal._invalid import AllZero, InvalidRows, quoted
-from bayescal.data.frames import columns_of, ordered_categories
+from bayescal.data.frames import all_categories, columns_of, ordered_categories
 from bayescal.data.predictions import Predictions
 
 Array = NDArray[Any]
@@ -88,6 +88,23 @@ class Groups:
         labels, of_row = _as_categories(labels, of_row, order)
         return cls(tuple(labels), of_row, _name(by))
 
+    def with_empty(self, by: Any) -> "Groups":
+        """Return also the groups of a categorical column `by` that have no row, at the place of their category.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> by = pd.Categorical(["b"], categories=["a", "b", "c"], ordered=True)
+        >>> Groups.from_column(pd.Series(by), 1).with_empty(pd.Series(by)).labels
+        ('a', 'b', 'c')
+        """
+        categories = all_categories(by)
+        if categories is None:
+            return self
+        place = {label: i for i, label in enumerate(categories)}
+        new = np.array([place[label] for label in self.labels], dtype=np.int64)
+        return replace(self, labels=tuple(categories), of_row=new[self.of_row])
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -110,7 +127,7 @@ class Groups:
         return np.split(order, ends[:-1])
 
     def split(self, predictions: Predictions) -> Iterator[Predictions]:
-        """Split rows by group, in the order of `labels`.
+        """Split rows by group, in the order of `labels`; groups without rows are left out.
 
         Parameters
         ----------
@@ -128,6 +145,8 @@ class Groups:
             If all weights of a group are zero.
         """
         for label, rows in zip(self.labels, self.rows(), strict=True):
+            if not len(rows):
+                continue
             weight = None if predictions.weight is None else predictions.weight[rows]
             if weight is not None and not weight.any():
                 group, first = f" in group {quoted(label)}", (int(rows[0]),)

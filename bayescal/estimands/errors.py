@@ -311,7 +311,7 @@ def signed_error(bin_draws: BinDraws) -> Draws:
     return Draws(_weighted(bin_draws, bin_draws.gap), "signed_error")
 
 
-@estimand("over-confidence", stated="stated too high", formula=r"\sum_b m_b \max(\mu_b - \theta_b, 0)")
+@estimand("over-confidence", stated="stated too high", of_total=True, formula=r"\sum_b m_b \max(\mu_b - \theta_b, 0)")
 @_moved.keywords(bins="bin_draws")
 @_of_bins
 def overconfidence(bin_draws: BinDraws) -> Draws:
@@ -341,7 +341,7 @@ def overconfidence(bin_draws: BinDraws) -> Draws:
     return Draws(_weighted(bin_draws, np.maximum(-bin_draws.gap, 0.0)), "overconfidence")
 
 
-@estimand("under-confidence", stated="stated too low", formula=r"\sum_b m_b \max(\theta_b - \mu_b, 0)")
+@estimand("under-confidence", stated="stated too low", of_total=True, formula=r"\sum_b m_b \max(\theta_b - \mu_b, 0)")
 @_moved.keywords(bins="bin_draws")
 @_of_bins
 def underconfidence(bin_draws: BinDraws) -> Draws:

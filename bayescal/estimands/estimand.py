@@ -87,8 +87,8 @@ class Estimand:
         Takes the counts of several classifiers on the same rows and their paired counts, and returns the correlation
         matrix of the posteriors, in place of the one from the draws of the bins.
     of_total : bool, default False
-        Whether it is a sum of gaps over all bins. For rows in clusters, gaps of different bins are correlated, which
-        matters to such a sum: its draws use the design effect of the total.
+        Whether a common shift of all gaps changes it most, as for sums of signed gaps. For rows in clusters, gaps of
+        different bins are correlated, so that its draws use the design effect of the total.
     citation : str, default ""
         Paper and equation.
     formula : str, default ""
@@ -333,6 +333,8 @@ class Estimand:
         Tables and files of all estimands omit an estimand that is not available. Its draws raise a `ValueError`, so
         that one row of infinite loss does not prevent the other results.
         """
+        if self.needs & getattr(counts, "lacking", frozenset()):
+            return False
         if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
             return False
         if (

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _moved
 from bayescal.draws import BinDraws, Draws
-from bayescal.estimands.clustered import mean_loss_draws
+from bayescal.estimands.clustered import covariance_over_clusters, mean_loss_draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import _add
 from bayescal.posterior.copula import with_ranks_of
@@ -330,8 +330,9 @@ def joint_brier_scores(
     losses, with the scale matrix :math:`S / (n - 1)`. Here S is the covariance of losses over rows (divisor n) and n is
     the effective number of rows. So every mean loss, and every difference of two, has the Student t posterior of the
     mean of a Normal sample with a noninformative prior [1]_; draws are clipped to [0, 1]. The covariance of two
-    classifiers follows from the variances of their losses and of the difference of their losses. Accuracies are not
-    shrunk towards confidences, because shrinkage could change the scores of two classifiers by more than their
+    classifiers follows from the variances of their losses and of the difference of their losses. For rows in clusters,
+    S is that of sums over clusters (`covariance_over_clusters`), and n the effective number of clusters. Accuracies are
+    not shrunk towards confidences, because shrinkage could change the scores of two classifiers by more than their
     difference.
 
     References
@@ -376,6 +377,8 @@ def _joint_scores(
     mean = np.array([sums.total.sum() for sums in losses]) / weight
     square = np.array([sums.squares.sum() for sums in losses]) / weight
     covariance, same = _covariance(np.maximum(square - mean * mean, 0.0), pairs, score)
+    if clusters_of(counts[0]) is not None:
+        covariance, rows = covariance_over_clusters(counts, losses, pairs, score.member)
     values, vectors = np.linalg.eigh(covariance)
     generator = _checks.generator(rng)
     # the symmetric root: unlike the signs of eigenvectors, it does not depend on the last digits of sums

@@ -61,3 +61,16 @@ class HasParameters(Protocol):
 
     def sample_all(self, n_draws: int = 4000, *, rng: Any = None) -> ShrinkageDraws:
         """Draw the bins and the parameters; the bins are those of `sample` with the same `rng`."""
+
+
+@runtime_checkable
+class Pooled(Protocol):
+    """A posterior of one of several groups, whose draws are joint with those of the other groups."""
+
+    @property
+    def pooling(self) -> str:
+        """How the groups are pooled: ``"partial"`` or ``"complete"``."""
+
+    @property
+    def place(self) -> int:
+        """Position of the group."""

@@ -46,8 +46,11 @@ class ScoreCellsPosterior:
     it. The margin of each model is its own posterior.
 
     For rows in clusters, such as patients with several rows, the Dirichlet process is one of clusters: the rows of a
-    cluster have one Gamma mass per row in common, standard exponential, and the prior counts as much as a clusters of
-    one row. With clusters of one row, this is the posterior above.
+    cluster have one Gamma mass per row in common, standard exponential. The prior counts as much as a independent rows:
+    each of its atoms is a cluster of d rows with one outcome, where d is the design effect of the share of outcome 1,
+    the number of rows in clusters that carry the evidence of one independent row. One of the d rows has independent
+    scores of all models; on the scores of the others, the models agree. With clusters of one row, this is the posterior
+    above.
 
     References
     ----------
@@ -120,15 +123,29 @@ class ScoreCellsPosterior:
         mass /= mass.sum(axis=-1 if self.given_outcome else (-2, -1), keepdims=True)
         return mass
 
+    @property
+    def _rows_per_pseudo_row(self) -> float:
+        """Rows that carry as much evidence as one independent row: the design effect of the outcome."""
+        counts = self.counts
+        return 1.0 if counts.clusters is None else counts.clusters.outcome_effect(counts.weight_sq)
+
     def _prior_mass(self, n_draws: int, rng: np.random.Generator) -> Floats:
         """Draw the Gamma masses of the prior, shape (n_models, n_draws, 2 * n_bins); joint over models."""
         n_models, size = len(self.counts.models), 2 * self.counts.n_bins
-        if n_models == 1:
-            return rng.standard_gamma(self._prior_parameters.ravel(), (1, n_draws, size))
-        atoms, cell = self._atoms(n_draws, rng)
-        base = np.arange(n_draws)[:, None] * size
-        sums = [np.bincount((base + of_model).ravel(), atoms.ravel(), n_draws * size) for of_model in cell]
-        return np.stack(sums).reshape(n_models, n_draws, size)
+        atoms, outcome = self._atoms(n_draws, rng)
+        scores = rng.random((n_models, *atoms.shape))
+        mass = np.stack([self._summed(atoms, outcome, score) for score in scores])
+        more = self._rows_per_pseudo_row - 1
+        if more > 0:  # the other rows of the cluster, on whose scores the models agree
+            mass += more * self._summed(atoms, outcome, rng.random(atoms.shape))
+        return mass.reshape(n_models, n_draws, size)
+
+    def _summed(self, atoms: Floats, outcome: NDArray[np.bool_], score: Floats) -> Floats:
+        """Sum the masses of atoms by draw, outcome and score cell, shape (n_draws * 2 * n_bins,)."""
+        n_draws, size = len(atoms), 2 * self.counts.n_bins
+        cell = outcome * self.counts.n_bins + np.searchsorted(self.counts.thresholds, score, side="right")
+        place = np.arange(n_draws)[:, None] * size + cell
+        return np.bincount(place.ravel(), atoms.ravel(), n_draws * size)
 
     def _add_rows(self, mass: Floats, rng: np.random.Generator) -> None:
         """Add the Gamma masses of the rows of each joint cell to those of the prior."""
@@ -156,17 +173,15 @@ class ScoreCellsPosterior:
             drawn = rng.standard_exponential((part.shape[0], n_draws))
             mass += (part.T @ drawn).reshape(n_models, size, n_draws).swapaxes(1, 2)
 
-    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.intp]]:
-        """Draw the atoms of the prior by stick-breaking: their masses, and the cells of each model."""
+    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
+        """Draw the atoms of the prior by stick-breaking: their masses and outcomes, shape (n_draws, n_atoms)."""
         a = self.pseudo_rows
         n_atoms = int(np.ceil(np.log(REMAINDER) / np.log(a / (1 + a)))) + 1
         # log of what remains after each break: Beta(1, a) leaves 1 - v = u^(1 / a) with a uniform u
         left = np.exp(-np.cumsum(rng.standard_exponential((n_draws, n_atoms - 1)) / a, axis=1))
         left = np.concatenate([np.ones((n_draws, 1)), left, np.zeros((n_draws, 1))], axis=1)
         atoms = rng.standard_gamma(a, (n_draws, 1)) * (left[:, :-1] - left[:, 1:])
-        outcome = rng.random((n_draws, n_atoms)) < 0.5
-        score = rng.random((len(self.counts.models), n_draws, n_atoms))
-        return atoms, outcome * self.counts.n_bins + np.searchsorted(self.counts.thresholds, score, side="right")
+        return atoms, rng.random((n_draws, n_atoms)) < 0.5
 
     def prevalence_mean_and_sd(self) -> tuple[float, float]:
         """Exact mean and standard deviation of the probability of outcome 1, if it is not given: that of a Beta."""

@@ -36,6 +36,8 @@ LEAST_LETTERS = 24
 ROW, LEAST_ROW, HIGHEST = 0.36, 0.2, 40.0
 #: Height in inches up to which all rows have their full height.
 FULL = 14.0
+#: Distance of bars for comparison from their row, in rows.
+BELOW = 0.3
 #: Width and height in inches below which labels are fewer and smaller.
 ROOM = (4.0, 1.4)
 
@@ -114,6 +116,7 @@ def plot_forest(
     order: str = "given",
     color: Any = None,
     reference_color: Any = None,
+    beside: GroupedEvaluation | None = None,
 ) -> "Axes":
     """Draw one row per group or class: mean (dot), interval (thin bar) and interval of probability 1/2 (thick bar).
 
@@ -139,6 +142,9 @@ def plot_forest(
         Colour of the rows: one, a mapping from labels, or one per row. The row of all rows keeps `reference_color`.
     reference_color : matplotlib color, optional
         Colour of the row of all rows and of lines. All default colours are lighter on a dark background.
+    beside : GroupedEvaluation, optional
+        The same groups evaluated otherwise, such as without pooling: a thin bar and a small dot below each row, in
+        `reference_color`. Groups that it lacks have none.
 
     Returns
     -------
@@ -181,6 +187,8 @@ def plot_forest(
         ax.axvline(rows.mean[-1], color=line, linewidth=1, linestyle="--", zorder=1)
         ax.axhline(len(rows) - 1.5, color=line, linewidth=0.6, alpha=0.5)
     step = draw_forest(ax, rows, colours, small=small)
+    if beside is not None:
+        draw_beside(ax, labels, chosen, beside, estimand, prob, line)
     if has_sign(estimand, rows):
         mark_zero(ax, line)
     words = direction(estimand, shown.target)
@@ -188,6 +196,8 @@ def plot_forest(
         words.append(f"the worst {len(rows) - shown.total} of {len(every) - shown.total} rows")
     if step > 1:
         words.append("for lack of room, not all rows are named")
+    if beside is not None:
+        words.append(f"thin bars below: {'no' if beside.pooling == 'none' else beside.pooling} pooling")
     # the label is centred below the axes, which names at the left make narrower
     letters = max(characters(ax, SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS)
     label = [line for each in (axis_label(estimand, shown.target), *words, key(prob)) for line in wrap(each, letters)]
@@ -196,6 +206,30 @@ def plot_forest(
         small_words(ax)
     keep_within(ax)
     return ax
+
+
+def draw_beside(
+    ax: "Axes",
+    labels: Sequence[Any],
+    chosen: Sequence[int],
+    beside: GroupedEvaluation,
+    estimand: EstimandLike,
+    prob: float,
+    color: str,
+) -> None:
+    """Draw thin bars and small dots of the same groups below the rows of `draw_forest`."""
+    if not isinstance(beside, GroupedEvaluation):
+        raise TypeError(
+            f"`beside` must be a GroupedEvaluation, from `evaluate(..., by=...)`, not {type(beside).__name__}."
+        )
+    places = [place for place, at in enumerate(chosen) if at < len(labels) and labels[at] in beside.groups]
+    if not places:
+        raise ValueError("`beside` must have groups of `evaluations`; it has none of them.")
+    of = [beside.groups[labels[chosen[place]]] for place in places]
+    other = forest([""] * len(of), np.stack([values_of(each, estimand) for each in of], axis=1), prob)
+    below = np.array(places) + BELOW
+    ax.hlines(below, other.low, other.high, colors=color, linewidth=1, gid="beside", zorder=2)
+    ax.scatter(other.mean, below, s=10, c=color, gid="beside mean", zorder=2)
 
 
 def draw_scores(ax: "Axes", scores: Mapping[str, MultiClassScore], prob: float = 0.95) -> None:

@@ -61,10 +61,12 @@ def plot_reliability(
 ) -> Any:
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
-    Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. Below the
+    Dots are what was observed, at the bin's mean confidence (for a `SurvivalEvaluation`, the Kaplan-Meier or
+    Aalen-Johansen estimate at the horizon); bars are credible intervals of the accuracy. Below the
     diagonal, accuracy is lower than confidence: the classifier is over-confident or, for an event, the probability is
     stated too high. Bins with few rows are pale, those with fewer than ten are hollow, and empty bins are not drawn.
-    The histogram below shows the share of rows per bin, over the bin's interval.
+    The histogram below shows the share of rows per bin, over the bin's interval; rows censored before the horizon of a
+    `SurvivalEvaluation` are hatched.
 
     Parameters
     ----------
@@ -237,7 +239,8 @@ def _plot_one(
     stated, happened = axis_words(evaluation.counts.target)
     below.set_xlabel(stated)
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened)
-    above = _reliability_key(ax, prob, main, thin=scales.thin, small=small)
+    hatched = points.censored is not None and bool(points.censored.any())
+    above = _reliability_key(ax, prob, main, thin=scales.thin, small=small, hatched=hatched)
     note = outside_note(points, evaluation, scales.y)
     headline(ax, evaluation, prob, above=above, note=note, small=small, name=name)
     if small:
@@ -302,10 +305,18 @@ def _draw_mass(below: "Axes", points: ReliabilityPoints, color: str, largest: fl
         edgecolor=below.get_facecolor(),
         linewidth=min(0.6, 15 / max(len(width), 1)),
     )
+    if points.censored is not None and points.censored.any():
+        bottom = points.share - points.censored
+        below.bar(points.bin_low, points.censored, width, bottom, align="edge", gid="censored", **_hatched(below))
     scale_histogram(below, largest)
 
 
-def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: bool) -> float:
+def _hatched(ax: "Axes") -> dict[str, Any]:
+    """Return the style of censored rows in the histogram."""
+    return {"facecolor": "none", "edgecolor": background(ax), "hatch": "//////", "linewidth": 0}
+
+
+def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: bool, hatched: bool = False) -> float:
     """Draw the key above the axes; return the points that it takes."""
     from matplotlib.lines import Line2D
 
@@ -317,4 +328,8 @@ def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: 
     ]
     if not thin:
         del entries[1]
+    if hatched:
+        from matplotlib.patches import Patch
+
+        entries.append((Patch(**{**_hatched(ax), "facecolor": color, "alpha": 0.55}), "censored before the horizon"))
     return key_above(ax, entries, small=small)

@@ -16,6 +16,7 @@ from bayescal.results import wording
 from bayescal.results.calibration_curve_remarks import of_bins, of_fit, of_outcomes
 from bayescal.results.foreign_names import CALIBRATION_CURVE, no_attribute
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.grid import steps_of_counts
 from bayescal.stats.merged import MergedCounts, merge_scores
 from bayescal.stats.ordered import Steps
@@ -142,6 +143,7 @@ class CalibrationCurve(_presented.Presented):
             raise TypeError(
                 f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `calibration_curve`."
             )
+        refuse_clusters(counts, "counts", "a calibration curve")
         _require_rows("counts", counts.effective_rows, counts.n_rows, weighted=counts.weighted)
         options: dict[str, Any] = {"draws": draws, "rng": rng, "prior_exact": prior_exact}
         return curve_of(steps_of_counts(counts), counts.target, counted=str(counts.bins), **options)

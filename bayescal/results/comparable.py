@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal.estimands.estimand import EVENTS, OWN_EVENT, OWN_EVENT_WORDS, Estimand
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, registered
+from bayescal.posterior.contract import Pooled
 from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
 from bayescal.results.evaluation import Evaluation
@@ -64,6 +65,8 @@ def joint_values(
         if joint is not None:
             return joint
     values = [values_of(evaluation, estimand) for evaluation in evaluations]
+    if pairs is None and all(isinstance(evaluation.posterior, Pooled) for evaluation in evaluations):
+        return np.stack(values, axis=1)  # these draws are joint already
     bin_draws = [evaluation.bin_draws for evaluation in evaluations]
     if pairs and record.correlation is not None:
         correlations = record.correlation([evaluation.counts for evaluation in evaluations], pairs)
@@ -112,7 +115,7 @@ def values_of(evaluation: Evaluation, estimand: EstimandLike) -> Floats:
     return np.asarray(evaluation.draws(as_scalar(estimand)).values)
 
 
-def same_spec(evaluations: Mapping[str, Evaluation]) -> None:
+def same_spec(evaluations: Mapping[str, Evaluation], argument: str = "evaluations") -> None:
     """Raise ValueError unless all evaluations have the same target, model, bins and number of draws."""
     named: Sequence[tuple[str, Evaluation]] = list(evaluations.items())
     first_name, first = named[0]
@@ -121,7 +124,7 @@ def same_spec(evaluations: Mapping[str, Evaluation]) -> None:
             a, b = get(first), get(other)
             if a != b:
                 raise ValueError(
-                    f"`evaluations` must agree in {quality}: {first_name!r} has {a}, {name!r} has {b}. "
+                    f"`{argument}` must agree in {quality}: {first_name!r} has {a}, {name!r} has {b}. "
                     "Evaluate both with the same arguments."
                 )
 

@@ -15,7 +15,7 @@ from bayescal.estimands.names import hint
 from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, as_scalars, is_registered, registered
 from bayescal.estimands.regret import regret_of
-from bayescal.posterior.contract import HasHypotheses, HasParameters, Posterior
+from bayescal.posterior.contract import HasHypotheses, HasParameters, Pooled, Posterior
 from bayescal.posterior.copula import with_ranks_of
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
@@ -112,7 +112,9 @@ class Evaluation(_presented.Presented):
         return {name: value for name, value in self.__dict__.items() if name != "_drawn"}
 
     def _draw(self, record: Estimand) -> Draws:
-        rng = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS))
+        # groups with joint draws share the seed of the bins, and are independent within them
+        place = (self.posterior.place,) if isinstance(self.posterior, Pooled) else ()
+        rng = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS, *place))
         try:
             drawn = record.draw(self.bin_draws, self.counts, rng=rng)
             if record.of_total and self.draw_total_bins is not None:
@@ -309,7 +311,10 @@ class Evaluation(_presented.Presented):
             Posterior mean and interval, the plug-in value, and the mean of its null distribution.
         """
         null = None if self.null_bin_draws is None else self.null
-        return wording.sentence(f"Expected Calibration Error{self._of_label}", self.ece, prob, self.plug_in, null)
+        source = wording.PREDICTED if isinstance(self.posterior, Pooled) else wording.OF_PRIOR
+        return wording.sentence(
+            f"Expected Calibration Error{self._of_label}", self.ece, prob, self.plug_in, null, source
+        )
 
     def _chosen(self, estimands: Iterable[EstimandLike] | None) -> list[Estimand]:
         """Return the estimands of a table."""

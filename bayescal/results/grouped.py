@@ -10,7 +10,9 @@ import numpy as np
 from bayescal import _arviz, _checks, _render
 from bayescal.data import times
 from bayescal.data.groups import UNNAMED
+from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.results import wording
 from bayescal.results.comparable import common_estimands, values_of
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
@@ -50,6 +52,9 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         Name of the column of labels.
     order_seed : int
         Seed of `compare`.
+    pooling : {"none", "partial", "complete"}, default "none"
+        How the groups borrow strength from each other; see `evaluate`. With pooling, draws of the groups are joint, and
+        all groups have the same seed, because none can be evaluated alone.
     """
 
     groups: dict[Any, Evaluation]
@@ -57,6 +62,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     seeds: dict[Any, int]
     name: str
     order_seed: int
+    pooling: str = "none"
 
     axis = "group"
     _index = ("group",)
@@ -70,7 +76,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         return self.groups[label]
 
     def _joint_values(self, estimand: EstimandLike) -> Floats:
-        """Groups have no row in common: their draws are independent."""
+        """Groups have no row in common: their draws are independent, or, if they are pooled, joint."""
         return np.stack([values_of(evaluation, estimand) for evaluation in self.groups.values()], axis=1)
 
     def _pair_values(self, i: int, j: int, estimand: EstimandLike) -> Floats:
@@ -82,7 +88,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         return tuple(_in_words(label, self.name) for label in self.groups)
 
     def compare(self, *, rope: float = 0.01) -> Comparison:
-        """Compare the groups with each other; their posteriors are independent.
+        """Compare the groups with each other; their posteriors are independent, or joint if they are pooled.
 
         Parameters
         ----------
@@ -151,8 +157,8 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def to_datatree(self) -> "xr.DataTree":
         """Every named estimand of all groups as an ArviZ DataTree, along the dimension ``group``.
 
-        Draws of one group are joint over estimands, and groups are independent. The data tree of all rows is
-        ``grouped.overall.to_datatree()``; the bins of a group are in ``grouped[label].to_datatree()``.
+        Draws of one group are joint over estimands; groups are independent, or joint if they are pooled. The data tree
+        of all rows is ``grouped.overall.to_datatree()``; the bins of a group are in ``grouped[label].to_datatree()``.
         """
         counts = [evaluation.counts for evaluation in self.groups.values()]
         return _arviz.datatree(
@@ -164,7 +170,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             constant={"plug_in_ece": np.array([e.plug_in for e in self.groups.values()])},
             along="group",
             coords={"group": _coordinates(self)},
-            attrs={"spec": self.spec, "by": self.name, "overall": self.overall.spec},
+            attrs={"spec": self.spec, "by": self.name, "overall": self.overall.spec, "pooling": self.pooling},
         )
 
     @_render.printable
@@ -224,6 +230,41 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         """
         return self.p_worst(estimand)
 
+    def heterogeneity(self, estimand: EstimandLike = "ece") -> Draws:
+        """Draws of the standard deviation of an estimand over the groups.
+
+        Parameters
+        ----------
+        estimand : str or callable, default "ece"
+            The quantity.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,), >= 0: in each draw, the standard deviation over the groups with rows, with their number as
+            divisor. It describes these groups, not a population of groups. Without pooling it is too large, because
+            sampling noise is part of it.
+
+        Raises
+        ------
+        ValueError
+            If fewer than two groups have rows.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> p, site = np.tile([0.2, 0.4, 0.6, 0.8], 100), np.repeat(["north", "south"], 200)
+        >>> y = np.arange(400) % 10 < 10 * p
+        >>> pooled = bc.evaluate(y, p, by=site, pooling="partial", rng=1)
+        >>> pooled.heterogeneity().mean() < bc.evaluate(y, p, by=site, rng=1).heterogeneity().mean()
+        True
+        """
+        kept = [i for i, evaluation in enumerate(self.groups.values()) if evaluation.counts.occupied.any()]
+        if len(kept) < 2:
+            raise ValueError(f"`heterogeneity` needs at least two groups with rows; there are {len(kept)}.")
+        values = self.draws(estimand).values[:, kept]
+        return Draws(values.std(axis=1), f"sd of {as_estimand(estimand).name} over groups")
+
     def standing_out(self, estimand: EstimandLike = "ece") -> Any:
         """Return the group that is the worst with a probability of at least 0.8, or None.
 
@@ -252,7 +293,8 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
         each = f"{sizes[0]}" if sizes[0] == sizes[-1] else f"{sizes[0]} to {sizes[-1]}"
         by = "" if self.name == UNNAMED else f" by {self.name}"
         groups, rows = f"group{'s' * (len(self) > 1)}", f"row{'s' * (each != '1')}"
-        return f"{len(self)} {groups}{by}, {each} {rows} each: {self.overall.question}"
+        pooling = "" if self.pooling == "none" else f", {self.pooling} pooling"
+        return f"{len(self)} {groups}{by}, {each} {rows} each: {self.overall.question}{pooling}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
@@ -264,6 +306,9 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             rows.append([name, str(n), *map(_render.number, numbers)])
         more = len(self) + 1 - len(shown)
         remarks = [f"Not shown: {more} of {len(self)} groups; see `.table()` or `.summary()`."] if more else []
+        if self.pooling == "partial" and sum(each.counts.occupied.any() for each in self.groups.values()) > 1:
+            spread = wording.with_interval(self.heterogeneity(), 4)
+            remarks.append(f"Standard deviation of the ECE over the groups: {spread}.")
         remarks += self.remarks
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
 

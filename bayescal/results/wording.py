@@ -93,14 +93,21 @@ def _bins(counts: Sequence[Counts]) -> str:
     return f"{many} {first.kind} bins {first.interval} for each class"
 
 
-def sentence(name: str, ece: Draws, prob: float, plug_in: float, null: Draws | None) -> str:
-    """Return the result in words."""
+#: Where an interval comes from if there are no rows.
+OF_PRIOR = "under the prior, because there are no rows"
+PREDICTED = "as predicted from the other groups, because this one has no rows"
+
+
+def sentence(
+    name: str, ece: Draws, prob: float, plug_in: float, null: Draws | None, without_rows: str = OF_PRIOR
+) -> str:
+    """Return the result in words; `without_rows` says where the interval comes from if there are no rows."""
     low, high = ece.interval(prob)
     d = _render.decimals(high - low)
     mean, low, high = (_render.number(v, d) for v in (ece.mean(), low, high))
     result = f"The {name} is {mean} ({100 * prob:g} % credible interval {low} to {high})"
     if null is None:
-        return f"{result} under the prior, because there are no rows."
+        return f"{result} {without_rows}."
     return (
         f"{result}. The plug-in estimate is {_render.number(plug_in, d)}; "
         f"for a perfectly calibrated classifier it would be {_render.number(null.mean(), d)} on average."

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal.data.clusters import Clusters
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
 from bayescal.stats.checked import sums_of_classes, sums_of_rows
 from bayescal.stats.clusters import ClusterSums, add_clusters
 from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_name
-from bayescal.stats.query.framed import bins_before_rows, framed, sums_of
+from bayescal.stats.query.framed import bins_before_rows, framed, framed_clusters, sums_of
 from bayescal.stats.ranks import Ranks, add_ranks
 from bayescal.stats.row_counts import added, row_counts, unit_weights
 
@@ -124,6 +125,7 @@ class BinnedCounts:
         bins: Any = 15,
         binning: str = "equal-width",
         weights: Any = None,
+        cluster: Any = None,
         target: str = "confidence",
     ) -> "BinnedCounts":
         """Count the rows of a binary problem.
@@ -140,6 +142,9 @@ class BinnedCounts:
             How the edges are chosen if `bins` is a number; see `make_bins`.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
+        cluster : array-like, shape (n_rows,), optional
+            Cluster of each row, as for `evaluate`. No cluster may have rows in two batches that are added: this cannot
+            be seen from sums, and the parts would count as independent clusters.
         target : {"confidence", "event", "top-label", "classwise"}, default "confidence"
             Meaning of outcome and confidence. Results print it; only counts of the same target can be added.
 
@@ -159,7 +164,8 @@ class BinnedCounts:
         array([0., 1.])
         """
         columns = Columns.read(outcome, confidence, weights, target=target)
-        return cls.from_predictions(columns, bins=bins, binning=binning)
+        clusters = None if cluster is None else Clusters.from_column(cluster, len(columns), rows="outcome")
+        return cls.from_predictions(columns, bins=bins, binning=binning, clusters=clusters)
 
     @classmethod
     def from_frame(
@@ -170,6 +176,7 @@ class BinnedCounts:
         confidence: str = "confidence",
         weights: str | None = None,
         by: str | Sequence[str] | None = None,
+        cluster: str | Sequence[str] | None = None,
         bins: Any = 15,
         binning: str = "equal-width",
         target: str = "confidence",
@@ -190,6 +197,9 @@ class BinnedCounts:
             Column of importance weights >= 0.
         by : str or sequence of str, optional
             Columns of group labels: rows are counted by label, or by combination of labels, in the same query.
+        cluster : str or sequence of str, optional
+            Columns of cluster labels, as for `evaluate`; not with `weights` or `by`. The query returns one row per
+            cluster, bin and outcome that occur together. No cluster may have rows in two frames whose counts are added.
         bins : int, array-like or Bins, default 15
             Number of equal-width bins, or edges that increase from 0 to 1.
         binning : {"equal-width"}
@@ -222,6 +232,13 @@ class BinnedCounts:
         """
         edges = bins_before_rows(bins, binning)
         models = [{"outcome": outcome, "confidence": confidence}]
+        if cluster is not None:
+            if weights is not None or by is not None:
+                raise ValueError(
+                    "`cluster` cannot be combined with `weights` or `by` in a query; use `from_arrays` or `count_file`."
+                )
+            sums, clusters = framed_clusters(frame, models[0], cluster, edges, target)
+            return cls(edges, **vars(sums), target=target, clusters=clusters)
         counts = {
             label: cls(edges, **vars(sums_of(rows, 0, edges)), target=target)
             for label, rows in framed(frame, models, weights, by, edges, target)
@@ -230,7 +247,12 @@ class BinnedCounts:
 
     @classmethod
     def from_predictions(
-        cls, predictions: Predictions | Columns, *, bins: Any = 15, binning: str = "equal-width"
+        cls,
+        predictions: Predictions | Columns,
+        *,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        clusters: Clusters | None = None,
     ) -> "BinnedCounts":
         """Count rows; the values of unvalidated `Columns` are checked in the same pass.
 
@@ -240,6 +262,8 @@ class BinnedCounts:
             The rows.
         bins, binning
             As for `from_arrays`.
+        clusters : Clusters, optional
+            The cluster of each row.
 
         Returns
         -------
@@ -254,7 +278,10 @@ class BinnedCounts:
         if isinstance(predictions, Columns) and binning in FROM_ROWS:
             predictions = predictions.checked()  # the edges depend on the values
         edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
-        return cls(edges, **vars(sums_of_rows(predictions, edges)), target=predictions.target)
+        counts = cls(edges, **vars(sums_of_rows(predictions, edges)), target=predictions.target)
+        if clusters is None:
+            return counts
+        return replace(counts, clusters=ClusterSums.from_rows(predictions, clusters.of_row, edges))
 
     @classmethod
     def classwise(

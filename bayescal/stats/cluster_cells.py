@@ -18,6 +18,8 @@ Ints = NDArray[np.int64]
 
 #: Rows per chunk.
 CHUNK = 262_144
+#: Blocks that are joined at a time.
+MOST_PARTS = 16
 #: Sums of a cell: weight, weight * residual, weight * squared error, weight * log loss.
 SUMS = 4
 
@@ -86,3 +88,30 @@ class ClusterCells:
         weight, residual = (csr_array((values[kept], (row, place)), shape=shape) for values in self.sums[:2])
         whole = tuple(np.bincount(row, values[kept], shape[0]) for values in self.sums[[0, 2, 3]])
         return shape[0], weight, residual, whole  # type: ignore[return-value]  # three of them
+
+
+class CollectedCells:
+    """Cells of blocks of rows, in which clusters may be split.
+
+    Memory grows with the number of cells that have rows, and not with that of rows.
+
+    Parameters
+    ----------
+    bins : Bins
+        The bins.
+    """
+
+    def __init__(self, bins: Bins) -> None:
+        self.bins = bins
+        self._parts: list[ClusterCells] = []
+
+    def add(self, rows: Predictions | Columns, of_row: Array) -> None:
+        """Add a block of validated rows, given the code of the cluster of each, the same in all blocks."""
+        self._parts.append(ClusterCells.of_rows(rows, of_row, self.bins))
+        if len(self._parts) == MOST_PARTS:
+            self._parts = [ClusterCells.joined(self._parts)]
+
+    @property
+    def joined(self) -> ClusterCells:
+        """The cells of all blocks, of which there is at least one."""
+        return ClusterCells.joined(self._parts)

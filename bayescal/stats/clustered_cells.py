@@ -101,6 +101,38 @@ class ClusteredCells:
         squares = float(of_cluster @ of_cluster)
         return float(of_cluster.sum() ** 2 / squares) if squares > 0 else 0.0
 
+    def outcome_effect(self, weight_sq: Floats) -> float:
+        r"""Return the design effect of the share of outcome 1, between 1 and that of equal rows in each cluster.
+
+        Parameters
+        ----------
+        weight_sq : ndarray, shape (2,)
+            Sum of squared weights of rows, by outcome.
+
+        Returns
+        -------
+        float
+            With J clusters, :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} w_i (y_i - \bar y))^2 / \sum_i w_i^2 (y_i
+            - \bar y)^2`, at most :math:`\sum_j W_j^2 / \sum_i w_i^2`; 1 without both outcomes.
+
+        Examples
+        --------
+        Each of two clusters has one outcome in all of its four rows:
+
+        >>> clustered = ClusteredCells.of_rows(np.repeat([0, 1], 4), np.repeat([[0, 0], [0, 1]], 4, axis=0), np.ones(8))
+        >>> clustered.outcome_effect(np.array([4.0, 4.0]))
+        4.0
+        """
+        of_cluster = np.bincount(self.cluster, self.weight, self.number)
+        events = np.bincount(self.cluster, self.weight * self.cells[:, -1], self.number)
+        share = float(events.sum() / max(of_cluster.sum(), np.finfo(np.float64).tiny))
+        alone = float(weight_sq[1] * (1 - share) ** 2 + weight_sq[0] * share**2)
+        if self.number < 2 or alone <= 0:
+            return 1.0
+        between = float(((events - share * of_cluster) ** 2).sum()) * self.number / (self.number - 1)
+        most = float(of_cluster @ of_cluster / weight_sq.sum())
+        return max(1.0, min(between / alone, most))
+
     def reaching(self, model: int, n_bins: int) -> Ints:
         """Return how many clusters have rows that reach each threshold, and that lie below: (2, n_bins - 1)."""
         if not self.number:

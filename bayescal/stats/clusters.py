@@ -18,8 +18,8 @@ Floats = NDArray[np.float64]
 LARGEST_TOTAL = 5.0
 #: Largest number of bins whose matrices are kept: 2 MB each.
 MOST_BINS = 512
-#: Share of the pairs of rows that must remain after the gaps of the bins were estimated.
-LEAST_PAIRS = 0.01
+#: Share of the pairs of rows of one cluster that must remain after the gaps of the bins were estimated.
+LEAST_PAIRS = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +194,7 @@ class ClusterSums:
         sd = np.sqrt(np.where(self.variance > 0, self.variance, 1.0))
         total = ((self._scatter - np.diag(self._own_squares)) / np.outer(sd, sd)).sum()
         none, full = self._expected
-        if full - none < LEAST_PAIRS * pairs:
+        if full < LEAST_PAIRS * pairs:
             return 1.0
         return float(np.clip((total - none) / (full - none), 0.0, 1.0))
 
@@ -288,12 +288,28 @@ def require_few(n_bins: int) -> None:
         )
 
 
-def require_several(number: int) -> None:
-    """Refuse fewer than two clusters, whose differences show how uncertain a result is."""
-    if number < 2:
+def require_several(number: int, n_rows: int = 1) -> None:
+    """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows."""
+    if n_rows and number < 2:
         raise ValueError(
             "`cluster` must hold at least two clusters with rows of positive weight, because the differences between "
             f"clusters show how uncertain a result is; it holds {number}."
+        )
+
+
+def require_several_clusters(counts: Any) -> None:
+    """Refuse counts whose rows are in a single cluster: only differences between clusters show their dependence."""
+    clusters = clusters_of(counts)
+    if clusters is not None:
+        require_several(clusters.number, counts.n_rows)
+
+
+def refuse_clusters(counts: Any, name: str, what: str) -> None:
+    """Refuse counts of rows in clusters for a method whose intervals or tests take rows as independent."""
+    if clusters_of(counts) is not None:
+        raise ValueError(
+            f"`{name}` must be counts of independent rows: {what} would take rows of one cluster as independent, and "
+            "so state too much certainty. `evaluate`, `compare` and their forms for counts take clusters into account."
         )
 
 

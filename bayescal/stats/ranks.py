@@ -255,7 +255,9 @@ def add_ranks(one: Ranks | None, other: Ranks | None) -> Ranks | None:
     return ranks.coarser(FINE) if ranks.grid == VALUES and len(position) > EXACT_ROWS else ranks
 
 
-def correlation_of_areas(sides: Sequence[tuple[Ranks, Array, Array]], weight: Array | None) -> float:
+def correlation_of_areas(
+    sides: Sequence[tuple[Ranks, Array, Array]], weight: Array | None, of_row: Ints | None = None
+) -> float:
     """Correlation of the influences of rows on the areas of two classifiers; 1 if all influences are equal.
 
     Parameters
@@ -264,6 +266,8 @@ def correlation_of_areas(sides: Sequence[tuple[Ranks, Array, Array]], weight: Ar
         For each classifier: its ranks, and the outcome and the cell of each row (or group of rows).
     weight : ndarray or None
         Weights of the rows.
+    of_row : ndarray of int64, shape (n_rows,), optional
+        Code of the cluster of each row: the correlation is then that of the sums over clusters.
     """
     one, other = (
         ranks.influences.ravel()[cell + len(ranks.position) * outcome.astype(np.int64)]
@@ -271,6 +275,9 @@ def correlation_of_areas(sides: Sequence[tuple[Ranks, Array, Array]], weight: Ar
     )
     if np.abs(one - other).max(initial=0.0) <= ROUNDING:
         return 1.0
+    if of_row is not None:
+        one, other = (np.bincount(of_row, each if weight is None else each * weight) for each in (one, other))
+        weight = None
     weighted = one if weight is None else one * weight
     squares = (weighted @ one) * ((other if weight is None else other * weight) @ other)
     return float(weighted @ other / np.sqrt(squares)) if squares > 0 else 0.0

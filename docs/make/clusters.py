@@ -3,12 +3,14 @@
 """
 
 import argparse
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pages import cells, rows_of, save_parts, table
+from scipy.special import expit, logit
 from studies import about, errors_near, rows_of_jobs, run_study
 
 import bayescal as bc
@@ -19,25 +21,22 @@ Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
 SEED, PROB, BINS, ROWS = 31, 0.95, 15, 2000
-PARTS = ("cells", "few", "paired")
+PARTS = ("cells", "few", "paired", "one_sided")
 CURVES = {"calibrated": ("calibrated", None), "T = 1.5": ("temperature", 1.5), "one bad bin": ("one bad bin", 0.3)}
 SIZES = (2, 10, "unequal", 50)
 #: Numbers of clusters, and rows of each, of the cells with few clusters.
 FEW = ((10, 100), (20, 50), (40, 25))
 #: Intervals of the ECE: rows as independent; the effect of each bin; the geometric mean; that of the total; `evaluate`.
 METHODS = ("none", "bin", "mean", "total", "bayescal", "bootstrap")
-OTHERS = (
-    "signed_error",
-    "l2_error",
-    "max_error",
-    "overconfidence",
-    "underconfidence",
-    "brier_score",
-    "log_score",
-    "auc",
-)
+OTHERS = ("signed_error", "l2_error", "max_error", "brier_score", "log_score", "auc")
+ONE_SIDED = ("overconfidence", "underconfidence")
+#: The second classifier of a pair, as a function of the calibrated confidences of the first.
+SECOND: dict[str, Callable[[Floats], Floats]] = {
+    "T = 0.67": lambda c: expit(1.5 * logit(c)),
+    "wave": lambda c: np.clip(c + 0.08 * np.sin(8 * np.pi * c), 0.002, 0.998),
+}
 #: Quantiles of the population for true values.
-QUANTILES = 40_000
+QUANTILES = 45_000
 COLUMNS = (
     "size",
     "rho",
@@ -67,8 +66,7 @@ def truths(curve: str) -> dict[str, float]:
     """True values on the flat population: sums over its quantiles, or quadrature."""
     c = (np.arange(QUANTILES) + 0.5) / QUANTILES
     theta = true_curve(*CURVES[curve])(c)
-    gap = (theta - c).reshape(BINS, -1).mean(axis=1) if QUANTILES % BINS == 0 else _gaps(c, theta)
-    below = (np.cumsum(1 - theta) - (1 - theta) / 2) / (1 - theta).sum()
+    gap = (theta - c).reshape(BINS, -1).mean(axis=1)
     return {
         "ece": true_ece("flat", *CURVES[curve][:1], strength=CURVES[curve][1], bins=BINS),
         "signed_error": float(gap.mean()),
@@ -78,14 +76,8 @@ def truths(curve: str) -> dict[str, float]:
         "underconfidence": float(np.maximum(gap, 0).mean()),
         "brier_score": float((theta * (1 - c) ** 2 + (1 - theta) * c**2).mean()),
         "log_score": float(-(theta * np.log(c) + (1 - theta) * np.log1p(-c)).mean()),
-        "auc": float((theta * below).sum() / theta.sum()),
+        "auc": _auc(c, theta),
     }
-
-
-def _gaps(c: Floats, theta: Floats) -> Floats:
-    place = np.minimum((c * BINS).astype(np.int64), BINS - 1)
-    gaps: Floats = np.bincount(place, theta - c) / np.bincount(place)
-    return gaps
 
 
 def bootstrap(rows: SimulatedClusters, resamples: int, rng: np.random.Generator) -> Floats:
@@ -103,18 +95,18 @@ def intervals(rows: SimulatedClusters, draws: int, rng: np.random.Generator) -> 
     ours = bc.evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, bins=BINS, draws=draws, rng=rng)
     counts, found = ours.counts, ours.counts.clusters
     effects = {
-        "none": np.ones(BINS),
         "bin": found.bin_effects,
         "mean": np.sqrt(found.bin_effects * found.total_effect),
         "total": np.full(BINS, found.total_effect),
     }
-    result: dict[Any, Floats] = {("ece", "bayescal"): np.array(ours.ece.interval(PROB))}
-    for method, effect in effects.items():
-        other = bc.evaluate_counts(
-            replace(counts, weight_sq=counts.weight_sq * effect, clusters=None), draws=draws, rng=rng
-        )
-        result["ece", method] = np.array(other.ece.interval(PROB))
     plain = bc.evaluate(rows.outcome, rows.confidence, bins=BINS, draws=draws, rng=rng)
+    rule = "total" if (found.effects == found.total_effect).all() else "mean"
+    result: dict[Any, Floats] = {("ece", m): np.array(ours.ece.interval(PROB)) for m in (rule, "bayescal")}
+    result["ece", "none"] = np.array(plain.ece.interval(PROB))
+    for method, effect in [each for each in effects.items() if ("ece", each[0]) not in result]:
+        independent = replace(counts, weight_sq=counts.weight_sq * effect, clusters=None)
+        other = bc.evaluate_counts(independent, draws=draws, rng=rng)
+        result["ece", method] = np.array(other.ece.interval(PROB))
     for quantity in OTHERS:
         for method, evaluation in (("bayescal", ours), ("none", plain)):
             result[quantity, method] = np.array(evaluation.draws(quantity).interval(PROB))
@@ -126,15 +118,28 @@ def intervals(rows: SimulatedClusters, draws: int, rng: np.random.Generator) -> 
     return result, np.array([found.icc, found.bin_effects.mean(), found.total_effect])
 
 
+def one_sided(rows: SimulatedClusters, draws: int, rng: np.random.Generator) -> tuple[dict[Any, Floats], Floats]:
+    """Intervals of the one-sided errors, as `intervals` returns them."""
+    result: dict[Any, Floats] = {}
+    for method, cluster in (("bayescal", rows.cluster), ("none", None)):
+        found = bc.evaluate(rows.outcome, rows.confidence, cluster=cluster, bins=BINS, draws=draws, rng=rng)
+        result |= {(quantity, method): np.array(found.draws(quantity).interval(PROB)) for quantity in ONE_SIDED}
+        if cluster is not None:
+            clusters = found.counts.clusters
+            effects = np.array([clusters.icc, clusters.bin_effects.mean(), clusters.total_effect])
+    return result, effects
+
+
 def of_cell(job: tuple[Any, ...]) -> list[Row]:
     """One row per quantity and method."""
-    size, rho, alike, curve, repeats, draws, rng = job
+    size, rho, alike, curve, part, repeats, draws, rng = job
     true, all_of, effects = truths(curve), {}, []
+    measured = one_sided if part == "one_sided" else intervals
     named, strength = CURVES[curve]
     for _ in range(repeats):
         number = sizes_of(size, rng) if not isinstance(size, tuple) else np.full(*size)
         rows = simulate_clusters(number, dependence=rho, alike=alike, curve=named, strength=strength, rng=rng)
-        found, effect = intervals(rows, draws, rng)
+        found, effect = measured(rows, draws, rng)
         effects.append(effect)
         for key, value in found.items():
             all_of.setdefault(key, []).append(value)
@@ -155,12 +160,63 @@ def of_cell(job: tuple[Any, ...]) -> list[Row]:
     return lines
 
 
-def all_cells(sizes: Any, curves: Any = CURVES) -> list[tuple[Any, ...]]:
+def pair_truths(second: str) -> dict[str, float]:
+    """True differences between calibrated confidences and their other version, on the flat population."""
+    c = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    q = SECOND[second](c)
+    place = np.minimum((q * BINS).astype(np.int64), BINS - 1)
+    return {
+        "ece": -float(np.abs(np.bincount(place, c - q, BINS)).sum()) / QUANTILES,
+        "signed_error": -float((c - q).mean()),
+        "brier_score": -float(((c - q) ** 2).mean()),
+        "log_score": float((c * np.log(q / c) + (1 - c) * np.log((1 - q) / (1 - c))).mean()),
+        "auc": _auc(c, c) - _auc(q, c),
+    }
+
+
+def _auc(score: Floats, theta: Floats) -> float:
+    """Area under the ROC curve of scores without ties, with the probability of outcome 1 at each."""
+    theta = theta[np.argsort(score, kind="stable")]
+    below = (np.cumsum(1 - theta) - (1 - theta) / 2) / (1 - theta).sum()
+    return float((theta * below).sum() / theta.sum())
+
+
+def of_pair(job: tuple[Any, ...]) -> list[Row]:
+    """Coverage of differences of two classifiers on the same rows."""
+    size, rho, alike, second, _, repeats, draws, rng = job
+    true, all_of = pair_truths(second), {}
+    for _ in range(repeats):
+        rows = simulate_clusters(sizes_of(size, rng), dependence=rho, alike=alike, rng=rng)
+        both = {"first": rows.confidence, "second": SECOND[second](rows.confidence)}
+        for method, cluster in (("none", None), ("bayescal", rows.cluster)):
+            found = bc.compare(rows.outcome, both, cluster=cluster, bins=BINS, draws=draws, rng=rng)
+            for quantity in true:
+                ends = found.difference("first", "second", estimand=quantity).interval(PROB)
+                all_of.setdefault((quantity, method), []).append(ends)
+    cell = {
+        "size": size,
+        "rho": rho,
+        "alike": alike,
+        "curve": second,
+        "icc": 0.0,
+        "bin_effect": 0.0,
+        "total_effect": 0.0,
+    }
+    lines = []
+    for (quantity, method), values in all_of.items():
+        low, high = np.array(values).T
+        inside = (low <= true[quantity] + 1e-12) & (true[quantity] <= high + 1e-12)
+        numbers = {"coverage": float(inside.mean()), "width": float((high - low).mean())}
+        lines.append({**cell, "quantity": quantity, "method": method, **numbers})
+    return lines
+
+
+def all_cells(sizes: Any, curves: Any = CURVES, dependence: Any = (0.1, 0.5)) -> list[tuple[Any, ...]]:
     """Cells: sizes, dependence, likeness of confidences and curves; one bad bin with different confidences only."""
     return [
         (size, rho, alike, curve)
         for size in sizes
-        for rho in (0.1, 0.5)
+        for rho in dependence
         for alike in (0.0, 0.8)
         for curve in curves
         if not (alike and curve == "one bad bin")
@@ -170,15 +226,20 @@ def all_cells(sizes: Any, curves: Any = CURVES) -> list[tuple[Any, ...]]:
 def measure(options: argparse.Namespace) -> Row:
     """Measure the parts; with --quick, the cells with ten rows per cluster only."""
     streams = dict(zip(PARTS, np.random.default_rng(SEED).spawn(len(PARTS)), strict=True))
+    few, pairs = (FEW[:1], SIZES[1:2]) if options.quick else (FEW, SIZES[1:])
     of_part = {
         "cells": all_cells(SIZES[1:2] if options.quick else SIZES),
-        "few": all_cells(FEW[:1] if options.quick else FEW, ("calibrated", "T = 1.5")),
+        "few": all_cells(few, ("calibrated", "T = 1.5"), (0.5,)),
+        "paired": all_cells(pairs, SECOND, (0.5,)),
     }
+    of_part["one_sided"] = of_part["cells"]
     results = about(SEED, {"prob": PROB, "repeats": options.repeats, "draws": options.draws, "columns": list(COLUMNS)})
     for part in [part for part in of_part if part in options.only]:
         jobs = zip(of_part[part], streams[part].spawn(len(of_part[part])), strict=True)
-        listed = [(*cell, options.repeats, options.draws, stream) for cell, stream in jobs]
-        results[part] = rows_of(COLUMNS, rows_of_jobs(of_cell, listed, workers=options.workers))
+        listed = [(*cell, part, options.repeats, options.draws, stream) for cell, stream in jobs]
+        results[part] = rows_of(
+            COLUMNS, rows_of_jobs(of_pair if part == "paired" else of_cell, listed, workers=options.workers)
+        )
     return results
 
 
@@ -196,7 +257,11 @@ def tables(numbers: Row) -> dict[str, str]:
             continue
         made[f"clusters_{part}"] = _ece_table(rows)
         made[f"clusters_{part}_overall"] = _overall(rows, numbers)
-        made[f"clusters_{part}_others"] = _others(rows)
+        made[f"clusters_{part}_others"] = _others(rows, (*OTHERS, "null"))
+    if rows := records(numbers, "one_sided"):
+        made["clusters_one_sided"] = _others(rows, ONE_SIDED)
+    if rows := records(numbers, "paired"):
+        made["clusters_paired"] = _others(rows, ("ece", "signed_error", "brier_score", "log_score", "auc"))
     return made
 
 
@@ -227,9 +292,9 @@ def _overall(rows: list[Row], numbers: Row) -> str:
     return f"{text} {error}.\n\n" + table("Method | Lowest coverage: | Mean: | Mean width:", lines)
 
 
-def _others(rows: list[Row]) -> str:
+def _others(rows: list[Row], quantities: tuple[str, ...]) -> str:
     lines = []
-    for quantity in (*OTHERS, "null"):
+    for quantity in quantities:
         line = [{"null": "plug-in ECE if calibrated"}.get(quantity, quantity)]
         for method in ("none", "bayescal"):
             mine = [row for row in rows if (row["quantity"], row["method"]) == (quantity, method)]
@@ -252,7 +317,7 @@ if __name__ == "__main__":
         numbers="clusters.json",
         page="clusters.md",
         save=save_parts,
-        shown=("clusters_cells_overall", "clusters_cells_others", "clusters_few_overall"),
+        shown=("clusters_cells_overall", "clusters_cells_others", "clusters_few_overall", "clusters_paired"),
         repeats=(50, 2),
         draws=(1000, 200),
         parts=PARTS,

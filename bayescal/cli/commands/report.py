@@ -21,6 +21,9 @@ EXAMPLES = """\b
   bayescal report answers.jsonl --correct correct --confidence confidence
 [dim]one evaluation per hospital, in one pass over the file[/]
   bayescal report patients.parquet --label died --prob risk --by hospital
+[dim]the same for small hospitals, which borrow strength from each other[/]
+  bayescal report patients.parquet --label died --prob risk --by hospital \\
+      --pooling partial
 [dim]discrimination and calibration in one table[/]
   bayescal report games.csv --label won --prob probability \\
       --estimand ece,auc,brier_score

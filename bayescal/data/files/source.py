@@ -173,6 +173,14 @@ class Source(ABC):
         if counted != read:
             self._malformed(ValueError(f"it holds {counted} rows by a count of its records, but {read} were read"))
 
+    def has(self, column: str) -> bool:
+        """Whether values can be read by this name."""
+        return column in self.columns
+
+    def beginning_with(self, prefix: str) -> tuple[str, ...]:
+        """Return the columns whose names begin with a prefix."""
+        return tuple(name for name in self.columns if name.startswith(prefix))
+
     def _sql(self, column: str, kind: Kind) -> str:
         return {"number": self._number, "label": self._label, "text": self._text}[kind](column)
 

@@ -11,6 +11,7 @@ from bayescal import _checks, _files
 from bayescal.data.predictions import TARGETS
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents.bins import bins_document, bins_from_document
+from bayescal.stats.documents.clusters import pair_clusters_document, read_pair_clusters
 from bayescal.stats.documents.joint_cells import read_cells
 from bayescal.stats.documents.losses import OPTIONAL, loss_sums, losses_document, may_lack
 from bayescal.stats.documents.sums import NEEDED, sums_document, sums_from_document
@@ -34,6 +35,7 @@ def pair_document(counts: PairedCounts) -> dict[str, Any]:
         "n": counts.n.tolist(),
         **losses_document({name: getattr(counts, name) for name in DIFFERENCES}),
         **weights_document(counts),
+        **pair_clusters_document(counts),
     }
 
 
@@ -62,7 +64,7 @@ def pair_from_document(document: dict[str, Any], losses: Sequence[str]) -> Paire
             _checks.refuse(f"{name}.weight", "must be what `cells` and `weight` add up to", differs, margin.weight)
     pair = PairedCounts(first, second, cells, n, weight, weight_sq)
     differences: dict[str, Any] = {kind.difference: _loss_difference(document, k, pair) for k, kind in KINDS.items()}
-    return replace(pair, **differences)
+    return replace(pair, **differences, clusters=read_pair_clusters(document, pair))
 
 
 def _loss_difference(document: Mapping[str, Any], member: str, pair: PairedCounts) -> LossSums | None:

@@ -1,0 +1,119 @@
+"""Groups with partial or complete pooling: the joint posterior of all groups, given the curve of all rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal._progress import bar
+from bayescal.estimands.plug_in import null_bins
+from bayescal.posterior.many import compiled_form_pays
+from bayescal.posterior.pooling.posterior import GroupPosterior, PooledPosterior
+from bayescal.posterior.pooling.prior import COMPLETE, PoolingPrior
+from bayescal.results.evaluation import Evaluation
+from bayescal.stats.contract import Counts
+
+#: Ways of pooling, and the default.
+NONE, PARTIAL, TOTAL = "none", "partial", "complete"
+POOLINGS = (NONE, PARTIAL, TOTAL)
+#: The model that gives the curve of all rows.
+MODEL = "shrinkage"
+
+
+def checked_pooling(pooling: Any, *, groups: bool, model: str = MODEL) -> str:
+    """Return how groups are pooled; refuse it without groups, and for a model without pooling.
+
+    Parameters
+    ----------
+    pooling : {"none", "partial", "complete"} or None
+        The argument; None if it was not given.
+    groups : bool
+        Whether there are groups.
+    model : str
+        Name of the model.
+
+    Returns
+    -------
+    str
+        ``"none"`` if it was not given.
+
+    Raises
+    ------
+    ValueError
+        If `pooling` is unknown, there are no groups, or the model has no pooling.
+    """
+    if pooling is None:
+        return NONE
+    _checks.one_of("pooling", pooling, POOLINGS)
+    if not groups:
+        raise ValueError(
+            f"`pooling={pooling!r}` needs groups, and there are none: pass `by`, a column with the group of each row, "
+            "or a mapping of labels to counts."
+        )
+    if pooling != NONE and model != MODEL:
+        raise ValueError(f"`pooling={pooling!r}` exists for model={MODEL!r} only; this is model={model!r}.")
+    return str(pooling)
+
+
+def evaluate_pooled(
+    labels: Sequence[Any],
+    counts: Sequence[Counts],
+    whole: Evaluation,
+    *,
+    pooling: str,
+    rng: np.random.Generator,
+    progress: bool | None = None,
+) -> tuple[dict[Any, Evaluation], int]:
+    """Evaluate groups jointly.
+
+    Parameters
+    ----------
+    labels : sequence of hashable
+        Labels of the groups.
+    counts : sequence of BinnedCounts
+        Counts of the groups; some may be empty.
+    whole : Evaluation
+        Evaluation of all rows under the shrinkage model; its draws are those of the common curve.
+    pooling : {"partial", "complete"}
+        How the groups are pooled.
+    rng : Generator
+        Randomness.
+    progress : bool, optional
+        As for `evaluate`.
+
+    Returns
+    -------
+    (dict of hashable to Evaluation, int)
+        One evaluation per group, with joint draws, and the seed of the draws.
+
+    Raises
+    ------
+    ValueError
+        If no group has rows.
+    """
+    if not whole.counts.occupied.any():
+        raise ValueError(f"`pooling={pooling!r}` needs at least one group with rows; all groups are empty.")
+    n_draws, used = len(whole.bin_draws), whole.counts.occupied
+    prior = PoolingPrior() if pooling == PARTIAL else COMPLETE
+    seed, *seeds = (int(s) for s in rng.integers(2**63, size=2 * len(labels) + 1))
+    pooled = PooledPosterior.of(counts, whole.counts, whole.bin_draws, prior)
+    drawn = pooled.sample(n_draws, rng=seed)
+    compiled = compiled_form_pays(len(labels))
+    groups = {}
+    with bar(len(labels), "Evaluating groups", progress) as advance:
+        for place, (label, of_group) in enumerate(zip(labels, counts, strict=True)):
+            posterior = GroupPosterior(of_group, pooled, place, used, pooling, whole.posterior.prior)
+            for_null, for_dirichlet = seeds[2 * place : 2 * place + 2]
+            rows = of_group.occupied.any()
+            groups[label] = Evaluation(
+                counts=of_group,
+                posterior=posterior,
+                bin_draws=posterior.of_draws(drawn),
+                null_bin_draws=null_bins(of_group, n_draws, rng=for_null, compiled=compiled) if rows else None,
+                model=f"{pooling} pooling",
+                bin_draws_seed=seed,
+                dirichlet_seed=for_dirichlet,
+            )
+            advance()
+    return groups, seed

@@ -1,0 +1,1 @@
+"""Partial pooling: the accuracies of many groups, which borrow strength from each other."""

@@ -1,0 +1,152 @@
+"""Deviations of groups under one scale: mode, Laplace approximation and marginal likelihood, all groups at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, log_expit
+
+from bayescal.posterior.beta_binomial import log_ratio
+
+Floats = NDArray[np.float64]
+
+#: Nodes and weights of the Gauss-Hermite rule.
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(3)
+NEWTON_STEPS = 7
+#: Prior precision of a deviation that a scale does not have.
+FIXED = 1e12
+#: Bound of logits in Newton steps and in Beta-binomial likelihoods.
+FARTHEST = 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Binomial observations of several problems: groups, or groups beside several centres.
+
+    Parameters
+    ----------
+    n, k : ndarray, shape (n_problems, n_bins)
+        Rows, and rows with outcome 1.
+    offset : ndarray, shape (n_problems, n_bins)
+        Logits of the accuracies without deviation.
+    lever : ndarray, shape (n_problems, n_bins)
+        What the slope multiplies.
+    """
+
+    n: Floats
+    k: Floats
+    offset: Floats
+    lever: Floats
+
+    def log_likelihood(self, deviation: Floats, tau: float) -> Floats:
+        """Log likelihood at deviations of shape (n_problems, n_points, 2), summed over bins."""
+        eta = self.offset[:, None] + deviation[..., :1] + deviation[..., 1:] * self.lever[:, None]
+        return log_likelihood(self.n[:, None], self.k[:, None], eta, tau)
+
+
+def log_likelihood(n: Floats, k: Floats, eta: Floats, tau: float) -> Floats:
+    """Binomial log likelihood, or Beta-binomial for tau > 0, up to a constant; bins are on the last axis."""
+    value = k * eta + n * log_expit(-eta)
+    if tau > 0:
+        value = value + log_ratio(
+            n, k, np.clip(eta, -FARTHEST, FARTHEST), np.array(kappa_of(tau)).reshape([1] * eta.ndim)
+        )
+    return value.sum(axis=-1)
+
+
+def kappa_of(tau: float) -> float:
+    """Precision of the Beta distribution whose standard deviation is tau sqrt(h (1 - h))."""
+    return 1 / tau**2 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """Laplace approximation of the intercept and slope of each problem, and marginal likelihoods.
+
+    Parameters
+    ----------
+    mode : ndarray, shape (n_problems, 2)
+        Mode of intercept and slope; 0 where the scale has none.
+    chol : ndarray, shape (n_problems, 3)
+        Lower Cholesky factor of their covariance: first row, and second row.
+    log_evidence : ndarray, shape (n_problems,)
+        Log marginal likelihood, by an adaptive Gauss-Hermite rule around the mode.
+    """
+
+    mode: Floats
+    chol: Floats
+    log_evidence: Floats
+
+
+def deviations(rows: Rows, scale: tuple[float, float, float]) -> Deviations:
+    """Approximate the deviations of every problem under one scale: sds of intercept and slope, and tau."""
+    *sd, tau = scale
+    size = len(rows.n)
+    if not any(sd):
+        at = np.zeros((size, 1, 2))
+        return Deviations(at[:, 0], np.zeros((size, 3)), rows.log_likelihood(at, tau)[:, 0])
+    precision = np.array([1 / s**2 if s > 0 else FIXED for s in sd])
+    mode, (haa, hab, hbb) = _mode(rows, precision, tau)
+    live = np.array(sd) > 0
+    mode = mode * live
+    determinant = haa * hbb - hab**2
+    caa, cab, cbb = hbb / determinant, -hab / determinant, haa / determinant
+    first = np.sqrt(caa)
+    second = cab / first
+    chol = np.stack([first, second, np.sqrt(np.maximum(cbb - second**2, 1e-300))], axis=1) * live[[0, 1, 1]]
+    z, weight = _rule(two=sd[1] > 0)
+    at = placed(mode[:, None], chol[:, None], z[None])
+    ratio = rows.log_likelihood(at, tau) + log_prior(at, np.array(sd)) - log_proposal(z[None], chol[:, None])
+    return Deviations(mode, chol, np.logaddexp.reduce(ratio + np.log(weight), axis=1))
+
+
+def _mode(rows: Rows, precision: Floats, tau: float) -> tuple[Floats, tuple[Floats, Floats, Floats]]:
+    """Find the mode by Newton's method, with information reduced by the residual; also the negative Hessian."""
+    n, k, x = rows.n, rows.k, rows.lever
+    shrink = 1 / (1 + np.maximum(n - 1, 0) * tau**2)
+    mode = np.zeros((len(n), 2))
+    for _ in range(NEWTON_STEPS):
+        h = expit(np.clip(rows.offset + mode[:, :1] + mode[:, 1:] * x, -FARTHEST, FARTHEST))
+        score, information = (k - n * h) * shrink, n * h * (1 - h) * shrink
+        gradient = np.stack([score.sum(1), (score * x).sum(1)], axis=1) - precision * mode
+        hessian = _hessian(information, x, precision)
+        haa, hab, hbb = hessian
+        step = np.stack([hbb * gradient[:, 0] - hab * gradient[:, 1], haa * gradient[:, 1] - hab * gradient[:, 0]], 1)
+        mode += np.clip(step / (haa * hbb - hab**2)[:, None], -1, 1)
+    return mode, hessian
+
+
+def _hessian(information: Floats, x: Floats, precision: Floats) -> tuple[Floats, Floats, Floats]:
+    along = information * x
+    return information.sum(1) + precision[0], along.sum(1), (along * x).sum(1) + precision[1]
+
+
+def _rule(*, two: bool) -> tuple[Floats, Floats]:
+    """Points (n_points, 2) and weights of the rule for the standard Normal in one or two dimensions."""
+    weight = WEIGHTS / np.sqrt(2 * np.pi)
+    if not two:
+        return np.stack([NODES, np.zeros_like(NODES)], axis=1), weight
+    points = np.stack([m.ravel() for m in np.meshgrid(NODES, NODES, indexing="ij")], axis=1)
+    return points, np.outer(weight, weight).ravel()
+
+
+def placed(mode: Floats, chol: Floats, z: Floats) -> Floats:
+    """Return mode + L z for factors (..., 3) and points (..., 2)."""
+    first = chol[..., 0] * z[..., 0]
+    second = chol[..., 1] * z[..., 0] + chol[..., 2] * z[..., 1]
+    return mode + np.stack([first, second], axis=-1)
+
+
+def log_prior(at: Floats, sd: Floats) -> Floats:
+    """Log density of deviations (..., 2) under Normals with standard deviations (..., 2); 0 where one is 0."""
+    live = sd > 0
+    safe = np.where(live, sd, 1.0)
+    return np.where(live, -0.5 * (at / safe) ** 2 - np.log(safe * np.sqrt(2 * np.pi)), 0.0).sum(axis=-1)
+
+
+def log_proposal(z: Floats, chol: Floats) -> Floats:
+    """Log density of the Laplace approximation at its standard coordinates; dimensions without scale are left out."""
+    scale = chol[..., [0, 2]]
+    live = scale > 0
+    safe = np.where(live, scale, 1.0)
+    return np.where(live, -0.5 * z**2 - np.log(safe * np.sqrt(2 * np.pi)), 0.0).sum(axis=-1)

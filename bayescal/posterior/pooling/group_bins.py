@@ -1,0 +1,78 @@
+"""Sums of several groups on the same bins, as arrays with one row per group."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.stats.contract import Counts
+
+Floats = NDArray[np.float64]
+#: Probabilities nearer to 0 or 1 than this count as this: in logits, and as the lever of a slope.
+FLOOR, LEVER = 1e-9, 1e-4
+
+
+def floored_logit(p: Floats, floor: float = FLOOR) -> Floats:
+    """Logit of probabilities, which are cut off at a distance from 0 and 1."""
+    p = np.clip(p, floor, 1 - floor)
+    return np.log(p) - np.log1p(-p)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBins:
+    """Bins of several groups; only bins with rows in some group.
+
+    Parameters
+    ----------
+    n, k : ndarray, shape (n_groups, n_used)
+        Effective rows, and effective rows with outcome 1.
+    rows : ndarray, shape (n_groups, n_used)
+        Effective rows of the masses: the effective number of a group's rows, divided among bins by weight.
+    confidence : ndarray, shape (n_groups, n_used)
+        Mean confidences; of bins that are empty in a group, those of all rows.
+    share : ndarray, shape (n_used,)
+        Shares of all rows around which masses vary; positive.
+    """
+
+    n: Floats
+    k: Floats
+    rows: Floats
+    confidence: Floats
+    share: Floats
+
+    @classmethod
+    def of(cls, counts: Sequence[Counts], overall: Counts) -> "GroupBins":
+        """Stack the counts of the groups; half a row is added to each share of all rows."""
+        used = overall.occupied
+        n, k, share = (np.stack([getattr(c, name)[used] for c in counts]) for name in _COLUMNS)
+        effective = np.array([c.effective_rows for c in counts])
+        seen = np.stack([c.mean_confidence[used] for c in counts])
+        confidence = np.where(np.isfinite(seen), np.clip(seen, 0.0, 1.0), np.clip(overall.mean_confidence[used], 0, 1))
+        total = overall.effective_rows * overall.share[used] + 0.5
+        rows = effective[:, None] * np.where(effective[:, None] > 0, share, 0.0)
+        return cls(n, np.clip(k, 0.0, n), rows, confidence, total / total.sum())
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    @cached_property
+    def start(self) -> Floats:
+        """Logits of the mean confidences, shape (n_groups, n_used)."""
+        return floored_logit(self.confidence)
+
+    @cached_property
+    def lever(self) -> Floats:
+        """Logits of the mean confidences around their centre in the group, which the slope multiplies."""
+        x = floored_logit(self.confidence, LEVER)
+        c = self.confidence
+        information = self.n * c * (1 - c) + 1e-9
+        return x - ((information * x).sum(axis=1) / information.sum(axis=1))[:, None]
+
+    def take(self, groups: NDArray[np.intp]) -> "GroupBins":
+        """Return some groups, or groups several times."""
+        return GroupBins(*(v[groups] for v in (self.n, self.k, self.rows, self.confidence)), self.share)
+
+
+_COLUMNS = ("effective_n", "effective_k", "share")

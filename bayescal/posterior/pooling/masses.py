@@ -1,0 +1,27 @@
+"""Masses of the bins of each group: Dirichlet around the shares of all rows, with a common precision."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, softmax
+
+from bayescal.posterior.pooling.group_bins import GroupBins
+
+Floats = NDArray[np.float64]
+#: Smallest parameter of a Gamma variable.
+LEAST = 1e-12
+
+
+def precision_probabilities(bins: GroupBins, precisions: Floats) -> Floats:
+    """Posterior probability of each precision by the Dirichlet-multinomial likelihood; equally probable before."""
+    alpha = precisions[:, None] * bins.share
+    own = gammaln(alpha + bins.rows[:, None]) - gammaln(alpha)
+    of_group = gammaln(precisions) - gammaln(precisions + bins.rows.sum(axis=1)[:, None])
+    return softmax(own.sum(axis=(0, 2)) + of_group.sum(axis=0))
+
+
+def draw_masses(bins: GroupBins, precisions: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw masses, shape (n_groups, n_draws, n_used); the groups of one draw share its precision."""
+    chosen = precisions[rng.choice(len(precisions), n_draws, p=precision_probabilities(bins, precisions))]
+    parameters = chosen[:, None] * bins.share + bins.rows[:, None]
+    gamma = rng.standard_gamma(np.maximum(parameters, LEAST))
+    return gamma / gamma.sum(axis=2, keepdims=True)

@@ -1,0 +1,153 @@
+"""Draws of the accuracies of all groups, given the component of every group in every draw."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from bayescal.posterior.pooling.evidence import (
+    Deviations,
+    kappa_of,
+    log_likelihood,
+    log_prior,
+    log_proposal,
+    placed,
+)
+from bayescal.posterior.pooling.group_bins import FLOOR, GroupBins, floored_logit
+from bayescal.posterior.pooling.prior import COMMON, PoolingPrior
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: Steps of the independence sampler that corrects the Laplace approximation.
+STEPS = 2
+#: Numbers that are held at once; results do not depend on it.
+CHUNK = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Component and centre of every draw.
+
+    Parameters
+    ----------
+    component : ndarray of int, shape (n_groups, n_draws)
+        Index into the components of the prior.
+    centre : ndarray of int, shape (n_draws,)
+        Index of the draw of the common curve.
+    """
+
+    component: Ints
+    centre: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Approximations:
+    """Laplace approximations of all components: shapes (n_components, n_centres, n_groups, ...)."""
+
+    mode: Floats
+    chol: Floats
+
+    @classmethod
+    def of(cls, fits: list[Deviations], n_centres: int, n_groups: int) -> "Approximations":
+        """Stack approximations; those around the diagonal are the same for every centre."""
+        mode, chol = (
+            np.stack([
+                np.broadcast_to(getattr(fit, name).reshape(-1, n_groups, size), (n_centres, n_groups, size))
+                for fit in fits
+            ])
+            for name, size in (("mode", 2), ("chol", 3))
+        )  # fmt: skip
+        return cls(mode, chol)
+
+
+def draw_deviations(
+    bins: GroupBins,
+    centres: Floats,
+    prior: PoolingPrior,
+    fits: Approximations,
+    chosen: Chosen,
+    rng: np.random.Generator,
+) -> Floats:
+    """Draw intercepts and slopes, shape (n_groups, n_draws, 2).
+
+    Each is a proposal of the Laplace approximation, followed by Metropolis-Hastings steps with independent proposals of
+    the same kind.
+    """
+    sds = np.array([(c.intercept_sd, c.slope_sd) for c in prior.components])
+    taus = np.array([c.tau for c in prior.components])
+    around = np.array([c.centre == COMMON for c in prior.components])
+    normal = rng.standard_normal((STEPS, *chosen.component.shape, 2))
+    uniform = rng.random((STEPS - 1, *chosen.component.shape))
+    found = np.zeros((*chosen.component.shape, 2))
+    live = sds.any(axis=1)
+    for tau in prior.taus:
+        groups, draws = np.nonzero(live[chosen.component] & (taus[chosen.component] == tau))
+        for part in _parts(len(groups), bins.n.shape[1]):
+            g, i = groups[part], draws[part]
+            of = chosen.component[g, i]
+            sd, centre = sds[of], chosen.centre[i]
+            mode, chol = fits.mode[of, centre, g], fits.chol[of, centre, g]
+            offset = bins.start[g] + centres[centre] * around[of][:, None]
+            n, k, lever = bins.n[g], bins.k[g], bins.lever[g]
+
+            def proposed(step: int) -> tuple[Floats, Floats]:
+                z = normal[step, g, i]  # noqa: B023 - called within this pass only
+                at = placed(mode, chol, z)  # noqa: B023
+                eta = offset + at[:, :1] + at[:, 1:] * lever  # noqa: B023
+                ratio = log_likelihood(n, k, eta, tau)  # noqa: B023
+                return at, ratio + log_prior(at, sd) - log_proposal(z, chol)  # noqa: B023
+
+            at, log_weight = proposed(0)
+            for step in range(1, STEPS):
+                other, other_weight = proposed(step)
+                accepted = np.log(uniform[step - 1, g, i]) < other_weight - log_weight
+                at = np.where(accepted[:, None], other, at)
+                log_weight = np.where(accepted, other_weight, log_weight)
+            found[g, i] = at
+    return found
+
+
+def draw_accuracies(
+    bins: GroupBins,
+    centres: Floats,
+    prior: PoolingPrior,
+    chosen: Chosen,
+    deviation: Floats,
+    rng: np.random.Generator,
+) -> Floats:
+    """Draw accuracies given the deviations, shape (n_groups, n_draws, n_used).
+
+    Without a residual the accuracy is the curve itself, and exactly the mean confidence if nothing deviates.
+    """
+    taus = np.array([c.tau for c in prior.components])
+    around = np.array([c.centre == COMMON for c in prior.components])
+    accuracy = np.empty((*chosen.component.shape, bins.n.shape[1]))
+    shift_of = centres[chosen.centre]
+    for part in _parts(len(bins), chosen.component.shape[1] * bins.n.shape[1]):
+        of = chosen.component[part]
+        shift = np.where(around[of][..., None], shift_of, 0.0)
+        shift += deviation[part, :, :1] + deviation[part, :, 1:] * bins.lever[part, None]
+        confidence = bins.confidence[part, None]
+        curve = np.where(shift == 0, confidence, expit(floored_logit(confidence) + shift))
+        g, i = np.nonzero(taus[of] > 0)
+        kappa = kappa_of_each(taus[of[g, i]])[:, None]
+        h = np.clip(curve[g, i], FLOOR, 1 - FLOOR)
+        n, k = bins.n[part][g], bins.k[part][g]
+        curve[g, i] = rng.beta(kappa * h + k, kappa * (1 - h) + n - k)
+        accuracy[part] = curve
+    return accuracy
+
+
+def kappa_of_each(taus: Floats) -> Floats:
+    """Precisions of Beta distributions, for several tau > 0."""
+    return np.asarray(kappa_of(taus))  # type: ignore[arg-type]  # the formula holds for arrays
+
+
+def _parts(size: int, width: int) -> Iterator[slice]:
+    """Yield slices of items that each hold `width` numbers."""
+    step = max(CHUNK // max(width, 1), 1)
+    for start in range(0, size, step):
+        yield slice(start, start + step)

@@ -1,0 +1,154 @@
+"""Draws of the weights of the components, given the marginal likelihood of every group under every component."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import digamma, softmax
+
+from bayescal.posterior.pooling.prior import PoolingPrior
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+#: Steps of the variational approximation, and the change of expected groups below which they end.
+STEPS, TOLERANCE = 200, 1e-4
+#: Weights drawn from the proposal; how much of the groups' evidence the proposal uses.
+PARTICLES, TEMPER = 2000, 0.5
+#: Gibbs sweeps after resampling; how many weights are kept for each centre: at least, at most, and numbers that their
+#: shares take.
+SWEEPS, LEAST_KEPT, MOST_KEPT, BUDGET = 4, 40, 400, 1_500_000
+#: Smallest weight.
+LEAST = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """Posterior of the weights for one centre.
+
+    Parameters
+    ----------
+    evidence : ndarray, shape (n_groups, n_components)
+        Marginal likelihoods, relative to the largest one of each group.
+    weights : ndarray, shape (n_kept, n_components)
+        Draws of the weights, if groups have own components.
+    same : ndarray, shape (n_components,)
+        Probabilities of the component that all groups have, if they have the same.
+    together : float
+        Share of the draws in which all groups have the same component.
+    """
+
+    evidence: Floats
+    weights: Floats
+    same: Floats
+    together: float
+
+    def shares(self) -> Floats:
+        """Probability of every component for every group, shape (n_groups, n_components)."""
+        own = self.evidence[None] * self.weights[:, None]
+        own = (own / own.sum(axis=2, keepdims=True)).mean(axis=0)
+        return self.together * self.same + (1 - self.together) * own
+
+    def draw(self, n_draws: int, rng: np.random.Generator) -> Ints:
+        """Draw the component of every group, jointly over groups: shape (n_groups, n_draws)."""
+        together = np.arange(n_draws) < _stratified(self.together * n_draws, rng)
+        n_own = int(n_draws - together.sum())
+        found = np.empty((len(self.evidence), n_draws), np.intp)
+        found[:, together] = rng.choice(len(self.same), int(together.sum()), p=self.same)
+        if n_own:
+            of = np.resize(rng.permutation(len(self.weights)), n_own)
+            found[:, ~together] = assigned(self.evidence, self.weights, of, rng)
+        return found
+
+
+def mixture(log_evidence: Floats, prior: PoolingPrior, rng: np.random.Generator) -> Mixture:
+    r"""Posterior of the weights of the components.
+
+    Parameters
+    ----------
+    log_evidence : ndarray, shape (n_groups, n_components)
+        Log marginal likelihoods :math:`\log e_{gc}`.
+    prior : PoolingPrior
+        Prior weights p, and their total A in groups.
+    rng : Generator
+        Randomness.
+
+    Returns
+    -------
+    Mixture
+        The posterior.
+
+    Notes
+    -----
+    Two families have fixed shares. In one, all groups have the same component c, which has the prior probability
+    :math:`p_c` and the marginal likelihood :math:`\prod_g e_{gc}`. In the other, weights are :math:`w \sim
+    \mathrm{Dirichlet}(A p)`, each group has its own component, and the likelihood is :math:`\prod_g \sum_c w_c
+    e_{gc}`. Weights are drawn by importance sampling from a Dirichlet whose parameters come from a variational
+    approximation [1]_, and moved by Gibbs sweeps.
+
+    References
+    ----------
+    .. [1] C. M. Bishop (2006), Pattern Recognition and Machine Learning, Springer, section 10.2.
+    """
+    largest = log_evidence.max(axis=1, keepdims=True)
+    evidence = np.exp(log_evidence - largest)
+    with np.errstate(divide="ignore"):
+        of_all = np.log(prior.weights) + (log_evidence - largest).sum(axis=0)
+    alpha = prior.pseudo_groups * prior.weights
+    weights = _importance_sample(evidence, alpha, rng)
+    for _ in range(SWEEPS):
+        chosen = assigned(evidence, weights, np.arange(len(weights)), rng)
+        place = np.arange(len(weights)) * len(alpha) + chosen
+        groups = np.bincount(place.ravel(), minlength=weights.size).reshape(weights.shape)
+        weights = _dirichlet(alpha + groups, rng)
+    return Mixture(evidence, weights, softmax(of_all), prior.together)
+
+
+def _importance_sample(evidence: Floats, alpha: Floats, rng: np.random.Generator) -> Floats:
+    """Draw weights of groups with own components, by importance resampling."""
+    expected = TEMPER * expected_groups(evidence, alpha)
+    weights = _dirichlet(np.broadcast_to(alpha + expected, (PARTICLES, len(alpha))), rng)
+    log_weight = np.log(np.maximum(weights @ evidence.T, LEAST)).sum(axis=1) - np.log(weights) @ expected
+    share = softmax(log_weight)
+    kept = min(max(BUDGET // evidence.size, LEAST_KEPT), MOST_KEPT)
+    at = (np.arange(kept) + rng.random()) / kept
+    chosen = np.minimum(np.searchsorted(share.cumsum(), at), PARTICLES - 1)
+    return weights[chosen]
+
+
+def expected_groups(evidence: Floats, alpha: Floats) -> Floats:
+    """Expected number of groups of each component under the variational approximation."""
+    groups = np.full(len(alpha), len(evidence) / len(alpha))
+    for _ in range(STEPS):
+        weight = np.exp(digamma(alpha + groups) - digamma(alpha.sum() + len(evidence)))
+        joint = evidence * weight
+        moved = (joint / np.maximum(joint.sum(axis=1, keepdims=True), LEAST)).sum(axis=0)
+        done = np.abs(moved - groups).max() < TOLERANCE
+        groups = moved
+        if done:
+            break
+    return groups
+
+
+def assigned(evidence: Floats, weights: Floats, of: Ints, rng: np.random.Generator) -> Ints:
+    """Draw a component of every group given weights number ``of[i]``, shape (n_groups, len(of))."""
+    cumulated = (evidence[:, None] * weights).cumsum(axis=2)  # (n_groups, n_kept, n_components)
+    uniform = rng.random((len(evidence), len(of)))
+    found = np.empty(uniform.shape, np.intp)
+    last = cumulated.shape[2] - 1
+    for start in range(0, len(of), len(weights)):  # each pass uses every weight at most once
+        part = slice(start, start + len(weights))
+        own = cumulated[:, of[part]]
+        level = uniform[:, part, None] * own[:, :, -1:]
+        found[:, part] = np.minimum((own <= level).sum(axis=2), last)
+    return found
+
+
+def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
+    gamma = np.maximum(rng.standard_gamma(alpha), LEAST)
+    return np.maximum(gamma / gamma.sum(axis=-1, keepdims=True), LEAST)
+
+
+def _stratified(expected: float, rng: np.random.Generator) -> int:
+    """Round an expected number at random, to the integer below or above."""
+    return int(np.floor(expected + rng.random()))

@@ -1,0 +1,241 @@
+"""Partial pooling again in PyMC, without Laplace's method and quadrature, and a simulator of its prior and data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.posterior.pooling.group_bins import GroupBins
+from bayescal.posterior.pooling.posterior import PooledPosterior
+from bayescal.posterior.pooling.prior import COMMON, PoolingPrior
+from bayescal.verify.named import NamedSimulator, by_name
+
+if TYPE_CHECKING:
+    import pymc as pm
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+
+#: Scales of the checks: few, so that the weights of a Dirichlet are far from 0.
+SCALES: dict[str, Any] = {"drift_sds": ((0.0, 0.0), (0.5, 0.0), (0.7, 0.7)), "taus": (0.0, 0.2), "pseudo_groups": 12.0}
+PRECISIONS = (10.0, 100.0)
+#: Common curve of the checks: deviation of the logits at each of five bins.
+CURVE = (-0.6, 0.4, 0.0, -0.4, 0.8)
+
+
+def logit(p: Any) -> Any:
+    """Logit of probabilities inside (0, 1)."""
+    return np.log(p) - np.log1p(-p)
+
+
+def lever(bins: GroupBins) -> Floats:
+    """Logits of the mean confidences around their precision-weighted mean, from the definition."""
+    x, weight = logit(bins.confidence), bins.n * bins.confidence * (1 - bins.confidence) + 1e-9
+    return x - (weight * x).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
+
+
+def named(accuracy: Floats, mass: Floats, confidence: Floats) -> dict[str, Any]:
+    """Name the quantities that are compared: ECE of each group, and its standard deviation and maximum over groups.
+
+    Parameters
+    ----------
+    accuracy, mass : ndarray, shape (n_groups, n_draws, n_bins)
+        Draws.
+    confidence : ndarray, shape (n_groups, n_bins)
+        Mean confidences.
+
+    Returns
+    -------
+    dict of str to ndarray, shape (n_draws,) or (n_draws, k)
+        Quantities.
+    """
+    ece = (mass * np.abs(accuracy - confidence[:, None])).sum(axis=2).T
+    return {
+        "ece": ece,
+        "heterogeneity": ece.std(axis=1),
+        "largest": ece.max(axis=1),
+        "rates": np.swapaxes(accuracy, 0, 1).reshape(len(ece), -1),
+        "masses": np.swapaxes(mass, 0, 1).reshape(len(ece), -1),
+    }
+
+
+def prior_of(*, together: bool) -> PoolingPrior:
+    """Return one of the two families of the prior, with the scales of the checks."""
+    return PoolingPrior(**SCALES, together=float(together), precisions=PRECISIONS)
+
+
+@dataclass(frozen=True, eq=False)
+class PoolingTwin:
+    """The joint posterior of groups, and the same model in PyMC; for `agreement`.
+
+    In PyMC, intercepts and slopes of each group are standard Normal numbers times the scale of a component, and the
+    likelihood sums over components: of each group, or of all groups together. Components, accuracies and masses are
+    drawn given the chains.
+
+    Parameters
+    ----------
+    bins : GroupBins
+        Sums of the groups.
+    prior : PoolingPrior
+        One family: ``together`` is 0 or 1.
+    curve : tuple of float, default CURVE
+        The common curve, which is known.
+    """
+
+    bins: GroupBins
+    prior: PoolingPrior
+    curve: tuple[float, ...] = CURVE
+
+    def _offset(self, centre: str) -> Floats:
+        return logit(self.bins.confidence) + (np.array(self.curve) if centre == COMMON else 0.0)
+
+    def model(self) -> "pm.Model":
+        """Write the model in PyMC."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        bins, x = self.bins, lever(self.bins)
+        with pm.Model() as model:
+            z = pm.Normal("z", 0.0, 1.0, shape=(len(bins), 2))
+            each = []
+            for centre, intercept_sd, slope_sd, tau in self.prior.components:
+                eta = self._offset(centre) + intercept_sd * z[:, :1] + slope_sd * z[:, 1:] * x
+                h = pm.math.sigmoid(eta)
+                if tau > 0:
+                    kappa = 1 / tau**2 - 1
+                    term = pm.logp(pm.BetaBinomial.dist(kappa * h, kappa * (1 - h), bins.n), bins.k)
+                else:
+                    term = pm.logp(pm.Binomial.dist(bins.n, h), bins.k)
+                each.append(term.sum(axis=1))
+            of = pt.stack(each, axis=1)  # (n_groups, n_components)
+            if self.prior.together:
+                joint = pt.log(self.prior.weights) + of.sum(axis=0)
+                total = pt.logsumexp(joint)
+                probability = pt.exp(joint - total)[None, :] * pt.ones((len(bins), 1))
+            else:
+                weights = pm.Dirichlet("weights", self.prior.pseudo_groups * self.prior.weights)
+                joint = pt.log(weights) + of
+                total = pt.logsumexp(joint, axis=1, keepdims=True)
+                probability = pt.exp(joint - total)
+            pm.Potential("outcomes", total.sum())
+            pm.Deterministic("probability", probability)
+        return model
+
+    def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
+        """Draw components, accuracies and masses given the chains."""
+        drawn, rng, bins = by_name(tree, ["z", "probability"]), np.random.default_rng(0), self.bins
+        size, x = len(drawn["z"]), lever(bins)
+        level = rng.random((size, 1 if self.prior.together else len(bins)))
+        chosen = (drawn["probability"].cumsum(axis=2) < level[..., None]).sum(axis=2)
+        chosen = np.minimum(np.broadcast_to(chosen, (size, len(bins))), len(self.prior.components) - 1)
+        accuracy = np.empty((len(bins), size, bins.n.shape[1]))
+        for j, (centre, intercept_sd, slope_sd, tau) in enumerate(self.prior.components):
+            for g in range(len(bins)):
+                rows = chosen[:, g] == j
+                z = drawn["z"][rows, g]
+                h = 1 / (1 + np.exp(-(self._offset(centre)[g] + intercept_sd * z[:, :1] + slope_sd * z[:, 1:] * x[g])))
+                if tau > 0:
+                    kappa = 1 / tau**2 - 1
+                    h = rng.beta(kappa * h + bins.k[g], kappa * (1 - h) + bins.n[g] - bins.k[g])
+                accuracy[g, rows] = h
+        return self._named(accuracy, self._masses(size, rng))
+
+    def _masses(self, size: int, rng: np.random.Generator) -> Floats:
+        """Draw masses; precisions have probabilities by SciPy's Dirichlet-multinomial distribution."""
+        from scipy.special import softmax
+        from scipy.stats import dirichlet_multinomial
+
+        rows = self.bins.rows.astype(int)
+        log_p = [
+            sum(dirichlet_multinomial(c * self.bins.share, int(n.sum())).logpmf(n) for n in rows)
+            for c in self.prior.precisions
+        ]
+        c = rng.choice(self.prior.precisions, size, p=softmax(log_p))
+        rate = rng.standard_gamma(c[:, None] * self.bins.share + rows[:, None])
+        return np.asarray(rate / rate.sum(axis=2, keepdims=True))
+
+    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        """Draw the same quantities with the package."""
+        drawn = PooledPosterior(self.bins, np.array([self.curve]), self.prior).sample(n_draws, rng=rng)
+        return self._named(drawn.accuracy, drawn.mass)
+
+    def _named(self, accuracy: Floats, mass: Floats) -> dict[str, Any]:
+        """Split vectors, and add the event that a group is the worst."""
+        found: dict[str, Any] = {}
+        for name, values in named(accuracy, mass, self.bins.confidence).items():
+            columns = values[:, None] if values.ndim == 1 else values
+            found |= {f"{name}[{i}]": column for i, column in enumerate(columns.T)}
+        ece = np.stack([found[f"ece[{g}]"] for g in range(len(self.bins))], axis=1)
+        return found | {f"P(group {g} is the worst)": ece.argmax(axis=1) == g for g in range(len(self.bins))}
+
+
+def few_groups() -> GroupBins:
+    """Return three groups in five bins, with few rows: one like the curve, one calibrated, one shifted."""
+    n = np.array([[8, 4, 6, 10, 12], [6, 9, 5, 8, 7], [3, 0, 4, 5, 2]], dtype=float)
+    k = np.array([[0, 2, 3, 6, 12], [1, 2, 3, 6, 6], [2, 0, 4, 5, 2]], dtype=float)
+    confidence = np.tile([0.1, 0.3, 0.5, 0.7, 0.9], (3, 1))
+    return GroupBins(n, k, n, confidence, np.full(5, 0.2))
+
+
+@dataclass(frozen=True, eq=False)
+class PoolingSimulator(NamedSimulator):
+    """Groups drawn from one family of the prior, with a known common curve and known shares.
+
+    Parameters
+    ----------
+    together : bool, default False
+        Whether all groups have the same component.
+    n_groups : int, default 4
+        Number of groups.
+    rows : int, default 40
+        Rows of each group.
+    """
+
+    together: bool = False
+    n_groups: int = 4
+    rows: int = 40
+    confidence: tuple[float, ...] = field(default=(0.1, 0.3, 0.5, 0.7, 0.9))
+
+    @property
+    def prior(self) -> PoolingPrior:
+        """The family."""
+        return prior_of(together=self.together)
+
+    def simulate_one(self, rng: np.random.Generator) -> tuple[Mapping[str, Any], GroupBins]:
+        """Draw weights, components, deviations, accuracies, masses and rows."""
+        prior, size, share = self.prior, (self.n_groups, len(self.confidence)), np.full(len(self.confidence), 0.2)
+        mass = rng.dirichlet(rng.choice(prior.precisions) * share, self.n_groups)
+        n = rng.multinomial(self.rows, mass)
+        weights = prior.weights if self.together else rng.dirichlet(prior.pseudo_groups * prior.weights)
+        chosen = rng.choice(len(weights), 1 if self.together else self.n_groups, p=weights)
+        chosen = np.broadcast_to(chosen, self.n_groups)
+        confidence = np.broadcast_to(self.confidence, size).astype(float)
+        bins = GroupBins(n.astype(float), np.zeros(size), n.astype(float), confidence, share)
+        x, accuracy = lever(bins), np.empty(size)
+        for g, j in enumerate(chosen):
+            centre, intercept_sd, slope_sd, tau = prior.components[j]
+            a, b = intercept_sd * rng.standard_normal(), slope_sd * rng.standard_normal()
+            shift = np.array(CURVE) if centre == COMMON else np.zeros(size[1])
+            moved = centre == COMMON or intercept_sd > 0
+            h = 1 / (1 + np.exp(-(logit(confidence[g]) + shift + a + b * x[g]))) if moved else confidence[g]
+            accuracy[g] = rng.beta((1 / tau**2 - 1) * h, (1 / tau**2 - 1) * (1 - h)) if tau > 0 else h
+        k = rng.binomial(n, accuracy).astype(float)
+        truth = {name: v[0] for name, v in named(accuracy[:, None], mass[:, None], confidence).items()}
+        return truth, GroupBins(bins.n, k, bins.rows, confidence, share)
+
+    def sample_one(self, data: GroupBins, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        """Draw with the package's sampler."""
+        drawn = PooledPosterior(data, np.array([CURVE]), self.prior).sample(n_draws, rng=rng)
+        return named(drawn.accuracy, drawn.mass, data.confidence)
+
+    def log_likelihood_one(self, values: Mapping[str, Any], data: GroupBins) -> Floats:
+        """Compute the log likelihood of the outcomes, and of the numbers of rows in the bins."""
+        from scipy.special import xlog1py, xlogy
+
+        rates, masses = np.asarray(values["rates"]), np.asarray(values["masses"])
+        n, k = data.n.ravel(), data.k.ravel()
+        inside = np.clip(rates, 1e-12, 1 - 1e-12)
+        value = xlogy(k, inside) + xlog1py(n - k, -inside) + xlogy(n, np.maximum(masses, 1e-300))
+        return np.asarray(value.sum(axis=-1))
