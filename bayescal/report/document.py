@@ -99,8 +99,8 @@ def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> di
 def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``by``, the name of the column; ``overall`` and ``groups``, each with its table and its bins.
 
-    ``pooling`` states how the groups borrow strength from each other. Each group has its label, the name under which it is printed, the probability that its error is the largest, and
-    the seed that reproduces its evaluation.
+    ``pooling`` states how the groups borrow strength from each other. Each group has its label, the name under which it
+    is printed, the probability that its error is the largest, and the seed that reproduces its evaluation.
     """
     largest = result.p_largest()
     named = zip(result.names, result.groups.items(), strict=True)

@@ -157,8 +157,8 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def to_datatree(self) -> "xr.DataTree":
         """Every named estimand of all groups as an ArviZ DataTree, along the dimension ``group``.
 
-        Draws of one group are joint over estimands; groups are independent, or joint if they are pooled. The data tree of all rows is
-        ``grouped.overall.to_datatree()``; the bins of a group are in ``grouped[label].to_datatree()``.
+        Draws of one group are joint over estimands; groups are independent, or joint if they are pooled. The data tree
+        of all rows is ``grouped.overall.to_datatree()``; the bins of a group are in ``grouped[label].to_datatree()``.
         """
         counts = [evaluation.counts for evaluation in self.groups.values()]
         return _arviz.datatree(
