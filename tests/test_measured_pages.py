@@ -114,6 +114,14 @@ def test_alarms_of_a_monitor_are_rarely_false_and_come_soon(script):
     assert len(shifts) == 8
     assert all(row["median"] <= {"flat": 2500, "top": 4500}[row["population"]] for row in shifts)
     assert all(row["before"] <= 0.05 for row in delays if row["method"] in study.PROCESSES)
+    medians = {(r["change"], r["population"], r["method"], r["batch"]): r["median"] for r in delays}
+    small = [medians["calibrated to shift 0.1", p, "calibration", n] for p in ("flat", "top") for n in (250, 1000)]
+    assert (min(small) >= 10_000, max(small)) == (True, 20_000)
+    others = [r for r in delays if "shift" not in r["change"] and r["method"] in study.PROCESSES]
+    assert (len(others), min(r["median"] for r in others), max(r["median"] for r in others)) == (16, 500, 1250)
+    assert medians["calibrated to temperature 1.5", "top", "Bonferroni", 250] == 500
+    before = [r["before"] for r in delays if (r["population"], r["batch"], r["method"]) == ("flat", 250, "Bonferroni")]
+    assert (round(min(before), 3), round(max(before), 3)) == (0.04, 0.07)
     sequences = study.of_part(numbers, "sequences", study.SEQUENCE_COLUMNS)
     missed = [row["missed"] for row in sequences if row["method"] == "confidence sequence"]
     assert len(missed) == 8
