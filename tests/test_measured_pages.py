@@ -349,7 +349,7 @@ def test_intervals_of_rows_in_clusters_contain_the_truth(script):
     assert (numbers["repeats"], len(coverage["bayescal"])) == (50, 40)
     assert min(coverage["bayescal"]) >= 0.9
     assert np.mean(coverage["bayescal"]) >= 0.95
-    assert np.mean(width["bayescal"]) <= min(0.044, 1.35 * np.mean(width["none"]), 0.95 * np.mean(width["total"]))
+    assert np.mean(width["bayescal"]) <= min(0.042, np.mean(width["switch"]), 0.9 * np.mean(width["total"]))
     assert min(coverage["none"]) < 0.3
     assert np.mean(coverage["bootstrap"]) < 0.5
 

@@ -14,8 +14,6 @@ from bayescal.stats.cluster_cells import ClusterCells
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-#: Up to this design effect of the total, bins count with the geometric mean of their own effect and that of the total.
-LARGEST_TOTAL = 5.0
 #: Largest number of bins whose matrices are kept: 2 MB each.
 MOST_BINS = 512
 #: Share of the pairs of rows of one cluster that must remain after the gaps of the bins were estimated.
@@ -228,13 +226,11 @@ class ClusterSums:
     def effects(self) -> Floats:
         r"""Design effect by which the effective rows of each bin are divided, shape (n_bins,).
 
-        The geometric mean of the effect of the bin and that of the total while the latter is at most 5, and beyond it
-        that of the total. This is a compromise: see ``docs/explanation/clusters.md``.
+        The share :math:`1 - 1 / d_b` of the variance of a gap comes from pairs of rows of one cluster. It is common to
+        the bins of the cluster and counts with the design effect D of the total; the rest counts with that of the bin:
+        :math:`d_b / d_b + (1 - 1 / d_b) D`. See ``docs/explanation/clusters.md``.
         """
-        total = self.total_effect
-        if total > LARGEST_TOTAL:
-            return np.full(len(self.weight), total)
-        return np.sqrt(self.bin_effects * total)
+        return 1 + (1 - 1 / self.bin_effects) * self.total_effect
 
     @property
     def correlation(self) -> Floats:

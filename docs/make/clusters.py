@@ -26,8 +26,10 @@ CURVES = {"calibrated": ("calibrated", None), "T = 1.5": ("temperature", 1.5), "
 SIZES = (2, 10, "unequal", 50)
 #: Numbers of clusters, and rows of each, of the cells with few clusters.
 FEW = ((10, 100), (20, 50), (40, 25))
-#: Intervals of the ECE: rows as independent; the effect of each bin; the geometric mean; that of the total; `evaluate`.
-METHODS = ("none", "bin", "mean", "total", "bayescal", "bootstrap")
+#: Intervals of the ECE: rows as independent; the effect of each bin; the geometric mean with that of the total; that of
+#: the total; the mean up to an effect of the total of 5, and the total beyond; `evaluate`.
+METHODS = ("none", "bin", "mean", "total", "switch", "bayescal", "bootstrap")
+LARGEST_TOTAL = 5.0
 OTHERS = ("signed_error", "l2_error", "max_error", "brier_score", "log_score", "auc")
 ONE_SIDED = ("overconfidence", "underconfidence")
 #: The second classifier of a pair, as a function of the calibrated confidences of the first.
@@ -100,10 +102,9 @@ def intervals(rows: SimulatedClusters, draws: int, rng: np.random.Generator) -> 
         "total": np.full(BINS, found.total_effect),
     }
     plain = bc.evaluate(rows.outcome, rows.confidence, bins=BINS, draws=draws, rng=rng)
-    rule = "total" if (found.effects == found.total_effect).all() else "mean"
-    result: dict[Any, Floats] = {("ece", m): np.array(ours.ece.interval(PROB)) for m in (rule, "bayescal")}
+    result: dict[Any, Floats] = {("ece", "bayescal"): np.array(ours.ece.interval(PROB))}
     result["ece", "none"] = np.array(plain.ece.interval(PROB))
-    for method, effect in [each for each in effects.items() if ("ece", each[0]) not in result]:
+    for method, effect in effects.items():
         independent = replace(counts, weight_sq=counts.weight_sq * effect, clusters=None)
         other = bc.evaluate_counts(independent, draws=draws, rng=rng)
         result["ece", method] = np.array(other.ece.interval(PROB))
@@ -113,6 +114,7 @@ def intervals(rows: SimulatedClusters, draws: int, rng: np.random.Generator) -> 
     # how often the plug-in value of a calibrated classifier lies in the interval of its null distribution
     for method, evaluation in (("bayescal", ours), ("none", plain)):
         result["null", method] = np.append(evaluation.null.interval(PROB), evaluation.plug_in)
+    result["ece", "switch"] = result["ece", "mean" if found.total_effect <= LARGEST_TOTAL else "total"]
     resampled = bootstrap(rows, draws, rng)
     result["ece", "bootstrap"] = np.quantile(resampled, [(1 - PROB) / 2, (1 + PROB) / 2])
     return result, np.array([found.icc, found.bin_effects.mean(), found.total_effect])

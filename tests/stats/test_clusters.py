@@ -17,9 +17,9 @@ from bayescal.estimands.plug_in import null_bins
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
 from bayescal.stats.cluster_cells import ClusterCells
-from bayescal.stats.clusters import LARGEST_TOTAL, ClusterSums
+from bayescal.stats.clusters import ClusterSums
 
-BINS = make_bins(4)
+BINS, BINS_OF_CLUSTERS = make_bins(4), 5
 
 
 def rows_of(rng, n=300, clusters=40, weighted=False):
@@ -111,16 +111,31 @@ def test_design_effects_by_hand():
     # residuals of both bins have the same variance: sum n_j^2 / n = 18 / 6
     assert sums.variance[0] == pytest.approx(sums.variance[1])
     assert sums.total_effect == pytest.approx(1 + 0.5 * (3 - 1))
-    np.testing.assert_allclose(sums.effects, np.sqrt(sums.bin_effects * 2))
+    # of the variance of a gap, 1 / (4 / 3) is that of independent rows
+    np.testing.assert_allclose(sums.effects, 3 / 4 * 4 / 3 + 1 / 4 * 2)
     covariance = 0.5 * np.array([[5, 4], [4, 5]]) + 0.5 * np.diag([3, 3])
     np.testing.assert_allclose(sums.correlation[0, 1], covariance[0, 1] / covariance[0, 0])
 
 
-def test_beyond_the_limit_all_bins_have_the_effect_of_the_total():
-    rows = simulate_clusters([100] * 20, dependence=0.5, rng=1)
-    sums = sums_of(Columns.read(rows.outcome, rows.confidence), rows.cluster)
-    assert sums.total_effect > LARGEST_TOTAL
-    np.testing.assert_array_equal(sums.effects, sums.total_effect)
+def test_clusters_within_bins_have_the_effect_of_the_total():
+    """If all rows of a cluster are in one bin, the bin and the total have the same effect."""
+    rng = np.random.default_rng(8)
+    p = np.repeat((np.arange(200) % BINS_OF_CLUSTERS + 0.5) / BINS_OF_CLUSTERS, 6)
+    shared = np.repeat(rng.random(200), 6)
+    z = np.where(rng.random(1200) < 0.5, shared, rng.random(1200)) < p
+    sums = sums_of(Columns.read(z, p), np.repeat(np.arange(200), 6), make_bins(BINS_OF_CLUSTERS))
+    assert sums.total_effect > 1.5
+    np.testing.assert_allclose(sums.bin_effects, sums.total_effect)
+    np.testing.assert_allclose(sums.effects, sums.total_effect)
+
+
+def test_rows_of_a_cluster_in_different_bins_leave_bins_as_they_are():
+    """Without two rows of a cluster in one bin, each bin holds independent rows."""
+    p = np.tile((np.arange(5) + 0.5) / 5, 100)
+    shared = np.repeat(np.random.default_rng(9).random(100), 5)
+    sums = sums_of(Columns.read(shared < p, p), np.repeat(np.arange(100), 5), make_bins(5))
+    assert sums.total_effect > 2
+    np.testing.assert_allclose(sums.effects, 1)
 
 
 @pytest.mark.parametrize("m", [2, 7])
@@ -227,7 +242,7 @@ def test_refusals():
     rows, of_row = rows_of(np.random.default_rng(12))
     with pytest.raises(ValueError, match=r"`bins` must be at most 512 for rows in clusters.*there are 600"):
         sums_of(rows, of_row, make_bins(600))
-    with pytest.raises(ValueError, match=r"`cluster` must hold at least two clusters.*300 rows are in 1"):
+    with pytest.raises(ValueError, match=r"`cluster` must hold at least two clusters.*it holds 1"):
         bc.evaluate_counts(counted(rows.outcome, rows.confidence, np.zeros(300, int)), rng=1)
 
 
