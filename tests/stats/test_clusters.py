@@ -227,7 +227,7 @@ def test_refusals():
     rows, of_row = rows_of(np.random.default_rng(12))
     with pytest.raises(ValueError, match=r"`bins` must be at most 512 for rows in clusters.*there are 600"):
         sums_of(rows, of_row, make_bins(600))
-    with pytest.raises(ValueError, match=r"`cluster` must hold at least two clusters.*300 rows are in 1"):
+    with pytest.raises(ValueError, match=r"`cluster` must hold at least two clusters.*it holds 1"):
         bc.evaluate_counts(counted(rows.outcome, rows.confidence, np.zeros(300, int)), rng=1)
 
 
