@@ -368,6 +368,32 @@ def test_other_quantities_of_rows_in_clusters_contain_the_truth(script, quantity
     assert min(plain) < 0.6
 
 
+def test_intervals_with_few_clusters_and_of_one_sided_errors(script):
+    """Ten, 20 and 40 clusters; over- and under-confidence with clusters of 50 rows."""
+    study, numbers = script("clusters"), numbers_of("clusters.json")
+    few = [r for r in study.records(numbers, "few") if (r["quantity"], r["method"]) == ("ece", "bayescal")]
+    assert len(few) == 12
+    assert min(r["coverage"] for r in few) >= 0.88
+    assert np.mean([r["coverage"] for r in few]) >= 0.95
+    sided = [r["coverage"] for r in study.records(numbers, "one_sided") if r["method"] == "bayescal"]
+    assert len(sided) == 20
+    assert min(sided) >= 0.88
+
+
+@pytest.mark.parametrize(
+    ("quantity", "least"), [("ece", 0.7), ("signed_error", 0.88), ("brier_score", 0.88), ("auc", 0.9)]
+)
+def test_differences_on_rows_in_clusters(script, quantity, least):
+    """Twelve cells; the page says that differences of ECEs are weak, also for independent rows."""
+    rows = [r for r in script("clusters").records(numbers_of("clusters.json"), "paired") if r["rho"]]
+    of = {
+        m: [r["coverage"] for r in rows if (r["quantity"], r["method"]) == (quantity, m)] for m in ("none", "bayescal")
+    }
+    assert len(of["bayescal"]) == 12
+    assert min(of["bayescal"]) >= least
+    assert np.mean(of["bayescal"]) > np.mean(of["none"])
+
+
 def test_true_values_of_the_study_of_clusters(script):
     """The flat population: ECE and AUC of a calibrated classifier, and of one bad bin, by hand."""
     study = script("clusters")
