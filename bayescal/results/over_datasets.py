@@ -319,7 +319,7 @@ class ComparisonOverDatasets(OverDatasets):
         )
 
     def to_html(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
-        """Return the result as one HTML page with pictures and tables that can be sorted, or write it to a file.
+        """Return the result as one HTML page with pictures and sortable tables, or write it to a file.
 
         Parameters
         ----------
