@@ -194,7 +194,7 @@ def all_categories(values: Any) -> list[Any] | None:
         and isinstance(column.dtype, nw.Categorical)
         and nw.dependencies.is_pandas_series(values)
     ):
-        return values.cat.categories.tolist()  # type: ignore[no-any-return]  # a pandas Series, which mypy does not know
+        return values.cat.categories.tolist()
     return None
 
 

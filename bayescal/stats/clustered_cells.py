@@ -82,9 +82,7 @@ class ClusteredCells:
         return ClusteredCells(self.number + other.number, cluster, *joined)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ClusteredCells) and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in ("cluster", "cells", "weight")
-        )
+        return isinstance(other, ClusteredCells) and all(map(np.array_equal, self.arrays, other.arrays))
 
     __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
 
@@ -93,6 +91,11 @@ class ClusteredCells:
         cells = self.cells.copy()
         cells[:, :-1] = np.searchsorted(place, self.cells[:, :-1], side="left")
         return ClusteredCells.of_rows(self.cluster, cells, self.weight)
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The arrays: cluster, cells and weight of each entry."""
+        return self.cluster, self.cells, self.weight
 
     @property
     def effective_number(self) -> float:

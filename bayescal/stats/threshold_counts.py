@@ -405,10 +405,8 @@ class ThresholdCounts:
     @property
     def fingerprint(self) -> int:
         """A number that differs between different counts, names of models or thresholds."""
-        arrays: tuple[NDArray[Any], ...] = (self.thresholds, self.cells, self.n, self.weight, self.weight_sq)
-        if self.clusters is not None:
-            arrays += (self.clusters.cluster, self.clusters.cells, self.clusters.weight)
-        return fingerprint(self.models, *arrays)
+        arrays = (self.thresholds, self.cells, self.n, self.weight, self.weight_sq)
+        return fingerprint(self.models, *arrays, *(() if self.clusters is None else self.clusters.arrays))
 
     @property
     def effective_rows(self) -> float:

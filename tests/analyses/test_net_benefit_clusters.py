@@ -193,3 +193,22 @@ def test_groups_of_counts():
         bc.net_benefit_counts(counts, 0.2)
     with pytest.raises(ValueError, match=r"group 'a': `weights` must not depend on the outcome alone"):
         bc.net_benefit(Y, P, T, by=SITE, weights=np.where(Y == 1, 0.2, 1.0))
+
+
+def test_the_prior_counts_as_much_as_independent_rows():
+    """Its mass is that of pseudo-rows times the design effect of the prevalence; with one outcome, of pseudo-rows."""
+    w = np.random.default_rng(5).exponential(size=len(Y))
+    for weight in (np.ones(len(Y)), w):
+        counts = ThresholdCounts.from_arrays(Y, P, T, weights=weight, cluster=C)
+        ratio = sd_between(Y[:, None], weight, C) / sd_between(Y[:, None], weight, np.arange(len(Y)))
+        effect = counts.clusters.outcome_effect(counts.weight_sq)
+        assert effect == pytest.approx(float(ratio[0] ** 2) * 400 / 399)
+        assert effect > 1.5
+    no_event = bc.net_benefit(np.zeros(len(Y), int), P, T, cluster=C, rng=1)
+    assert no_event.counts.clusters.outcome_effect(no_event.counts.weight_sq) == 1.0
+    found = bc.net_benefit(Y, P, T, cluster=C, pseudo_rows=100, rng=1)
+    d = found.counts.clusters.outcome_effect(found.counts.weight_sq)
+    # half of the prior has the event; its scores are uniform
+    prior = 0.5 * (1 - T) - T / (1 - T) * 0.5 * (1 - T)
+    expected = (100 * d * prior + len(Y) * found.observed["model"]) / (100 * d + len(Y))
+    np.testing.assert_allclose(found.net_benefit["model"].mean(), expected, atol=0.004)
