@@ -189,7 +189,7 @@ def test_remarks_of_several_models_name_them_once():
         ((Y, np.where(Y == 1, 0.0, 0.5)), {}, "floor"),
         ((Y, {"new": P, "flat": np.full(len(P), 0.3)}), {}, "model 'flat': "),
         ((Y, {"treat all": P}), {}, "rename this model"),
-        ((Y, P), {"weights": np.where(Y == 1, 1.0, 5.0)}, "must not depend on the outcome alone"),
+        ((Y, P), {"weights": np.where(Y == 1, 1.0, 5.0)}, "AUC and slope do not depend on the share"),
         ((Y, {"new": P, "old": np.append(Q, 0.5)}), {}, "1500"),
         ((Y, {"new": P, "died": Y.astype(float)}), {}, "model 'died': `y_prob` equals `y_true` in all rows"),
         ((Y, P), {"prevalence": 0.1}, "`net_benefit(..., prevalence=)` takes it."),
