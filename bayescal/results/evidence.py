@@ -77,7 +77,7 @@ class Evidence(_presented.Presented):
     >>> truth = np.where(np.arange(8000) < 4000, confidence, confidence**1.5)
     >>> evidence = monitor.add(rng.random(8000) < truth, confidence, time=np.arange(8000)).evidence()
     >>> evidence.raised, evidence.alarm, evidence.log_values.round(1)
-    (True, 4000, array([-0.2, -0.3, -0.5, -0.7, 13.7, 37.3, 56.2, 87.2]))
+    (True, 4000, array([-0.2, -0.3, -0.5, -0.7, 13.7, 37.3, 56.1, 87.1]))
     """
 
     windows: tuple[Start, ...]
