@@ -213,9 +213,9 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
     Parameters
     ----------
     hint : str
-        One or more sentences.
+        Sentences, or an empty string.
     **names
-        Names of arguments elsewhere, and their names here, besides `ELSEWHERE`.
+        Names of arguments elsewhere, and their names here, besides `ELSEWHERE`; or a sentence on what to do instead.
     """
 
     def decorate(function: F) -> F:
@@ -231,7 +231,7 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
                 surplus = "unexpected keyword" in str(problem)
                 said = str(problem).partition(" Did you mean")[0].rstrip(".")  # Python may suggest a name, too
                 said = said.replace(f"{function.__qualname__}(", f"{named(args)}(", 1)
-                raise TypeError(f"{said}.{of_keywords(given) if surplus else ''} {hint}") from None
+                raise TypeError(f"{said}.{of_keywords(given) if surplus else ''} {hint}".rstrip()) from None
 
         # with the globals of the other module, since doctest ignores functions that seem to be imported
         same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)
@@ -256,6 +256,8 @@ def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given
     unknown = next((word for word in given if word not in known), None)
     if unknown is None:
         return ""
+    if " " in names.get(unknown, ""):
+        return f" {names[unknown]}"
     if unknown in ABSENT:
         return f" {ABSENT[unknown]}"
     if unknown in called:

@@ -114,6 +114,14 @@ def test_alarms_of_a_monitor_are_rarely_false_and_come_soon(script):
     assert len(shifts) == 8
     assert all(row["median"] <= {"flat": 2500, "top": 4500}[row["population"]] for row in shifts)
     assert all(row["before"] <= 0.05 for row in delays if row["method"] in study.PROCESSES)
+    medians = {(r["change"], r["population"], r["method"], r["batch"]): r["median"] for r in delays}
+    small = [medians["calibrated to shift 0.1", p, "calibration", n] for p in ("flat", "top") for n in (250, 1000)]
+    assert (min(small) >= 10_000, max(small)) == (True, 20_000)
+    others = [r for r in delays if "shift" not in r["change"] and r["method"] in study.PROCESSES]
+    assert (len(others), min(r["median"] for r in others), max(r["median"] for r in others)) == (16, 500, 1250)
+    assert medians["calibrated to temperature 1.5", "top", "Bonferroni", 250] == 500
+    before = [r["before"] for r in delays if (r["population"], r["batch"], r["method"]) == ("flat", 250, "Bonferroni")]
+    assert (round(min(before), 3), round(max(before), 3)) == (0.04, 0.07)
     sequences = study.of_part(numbers, "sequences", study.SEQUENCE_COLUMNS)
     missed = [row["missed"] for row in sequences if row["method"] == "confidence sequence"]
     assert len(missed) == 8
@@ -329,6 +337,45 @@ def test_true_errors_of_several_data_sets(script):
         for scores in (*shifted, study.sharp(study.Q, error)):
             assert study.true_ece(scores) == pytest.approx(error, abs=1e-3)
         assert study.true_ece(study.coarse(study.Q, error, 3)) == pytest.approx(error, abs=1e-3)
+
+
+def test_intervals_of_rows_in_clusters_contain_the_truth(script):
+    """The 40 cells of the page; intervals for independent rows miss the truth, and those of the total are wider."""
+    study, numbers = script("clusters"), numbers_of("clusters.json")
+    rows = [row for row in study.records(numbers, "cells") if row["quantity"] == "ece"]
+    coverage, width = (
+        {m: [r[n] for r in rows if r["method"] == m] for m in study.METHODS} for n in ("coverage", "width")
+    )
+    assert (numbers["repeats"], len(coverage["bayescal"])) == (50, 40)
+    assert min(coverage["bayescal"]) >= 0.9
+    assert np.mean(coverage["bayescal"]) >= 0.95
+    assert np.mean(width["bayescal"]) <= min(0.044, 1.35 * np.mean(width["none"]), 0.95 * np.mean(width["total"]))
+    assert min(coverage["none"]) < 0.3
+    assert np.mean(coverage["bootstrap"]) < 0.5
+
+
+@pytest.mark.parametrize(
+    "quantity", ["signed_error", "l2_error", "max_error", "brier_score", "log_score", "auc", "null"]
+)
+def test_other_quantities_of_rows_in_clusters_contain_the_truth(script, quantity):
+    """At least 0.84 in each of 40 cells of 50 data sets: 3.6 standard errors below 0.95."""
+    rows = script("clusters").records(numbers_of("clusters.json"), "cells")
+    mine = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == (quantity, "bayescal")]
+    plain = [r["coverage"] for r in rows if (r["quantity"], r["method"]) == (quantity, "none")]
+    assert len(mine) in (16, 40)
+    assert min(mine) >= 0.84
+    assert np.mean(mine) >= 0.94
+    assert min(plain) < 0.6
+
+
+def test_true_values_of_the_study_of_clusters(script):
+    """The flat population: ECE and AUC of a calibrated classifier, and of one bad bin, by hand."""
+    study = script("clusters")
+    calibrated, bad = study.truths("calibrated"), study.truths("one bad bin")
+    expected = {"ece": 0, "brier_score": 1 / 6, "log_score": 0.5, "auc": 5 / 6}
+    assert {name: calibrated[name] for name in expected} == pytest.approx(expected, abs=1e-4)
+    assert bad["signed_error"] == pytest.approx(-0.3 * 0.07, abs=1e-5)
+    assert bad["overconfidence"] == pytest.approx(0.021, abs=1e-5)
 
 
 def test_intervals_of_intercept_and_slope_contain_the_truth():

@@ -24,16 +24,26 @@ from bayescal.stats.thresholds import UNNAMED, model_names
 
 #: Thresholds of the decision curve, and of that of more models than `MANY`, whose joint cells are more.
 FINE, COARSE, MANY = np.arange(1, 100) / 100, np.arange(1, 20) / 20, 8
+#: Hint at where the probability of intervals is chosen.
+_INTERVALS = "Intervals of another probability are those of the result: `summary.table(prob=0.9)`."
 
 
 @_checks.explained(
-    "Thresholds are `thresholds=`.",
+    "",
     data="y_true",
     outcome="y_true",
     y="y_true",
     p="y_prob",
     score="y_prob",
     threshold="thresholds",
+    level=_INTERVALS,
+    prob=_INTERVALS,
+    conf_level=_INTERVALS,
+    prevalence="For case-control data, `net_benefit(..., prevalence=)` takes it.",
+    harm="`net_benefit(..., harm=)` takes it.",
+    prior="`recalibration(..., prior=)` takes it.",
+    cluster="`evaluate(..., cluster=)` and `net_benefit(..., cluster=)` take it.",
+    by="Call it once per group.",
 )
 def clinical_summary(
     y_true: Any,
@@ -132,6 +142,7 @@ def clinical_summary(
     for (name, p), of_model in zip(given.items(), seeds[1:], strict=True):
         try:
             rows[name] = read_rows(y_true, p, target="event", **options).checked().scale_free()
+            _require_predictions(rows[name])
             parts[name] = _parts(rows[name], bins, binning, floor, draws, of_model)
         except (ValueError, TypeError) as problem:
             raise (prefixed(problem, f"model {name!r}: ") if named else problem) from problem
@@ -149,6 +160,11 @@ def clinical_summary(
         n_events=int(np.count_nonzero(first.outcome[kept])),
         event_rate=float(np.average(first.outcome, weights=first.weight)),
     )
+
+
+def _require_predictions(rows: Predictions) -> None:
+    if len(rows) and np.array_equal(rows.confidence, rows.outcome):
+        raise ValueError("`y_prob` equals `y_true` in all rows: these are the outcomes, not predicted risks.")
 
 
 def _parts(rows: Predictions, bins: Any, binning: str, floor: float | None, draws: int, seeds: list[int]) -> ModelParts:

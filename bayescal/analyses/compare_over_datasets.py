@@ -18,6 +18,8 @@ from bayescal.stats.contract import Counts
 
 #: Default scale of the prior of the standard deviation between data sets, in units of the rope.
 SPREAD_OF_ROPE = 5.0
+#: Arguments of `compare` with one value per row, which differ between data sets.
+OF_ROWS = ("weights", "cluster")
 
 
 def compare_over_datasets(
@@ -90,9 +92,9 @@ def compare_over_datasets(
     >>> given = {n: (d.outcome, {"sharp": d.confidence, "timid": 0.25 + d.confidence / 2}) for n, d in rows.items()}
     >>> found = compare_over_datasets(given, rng=1)
     >>> found.difference("sharp", "timid").interval(0.95)
-    (-0.12..., -0.09...)
+    (-0.11..., -0.07...)
     >>> found.population("sharp", "timid").mean.interval(0.95)
-    (-0.13..., -0.08...)
+    (-0.13..., -0.06...)
     """
     names = _named(datasets)
     given = [name for name in names if isinstance(datasets[name], Comparison)]
@@ -100,6 +102,12 @@ def compare_over_datasets(
         raise TypeError(
             f"`{next(iter(options))}` is for data sets given as rows; comparisons have theirs. Pass it to `compare`."
         )
+    for name in OF_ROWS:
+        if name in options:
+            raise TypeError(
+                f"`{name}` belongs to the rows of one data set: pass it to `compare`, and the comparisons to "
+                "`compare_over_datasets`."
+            )
     width = _common_rope([datasets[name] for name in given], rope)
     *streams, order = _checks.generator(rng).spawn(len(names) + 1)
     comparisons = {

@@ -122,8 +122,8 @@ def evaluate_groups(
                 groups[label] = evaluate_one(of_label, rng=seed, compiled=compiled, **arguments)
                 advance()
     else:
-        how = {"pooling": pooling, "rng": _checks.generator(seeds[0]), "progress": progress}
-        groups, seed = evaluate_pooled(labels, list(counts), whole, **how)
+        for_groups = _checks.generator(seeds[0])
+        groups, seed = evaluate_pooled(labels, list(counts), whole, pooling=pooling, rng=for_groups, progress=progress)
         seeds = [seed] * len(labels)
     return GroupedEvaluation(
         groups=groups,

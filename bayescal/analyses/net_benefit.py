@@ -21,6 +21,7 @@ from bayescal.stats.paired import PairedCounts
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import UNNAMED, model_names
 
+type Options = tuple[Any, Any, Any, Any]
 #: Weight of the prior in rows, for one model and for differences of models.
 PSEUDO_ROWS = 4.0
 
@@ -177,7 +178,7 @@ def _by_group(
 
 
 def _of_groups(
-    parts: Mapping[Any, ThresholdCounts], whole: ThresholdCounts, name: str, options: tuple[Any, ...], rng: Any
+    parts: Mapping[Any, ThresholdCounts], whole: ThresholdCounts, name: str, options: Options, rng: Any
 ) -> GroupedNetBenefit:
     """Evaluate each group and all rows; the draws of a group do not depend on the other groups."""
     seeds = _checks.generator(rng).integers(2**63, size=len(parts) + 1).tolist()

@@ -10,7 +10,8 @@ from bayescal._progress import bar
 from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior.many import compiled_form_pays
 from bayescal.posterior.pooling.posterior import GroupPosterior, PooledPosterior
-from bayescal.posterior.pooling.prior import COMPLETE, PoolingPrior
+from bayescal.posterior.pooling.prior import COMPLETE
+from bayescal.posterior.pooling.prior import PARTIAL as DEFAULT
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.contract import Counts
 
@@ -95,7 +96,7 @@ def evaluate_pooled(
     if not whole.counts.occupied.any():
         raise ValueError(f"`pooling={pooling!r}` needs at least one group with rows; all groups are empty.")
     n_draws, used = len(whole.bin_draws), whole.counts.occupied
-    prior = PoolingPrior() if pooling == PARTIAL else COMPLETE
+    prior = DEFAULT if pooling == PARTIAL else COMPLETE
     seed, *seeds = (int(s) for s in rng.integers(2**63, size=2 * len(labels) + 1))
     pooled = PooledPosterior.of(counts, whole.counts, whole.bin_draws, prior)
     drawn = pooled.sample(n_draws, rng=seed)

@@ -23,6 +23,7 @@ from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.calibration_curve import CELLS, CalibrationCurve
 from bayescal.results.classical import ClassicalCurves
+from bayescal.results.clinical import ClinicalSummary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,6 +196,11 @@ def plot_calibration_curve(
     >>> ax.get_ylabel()
     'event rate'
     """
+    if isinstance(cv, ClinicalSummary):
+        raise TypeError(
+            "`cv` must be a CalibrationCurve: of a clinical summary pass `summary.calibration_curve`, of one of "
+            "several models `summary[name].calibration_curve`."
+        )
     if not isinstance(cv, CalibrationCurve):
         raise TypeError(
             f"`cv` must be a CalibrationCurve, not {type(cv).__name__}; make one with "

@@ -181,11 +181,11 @@ def _ended(points: DecisionCurvePoints, dc: NetBenefit) -> DecisionCurvePoints:
     for i, name in enumerate(dc.models):
         rows = dc.counts.margin(i, dc.counts.n).sum(axis=0)
         reached[name] = np.cumsum(rows[::-1])[::-1][1:] >= FEW
-    cut = {
-        field: {name: np.where(reached[name], values, np.nan) for name, values in getattr(points, field).items()}
-        for field in ("mean", "low", "high")
-    }
-    return replace(points, **cut)
+    mean, low, high = (
+        {name: np.where(reached[name], each, np.nan) for name, each in values.items()}
+        for values in (points.mean, points.low, points.high)
+    )
+    return replace(points, mean=mean, low=low, high=high)
 
 
 def plot_decision_curve(

@@ -345,7 +345,7 @@ def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[s
     """Return also rows, events and ``event_rate``, and the documents of the parts.
 
     ``models`` has one record per model with those of its evaluation, recalibration and calibration curve (null if there
-    are too few rows); ``net_benefit`` is null without thresholds.
+    are too few rows); ``net_benefit`` is null without thresholds; ``decision_curve`` is that of the picture.
     """
     models = [
         {
@@ -364,6 +364,7 @@ def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[s
         "event_rate": result.event_rate,
         "models": models,
         "net_benefit": None if result.net_benefit is None else document(result.net_benefit),
+        "decision_curve": document(result.decision_curve),
     }
 
 

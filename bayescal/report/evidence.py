@@ -232,7 +232,7 @@ def _label(ax: "Axes", words: str, height: float, colour: str, *, small: bool) -
 def _label_beyond(ax: "Axes", evidence: Evidence, colour: str, *, small: bool) -> None:
     """Write the largest evidence at the upper end of the axis, which it exceeds, on the longer side of the alarm."""
     first = evidence._first_alarm() or 0
-    late = 2 * first > len(evidence)
+    late = 2 * first >= len(evidence)
     at: Any = evidence.windows[first] if late else 1
     ax.annotate(
         f"up to {in_e_words(evidence.log_values.max())} \N{UPWARDS ARROW}",
@@ -274,7 +274,7 @@ def _axes(ax: "Axes", windows: tuple[Any, ...], words: str, *, small: bool) -> N
     ax.tick_params(labelsize=SMALL)
     ax.xaxis.get_offset_text().set_fontsize(TINY if small else SMALL)  # year and month of dates, at the right end
     ax.spines[["right", "top"]].set_visible(False)
-    ax.set_xlabel("start of the window", fontsize=SMALL, loc="left")
+    ax.set_xlabel("window" if small else "start of the window", fontsize=SMALL, loc="left")
     height = max(12, int(characters(ax, SMALL) * ax.bbox.height / ax.bbox.width))
     ax.set_ylabel("\n".join(wrap(words, height)), fontsize=SMALL)
 

@@ -525,12 +525,13 @@ def _facts(rows: Mapping[str, object], parameters: Mapping[str, Any]) -> list[tu
     given = {name: value for name, value in parameters.items() if value is not None and value is not False}
     if "rows" in given:
         rows = {name: n for name, n in rows.items() if name != "rows"}
-    classifiers = given.pop("classifiers", [])
+    named = "model" if "models" in given else "classifier"
+    classifiers = given.pop(f"{named}s", [])
     facts = {WORDS.get(name, name): _in_words(value) for name, value in given.items()}
     facts |= {_render.name(name): str(n) for name, n in rows.items()}
     for each in classifiers:
         file, label, prob = (_in_words(each[name]) for name in ("file", "label", "prob"))
-        facts[f"classifier {_render.name(each['name'])}"] = f"file {file}; labels {label}; probabilities {prob}"
+        facts[f"{named} {_render.name(each['name'])}"] = f"file {file}; labels {label}; probabilities {prob}"
     return [*facts.items(), ("rows refused", REFUSED)] if facts else []
 
 

@@ -224,8 +224,9 @@ class ConfidenceSequence(_presented.Presented):
             The interval, the number of rows, and the probability with which all intervals hold.
         """
         low, high = (_render.number(end) for end in self.interval)
+        rows = f"{self.n_rows[-1]} row{'s' * bool(self.n_rows[-1] != 1)}"
         return (
-            f"If accuracies do not change, the ECE of the {self.n_rows[-1]} rows lies between {low} and {high}. All "
+            f"If accuracies do not change, the ECE of the {rows} lies between {low} and {high}. All "
             f"intervals of this sequence hold together with a probability of at least {self.prob:g}."
         )
 

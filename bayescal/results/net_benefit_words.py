@@ -154,10 +154,10 @@ def curve_sentence(
         where.append(f"and {left_out} more in the table")
     if len(models) == 1:
         where[0] = _useful_at(thresholds, next(iter(models.values()))[2], prob)
-        name = _called(next(iter(models)))
+        only = next(iter(models))
+        name = f"The {UNNAMED}" if only == UNNAMED else _called(only)  # names of users keep their letters
         return (
-            f"{name[0].upper()}{name[1:]} has a larger net benefit than treating all and treating none "
-            f"(probability >= {prob:g}) {where[0]}."
+            f"{name} has a larger net benefit than treating all and treating none (probability >= {prob:g}) {where[0]}."
         )
     return f"Larger net benefit than treating all and treating none (probability >= {prob:g}): {'; '.join(where)}."
 

@@ -318,27 +318,27 @@ class ComparisonOverDatasets(OverDatasets):
             self.sentence(estimand=estimand), self.specification(estimand=estimand), HEADER, cells, list(remarks)
         )
 
-    def to_html(self, path: str | Path, *, estimand: EstimandLike = "ece") -> Path:
-        """Write the result as one HTML page with pictures and tables that can be sorted.
+    def to_html(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
+        """Return the result as one HTML page with pictures and tables that can be sorted, or write it to a file.
 
         Parameters
         ----------
-        path : str or Path
+        path : str or Path, optional
             The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
         estimand : str, Estimand or callable, default "ece"
             The estimand to compare.
 
         Returns
         -------
-        Path
-            The file that was written.
+        str or Path
+            The text; with `path`, the file that was written.
 
         Raises
         ------
         ValueError, TypeError, OSError
             As for `Evaluation.to_html`, or if the estimand cannot be compared.
         """
-        return _presented.save_page(self, path, estimand=estimand)
+        return _presented.page_of(self, path, estimand=estimand)
 
     def to_json(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
         """Return the result as JSON, or write it to a file.

@@ -140,8 +140,7 @@ def counts_document(counts: SavedCounts) -> dict[str, Any]:
             return {"schema": SCHEMA, "kind": kind, **document_of(counts)}
     if isinstance(counts, ClasswiseCounts):
         return {"schema": SCHEMA, "kind": "classwise", **classes_document(counts)}
-    require_paired(counts)
-    return {"schema": SCHEMA, "kind": "paired", **pair_document(counts)}
+    return {"schema": SCHEMA, "kind": "paired", **pair_document(require_paired(counts))}
 
 
 def counts_from_document(document: Any) -> SavedCounts:
@@ -169,7 +168,8 @@ def counts_from_document(document: Any) -> SavedCounts:
     if kind == "paired":
         return pair_from_document(document, losses)
     if kind in _WHOLE:
-        return _WHOLE[kind][2](document)  # type: ignore[no-any-return]  # of the type beside it
+        counts: SavedCounts = _WHOLE[kind][2](document)
+        return counts
     if kind == "classwise":
         return classes_from_document(document)
     _files.require_entries(document, ["target", "bins", *NEEDED, *losses], may_lack(losses))

@@ -405,7 +405,7 @@ class ThresholdCounts:
     @property
     def fingerprint(self) -> int:
         """A number that differs between different counts, names of models or thresholds."""
-        arrays = (self.thresholds, self.cells, self.n, self.weight, self.weight_sq)
+        arrays: tuple[NDArray[Any], ...] = (self.thresholds, self.cells, self.n, self.weight, self.weight_sq)
         if self.clusters is not None:
             arrays += (self.clusters.cluster, self.clusters.cells, self.clusters.weight)
         return fingerprint(self.models, *arrays)

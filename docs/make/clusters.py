@@ -230,9 +230,9 @@ def measure(options: argparse.Namespace) -> Row:
     of_part = {
         "cells": all_cells(SIZES[1:2] if options.quick else SIZES),
         "few": all_cells(few, ("calibrated", "T = 1.5"), (0.5,)),
-        "paired": all_cells(pairs, SECOND, (0.5,)),
+        "paired": all_cells(pairs, SECOND, (0.5,)) + all_cells(pairs[:1], SECOND, (0.0,))[:2],
     }
-    of_part["one_sided"] = of_part["cells"]
+    of_part["one_sided"] = all_cells(SIZES[1:2] if options.quick else SIZES[3:])  # the largest clusters
     results = about(SEED, {"prob": PROB, "repeats": options.repeats, "draws": options.draws, "columns": list(COLUMNS)})
     for part in [part for part in of_part if part in options.only]:
         jobs = zip(of_part[part], streams[part].spawn(len(of_part[part])), strict=True)
@@ -261,7 +261,10 @@ def tables(numbers: Row) -> dict[str, str]:
     if rows := records(numbers, "one_sided"):
         made["clusters_one_sided"] = _others(rows, ONE_SIDED)
     if rows := records(numbers, "paired"):
-        made["clusters_paired"] = _others(rows, ("ece", "signed_error", "brier_score", "log_score", "auc"))
+        of_pairs = ("ece", "signed_error", "brier_score", "log_score", "auc")
+        made["clusters_paired"] = _others([row for row in rows if row["rho"]], of_pairs)
+        if independent := [row for row in rows if not row["rho"]]:
+            made["clusters_paired_independent"] = _others(independent, of_pairs)
     return made
 
 

@@ -33,7 +33,7 @@ CELLS = (
 #: Critical value of Nemenyi's test for three classifiers at 5 % (Demsar 2006, table 5a).
 NEMENYI = 2.343
 COLUMNS = (
-    *("kind", "mean", "spread", "n_sets", "repeats", "bias", "fixed", "fixed_width", "population", "population_width"),
+    *("kind", "mean", "spread", "n_sets", "repeats", "fixed", "fixed_width", "population", "population_width"),
     *("new", "excludes_0", "population_excludes_0", "decided", "t_test", "wilcoxon", "friedman", "nemenyi"),
 )
 #: True probabilities at equal shares of the population, and shifts and factors of the logit, for true errors.
@@ -121,7 +121,6 @@ def of_collection(sets: Sequence[DataSet], new: float, mean: float, rng: np.rand
     population, fixed = found.population("a", "b"), found.difference("a", "b").interval(PROB)
     ends, decision = population.mean.interval(PROB), found.decide("a", "b")
     return {
-        "bias": float(found.difference("a", "b").mean()) - truth,
         "fixed": fixed[0] <= truth <= fixed[1],
         "fixed_width": fixed[1] - fixed[0],
         "population": ends[0] <= mean <= ends[1],
@@ -194,9 +193,6 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         for kind in ("alike", "unlike", "calibrated"):
             each = [row[name] for row in rows if row["kind"] == kind]
             overall.append(f"* {words}, {kind}: worst {min(each):.2f}, mean {np.mean(each):.3f}\n")
-    for kind in ("alike", "unlike", "calibrated"):
-        biases = [abs(row["bias"]) for row in rows if row["kind"] == kind and row["n_sets"] == min(repeats)]
-        overall.append(f"* largest bias of the posterior mean, {kind}: {max(biases):.4f}\n")
     return {
         "overall": "".join(overall),
         "several_data_sets": table(head, cells(rows, form)),

@@ -133,12 +133,16 @@ def test_thresholds_do_not_change_the_other_parts():
 
 
 def test_the_decision_curve_ends_where_rows_end():
-    """The last threshold is reached by five rows."""
+    """The last threshold is reached by five rows: four more rows with larger risks change nothing."""
     p = P / 4
-    curve = bc.clinical_summary(Y, p, rng=1).decision_curve
+    curve = bc.clinical_summary(Y, p, draws=50, rng=1).decision_curve
     assert curve.thresholds[0] == 0.01
     last = curve.thresholds[-1]
     assert (p >= last).sum() >= 5 > (p >= last + 0.01).sum()
+    more = bc.clinical_summary(
+        np.append(Y, [1, 0, 1, 0]), np.append(np.minimum(p, 0.2), np.full(4, 0.6)), draws=50, rng=1
+    )
+    assert more.decision_curve.thresholds[-1] == 0.2
 
 
 def test_weights_of_a_constant_change_nothing_but_the_words():
@@ -187,13 +191,18 @@ def test_remarks_of_several_models_name_them_once():
         ((Y, {"treat all": P}), {}, "rename this model"),
         ((Y, P), {"weights": np.where(Y == 1, 1.0, 5.0)}, "must not depend on the outcome alone"),
         ((Y, {"new": P, "old": np.append(Q, 0.5)}), {}, "1500"),
+        ((Y, {"new": P, "died": Y.astype(float)}), {}, "model 'died': `y_prob` equals `y_true` in all rows"),
+        ((Y, P), {"prevalence": 0.1}, "`net_benefit(..., prevalence=)` takes it."),
+        ((Y, P), {"level": 0.9}, "`summary.table(prob=0.9)`."),
+        ((Y, P), {"seed": 1}, "Here it is called 'rng'."),
+        ((Y, pd.DataFrame(np.stack([P, Q], axis=1), columns=["a", "a"])), {}, "['a'] occur more than once"),
         ((Y + 1, P), {}, "`y_true`"),
         ((Y, P * 100), {}, "`y_prob`"),
     ],
 )
 def test_invalid_input_is_refused(arguments, options, said):
     with pytest.raises((ValueError, TypeError), match=None) as error:
-        bc.clinical_summary(*arguments, rng=1, **options)
+        bc.clinical_summary(*arguments, **({"rng": 1} | options if "seed" not in options else options))
     assert said in str(error.value)
 
 
@@ -202,6 +211,34 @@ def test_attributes_of_one_model_ask_for_a_name():
         _ = TWO.evaluation
     with pytest.raises(KeyError, match="'old'"):
         _ = TWO["odl"]
+
+
+def test_numbers_that_belong_to_a_part_are_named():
+    with pytest.raises(KeyError, match=r"no model 'auc'.*`to_frame\(\)`"):
+        _ = ONE["auc"]
+    with pytest.raises(AttributeError, match=r"`summary\.net_benefit`"):
+        _ = TWO["new"].net_benefit
+    with pytest.raises(TypeError, match=r"pass `summary\.calibration_curve`"):
+        bc.plot_calibration_curve(ONE)
+
+
+def test_models_have_random_numbers_of_their_own():
+    """The same predictions under two names: the same posterior, and other draws."""
+    twice = bc.clinical_summary(Y, {"a": P, "b": P}, draws=200, rng=1)
+    assert twice["a"].recalibration.exact_interval("slope") == twice["b"].recalibration.exact_interval("slope")
+    assert (twice["a"].recalibration.slope.values != twice["b"].recalibration.slope.values).all()
+    assert twice["a"].evaluation.ece.mean() != twice["b"].evaluation.ece.mean()
+
+
+def test_the_decision_curve_of_several_models_ends_with_the_last():
+    """Of more than 8 models it has 19 thresholds; it ends where 5 rows of the model with the largest risks do."""
+    models = {f"m{i}": P / (1 + i) for i in range(9)}
+    curve = bc.clinical_summary(Y, models, draws=50, rng=1).decision_curve
+    np.testing.assert_allclose(curve.thresholds, np.arange(1, 20) / 20)
+    assert (P >= 0.95).sum() >= 5
+    assert np.isin(
+        bc.clinical_summary(Y, {"low": P / 4, "high": P / 2}, draws=50, rng=1).decision_curve.thresholds, 0.4
+    ).any()
 
 
 def test_a_floor_is_stated():
@@ -260,6 +297,7 @@ def test_exports():
     assert document["models"][0]["evaluation"]["table"][0]["quantity"] == "ece"
     assert document["net_benefit"]["table"][0]["model"] == "new"
     assert document["table"][0]["threshold"] is None
+    assert len(document["decision_curve"]["table"]) == 2 * len(TWO.decision_curve.thresholds)
 
 
 def test_page_and_picture_show_curves_and_decisions(tmp_path):
@@ -270,6 +308,8 @@ def test_page_and_picture_show_curves_and_decisions(tmp_path):
     assert len(clinical_picture(TWO).subfigs) == 3
     titles = [each.get_suptitle() for each in clinical_picture(TWO).subfigs]
     assert titles == ["new", "old", ""]
+    six = bc.clinical_summary(Y, {f"m{i}": P for i in range(6)}, [0.2], draws=50, rng=1)
+    assert clinical_picture(six).get_size_inches()[0] <= 20
 
 
 @pytest.mark.parametrize(

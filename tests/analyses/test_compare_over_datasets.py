@@ -231,6 +231,8 @@ def test_refusals(comparisons):
         over({**two, "x": bc.compare(*rows(9), rng=1, draws=800, rope=0.05)})
     with pytest.raises(ValueError, match="'set 0' and 'again' have the same counts"):
         over({**two, "again": bc.compare(*rows(0, 200), rng=5, draws=800)})
+    with pytest.raises(TypeError, match="`weights` belongs to the rows of one data set: pass it to `compare`"):
+        over({"a": rows(1), "b": rows(2)}, weights=np.ones(300))
     with pytest.raises(TypeError, match="`bins` is for data sets given as rows"):
         over(two, bins=10)
     with pytest.raises(ValueError, match=r"data set 'bad': .*'A'.* must lie in \[0, 1\]"):

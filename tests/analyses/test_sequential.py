@@ -258,6 +258,8 @@ def test_runs_of_windows_on_one_side_of_a_limit():
     assert sequence.runs(0.2) == [("below", 1, 2), ("below", 4, 4), ("above", 5, 5)]
     assert (sequence.below(0.2), sequence.above(0.2)) == (1, 5)
     assert made([0.3, 0.3], [0.4, 0.4]).runs(0.2) == [("above", 0, 1)]
+    one = CalibrationMonitor(window=1).add([1], [0.2], time=0).confidence_sequence()
+    assert one.sentence().startswith("If accuracies do not change, the ECE of the 1 row lies between")
     on_it = made([0.1, 0.2], [0.2, 0.4])
     assert (on_it.runs(0.2), on_it.above(0.2), on_it.below(0.2)) == ([], None, None)
 
@@ -315,11 +317,14 @@ def test_results_print_and_export(monitor, tmp_path):
     assert document["raised"] is True
     assert list(evidence.to_frame().columns) == ["n_rows", "value", "log_value", "p_value"]
     assert json.loads(sequence.to_json())["interval"] == {"probability": 0.95, "kind": "confidence sequence"}
+    titles = ("Evidence against exact calibration", "Evidence of a change of calibration")
+    titles = (*titles, "Confidence sequence of the ECE")
     for i, result in enumerate((evidence, change, sequence)):
         text = result.to_html(tmp_path / f"{i}.html").read_text(encoding="utf-8")
         assert result.to_html() == text
         assert text.count("<svg") == 1
         assert result.sentence().split(":")[0] in text
+        assert f"<h1>{titles[i]}</h1>" in text
         assert "<table" in result._repr_html_()
         assert "tabular" in result.to_latex()
 

@@ -1,4 +1,4 @@
-"""Partial pooling: likelihoods, evidences, weights and masses against SciPy and quadrature; draws and their structure."""
+"""Partial pooling: likelihoods, evidences, weights and masses against SciPy and quadrature; structure of the draws."""
 
 from dataclasses import replace
 
@@ -54,7 +54,7 @@ def test_evidences_are_integrals(tau, sd):
         if sd[1]:
             integral = dblquad(density, *ends, -5 * sd[1], 5 * sd[1], epsabs=1e-5)[0]
         else:
-            integral = quad(lambda a: density(0.0, a), *ends)[0]  # noqa: B023 - called at once
+            integral = quad(lambda a: density(0.0, a), *ends)[0]
         assert found[g] == pytest.approx(np.log(integral) + best, abs=0.02)
 
 

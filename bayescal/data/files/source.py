@@ -270,10 +270,13 @@ class Source(ABC):
         also = f" ({empty} of them empty)" if empty else ""
         if kind == "label" and count == n:
             labels = ", ".join(quoted(word) for (word,) in words)
-            repair = (
-                f"String labels ({labels}) need `classes=` to say what they mean. More than two labels need one column "
-                "of probabilities per label, such as p_cat and p_dog, and `prob_prefix='p_'`."
+            more = (
+                ": first the label of outcome 0 (no event), then that of outcome 1."
+                if len(words) == 2
+                else ". More than two labels need one column of probabilities per label, such as p_cat and p_dog, and "
+                "`prob_prefix='p_'`."
             )
+            repair = f"String labels ({labels}) need `classes=` to say what they mean{more}"
         elif kind == "number" and commas:
             repair = "Decimal commas? Write a point."
         verb = f"does not{also}", f"do not{also}"

@@ -72,7 +72,7 @@ class GroupBins:
 
     def take(self, groups: NDArray[np.intp]) -> "GroupBins":
         """Return some groups, or groups several times."""
-        return GroupBins(*(v[groups] for v in (self.n, self.k, self.rows, self.confidence)), self.share)
+        return GroupBins(self.n[groups], self.k[groups], self.rows[groups], self.confidence[groups], self.share)
 
 
 _COLUMNS = ("effective_n", "effective_k", "share")

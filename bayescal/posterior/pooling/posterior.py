@@ -13,7 +13,7 @@ from bayescal.draws import BinDraws
 from bayescal.posterior.pooling.evidence import Deviations, Rows, deviations
 from bayescal.posterior.pooling.group_bins import GroupBins, floored_logit
 from bayescal.posterior.pooling.masses import draw_masses
-from bayescal.posterior.pooling.prior import COMMON, Component, PoolingPrior
+from bayescal.posterior.pooling.prior import COMMON, PARTIAL, Component, PoolingPrior
 from bayescal.posterior.pooling.sampling import Approximations, Chosen, draw_accuracies, draw_deviations
 from bayescal.posterior.pooling.weights import Mixture, mixture
 from bayescal.stats.contract import Counts
@@ -55,7 +55,7 @@ class PooledPosterior:
         Sums of the groups.
     centres : ndarray, shape (n_centres, n_used)
         Draws of the common curve: logit of the accuracy minus logit of the mean confidence.
-    prior : PoolingPrior, default PoolingPrior()
+    prior : PoolingPrior, default PARTIAL
         Constants of the prior.
 
     Notes
@@ -75,13 +75,13 @@ class PooledPosterior:
 
     bins: GroupBins
     centres: Floats
-    prior: PoolingPrior = PoolingPrior()
+    prior: PoolingPrior = PARTIAL
 
     @classmethod
     def of(
-        cls, counts: Sequence[Counts], overall: Counts, drawn: BinDraws, prior: PoolingPrior = PoolingPrior()
+        cls, counts: Sequence[Counts], overall: Counts, drawn: BinDraws, prior: PoolingPrior = PARTIAL
     ) -> "PooledPosterior":
-        """Take draws of the curve of all rows as centres: one from each of equal parts of them, ordered by their ECE."""
+        """Take draws of the curve of all rows as centres: one from each of equal parts, in the order of their ECE."""
         used = overall.occupied
         confidence = np.broadcast_to(drawn.confidence, drawn.accuracy.shape)[:, used]
         at = (2 * np.arange(CENTRES) + 1) * len(drawn) // (2 * CENTRES)

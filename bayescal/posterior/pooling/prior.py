@@ -96,5 +96,7 @@ class PoolingPrior:
         return np.array(plain) / np.sum(plain)
 
 
+#: The default prior.
+PARTIAL = PoolingPrior()
 #: All groups have the curve of all rows.
 COMPLETE = PoolingPrior(drift_sds=((0.0, 0.0),), taus=(0.0,), centres=(COMMON,))

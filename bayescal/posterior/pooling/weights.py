@@ -14,10 +14,10 @@ Ints = NDArray[np.intp]
 #: Steps of the variational approximation, and the change of expected groups below which they end.
 STEPS, TOLERANCE = 200, 1e-4
 #: Weights drawn from the proposal; how much of the groups' evidence the proposal uses.
-PARTICLES, TEMPER = 2000, 0.5
+PARTICLES, TEMPER = 1000, 0.5
 #: Gibbs sweeps after resampling; how many weights are kept for each centre: at least, at most, and numbers that their
 #: shares take.
-SWEEPS, LEAST_KEPT, MOST_KEPT, BUDGET = 4, 40, 400, 1_500_000
+SWEEPS, LEAST_KEPT, MOST_KEPT, BUDGET = 4, 40, 100, 300_000
 #: Smallest weight.
 LEAST = 1e-300
 
