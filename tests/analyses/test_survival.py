@@ -213,6 +213,6 @@ def test_without_expected_events_there_is_no_ratio():
     assert "observed_expected" not in ev.to_json()
     assert "observed_expected" not in ev.to_datatree()["posterior"]
     with pytest.raises(ValueError, match="all stated risks are 0: no event is expected"):
-        ev.observed_expected
+        ev.observed_expected.mean()
     both = bc.evaluate_survival(time, event, np.zeros((100, 2)), horizon=[0.2, 0.5], rng=1, draws=100)
     assert len(str(both)) > 100
