@@ -104,7 +104,7 @@ class Presented:
             - `NetBenefit`: ``model`` and ``threshold``, with ``group`` before in a `GroupedNetBenefit`;
             - `LossRatio`: ``threshold``;
             - `ClassicalCurves`: ``curve``, and `CalibrationTests`: ``statistic``, both without intervals;
-            - `CumulativePosterior`: ``quantity``;
+            - `CumulativePosterior`: ``quantity``, and `SurvivalHorizons`: ``horizon``;
             - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;
               `prob` has no effect on these three, whose tables have no intervals;
             - `Plan`: ``rows``.

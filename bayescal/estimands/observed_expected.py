@@ -33,6 +33,11 @@ def observed_expected(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -
     Draws
         Above 0; values above 1 mean that more events happen than the risks say.
 
+    Raises
+    ------
+    ValueError
+        If all stated risks are 0, so that no event is expected.
+
     Notes
     -----
     The ratio is :math:`\sum_b m_b \theta_b / \sum_b m_b \mu_b` with masses m and mean risks :math:`\mu`. The
@@ -52,12 +57,27 @@ def observed_expected(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -
     """
     used = bin_draws.mass.any(axis=0)
     mass, mean = bin_draws.mass[:, used], np.clip(bin_draws.confidence[:, used], LEAST, 1 - LEAST)
+    if not expects_events(counts):
+        raise ValueError("all stated risks are 0: no event is expected, and there is no ratio to the expected events.")
     n, k = counts.effective_n[used], counts.effective_k[used]
     k = np.clip(k, 0.0, n)
     accuracy = _checks.generator(rng).beta(k + mean[0], n - k + 1 - mean[0], mass.shape)
     expected = (mass * mean).sum(axis=1)
     shrunk = (mass * bin_draws.accuracy[:, used]).sum(axis=1) / expected
     return Draws(with_ranks_of(shrunk, (mass * accuracy).sum(axis=1) / expected), "observed_expected")
+
+
+def expects_events(counts: Counts) -> bool:
+    """Return whether the mean stated risk is above 0, or there are no rows.
+
+    Examples
+    --------
+    >>> from bayescal import BinnedCounts
+    >>> expects_events(BinnedCounts.from_arrays([0, 1], [0.0, 0.0]))
+    False
+    """
+    used = counts.occupied
+    return not used.any() or float(counts.share[used] @ counts.mean_confidence[used]) > LEAST
 
 
 def observed_ratio(counts: Counts) -> float:

@@ -11,7 +11,7 @@ from bayescal import _checks, _render
 from bayescal._presented import Presented
 from bayescal.draws import Draws
 from bayescal.estimands.estimand import Estimand, UnavailableError
-from bayescal.estimands.observed_expected import observed_expected, observed_ratio
+from bayescal.estimands.observed_expected import expects_events, observed_expected, observed_ratio
 from bayescal.estimands.registry import EstimandLike, as_scalar
 from bayescal.results import wording
 from bayescal.results.evaluation import Evaluation
@@ -68,7 +68,7 @@ class SurvivalEvaluation(Evaluation):
     def observed_expected(self) -> Draws:
         """Draws of the ratio of the probability of the event to the mean stated risk; 1 if calibrated on average.
 
-        See `bayescal.estimands.observed_expected.observed_expected`.
+        It raises a ValueError if all stated risks are 0. See `bayescal.estimands.observed_expected.observed_expected`.
         """
         rng = np.random.SeedSequence((self.bin_draws_seed, RATIO))
         return replace(observed_expected(self.bin_draws, self.counts, rng=rng), origin=self.bin_draws.fingerprint)
@@ -125,7 +125,7 @@ class SurvivalEvaluation(Evaluation):
             As for `Evaluation.table`.
         """
         rows = super().table(prob, estimands=estimands)
-        return rows if estimands is not None else [*rows, self._ratio_row(prob)]
+        return rows if estimands is not None or not expects_events(self.counts) else [*rows, self._ratio_row(prob)]
 
     def _ratio_row(self, prob: float = 0.95) -> dict[str, Any]:
         expected = 1.0 if self.null_bin_draws is not None else float("nan")
@@ -134,7 +134,7 @@ class SurvivalEvaluation(Evaluation):
     def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
         sheet = super().sheet(whole=whole, estimands=estimands)
-        if estimands is not None:
+        if estimands is not None or not expects_events(self.counts):
             return sheet
         d, row = wording.decimals(self.ece), self._ratio_row()
         return replace(
@@ -149,8 +149,9 @@ class SurvivalEvaluation(Evaluation):
         """
         tree = super().to_datatree()
         drawn, observed = tree["posterior"].to_dataset(), tree["observed_data"].to_dataset()
-        ratio = drawn["ece"].copy(data=self.observed_expected.values.reshape(drawn["ece"].shape))
-        tree["posterior"] = drawn.assign({NAME: ratio})
+        if expects_events(self.counts):
+            ratio = drawn["ece"].copy(data=self.observed_expected.values.reshape(drawn["ece"].shape))
+            tree["posterior"] = drawn.assign({NAME: ratio})
         tree["observed_data"] = observed.assign(n_censored=observed["n_rows"].copy(data=self.counts.n_censored))
         tree.attrs |= {"horizon": self.horizon, "not_followed": self.not_followed}
         return tree
@@ -272,9 +273,14 @@ class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
                 str(row["n_events"]),
                 str(row["n_censored"]),
                 *(_render.number(row[name], d) for name in ("mean", "sd", "low", "high", "plug_in")),
-                wording.with_interval(self[row["horizon"]].observed_expected, 2),
+                _ratio_in_words(self[row["horizon"]]),
             ]
             for row in self.table(estimand=estimand)
         ]
         remarks = of_several({f"horizon {horizon:g}": each.remarks for horizon, each in self.items()})
         return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)
+
+
+def _ratio_in_words(evaluation: SurvivalEvaluation) -> str:
+    """Return the ratio of observed to expected events with its interval; a dash if no event is expected."""
+    return wording.with_interval(evaluation.observed_expected, 2) if expects_events(evaluation.counts) else "-"

@@ -204,3 +204,15 @@ def test_errors_of_horizons_and_groups():
         bc.evaluate_survival(time, event, risk, horizon=0.1, alpha=1)
     with pytest.raises(TypeError, match="`horizon` must be a number"):
         bc.evaluate_survival(time, event, risk, horizon="5")
+
+
+def test_without_expected_events_there_is_no_ratio():
+    time, event, _ = simulated(100)
+    ev = bc.evaluate_survival(time, event, np.zeros(100), horizon=0.5, rng=1, draws=100)
+    assert "observed / expected" not in str(ev)
+    assert "observed_expected" not in ev.to_json()
+    assert "observed_expected" not in ev.to_datatree()["posterior"]
+    with pytest.raises(ValueError, match="all stated risks are 0: no event is expected"):
+        ev.observed_expected.mean()
+    both = bc.evaluate_survival(time, event, np.zeros((100, 2)), horizon=[0.2, 0.5], rng=1, draws=100)
+    assert len(str(both)) > 100

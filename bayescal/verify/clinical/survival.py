@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.data.survival import SurvivalRows
-from bayescal.stats.bins import make_bins
+from bayescal.stats._kernel import bin_index
+from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.survival import HorizonCounts
 from bayescal.verify.named import Moments, by_name
 
@@ -130,6 +131,49 @@ class SurvivalTwin:
         rows = SurvivalRows.read(self.time, self.event, np.full(len(self.time), 0.5))
         mean = HorizonCounts.from_rows(rows, horizon, make_bins(1)).accuracy[0]
         return Moments(float(mean), float(np.sqrt(beta_stacy_moments(self.time, self.event, horizon)[1])))
+
+
+def piecewise_model(rows: SurvivalRows, horizon: float, bins: Bins, pieces: int = 5) -> "pm.Model":
+    r"""Write a whole model of survival by bin in PyMC, with hazards that are constant on pieces of equal length.
+
+    Its probabilities of an event are compared with effective counts, which use none of its assumptions.
+
+    Parameters
+    ----------
+    rows : SurvivalRows
+        Rows with one cause, without weights, in all bins.
+    horizon : float
+        The horizon.
+    bins : Bins
+        Bins of the stated risk.
+    pieces : int, default 5
+        Number of pieces.
+
+    Returns
+    -------
+    pymc.Model
+        With ``theta``, the probability of an event by the horizon in each bin, shape (n_bins,).
+
+    Notes
+    -----
+    The cumulative hazard of bin b is :math:`-\log(1 - \theta_b) \Pi(u)` with uniform :math:`\theta_b`, and one shape
+    for all bins: shares of the pieces with a uniform Dirichlet prior.
+    """
+    import pymc as pm
+
+    at, ends = bin_index(rows.risk, bins), np.linspace(0, horizon, pieces + 1)
+    inside = np.clip(rows.time[:, None] - ends[:-1], 0, np.diff(ends)) / np.diff(ends)
+    exposed = np.stack([np.bincount(at, each, len(bins)) for each in inside.T], axis=1)
+    hit = (rows.event == 1) & (rows.time <= horizon)
+    piece = np.minimum((rows.time[hit] / horizon * pieces).astype(int), pieces - 1)
+    events = np.zeros(exposed.shape)
+    np.add.at(events, (at[hit], piece), 1.0)
+    with pm.Model() as model:
+        theta = pm.Uniform("theta", 0.0, 1.0, shape=len(bins))
+        shares = pm.Dirichlet("shares", np.ones(pieces))
+        rate = -pm.math.log1p(-theta)[:, None] * shares[None, :]
+        pm.Potential("exits", (events * pm.math.log(rate) - rate * exposed).sum())
+    return model
 
 
 def simulated_rows(n_rows: int = 132, seed: int = 1) -> SurvivalTwin:
