@@ -34,6 +34,7 @@ def numbers_of(name):
         ("subpopulation_coverage", "subpopulation_coverage.json", "cumulative_posterior.md"),
         ("net_benefit", "net_benefit.json", "net_benefit.md"),
         ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
+        ("pooling", "pooling.json", "partial_pooling.md"),
         ("recalibration", "recalibration.json", "recalibration.md"),
     ],
 )
@@ -266,3 +267,20 @@ def test_true_errors_of_a_wave(script):
     errors = script("calibration_curve").true_errors("flat", true_curve("wave", 0.05))
     expected = {"ici": 2 / np.pi, "e50": np.sin(np.pi / 4), "e90": np.sin(0.45 * np.pi), "emax": 1.0}
     assert errors == pytest.approx({name: 0.05 * value for name, value in expected.items()}, rel=1e-4)
+
+
+def test_intervals_of_pooled_groups_contain_the_truth():
+    """The requirements of the page: eleven settings; mean and worst coverage, and widths relative to no pooling."""
+    numbers = numbers_of("pooling.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    by_method = {
+        name: {row["setting"]: row for row in rows if row["method"] == f"{name} pooling"}
+        for name in ("no", "partial", "complete")
+    }
+    coverage = [row["coverage"] for row in by_method["partial"].values()]
+    assert sorted(by_method["partial"]) == list("ABCDEFGHIJK")
+    assert np.mean(coverage) >= 0.95
+    assert min(coverage) >= 0.88
+    width = {name: np.mean([row["width"] for row in of.values()]) for name, of in by_method.items()}
+    assert width["partial"] <= 0.8 * width["no"]
+    assert min(row["coverage"] for row in by_method["complete"].values()) < 0.5
