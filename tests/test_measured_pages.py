@@ -36,6 +36,7 @@ def numbers_of(name):
         ("net_benefit_clusters", "net_benefit_clusters.json", "net_benefit.md"),
         ("loss_ratio", "loss_ratio.json", "loss_ratio.md"),
         ("clusters", "clusters.json", "clusters.md"),
+        ("pooling", "pooling.json", "partial_pooling.md"),
         ("recalibration", "recalibration.json", "recalibration.md"),
         ("survival", "survival.json", "survival.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
@@ -452,3 +453,20 @@ def test_survival_predictions_meet_their_requirements(script):
         assert found["observed / expected", 1, n_rows, "bayescal"]["mean"] >= 0.94
         assert found["ECE", 1, n_rows, "censored = event-free"]["mean"] < 0.3
         assert found["observed / expected", 1, n_rows, "pooled Kaplan-Meier"]["mean"] < 0.8
+
+
+def test_intervals_of_pooled_groups_contain_the_truth():
+    """The requirements of the page: eleven settings; mean and worst coverage, and widths relative to no pooling."""
+    numbers = numbers_of("pooling.json")
+    rows = [dict(zip(numbers["columns"], row, strict=True)) for row in numbers["rows"]]
+    by_method = {
+        name: {row["setting"]: row for row in rows if row["method"] == f"{name} pooling"}
+        for name in ("no", "partial", "complete")
+    }
+    coverage = [row["coverage"] for row in by_method["partial"].values()]
+    assert sorted(by_method["partial"]) == list("ABCDEFGHIJK")
+    assert np.mean(coverage) >= 0.95
+    assert min(coverage) >= 0.88
+    width = {name: np.mean([row["width"] for row in of.values()]) for name, of in by_method.items()}
+    assert width["partial"] <= 0.8 * width["no"]
+    assert min(row["coverage"] for row in by_method["complete"].values()) < 0.5

@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 #: Scales of the checks: few, so that the weights of a Dirichlet are far from 0.
 SCALES: dict[str, Any] = {"drift_sds": ((0.0, 0.0), (0.5, 0.0), (0.7, 0.7)), "taus": (0.0, 0.2), "pseudo_groups": 12.0}
 PRECISIONS = (10.0, 100.0)
+#: Groups whose errors differ by less are equally bad: all errors are 0 if all groups are calibrated.
+ROUNDING = 1e-9
 #: Common curve of the checks: deviation of the logits at each of five bins.
 CURVE = (-0.6, 0.4, 0.0, -0.4, 0.8)
 
@@ -162,13 +164,14 @@ class PoolingTwin:
         return self._named(drawn.accuracy, drawn.mass)
 
     def _named(self, accuracy: Floats, mass: Floats) -> dict[str, Any]:
-        """Split vectors, and add the event that a group is the worst."""
+        """Split vectors, and add the event that a group is worse than all others, by more than rounding."""
         found: dict[str, Any] = {}
         for name, values in named(accuracy, mass, self.bins.confidence).items():
             columns = values[:, None] if values.ndim == 1 else values
             found |= {f"{name}[{i}]": column for i, column in enumerate(columns.T)}
         ece = np.stack([found[f"ece[{g}]"] for g in range(len(self.bins))], axis=1)
-        return found | {f"P(group {g} is the worst)": ece.argmax(axis=1) == g for g in range(len(self.bins))}
+        others = [np.delete(ece, g, axis=1).max(axis=1) for g in range(len(self.bins))]
+        return found | {f"P(group {g} is the worst)": ece[:, g] > of + ROUNDING for g, of in enumerate(others)}
 
 
 def few_groups() -> GroupBins:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, log_expit
+from scipy.special import expit, gammaln, log_expit
 
-from bayescal.posterior.beta_binomial import log_ratio
+from bayescal.posterior.beta_binomial import DIRECT, log_ratio
 
 Floats = NDArray[np.float64]
 
@@ -46,12 +46,20 @@ class Rows:
 
 def log_likelihood(n: Floats, k: Floats, eta: Floats, tau: float) -> Floats:
     """Binomial log likelihood, or Beta-binomial for tau > 0, up to a constant; bins are on the last axis."""
+    kappa = kappa_of(tau) if tau > 0 else 0.0
+    if tau > 0 and kappa + n.max(initial=0.0) < DIRECT:
+        return _beta_binomial(n, k, np.clip(eta, -FARTHEST, FARTHEST), kappa).sum(axis=-1)
     value = k * eta + n * log_expit(-eta)
-    if tau > 0:
-        value = value + log_ratio(
-            n, k, np.clip(eta, -FARTHEST, FARTHEST), np.array(kappa_of(tau)).reshape([1] * eta.ndim)
-        )
+    if tau > 0:  # many rows, for which differences of log Gammas cancel
+        value += log_ratio(n, k, np.clip(eta, -FARTHEST, FARTHEST), np.full([1] * eta.ndim, kappa))
     return value.sum(axis=-1)
+
+
+def _beta_binomial(n: Floats, k: Floats, eta: Floats, kappa: float) -> Floats:
+    """Beta-binomial log likelihood without its coefficient; terms that do not depend on eta are not repeated."""
+    alpha, beta = kappa * expit(eta), kappa * expit(-eta)
+    own = gammaln(alpha + k) - gammaln(alpha) + gammaln(beta + (n - k)) - gammaln(beta)
+    return own - (gammaln(kappa + n) - gammaln(kappa))
 
 
 def kappa_of(tau: float) -> float:
