@@ -414,9 +414,10 @@ def _unpacked(keys: Ints, n_others: int) -> Ints:
     return np.stack([own // 2, own % 2, other // 2, other % 2], axis=1)
 
 
-def require_paired(counts: Any) -> None:
-    """Raise TypeError if `counts` are not `PairedCounts`; the message says how to make them."""
+def require_paired(counts: Any) -> PairedCounts:
+    """Return `counts` if they are `PairedCounts`, otherwise raise TypeError; the message says how to make them."""
     if not isinstance(counts, PairedCounts):
         raise TypeError(
             f"`pairs` must hold PairedCounts, not {type(counts).__name__}; make them with `PairedCounts.from_arrays`."
         )
+    return counts
