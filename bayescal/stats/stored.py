@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from bayescal import _checks, _files
 from bayescal.data.predictions import TARGETS
@@ -140,8 +140,7 @@ def counts_document(counts: SavedCounts) -> dict[str, Any]:
             return {"schema": SCHEMA, "kind": kind, **document_of(counts)}
     if isinstance(counts, ClasswiseCounts):
         return {"schema": SCHEMA, "kind": "classwise", **classes_document(counts)}
-    require_paired(counts)
-    return {"schema": SCHEMA, "kind": "paired", **pair_document(cast(PairedCounts, counts))}
+    return {"schema": SCHEMA, "kind": "paired", **pair_document(require_paired(counts))}
 
 
 def counts_from_document(document: Any) -> SavedCounts:
