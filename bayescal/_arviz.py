@@ -82,6 +82,45 @@ def datatree(
     return tree
 
 
+def tree_of_arrays(
+    posterior: Mapping[str, tuple[Any, Sequence[str]]],
+    *,
+    observed: Mapping[str, tuple[Any, Sequence[str]]],
+    coords: Mapping[str, Sequence[Any]],
+    attrs: Mapping[str, Any],
+) -> "xr.DataTree":
+    """Build an ArviZ DataTree of arrays along any dimensions.
+
+    Parameters
+    ----------
+    posterior : mapping of str to (array, sequence of str)
+        Draws on axis 0, and the names of the other axes.
+    observed : mapping of str to (array, sequence of str)
+        Observed arrays, and the names of their axes.
+    coords : mapping of str to sequence
+        Labels along each dimension.
+    attrs : mapping
+        Attributes of the root.
+
+    Returns
+    -------
+    xarray.DataTree
+        Groups posterior and observed_data.
+    """
+    import arviz as az
+
+    tree = az.from_dict(
+        {
+            "posterior": {name: chains(values) for name, (values, _) in posterior.items()},
+            "observed_data": {name: np.asarray(values) for name, (values, _) in observed.items()},
+        },
+        dims={name: list(axes) for name, (_, axes) in {**posterior, **observed}.items()},
+        coords={name: list(labels) for name, labels in coords.items()},
+    )
+    tree.attrs.update(attrs)
+    return tree
+
+
 def summary(
     posterior: Mapping[str, Any], prob: float, labels: Mapping[str, Sequence[Any]] | None = None, **options: Any
 ) -> "pd.DataFrame":

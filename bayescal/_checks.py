@@ -213,13 +213,14 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
     Parameters
     ----------
     hint : str
-        One or more sentences.
+        Sentences, or an empty string.
     **names
-        Names of arguments elsewhere, and their names here, besides `ELSEWHERE`.
+        Names of arguments elsewhere, and their names here, besides `ELSEWHERE`; or a sentence on what to do instead.
     """
 
     def decorate(function: F) -> F:
         of_keywords = functools.partial(_hint_of_keywords, function, names)
+        named = functools.partial(_public_name, function)
 
         def called(*args: Any, **given: Any) -> Any:
             try:
@@ -229,13 +230,21 @@ def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F
                     raise
                 surplus = "unexpected keyword" in str(problem)
                 said = str(problem).partition(" Did you mean")[0].rstrip(".")  # Python may suggest a name, too
-                raise TypeError(f"{said}.{of_keywords(given) if surplus else ''} {hint}") from None
+                said = said.replace(f"{function.__qualname__}(", f"{named(args)}(", 1)
+                raise TypeError(f"{said}.{of_keywords(given) if surplus else ''} {hint}".rstrip()) from None
 
         # with the globals of the other module, since doctest ignores functions that seem to be imported
         same_module = FunctionType(called.__code__, function.__globals__, closure=called.__closure__)
         return functools.update_wrapper(same_module, function)  # type: ignore[return-value]  # same signature
 
     return decorate
+
+
+def _public_name(function: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    """Return the name of a function; of an inherited method, with the class of its object."""
+    owner, _, method = function.__qualname__.rpartition(".")
+    inherited = owner and args and any(each.__qualname__ == owner for each in type(args[0]).__mro__)
+    return f"{type(args[0]).__qualname__}.{method}" if inherited else function.__qualname__
 
 
 def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given: Collection[str]) -> str:
@@ -247,7 +256,13 @@ def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given
     unknown = next((word for word in given if word not in known), None)
     if unknown is None:
         return ""
-    return f" Here it is called {called[unknown]!r}." if unknown in called else did_you_mean(unknown, known)
+    if " " in names.get(unknown, ""):
+        return f" {names[unknown]}"
+    if unknown in ABSENT:
+        return f" {ABSENT[unknown]}"
+    if unknown in called:
+        return f" Here it is called {called[unknown]!r}."
+    return did_you_mean(unknown, known.keys() - {"self"})
 
 
 def color(name: str, value: Any, default: str) -> str:
@@ -304,6 +319,13 @@ PLACES = {
 PLACES |= dict.fromkeys(("estimands", "metric", "metrics"), PLACES["estimand"])
 #: Keywords of functions of rows, for suggestions.
 OF_ROWS = ("target", "bins", "binning", "model", "draws", "rng", "weights", "by", "classes", "logits", "progress")
+
+
+#: Keywords that a function without them explains.
+ABSENT = dict.fromkeys(
+    ("cluster", "clusters"),
+    "Its intervals are those of independent rows; `evaluate` and `net_benefit` take rows in clusters, with `cluster=`.",
+)
 
 
 def known_keywords(

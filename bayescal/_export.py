@@ -25,7 +25,7 @@ _LABEL = re.compile(r"[A-Za-z0-9:._/-]+")
 
 
 def frame(
-    rows: Sequence[Mapping[str, Any]], index: Sequence[str], columns: Sequence[str], prob: float
+    rows: Sequence[Mapping[str, Any]], index: Sequence[str], columns: Sequence[str], prob: float | None = None
 ) -> "pd.DataFrame":
     """Return rows of a table as a DataFrame.
 
@@ -37,8 +37,9 @@ def frame(
         Keys that become the index.
     columns : sequence of str
         Other keys, for a table without rows.
-    prob : float
-        Probability of the interval. Its columns, low and high, are named as by `arviz.summary`.
+    prob : float, optional
+        Probability of an equal-tailed interval; its columns, low and high, are then named as by `arviz.summary`. By
+        default they keep their names.
 
     Returns
     -------
@@ -57,7 +58,7 @@ def frame(
     names = [name for name in (rows[0] if rows else [*index, *columns]) if name not in index]
     keys = [_labels([row[key] for row in rows], key) for key in index]
     labels = keys[0] if len(keys) == 1 else pd.MultiIndex.from_arrays(keys)
-    interval = {"low": f"eti{100 * prob:g}_lb", "high": f"eti{100 * prob:g}_ub"}
+    interval = {} if prob is None else {"low": f"eti{100 * prob:g}_lb", "high": f"eti{100 * prob:g}_ub"}
     made = pd.DataFrame({name: [row[name] for row in rows] for name in names}, index=labels)
     return made.rename(columns=interval)
 
@@ -102,6 +103,7 @@ def latex_table(
     caption: str,
     label: str | None = None,
     remarks: Sequence[str] = (),
+    key: str = "",
 ) -> str:
     r"""Return a table of text as LaTeX with the rules of booktabs.
 
@@ -117,6 +119,8 @@ def latex_table(
         Name for ``\ref``.
     remarks : sequence of str, optional
         Lines that are written as comments.
+    key : str, optional
+        Text below the table.
 
     Returns
     -------
@@ -164,6 +168,11 @@ def latex_table(
             *map(_line, rows),
             r"    \bottomrule",
             r"  \end{tabular}",
+            *(
+                [rf"  \par\smallskip\begin{{minipage}}{{\linewidth}}\footnotesize {latex_text(key)}\end{{minipage}}"]
+                if key
+                else []
+            ),
             r"\end{table}",
             "",
         ]

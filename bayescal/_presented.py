@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 PAGE_SUFFIXES, DOCUMENT_SUFFIXES, LATEX_SUFFIXES = (".html", ".htm"), (".json",), (".tex",)
 
 
-def save_page(result: "Presented", path: str | Path, **options: Any) -> Path:
-    """Write the page of a result; `bayescal.report.page` makes it."""
-    written: Path = _report("page").save_page(result, path, **options)
-    return written
+def page_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
+    """Return or write the page of a result; `bayescal.report.page` makes it."""
+    report = _report("page")
+    made: str | Path = report.page(result, **options) if path is None else report.save_page(result, path, **options)
+    return made
 
 
 def json_of(result: "Presented", path: str | Path | None, **options: Any) -> str | Path:
@@ -54,6 +55,15 @@ class Presented:
         """Specification of the result on one line."""
         raise NotImplementedError
 
+    @property
+    def _key(self) -> str:
+        """Remark of the sheet that says what the rows mean, which LaTeX prints below the table; empty by default."""
+        return ""
+
+    def _caption(self, sheet: _render.Sheet) -> str:
+        """Return the default caption of the LaTeX table."""
+        return sheet.spec
+
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the content of the printed result; with `whole`, all rows of a table that printing shortens."""
         raise NotImplementedError
@@ -61,6 +71,10 @@ class Presented:
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         """Return the rows of the table as data; `prob` is the probability of the intervals in them."""
         raise NotImplementedError
+
+    def _labelled(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the rows of a data frame, in which the index identifies a row; the same rows by default."""
+        return rows
 
     def to_frame(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
         """Return the table as a pandas DataFrame, with numbers that are not rounded.
@@ -81,11 +95,14 @@ class Presented:
             - `ClasswiseEvaluation`: ``quantity``, first the two means and then each class;
             - `GroupedEvaluation`: ``group``, without the row of all rows, which is in ``overall.to_frame()``;
             - `Comparison`, `ScoreComparison` and `Change`: ``first`` and ``second``, one row per pair;
-            - `CalibrationMonitor`: ``window``;
+            - `ComparisonOverDatasets`: ``first`` and ``second``, one row per pair;
+            - `CalibrationMonitor`, `Evidence` and `ConfidenceSequence`: ``window``; the first two have no intervals;
             - `BinSensitivity`: ``binning`` and ``n_bins``;
             - `Recalibration` and `CalibrationCurve`: ``quantity``, and `GroupedRecalibration`: ``group`` and
               ``quantity``;
-            - `NetBenefit`: ``model`` and ``threshold``, and `LossRatio`: ``threshold``;
+            - `ClinicalSummary`: ``model`` and ``quantity``, such as ``net_benefit at 0.1``;
+            - `NetBenefit`: ``model`` and ``threshold``, with ``group`` before in a `GroupedNetBenefit`;
+            - `LossRatio`: ``threshold``;
             - `ClassicalCurves`: ``curve``, and `CalibrationTests`: ``statistic``, both without intervals;
             - `CumulativePosterior`: ``quantity``;
             - `CumulativeDifference` and `SubpopulationDifference`: ``quantity``, and `SubpopulationScreen`: ``group``;
@@ -113,7 +130,7 @@ class Presented:
         from bayescal import _checks, _export
 
         prob = _checks.fraction("prob", prob)
-        return _export.frame(self._records(prob, **options), self._index, self._columns, prob)
+        return _export.frame(self._labelled(self._records(prob, **options)), self._index, self._columns, prob)
 
     def to_latex(
         self, path: str | Path | None = None, *, caption: str | None = None, label: str | None = None, **options: Any
@@ -125,7 +142,8 @@ class Presented:
         path : str or Path, optional
             The file, whose name ends in ``.tex``. An existing file is replaced in one step.
         caption : str, optional
-            Text of the caption; the specification by default. It is text, not LaTeX: special characters are escaped.
+            Text of the caption; by default the specification, or rows and events of a `ClinicalSummary`. It
+            is text, not LaTeX: special characters are escaped.
         label : str, optional
             Name of the table for ``\ref``.
         **options
@@ -135,7 +153,7 @@ class Presented:
         -------
         str or Path
             A ``table`` environment; with `path`, the file that was written. Names are printed as they are. The remarks
-            below the printed table are comments.
+            below the printed table are comments, except for the key of a `ClinicalSummary`, which is printed.
 
         Raises
         ------
@@ -161,8 +179,11 @@ class Presented:
         from bayescal import _export, _files
 
         sheet = self.sheet(whole=True, **options)
-        caption = sheet.spec if caption is None else caption
-        text = _export.latex_table(sheet.header, sheet.rows, caption=caption, label=label, remarks=sheet.remarks)
+        caption = self._caption(sheet) if caption is None else caption
+        remarks = [remark for remark in sheet.remarks if remark != self._key]
+        text = _export.latex_table(
+            sheet.header, sheet.rows, caption=caption, label=label, remarks=remarks, key=self._key
+        )
         if path is None:
             return text
         return _files.write_atomically(_files.named_file(path, LATEX_SUFFIXES, "the table is LaTeX."), text)
@@ -204,18 +225,18 @@ class Presented:
         """
         return json_of(self, path)
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write the result as one HTML page with pictures, tables that can be sorted, and the specification.
+    def to_html(self, path: str | Path | None = None) -> str | Path:
+        """Return the result as one HTML page with pictures, sortable tables and the specification, or write it.
 
         Parameters
         ----------
-        path : str or Path
+        path : str or Path, optional
             The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
 
         Returns
         -------
-        Path
-            The file that was written.
+        str or Path
+            The text; with `path`, the file that was written.
 
         Raises
         ------
@@ -240,7 +261,7 @@ class Presented:
         ...     ev.spec.partition(":")[0] in written.read_text(encoding="utf-8")
         True
         """
-        return save_page(self, path)
+        return page_of(self, path)
 
     def __str__(self) -> str:
         return _render.text(self.sheet())

@@ -9,6 +9,7 @@ from bayescal.analyses.groups import evaluate_count_groups, evaluate_row_groups
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.analyses.pooled_groups import PARTIAL, TOTAL, checked_pooling
 from bayescal.data.alignment import same_rows
+from bayescal.data.clusters import Clusters
 from bayescal.data.groups import Groups
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import read_rows
@@ -32,6 +33,7 @@ def evaluate(
     rng: Any = None,
     weights: Any = None,
     by: None = None,
+    cluster: Any = None,
     pooling: None = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
@@ -53,6 +55,7 @@ def evaluate(
     rng: Any = None,
     weights: Any = None,
     by: Any = None,
+    cluster: Any = None,
     pooling: str | None = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
@@ -99,6 +102,10 @@ def evaluate(
         same bin edges. Labels may be any hashable values. Missing labels raise an error. A column with more than 30
         distinct non-integer numbers also raises an error, because it is likely a measurement: divide it into ranges
         first.
+    cluster : array-like, shape (n_rows,), or data frame of several columns, optional
+        Cluster of each row, such as the question that several answers belong to, or the patient of several images.
+        Rows of one cluster may depend on each other; intervals become wider accordingly (see Notes). By default all
+        rows are independent. Labels may be any hashable values; missing labels raise an error.
     pooling : {"none", "partial", "complete"}, optional
         How the groups of `by` borrow strength from each other:
 
@@ -139,6 +146,11 @@ def evaluate(
     The ECE of the population is :math:`\sum_b m_b |\theta_b - \mu_b|` with masses m, accuracies :math:`\theta` and mean
     confidences :math:`\mu` of the bins [1]_ [2]_. Each posterior draw of the bins gives one draw of the ECE.
 
+    With `cluster`, effective numbers of rows are divided by design effects, which follow from the correlation of the
+    residuals of rows of one cluster (see `ClusterSums`). Intervals of the Brier score, the log score and the AUC use
+    the variance over clusters. With fewer than 40 clusters a remark warns that intervals are too narrow. With `by`,
+    clusters are those within a group; groups are taken as independent.
+
     Rows are matched by position. The indexes of Series and data frames must be equal; otherwise a `ValueError` says
     how to align them. There is one exception: a default index ``0, 1, ..., n - 1`` is ignored, unless the other index
     contains the same labels in another order.
@@ -178,6 +190,14 @@ def evaluate(
     ('cat', 'dog')
     """
     settings = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng, **options}
+    given = {"y_true": y_true, "y_prob": y_prob, "weights": weights}
+
+    def clusters_of_rows(n_rows: int) -> Clusters | None:
+        if cluster is None:
+            return None
+        same_rows({**given, "cluster": cluster})
+        return Clusters.from_column(cluster, n_rows)
+
     shown = {**settings, "progress": progress}
     if target == "classwise":
         checked_pooling(pooling, groups=by is not None)
@@ -187,15 +207,17 @@ def evaluate(
                 "`target='top-label'`, or evaluate one class at a time as an event."
             )
         rows = ClassRows.read(y_true, y_prob, classes=classes, logits=logits, weights=weights, with_target=True)
-        return evaluate_classes(rows, **shown)
+        return evaluate_classes(rows, clusters=clusters_of_rows(len(rows)), **shown)
     columns = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
     checked_pooling(pooling, groups=by is not None, model=model)
     if by is not None:
-        same_rows({"y_true": y_true, "y_prob": y_prob, "weights": weights, "by": by})
+        same_rows({**given, "by": by})
         groups = Groups.from_column(by, len(columns))
         groups = groups.with_empty(by) if pooling in (PARTIAL, TOTAL) else groups
-        return evaluate_row_groups(columns.checked(), groups, pooling=pooling, **shown)
-    counts = count_rows(columns, bins, binning, ranked=True)
+        clusters = clusters_of_rows(len(columns))
+        return evaluate_row_groups(columns.checked(), groups, clusters=clusters, pooling=pooling, **shown)
+    clusters = clusters_of_rows(len(columns))
+    counts = count_rows(columns, bins, binning, ranked=True, clusters=clusters)
     return evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
 
 

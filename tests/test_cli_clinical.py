@@ -48,7 +48,8 @@ def test_it_is_the_summary_of_the_library(file, tmp_path, weights):
     saved = json.loads(out["json"].read_text(encoding="utf-8"))
     assert str(saved["table"]) == str(json.loads(summary.to_json())["table"])
     assert saved["parameters"]["threshold"] == [0.1, 0.2, 0.3]
-    assert saved["parameters"]["classifiers"][0]["prob"] == ["risk"]
+    assert saved["parameters"]["models"][0]["prob"] == ["risk"]
+    assert saved["parameters"]["logits"] is False
     assert out["tex"].read_text(encoding="utf-8") == summary.to_latex()
     assert "column of weights" in out["html"].read_text(encoding="utf-8") or weights is None
     assert out["png"].stat().st_size > 10_000
@@ -60,7 +61,7 @@ def test_several_models_in_one_file_and_in_two(file, tmp_path):
     models = {"New": ROWS.confidence, "Old": OTHER}
     summary = bc.clinical_summary(ROWS.outcome, models, [0.2], rng=1)
     assert summary.sentence() in words(columns)
-    assert "judge differences by `bayescal compare`" in words(columns)
+    assert "as from `bayescal compare --estimand auc`" in words(columns)
     files = run(
         file, tmp_path / "second.csv", "--key", "id", "--prob", "New=risk", "--prob", "Old=other", "--threshold", "0.2"
     )
@@ -120,3 +121,27 @@ def test_help_has_the_defaults_of_the_library():
     text = CliRunner().invoke(app, ["clinical", "--help"], env={"COLUMNS": "200", "TERM": "dumb"}).stdout
     for words in ("[default: 15]", "[default: 4000]", "--threshold", "--latex", "Examples"):
         assert words in text
+
+
+def test_models_stand_below_each_other_in_narrow_terminals(file):
+    done = CliRunner().invoke(
+        app,
+        ["clinical", str(file), "--label", "died", "--prob", "New=risk", "--prob", "Old=other", "--seed", "1"],
+        env={"COLUMNS": "78", "TERM": "dumb"},
+    )
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.split("\n")
+    assert [line.strip() for line in lines if line.strip() in ("New", "Old")] == ["New", "Old"]
+    table = [line for line in lines if line.startswith((" calibration in the large (slope = 1)", " AUC"))]
+    assert len(table) == 4
+
+
+def test_labels_that_are_words_and_predictions_that_are_outcomes(tmp_path, file):
+    words_file = tmp_path / "words.csv"
+    words_file.write_text("died,risk\n" + "\n".join(f"{'yes' if i % 3 else 'no'},0.{i % 9 + 1}" for i in range(40)))
+    done = run(words_file, "--prob", "risk")
+    assert "first the label of outcome 0 (no event)" in " ".join(done.stderr.split())
+    assert "prob-prefix" not in done.stderr
+    same = run(file, "--prob", "died")
+    assert same.exit_code == 2
+    assert "outcomes, not predicted risks" in " ".join(same.stderr.split())

@@ -26,18 +26,18 @@ matplotlib.use("agg")
 import numpy as np
 import bayescal as bc
 from bayescal.report.document import document
-from bayescal.stats.clustered import ClusteredCounts
+from bayescal.stats.survey import SurveyCounts
 
 rng = np.random.default_rng(1)
 p = rng.random(2000) * 0.9  # the last bin is empty
 y = (rng.random(2000) < p).astype(int)
 counts = bc.BinnedCounts.from_arrays(y, p, target="event")
-clustered = ClusteredCounts(counts, 4.0)
+survey = SurveyCounts(counts, 4.0)
 evaluations = {
     "estimand": bc.evaluate(y, p, rng=1),
     "posterior": bc.evaluate(y, p, model="uniform", rng=1),
-    "counts": bc.evaluate_counts(clustered, rng=1),
-    "counts and posterior": bc.evaluate_counts(clustered + clustered, model="uniform", rng=1),
+    "counts": bc.evaluate_counts(survey, rng=1),
+    "counts and posterior": bc.evaluate_counts(survey + survey, model="uniform", rng=1),
 }
 assert evaluations["counts"].counts.effective_rows == 500
 for name, ev in evaluations.items():
@@ -50,7 +50,7 @@ for name, ev in evaluations.items():
 assert "uniform model" in evaluations["posterior"].question
 # a quarter of the evidence: intervals twice as wide
 sds = {
-    design: bc.evaluate_counts(ClusteredCounts(counts, design), model="uniform", rng=1).net_benefit.sd()
+    design: bc.evaluate_counts(SurveyCounts(counts, design), model="uniform", rng=1).net_benefit.sd()
     for design in (1.0, 4.0)
 }
 assert abs(sds[4.0] / sds[1.0] - 2) < 0.1, sds

@@ -11,7 +11,9 @@ from bayescal import _checks
 from bayescal._loops import in_threads
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL, MODELS, evaluate_one
+from bayescal.data.clusters import Clusters
 from bayescal.data.matrix import ClassRows
+from bayescal.data.predictions import Predictions
 from bayescal.draws import Draws
 from bayescal.estimands.classwise import jointly_exact
 from bayescal.posterior.contract import HasHypotheses
@@ -22,11 +24,21 @@ from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.classwise import ClasswiseCounts
+from bayescal.stats.clusters import ClusterSums
 
 
-def evaluate_classes(rows: ClassRows, *, bins: Any, binning: str, **arguments: Any) -> ClasswiseEvaluation:
+def evaluate_classes(
+    rows: ClassRows, *, bins: Any, binning: str, clusters: Clusters | None = None, **arguments: Any
+) -> ClasswiseEvaluation:
     """Evaluate all classes and the mean of their ECEs, from rows."""
-    return evaluate_class_counts(ClasswiseCounts.from_rows(rows.scale_free(), bins=bins, binning=binning), **arguments)
+    rows = rows.scale_free()
+    counts = ClasswiseCounts.from_rows(rows, bins=bins, binning=binning)
+    if clusters is not None:
+        problems = zip(counts.by_class, Predictions.of_classes(rows), strict=True)
+        sums = [ClusterSums.from_rows(each, clusters.of_row, of_class.bins) for of_class, each in problems]
+        of_classes = zip(counts.by_class, sums, strict=True)
+        counts = replace(counts, by_class=tuple(replace(each, clusters=own) for each, own in of_classes))
+    return evaluate_class_counts(counts, **arguments)
 
 
 def evaluate_class_counts(

@@ -24,16 +24,26 @@ from bayescal.stats.thresholds import UNNAMED, model_names
 
 #: Thresholds of the decision curve, and of that of more models than `MANY`, whose joint cells are more.
 FINE, COARSE, MANY = np.arange(1, 100) / 100, np.arange(1, 20) / 20, 8
+#: Hint at where the probability of intervals is chosen.
+_INTERVALS = "Intervals of another probability are those of the result: `summary.table(prob=0.9)`."
 
 
 @_checks.explained(
-    "Thresholds are `thresholds=`.",
+    "",
     data="y_true",
     outcome="y_true",
     y="y_true",
     p="y_prob",
     score="y_prob",
     threshold="thresholds",
+    level=_INTERVALS,
+    prob=_INTERVALS,
+    conf_level=_INTERVALS,
+    prevalence="For case-control data, `net_benefit(..., prevalence=)` takes it.",
+    harm="`net_benefit(..., harm=)` takes it.",
+    prior="`recalibration(..., prior=)` takes it.",
+    cluster="`evaluate(..., cluster=)` and `net_benefit(..., cluster=)` take it.",
+    by="Call it once per group.",
 )
 def clinical_summary(
     y_true: Any,
@@ -132,10 +142,12 @@ def clinical_summary(
     for (name, p), of_model in zip(given.items(), seeds[1:], strict=True):
         try:
             rows[name] = read_rows(y_true, p, target="event", **options).checked().scale_free()
+            _require_predictions(rows[name])
             parts[name] = _parts(rows[name], bins, binning, floor, draws, of_model)
         except (ValueError, TypeError) as problem:
             raise (prefixed(problem, f"model {name!r}: ") if named else problem) from problem
     first = next(iter(rows.values()))
+    kept = np.ones(len(first), bool) if first.weight is None else first.weight > 0
     curve = _of_curve(rows)
     _require_sampled_rows(curve)
     return ClinicalSummary(
@@ -144,10 +156,15 @@ def clinical_summary(
         if thresholds is None
         else net_benefit_counts(ThresholdCounts.from_predictions(rows, thresholds), draws=draws, rng=seeds[0][0]),
         decision_curve=net_benefit_counts(curve, draws=draws, rng=seeds[0][1]),
-        n_rows=len(first),
-        n_events=int(np.count_nonzero(first.outcome)),
+        n_rows=int(np.count_nonzero(kept)),
+        n_events=int(np.count_nonzero(first.outcome[kept])),
         event_rate=float(np.average(first.outcome, weights=first.weight)),
     )
+
+
+def _require_predictions(rows: Predictions) -> None:
+    if len(rows) and np.array_equal(rows.confidence, rows.outcome):
+        raise ValueError("`y_prob` equals `y_true` in all rows: these are the outcomes, not predicted risks.")
 
 
 def _parts(rows: Predictions, bins: Any, binning: str, floor: float | None, draws: int, seeds: list[int]) -> ModelParts:

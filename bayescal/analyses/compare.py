@@ -11,6 +11,7 @@ from bayescal import _checks
 from bayescal._invalid import prefixed
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.data.alignment import same_rows
+from bayescal.data.clusters import Clusters
 from bayescal.data.frames import by_column
 from bayescal.data.predictions import Predictions
 from bayescal.results.comparable import same_spec
@@ -37,6 +38,7 @@ def compare(
     draws: int = 4000,
     rng: Any = None,
     weights: Any = None,
+    cluster: Any = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
     **options: Any,
@@ -55,7 +57,7 @@ def compare(
         Half-width of the region of practical equivalence, in units of the estimand: classifiers whose ECEs differ by no
         more count as equal [1]_ [2]_. Choose it before looking at results; `Comparison.rope_curve` shows the
         probability of equivalence at other half-widths.
-    target, bins, binning, model, draws, weights, classes, logits, **options
+    target, bins, binning, model, draws, weights, cluster, classes, logits, **options
         As for `evaluate`; there is no comparison for ``target="classwise"``.
     rng : None, int, SeedSequence or Generator
         Randomness. All classifiers are drawn with the same random numbers, so that two names of one classifier differ
@@ -88,7 +90,8 @@ def compare(
     correlation comes from the joint Dirichlet posterior of the cells (bin and outcome of one classifier, bin and
     outcome of the other) that occur; see `bayescal.posterior.joint.correlation`. Scores (Brier score, log score) are
     drawn together, from the losses of the rows; see `bayescal.estimands.scores.joint_brier_scores`. The correlation of
-    areas under the ROC curve comes from the ranks of the rows; see `bayescal.auc`.
+    areas under the ROC curve comes from the ranks of the rows; see `bayescal.auc`. With `cluster`, all of these are
+    correlations of sums over clusters.
 
     References
     ----------
@@ -120,11 +123,13 @@ def compare(
             "one class at a time as an event."
         )
     labels = {f"y_true[{n!r}]": y for n, y in y_true.items()} if isinstance(y_true, Mapping) else {"y_true": y_true}
-    same_rows({**labels, **{f"y_prob[{n!r}]": p for n, p in y_prob.items()}, "weights": weights})
+    columns = {**labels, **{f"y_prob[{n!r}]": p for n, p in y_prob.items()}, "weights": weights}
+    same_rows(columns if cluster is None else {**columns, "cluster": cluster})
     rows = _predictions(names, y_true, y_prob, target, {"classes": classes, "logits": logits, "weights": weights})
-    counts = [count_rows(p, bins, binning, ranked=True) for p in rows]
+    clusters = None if cluster is None else Clusters.from_column(cluster, len(rows[0]))
+    counts = [count_rows(p, bins, binning, ranked=True, clusters=clusters) for p in rows]
     pairs = {
-        (i, j): PairedCounts.from_predictions(rows[i], rows[j], counts[i], counts[j])
+        (i, j): PairedCounts.from_predictions(rows[i], rows[j], counts[i], counts[j], clusters=clusters)
         for i, j in combinations(range(len(rows)), 2)
     }
     return _compared(dict(zip(names, counts, strict=True)), pairs, width, model=model, draws=draws, rng=rng, **options)

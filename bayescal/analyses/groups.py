@@ -4,17 +4,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal._progress import bar
 from bayescal.analyses.one import DEFAULT_MODEL, MOST_DRAWN, count_rows, evaluate_one
 from bayescal.analyses.pooled_groups import NONE, checked_pooling, evaluate_pooled
+from bayescal.data.clusters import Clusters
 from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.predictions import Predictions
 from bayescal.posterior.many import compiled_form_pays
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import make_bins
+from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts, require_counts
 
 
@@ -30,14 +33,24 @@ def evaluate_count_groups(counts: Mapping[Any, Counts], **arguments: Any) -> Gro
 
 
 def evaluate_row_groups(
-    predictions: Predictions, by: Groups, *, bins: Any, binning: str, **arguments: Any
+    predictions: Predictions, by: Groups, *, bins: Any, binning: str, clusters: Clusters | None = None, **arguments: Any
 ) -> GroupedEvaluation:
-    """Evaluate groups of rows, all with the same edges; groups without rows are evaluated if they are pooled."""
+    """Evaluate groups of rows, all with the same edges; clusters of a group are the parts of clusters inside it.
+
+    Groups without rows are evaluated if they are pooled.
+    """
     edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
-    overall = count_rows(predictions, edges, "equal-width", ranked=True)
+    overall = count_rows(predictions, edges, "equal-width", ranked=True, clusters=clusters)
     empty = BinnedCounts.empty(edges, target=overall.target)
-    rows, sizes = by.split(predictions), np.bincount(by.of_row, minlength=len(by))
-    counts = (count_rows(next(rows), edges, "equal-width", ranked=True) if size else empty for size in sizes)
+    groups = by.split(predictions)
+
+    def counted(rows: NDArray[np.int64]) -> Counts:
+        if not len(rows):
+            return empty
+        within = None if clusters is None else clusters.take(rows)
+        return count_rows(next(groups), edges, "equal-width", ranked=True, clusters=within)
+
+    counts = map(counted, by.rows())
     return evaluate_groups(by.labels, counts, overall, name=by.name, **arguments)
 
 
@@ -85,6 +98,11 @@ def evaluate_groups(
         If the draws of all groups would not fit into memory.
     """
     pooling = checked_pooling(pooling, groups=True, model=arguments.get("model", DEFAULT_MODEL))
+    if pooling != NONE and clusters_of(overall) is not None:
+        raise ValueError(
+            f"`pooling={pooling!r}` cannot be combined with rows in clusters: the coverage of its intervals has not "
+            "been measured. Use `pooling='none'`, or leave out `cluster` if the groups are the clusters."
+        )
     drawn = len(labels) * len(overall.bins) * draws
     if len(labels) > most_groups(draws, len(overall.bins)):
         raise ValueError(

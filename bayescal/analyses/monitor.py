@@ -61,8 +61,9 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
 
     Notes
     -----
-    *Repeated looks.* `evidence` and `alarm` stay valid however often one looks: false alarms have a probability of at
-    most 0.05 over the whole life of a stream, and so do the intervals of `confidence_sequence`. Each posterior of
+    *Repeated looks.* `evidence` and `alarm` stay valid however often one looks: the probability of any false alarm over
+    the life of a stream is at most 0.05; likewise for any interval of `confidence_sequence` that misses the ECE. This
+    holds for one stream and one hypothesis; with m of them, pass ``level=0.05 / m``. Each posterior of
     `change` is valid for its own rows, regardless of earlier looks, and states the size of a change. However, a rule
     that triggers the first time a 95 % interval of the change excludes 0 will eventually trigger on a stream that has
     not changed: if each look is wrong with probability 0.05, thirty independent looks are wrong at least once with
@@ -254,7 +255,8 @@ class CalibrationMonitor(SequentialTests, _presented.Presented):
             As for `counts`; also if there are no rows.
         """
         held = self._held
-        return evaluate_one(held.total_of_rows(held.between(start, end), "[start, end)"), **options)
+        hint = " For the prior, use `evaluate_counts(BinnedCounts.empty(bins))`."
+        return evaluate_one(held.total_of_rows(held.between(start, end), "[start, end)", hint), **options)
 
     def track(self, start: Any = None, end: Any = None, *, rng: Any = None, **options: Any) -> GroupedEvaluation:
         """Posterior of the ECE of every window in [start, end), for a table or `plot_forest`.

@@ -1,28 +1,33 @@
 """Net benefit: rows -> counts between thresholds -> posterior of the cells -> NetBenefit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
 from bayescal import _checks
 from bayescal._invalid import prefixed, quoted
 from bayescal.data.alignment import same_rows
+from bayescal.data.clusters import Clusters
 from bayescal.data.frames import by_column
+from bayescal.data.groups import UNNAMED as UNNAMED_GROUPS
+from bayescal.data.groups import Groups
 from bayescal.data.predictions import Predictions, read_rows
 from bayescal.posterior.score_cells import ScoreCellsPosterior
 from bayescal.results.net_benefit import NetBenefit
+from bayescal.results.net_benefits import GroupedNetBenefit
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import UNNAMED, model_names
 
+type Options = tuple[Any, Any, Any, Any]
 #: Weight of the prior in rows, for one model and for differences of models.
 PSEUDO_ROWS = 4.0
 
 
 @_checks.explained(
-    "Thresholds are `thresholds=`; for groups, call it with the rows of each; for counts, use "
-    "`net_benefit_counts(counts)`.",
+    "Thresholds are `thresholds=`, groups are `by=`; for counts, use `net_benefit_counts(counts)`.",
     data="y_true",
     outcome="y_true",
     y="y_true",
@@ -40,13 +45,15 @@ def net_benefit(
     *,
     pseudo_rows: float = PSEUDO_ROWS,
     weights: Any = None,
+    by: Any = None,
+    cluster: Any = None,
     harm: Any = None,
     prevalence: float | None = None,
     draws: int = 4000,
     rng: Any = None,
     classes: Sequence[Any] | None = None,
     logits: bool = False,
-) -> NetBenefit:
+) -> Any:
     r"""Compute decision curves: the net benefit of treating all rows whose probability reaches a threshold.
 
     Parameters
@@ -63,6 +70,11 @@ def net_benefit(
         Weight of the prior in rows, in [0.1, 100]. The prior has uniform scores and an event probability of 0.5.
     weights : array-like of float, shape (n_rows,), optional
         Importance weights >= 0. Posteriors are as wide as those of Kish's effective number of rows.
+    by : array-like, shape (n_rows,), optional
+        Labels of groups: one result per group, and one of all rows, as a mapping.
+    cluster : array-like, shape (n_rows,), or data frame of several columns, optional
+        Labels of clusters, such as patients with several rows, whose rows may depend on each other. By default all rows
+        are independent. With fewer than 40 clusters a remark warns that intervals may be too narrow.
     harm : float or mapping of str to float, optional
         Net benefit that the use of a model costs per row, such as the harm of a test; by default 0.
     prevalence : float, optional
@@ -79,9 +91,10 @@ def net_benefit(
 
     Returns
     -------
-    NetBenefit
+    NetBenefit or GroupedNetBenefit
         Joint draws of the net benefit of all models and of treating all, standardized net benefit, treatments avoided,
-        differences, and the probabilities that a model is useful and that a strategy is the best.
+        differences, and the probabilities that a model is useful and that a strategy is the best. A
+        `GroupedNetBenefit` if `by` is given.
 
     Raises
     ------
@@ -104,6 +117,10 @@ def net_benefit(
 
     The posterior is that of a Dirichlet process; see `ScoreCellsPosterior`. Mean and standard deviation have closed
     forms. The page "Net benefit and decisions" shows how often the intervals contain the truth.
+
+    With `cluster`, the Dirichlet process is one of clusters: draws multiply all rows of a cluster by the same number.
+    The posterior is then as wide as differences between clusters require, at each threshold and for each difference
+    of models.
 
     Values are combined by position. Pandas columns with different indexes raise a `ValueError`, unless one index is the
     default one and the other has other labels.
@@ -129,7 +146,7 @@ def net_benefit(
     named, given = by_name is not None, {UNNAMED: y_prob} if by_name is None else dict(by_name)
     names = model_names(given)
     columns = {f"y_prob[{name!r}]" if named else "y_prob": p for name, p in given.items()}
-    same_rows({"y_true": y_true, **columns, "weights": weights})
+    same_rows({"y_true": y_true, **columns, "weights": weights, "by": by, "cluster": cluster})
     options: dict[str, Any] = {"classes": classes, "logits": logits, "weights": weights}
     rows: dict[str, Predictions] = {}
     for name in names:
@@ -137,12 +154,52 @@ def net_benefit(
             rows[name] = read_rows(y_true, given[name], target="event", **options).checked().scale_free()
         except (ValueError, TypeError) as problem:
             raise (prefixed(problem, f"model {name!r}: ") if named else problem) from problem
-    counts = ThresholdCounts.from_predictions(rows, thresholds)
-    return _of_counts(counts, pseudo_rows, harm, prevalence, draws, rng)
+    n_rows = len(next(iter(rows.values())))
+    clusters = None if cluster is None else Clusters.from_column(cluster, n_rows)
+    counts = ThresholdCounts.from_predictions(rows, thresholds, clusters)
+    if by is None:
+        return _of_counts(counts, pseudo_rows, harm, prevalence, draws, rng)
+    groups = Groups.from_column(by, n_rows)
+    parts = _by_group(rows, groups, counts.thresholds, clusters)
+    return _of_groups(parts, counts, groups.name, (pseudo_rows, harm, prevalence, draws), rng)
+
+
+def _by_group(
+    rows: Mapping[str, Predictions], groups: Groups, thresholds: Any, clusters: Clusters | None
+) -> dict[Any, ThresholdCounts]:
+    """Count the rows of each group; the part of a cluster inside a group is a cluster."""
+    parts = zip(*(groups.split(of_model) for of_model in rows.values()), strict=True)
+    found = {}
+    for label, inside, members in zip(groups.labels, groups.rows(), parts, strict=True):
+        own = None if clusters is None else clusters.take(inside)
+        with _in_group(label):
+            found[label] = ThresholdCounts.from_predictions(dict(zip(rows, members, strict=True)), thresholds, own)
+    return found
+
+
+def _of_groups(
+    parts: Mapping[Any, ThresholdCounts], whole: ThresholdCounts, name: str, options: Options, rng: Any
+) -> GroupedNetBenefit:
+    """Evaluate each group and all rows; the draws of a group do not depend on the other groups."""
+    seeds = _checks.generator(rng).integers(2**63, size=len(parts) + 1).tolist()
+    groups = {}
+    for (label, counts), seed in zip(parts.items(), seeds[1:], strict=True):
+        with _in_group(label):
+            groups[label] = _of_counts(counts, *options, seed)
+    return GroupedNetBenefit(groups, _of_counts(whole, *options, seeds[0]), name)
+
+
+@contextmanager
+def _in_group(label: Any) -> Iterator[None]:
+    """Name the group in errors."""
+    try:
+        yield
+    except (ValueError, TypeError) as problem:
+        raise prefixed(problem, f"group {label!r}: ") from problem
 
 
 def net_benefit_counts(
-    counts: ThresholdCounts | BinnedCounts | PairedCounts,
+    counts: ThresholdCounts | BinnedCounts | PairedCounts | Mapping[Any, ThresholdCounts],
     thresholds: Any = None,
     *,
     pseudo_rows: float = PSEUDO_ROWS,
@@ -150,22 +207,26 @@ def net_benefit_counts(
     prevalence: float | None = None,
     draws: int = 4000,
     rng: Any = None,
-) -> NetBenefit:
+    name: str = UNNAMED_GROUPS,
+) -> Any:
     """Compute decision curves from counts; the cost does not depend on the number of rows.
 
     Parameters
     ----------
-    counts : ThresholdCounts, BinnedCounts or PairedCounts
+    counts : ThresholdCounts, BinnedCounts or PairedCounts, or mapping of label to ThresholdCounts
         Counts between thresholds. Counts of an event in bins, closed on the left, have them as the inner edges of the
-        bins.
+        bins. Counts of groups, as from ``ThresholdCounts.from_frame(..., by=...)``, give a result per group and one of
+        their sum.
     thresholds : float or array-like of float, optional
         Some of the thresholds, or inner edges, of the counts; by default all.
     pseudo_rows, harm, prevalence, draws, rng
         As for `net_benefit`.
+    name : str, optional
+        Name of the grouping, such as "site".
 
     Returns
     -------
-    NetBenefit
+    NetBenefit or GroupedNetBenefit
         As from `net_benefit`.
 
     Raises
@@ -185,11 +246,24 @@ def net_benefit_counts(
     >>> net_benefit_counts(binned, [0.3, 0.8], rng=1).observed["model"].round(3)
     array([0.667, 0.333])
     """
+    options = (pseudo_rows, harm, prevalence, draws)
+    if not isinstance(counts, Mapping):
+        return _of_counts(_at(counts, thresholds), *options, rng)
+    if not counts:
+        raise ValueError("`counts` is an empty mapping; give the counts of at least one group.")
+    parts = {}
+    for label, each in counts.items():
+        with _in_group(label):
+            parts[label] = _at(each, thresholds)
+    first, *others = parts.values()
+    return _of_groups(parts, sum(others, start=first), name, options, rng)
+
+
+def _at(counts: ThresholdCounts | BinnedCounts | PairedCounts, thresholds: Any) -> ThresholdCounts:
+    """Return counts between the given thresholds."""
     if not isinstance(counts, ThresholdCounts):
-        counts = ThresholdCounts.from_bins(counts, thresholds)
-    elif thresholds is not None:
-        counts = counts.at(thresholds)
-    return _of_counts(counts, pseudo_rows, harm, prevalence, draws, rng)
+        return ThresholdCounts.from_bins(counts, thresholds)
+    return counts if thresholds is None else counts.at(thresholds)
 
 
 def _of_counts(

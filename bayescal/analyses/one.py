@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bayescal import _checks
+from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Columns, Predictions, TopLabels
+from bayescal.draws import BinDraws
 from bayescal.estimands.plug_in import null_bins
 from bayescal.posterior.contract import Posterior
 from bayescal.posterior.dirichlet import dirichlet_posterior
@@ -15,6 +18,7 @@ from bayescal.posterior.many import compiled_form
 from bayescal.posterior.shrinkage.model import shrinkage_posterior
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import require_several_clusters
 from bayescal.stats.contract import Counts, require_counts
 from bayescal.stats.ranks import Ranks
 
@@ -29,15 +33,25 @@ MOST_DRAWN = 100_000_000
 
 
 def count_rows(
-    rows: Columns | TopLabels | Predictions, bins: Any, binning: str, *, ranked: bool = False
+    rows: Columns | TopLabels | Predictions,
+    bins: Any,
+    binning: str,
+    *,
+    ranked: bool = False,
+    clusters: Clusters | None = None,
 ) -> BinnedCounts:
     """Count the rows of one problem; unvalidated columns are checked during counting. `ranked`: also their ranks."""
     if isinstance(rows, TopLabels):
         rows = rows.columns()
     if rows.weight is not None:  # rows without weights are checked while they are counted
         rows = (rows.checked() if isinstance(rows, Columns) else rows).scale_free()
-    counts = BinnedCounts.from_predictions(rows, bins=bins, binning=binning)
-    return replace(counts, ranks=Ranks.of_rows(rows.confidence, rows.outcome, rows.weight)) if ranked else counts
+    counts = BinnedCounts.from_predictions(rows, bins=bins, binning=binning, clusters=clusters)
+    if not ranked:
+        return counts
+    ranks = Ranks.of_rows(rows.confidence, rows.outcome, rows.weight)
+    if clusters is not None and ranks.both_outcomes:
+        ranks = ranks.in_clusters(rows.confidence, rows.outcome, rows.weight, clusters.of_row)
+    return replace(counts, ranks=ranks)
 
 
 def evaluate_one(
@@ -59,12 +73,15 @@ def evaluate_one(
             f"`draws` times `bins` must be at most {MOST_DRAWN:g} to fit into memory; {draws} draws of "
             f"{len(counts.bins)} bins are {draws * len(counts.bins):.3g}. Use fewer draws or fewer bins."
         )
+    require_several_clusters(counts)
     # separate seeds: the null distribution does not depend on how many random numbers the model uses
     seed, for_null, for_dirichlet = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
     posterior = compiled_form(MODELS[model](counts, **options)) if compiled else MODELS[model](counts, **options)
     drawn = posterior.sample(draws, rng=seed)
     if not all(np.isfinite(values).all() for values in (drawn.mass, drawn.accuracy, drawn.confidence)):
         raise ArithmeticError(f"the {model} posterior has draws that are not finite; this is a bug, please report it.")
+    in_clusters = isinstance(counts, BinnedCounts) and counts.clusters is not None
+    total = partial(_total_bins, counts, model, draws, seed, compiled, options) if in_clusters else None
     return Evaluation(
         counts=counts,
         posterior=posterior,
@@ -73,4 +90,12 @@ def evaluate_one(
         model=model,
         bin_draws_seed=seed,
         dirichlet_seed=for_dirichlet,
+        draw_total_bins=total,
     )
+
+
+def _total_bins(counts: Any, model: str, draws: int, seed: int, compiled: bool, options: dict[str, Any]) -> BinDraws:
+    """Draw the bins given counts whose effective rows are divided by the design effect of the total."""
+    whole = replace(counts, weight_sq=counts.weight_sq * counts.clusters.total_effect, clusters=None)
+    posterior = compiled_form(MODELS[model](whole, **options)) if compiled else MODELS[model](whole, **options)
+    return posterior.sample(draws, rng=seed)

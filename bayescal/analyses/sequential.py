@@ -13,9 +13,18 @@ from bayescal.estimands.normal_scores import hypergeometric_scores
 from bayescal.results.confidence_sequence import ConfidenceSequence
 from bayescal.results.evidence import Evidence
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.windowed import WindowedCounts
 
 Floats = NDArray[np.float64]
+
+#: Hints of errors about arguments.
+BOUNDS = "`start` and `end` are bounds of the windows that are tested; a reference is `reference=(start, end)`."
+LEVEL = "`level` is the probability of a false alarm, such as 0.05: an alarm is raised at 1 / `level`."
+PROB = "`prob` is the probability that all intervals hold: 0.95 for one of 0.05 that any of them does not."
+#: Names of arguments elsewhere, and their names here.
+OF_EVIDENCE = {"baseline": "reference", "alpha": "level", "threshold": "level", "significance": "level"}
+OF_SEQUENCE = {"level": "prob", "alpha": "prob", "confidence_level": "prob", "conf_level": "prob"}
 
 
 class SequentialTests:
@@ -27,6 +36,7 @@ class SequentialTests:
 
     _held: WindowedCounts
 
+    @_checks.explained(f"{LEVEL} {BOUNDS}", **OF_EVIDENCE)
     def evidence(
         self,
         start: Any = None,
@@ -34,7 +44,7 @@ class SequentialTests:
         *,
         reference: tuple[Any, Any] | BinnedCounts | None = None,
         level: float = 0.05,
-        rng: Any = 0,
+        rng: int | np.random.SeedSequence | None = None,
     ) -> Evidence:
         """Evidence against exact calibration, or against no change since a reference, after each window.
 
@@ -44,15 +54,18 @@ class SequentialTests:
             Starts of windows; by default the first window and the end of the last one. `end` is not included. Choose
             `start` without looking at outcomes after it.
         reference : (start, end) or BinnedCounts, optional
-            Bounds of the windows of a reference, or counts of other rows, such as the test set. The hypothesis is then
-            that in each bin the rows of the reference and those after it are exchangeable, whatever their accuracies.
-            By default the hypothesis is exact calibration.
+            Bounds of the windows of a reference, or counts of OTHER rows, such as the test set; choose it without
+            looking at outcomes after it. For windows of this monitor, pass their bounds: counts of them would be
+            compared with themselves. The hypothesis is then that in each bin the rows of the reference and those after
+            it are exchangeable, whatever their accuracies. By default the hypothesis is exact calibration.
         level : float, default 0.05
-            Probability of a false alarm, at most: an alarm is raised at 1 / `level`.
-        rng : None, int, SeedSequence or Generator, default 0
-            Randomness that breaks ties between counts, if there is a reference. With the same integer, the same windows
-            have the same values at every call. Use no other value on the next look: the first alarm over several values
-            is more often false.
+            Probability of a false alarm, at most, for one stream and one hypothesis; below 0.5. An alarm is raised at
+            1 / `level`. For m streams or hypotheses together, pass 0.05 / m.
+        rng : None, int or SeedSequence, optional
+            Seed of the random numbers that break ties between counts, if there is a reference. The same windows have
+            the same values at every call; None is the seed 0. Use no other seed on the next look: the first alarm over
+            several seeds is more often false. For the same reason a Generator is refused, since it changes with every
+            call.
 
         Returns
         -------
@@ -62,10 +75,10 @@ class SequentialTests:
         Raises
         ------
         ValueError
-            If the monitor has no windows or rows have weights, `level` is not strictly between 0 and 1, or the
-            reference has no rows or no end; as for `counts`.
+            If the monitor has no windows, rows have weights or the target is "classwise", `level` is not strictly
+            between 0 and 0.5, or the reference has no rows or no end; as for `counts`.
         TypeError
-            If `reference` is neither a pair of bounds nor counts.
+            If `reference` is neither a pair of bounds nor counts, or `rng` is a Generator.
 
         Notes
         -----
@@ -83,45 +96,50 @@ class SequentialTests:
         >>> monitor.evidence().alarm, monitor.evidence(reference=(0, 4000)).alarm
         (0, 6000)
         """
-        level = _checks.fraction("level", level)
+        level, seed = _checked_level(level), _seed(rng)
+        _refuse_pair(start)
         held = self._held
         held.require_windows("`evidence` needs windows")
+        _refuse_classwise(held)
         if reference is None:
             chosen = held.between(start, end)
-            values = _calibration(_Stacked(held, chosen))
-            return _evidence(held, chosen, values, level, "exact calibration", [])
+            values = _calibration(_Stacked(held, chosen), held.bins.midpoints)
+            return _evidence(held, chosen, values, level, None, [])
         before, bound, words = _reference(held, reference)
         chosen = held.between(start, end)
         used = chosen if bound is None else [k for k in chosen if k >= bound]
-        seed = int(_checks.generator(rng).integers(2**63))
         values = _change(_Stacked(held, used), used, before, seed)
-        hypothesis = f"no change since the reference {words}"
-        return _evidence(held, used, values, level, hypothesis, _notes(held, chosen, used, before))
+        return _evidence(held, used, values, level, words, _notes(held, chosen, used, before))
 
     @property
     def alarm(self) -> Start:
-        """Start of the window in which the evidence against exact calibration reached 20, or None; see `evidence`."""
+        """Start of the window in which the evidence against exact calibration reached 20, or None; see `evidence`.
+
+        All windows are used, so the last one must be complete; ``evidence(end=...).alarm`` excludes it. The start may
+        be 0: in an ``if``, write ``monitor.alarm is not None`` or ``monitor.evidence().raised``.
+        """
         return self.evidence().alarm
 
-    def confidence_sequence(self, start: Any = None, end: Any = None, *, level: float = 0.05) -> ConfidenceSequence:
+    @_checks.explained(PROB, **OF_SEQUENCE)
+    def confidence_sequence(self, start: Any = None, end: Any = None, *, prob: float = 0.95) -> ConfidenceSequence:
         """Intervals of the ECE of all rows up to each window, valid however often one looks.
 
         Parameters
         ----------
         start, end : number, datetime, datetime64 or str, optional
             As for `evidence`. Rows before `start` are not used.
-        level : float, default 0.05
-            Probability that any of the intervals misses its ECE, at most.
+        prob : float, default 0.95
+            Probability that all intervals contain their ECE, at least; above 0.5.
 
         Returns
         -------
         ConfidenceSequence
-            One interval per window, and the first window after which the ECE is known to be above or below a limit.
+            One interval per window, and the first window whose interval lies above or below a limit.
 
         Raises
         ------
         ValueError
-            If the monitor has no windows, there are no rows or rows have weights, or `level` is not strictly between 0
+            If the monitor has no windows, there are no rows or rows have weights, or `prob` is not strictly between 0.5
             and 1; as for `counts`.
 
         Notes
@@ -138,21 +156,67 @@ class SequentialTests:
         >>> monitor.confidence_sequence().above(0.02)
         0
         """
-        level = _checks.fraction("level", level)
+        prob = _checked_prob(prob)
         held = self._held
         held.require_windows("`confidence_sequence` needs windows")
+        _refuse_classwise(held)
         chosen = held.between(start, end)
         held.total_of_rows(chosen, "[start, end)")  # raises if there are none
         rows = _Stacked(held, chosen).cumulative()
         marginals = log_marginals(rows.n, rows.k, held.bins.midpoints, rows.mean_confidence)
-        parts = [_intervals(rows, marginals, part, level) for part in blocks(rows.n.shape)]
+        parts = [_intervals(rows, marginals, part, 1 - prob) for part in blocks(rows.n.shape)]
         low, high = np.concatenate(parts, axis=1)
         gaps = np.abs(rows.k - rows.n * np.where(rows.n > 0, rows.mean_confidence, 0.0)).sum(axis=1)
         total = rows.n.sum(axis=1)
         windows = tuple(held.start(k) for k in chosen)
         return ConfidenceSequence(
-            windows, total.astype(np.int64), gaps / total, low, high, level, _question(held, chosen), _forgotten(held)
+            windows, total.astype(np.int64), gaps / total, low, high, prob, _question(held, chosen), _forgotten(held)
         )
+
+
+def _checked_level(level: Any) -> float:
+    level = _checks.fraction("level", level)
+    if level >= 0.5:
+        raise ValueError(
+            f"`level` must be below 0.5, not {level:g}. {LEVEL} The probability of intervals, such as 0.95, is `prob` "
+            "of `confidence_sequence`."
+        )
+    return level
+
+
+def _checked_prob(prob: Any) -> float:
+    prob = _checks.fraction("prob", prob)
+    if prob <= 0.5:
+        raise ValueError(
+            f"`prob` must be above 0.5, not {prob:g}. {PROB} The probability of a false alarm, such as 0.05, is "
+            "`level` of `evidence`."
+        )
+    return prob
+
+
+def _seed(rng: Any) -> int:
+    """Return the seed of a test of change, which is the same at every call."""
+    if isinstance(rng, np.random.Generator | np.random.BitGenerator | np.random.RandomState):
+        raise TypeError(
+            "`rng` must be None, an integer >= 0 or a SeedSequence, not a Generator: its state changes with every "
+            "call, so the same windows would have other values on the next look, and the first alarm over several such "
+            "looks is more often false."
+        )
+    return int(_checks.generator(0 if rng is None else rng).integers(2**63))
+
+
+def _refuse_classwise(held: WindowedCounts) -> None:
+    if held.target == "classwise":
+        raise ValueError(
+            "sequential tests do not support the target 'classwise': a row has one outcome per class, and these depend "
+            "on each other. Make a monitor of each class, as in `CalibrationMonitor(window=..., target='event')` with "
+            "`add(y_true == 'cat', y_prob[:, 0], time=...)`, and divide `level` by the number of classes."
+        )
+
+
+def _refuse_pair(start: Any) -> None:
+    if isinstance(start, tuple | list | BinnedCounts):
+        raise TypeError(f"`start` must be one bound, not {_checks.quoted(start)}. {BOUNDS}")
 
 
 def _intervals(rows: "_Stacked", marginals: Floats, part: slice, level: float) -> Floats:
@@ -187,16 +251,17 @@ def _refuse_weights(counts: list[BinnedCounts], names: list[str]) -> None:
     weighted = [name for name, each in zip(names, counts, strict=True) if each.weighted]
     if weighted:
         raise ValueError(
-            f"sequential tests need rows without weights, because they bet on single outcomes; {len(weighted)} of "
-            f"{len(counts)} have weights, first {weighted[0]}. Use `track` and `change`, or a monitor without weights."
+            f"sequential tests do not support weights: each row must count once; {len(weighted)} of {len(counts)} have "
+            f"weights, first {weighted[0]}. Use `track` and `change`, or a monitor without weights."
         )
 
 
-def _calibration(rows: _Stacked) -> Floats:
+def _calibration(rows: _Stacked, midpoints: Floats) -> Floats:
     """Return log values of the e-process against exact calibration."""
     mixture, values = Mixture.start(rows.n.shape[1]), [np.zeros(0)]
     for part in blocks(rows.n.shape):
-        mixture, block = mixture.after(calibration_e_values(*(each[part] for each in rows.arrays)))
+        n, k, mean_confidence = (each[part] for each in rows.arrays)
+        mixture, block = mixture.after(calibration_e_values(n, k, mean_confidence, midpoints))
         values.append(block)
     return np.concatenate(values)
 
@@ -221,15 +286,16 @@ def _change(rows: _Stacked, numbers: list[int], reference: BinnedCounts, seed: i
 
 def _uniform(seed: int, numbers: list[int], n_bins: int) -> Floats:
     """Return uniform numbers, which depend only on the seed and on the number of their window."""
-    generators = (
-        np.random.Generator(np.random.Philox(key=seed, counter=[0, 0, 0, number % 2**64])) for number in numbers
-    )
+    # an array, because numpy would round a list with integers above 2^63 to floats
+    counters = (np.array([0, 0, 0, number % 2**64], dtype=np.uint64) for number in numbers)
+    generators = (np.random.Generator(np.random.Philox(key=seed, counter=counter)) for counter in counters)
     return np.array([each.random(n_bins) for each in generators]).reshape(len(numbers), n_bins)
 
 
 def _reference(held: WindowedCounts, reference: Any) -> tuple[BinnedCounts, int | None, str]:
     """Return the counts of a reference, the number of the first window after it (None: all), and its name."""
     if isinstance(reference, BinnedCounts):
+        refuse_clusters(reference, "reference", "a monitor")
         counts = BinnedCounts.empty(held.bins, target=held.target) + reference
         if not counts.n_rows:
             raise ValueError("`reference` has no rows; a comparison needs at least one.")
@@ -247,18 +313,18 @@ def _reference(held: WindowedCounts, reference: Any) -> tuple[BinnedCounts, int 
 
 
 def _evidence(
-    held: WindowedCounts, chosen: list[int], values: Floats, level: float, hypothesis: str, notes: list[str]
+    held: WindowedCounts, chosen: list[int], values: Floats, level: float, reference: str | None, notes: list[str]
 ) -> Evidence:
     windows = tuple(held.start(k) for k in chosen)
     n_rows = np.array([held.counts[k].n_rows for k in chosen], dtype=np.int64)
     notes = [*_forgotten(held), *notes]
-    return Evidence(windows, n_rows, values, level, hypothesis, _question(held, chosen), tuple(notes))
+    return Evidence(windows, n_rows, values, level, reference, _question(held, chosen), tuple(notes))
 
 
 def _question(held: WindowedCounts, chosen: list[int]) -> str:
     n_rows = sum(held.counts[k].n_rows for k in chosen)
     span = f" {held.said_span(chosen)}" if chosen else ""
-    return f"{len(chosen)} windows of {held.window}{span}, N = {n_rows}: {held.target}, {held.bins}"
+    return f"{held.said_windows(len(chosen))}{span}, N = {n_rows}: {held.target}, {held.bins}"
 
 
 def _forgotten(held: WindowedCounts) -> tuple[str, ...]:
@@ -274,7 +340,11 @@ def _notes(held: WindowedCounts, chosen: list[int], used: list[int], reference: 
     """Return remarks on the rows that a test of change leaves out, and on its power."""
     notes, left_out = [], len(chosen) - len(used)
     if left_out:
-        notes.append(f"{left_out} windows of the reference or before its end are not tested.")
+        notes.append(
+            "1 window is not tested: it belongs to the reference or precedes its end."
+            if left_out == 1
+            else f"{left_out} windows are not tested: they belong to the reference or precede its end."
+        )
     n_rows = sum(held.counts[k].n_rows for k in used)
     apart = sum(int(held.counts[k].n[reference.n == 0].sum()) for k in used)
     if apart:
@@ -284,7 +354,6 @@ def _notes(held: WindowedCounts, chosen: list[int], used: list[int], reference: 
         )
     if n_rows > reference.n_rows:
         notes.append(
-            f"Each window is compared with all rows before it; of these, {reference.n_rows} are the reference. Slow "
-            "changes become part of the comparison and may raise no alarm."
+            f"Each window is compared with all rows before it; of these, {reference.n_rows} are the reference."
         )
     return notes

@@ -5,8 +5,16 @@ from typing import Annotated
 import typer
 
 from bayescal.cli.command import command
-from bayescal.cli.commands import clinical, compare, count, cumulative, demo, merge, plan, report, verify
-from bayescal.cli.help import Commands, HelpOfClinical, HelpOfCompare, HelpOfEvaluate, HelpOfPlan, OneValueEach
+from bayescal.cli.commands import clinical, compare, count, cumulative, demo, merge, plan, report, survival, verify
+from bayescal.cli.help import (
+    Commands,
+    HelpOfClinical,
+    HelpOfCompare,
+    HelpOfEvaluate,
+    HelpOfPlan,
+    HelpOfSurvival,
+    OneValueEach,
+)
 from bayescal.cli.words import prepare_terminal
 
 EPILOG = "Start with [bold]bayescal demo[/]. For a file of your own, see [bold]bayescal report --help[/]."
@@ -49,6 +57,7 @@ app.command(cls=OneValueEach, no_args_is_help=True)(command(merge.merge))
 app.command(cls=HelpOfPlan, no_args_is_help=True, epilog=plan.EXAMPLES)(command(plan.plan))
 app.command(cls=OneValueEach, no_args_is_help=True, epilog=cumulative.EXAMPLES)(command(cumulative.cumulative))
 app.command(cls=HelpOfClinical, no_args_is_help=True, epilog=clinical.EXAMPLES)(command(clinical.clinical))
+app.command(cls=HelpOfSurvival, no_args_is_help=True, epilog=survival.EXAMPLES)(command(survival.survival))
 app.command(cls=OneValueEach, no_args_is_help=True, epilog=verify.EXAMPLES)(command(verify.verify))
 
 

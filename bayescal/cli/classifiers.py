@@ -135,7 +135,7 @@ def _file_names(files: Sequence[Path]) -> list[str]:
 def _name_and_column(option: str, text: str, source: Source) -> tuple[str, str]:
     """Split ``NAME=COLUMN``; a text that is a column, or the beginning of one for a prefix, has no name."""
     is_prefix = option == "prob-prefix"
-    exists = any(c.startswith(text) for c in source.columns) if is_prefix else text in source.columns
+    exists = bool(source.beginning_with(text)) if is_prefix else source.has(text)
     if "=" not in text or exists:
         return "", text
     name, _, column = text.partition("=")

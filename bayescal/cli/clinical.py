@@ -22,16 +22,18 @@ from bayescal.data.files.predictions import ModelColumns, Rows
 from bayescal.report.document import document
 from bayescal.report.figure import clinical_picture
 from bayescal.report.page import page
-from bayescal.results.clinical import NO_THRESHOLDS, ClinicalSummary
+from bayescal.results.clinical import ClinicalSummary
+from bayescal.results.clinical_words import NO_THRESHOLDS
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 #: Words of the library in remarks, and those of the command line.
 WORDS = {
-    NO_THRESHOLDS: "No net benefit: it needs --threshold, the risks from which you would treat, as in "
+    NO_THRESHOLDS: "No net benefit: it needs --threshold, the risks at which you would start to treat, as in "
     "--threshold 0.1,0.2.",
-    "`net_benefit.difference` and `compare`": "`bayescal compare`",
+    "as from `compare` and `net_benefit.difference`": "as from `bayescal compare --estimand auc`, and in Python from "
+    "`net_benefit.difference`",
 }
 
 
@@ -64,7 +66,7 @@ class SummarisedFiles(Result):
 
     def show(self, screen: "Console") -> None:
         """Print the sentence, the table, the remarks and the specification."""
-        sheet = self.summary.sheet()
+        sheet = self.summary.sheet(width=screen.width)
         screen.print()
         screen.print(sheet.sentence)
         screen.print(_render.table(sheet, screen.width), crop=False)
@@ -156,7 +158,7 @@ def _parameters(
         "files": [file.name for file in files],
         "key": columns.key,
         "rows": len(next(iter(rows.values())).y_true),
-        "classifiers": [
+        "models": [
             {"name": name, "file": read.source.path.name, "label": models[name].label, "prob": list(read.columns)}
             for name, read in rows.items()
         ],

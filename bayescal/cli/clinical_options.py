@@ -38,7 +38,9 @@ class RiskColumnOptions(Options):
         column("With several files: column that identifies a row. Each key must occur exactly once in each file."),
     ] = None
     weights: Weights = None
-    classes: Annotated[str | None, column("The words for 0 and 1, if the labels are words.", "A,B")] = None
+    classes: Annotated[
+        str | None, column("If labels are words: that of no event, then that of the event, as alive,dead.", "A,B")
+    ] = None
     logits: Logits = False
 
 

@@ -41,6 +41,7 @@ class ColumnNames:
             weights=self.options.weights,
             classes=parse_classes(self.options.classes),
             by=by,
+            cluster=self.options.cluster,
         )
 
     def refuse_as_groups(self, by: str | None) -> None:

@@ -130,11 +130,13 @@ def compare_files(
         models,
         key=columns.key,
         weights=columns.weights,
+        cluster=columns.cluster,
         classes=parse_classes(columns.classes),
         same_labels=not columns.confidence,
     )
     first = next(iter(rows.values()))
     keywords |= {"classes": first.classes, "weights": first.weights, "logits": columns.logits}
+    keywords["cluster"] = first.cluster
     notes = check_rows(rows, models, columns.weights, keywords)
     y_true = {name: r.y_true for name, r in rows.items()} if columns.confidence else first.y_true
     with warnings_as_notes(first, {}) as more, warnings.catch_warnings():
@@ -195,6 +197,7 @@ def _parameters(
             for name, read in rows.items()
         ],
         "weights": columns.weights,
+        **({"cluster": columns.cluster} if columns.cluster is not None else {}),
         "classes": keywords["classes"],
         "logits": keywords["logits"],
         **settings(counts, keywords, keywords["bins"]),

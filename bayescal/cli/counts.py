@@ -23,6 +23,8 @@ from bayescal.stats.files import Counting, count_classes_of_stream, count_stream
 from bayescal.stats.logits import LogitCounts
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.stored import SavedCounts, load_counts
+from bayescal.stats.survival_counts import SurvivalCounts
+from bayescal.stats.threshold_counts import ThresholdCounts
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,10 +66,20 @@ def read_counts(path: Path, bins: Any = None) -> BinnedCounts | ClasswiseCounts:
             f"'{path.name}' holds counts of two classifiers on the same rows, and a report evaluates one. "
             "`bayescal.compare_counts` compares the two in Python."
         )
+    if isinstance(counts, SurvivalCounts):
+        raise ValueError(
+            f"'{path.name}' holds right-censored rows, and a report has outcomes. `bayescal.evaluate_survival_counts` "
+            "evaluates them in Python."
+        )
     if isinstance(counts, LogitCounts):
         raise ValueError(
             f"'{path.name}' holds counts in cells of logits, for an intercept and a slope, and a report has bins. "
             "`bayescal.recalibration_counts` evaluates them in Python."
+        )
+    if isinstance(counts, ThresholdCounts):
+        raise ValueError(
+            f"'{path.name}' holds counts between thresholds, for a net benefit, and a report has bins. "
+            "`bayescal.net_benefit_counts` evaluates them in Python."
         )
     if bins is None:
         return counts
@@ -102,10 +114,8 @@ class CountedFiles(Result):
     def show(self, screen: "Console") -> None:
         """Print the number of rows, the target and the bins."""
         _note_copies(self.parts, self.files)
-        one = _binary(self.total)
         files = f"{len(self.files)} file{'s' * (len(self.files) > 1)}"
-        target = f"{one.target}, {len(self.total)} classes" if isinstance(self.total, ClasswiseCounts) else one.target
-        screen.print(f"{self.total.n_rows:,} rows of {files}: target {target}, {one.bins}", soft_wrap=True)
+        screen.print(f"{self.total.n_rows:,} rows of {files}: target {_about(self.total)}", soft_wrap=True)
 
 
 def count_files(files: Sequence[Path], options: ColumnOptions, question: CountQuestionOptions) -> CountedFiles:
@@ -179,11 +189,29 @@ def _summed(files: Sequence[Path], parts: Sequence[SavedCounts]) -> CountedFiles
     return CountedFiles(files, parts, total)
 
 
-def _binary(counts: SavedCounts) -> BinnedCounts:
+def _about(counts: SavedCounts) -> str:
+    """Return the target, and the bins or thresholds."""
+    if isinstance(counts, ThresholdCounts):
+        n, models = len(counts.thresholds), len(counts.models)
+        return f"event, {n} threshold{'s' * (n > 1)} of {models} model{'s' * (models > 1)}"
+    one = _binary(counts)
+    classes = f", {len(counts)} classes" if isinstance(counts, ClasswiseCounts) else ""
+    return f"{one.target}{classes}, {one.bins}"
+
+
+def _sums(counts: SavedCounts) -> bytes:
+    """Return sums that different rows hardly have in common: those of the first classifier, or of the first class."""
+    if isinstance(counts, ThresholdCounts):
+        return counts.cells.tobytes() + counts.n.tobytes() + counts.weight.tobytes()
+    one = _binary(counts)
+    return one.deviation.tobytes() + one.cells.tobytes()
+
+
+def _binary(counts: BinnedCounts | PairedCounts | ClasswiseCounts | LogitCounts | SurvivalCounts) -> BinnedCounts:
     """Return counts of one binary problem: those of the first classifier, or of the first class."""
     if isinstance(counts, ClasswiseCounts):
         return counts.by_class[0]
-    if isinstance(counts, LogitCounts):
+    if isinstance(counts, LogitCounts | SurvivalCounts):
         return counts.binned
     return counts.first if isinstance(counts, PairedCounts) else counts
 
@@ -193,6 +221,10 @@ def _in_words(counts: SavedCounts) -> str:
         return "counts of all classes"
     if isinstance(counts, LogitCounts):
         return "counts in cells of logits"
+    if isinstance(counts, SurvivalCounts):
+        return "counts of right-censored rows"
+    if isinstance(counts, ThresholdCounts):
+        return "counts between thresholds"
     return f"counts of {'two classifiers' if isinstance(counts, PairedCounts) else 'one classifier'}"
 
 
@@ -219,8 +251,7 @@ def _note_copies(parts: Sequence[SavedCounts], files: Sequence[Path]) -> None:
     """Show a note if two files have equal sums to the last digit: they probably hold the same rows."""
     seen: dict[bytes, Path] = {}
     for counts, file in zip(parts, files, strict=True):
-        one = _binary(counts)
-        sums = one.deviation.tobytes() + one.cells.tobytes()
+        sums = _sums(counts)
         if counts.n_rows and sums in seen:
             both = f"'{seen[sums].name}' and '{file.name}'"
             say("Note", "yellow", f"{both} have equal sums to the last digit. Are the same rows counted twice?")

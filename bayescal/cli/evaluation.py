@@ -185,7 +185,8 @@ def _evaluate(stream: RowStream, keywords: Mapping[str, Any]) -> FileEvaluation:
         return evaluate_counts(counts, **model)
     if stream.one_column or keywords["binning"] != "equal-width":  # edges for every class need all rows at once
         rows = stream.read()
-        return evaluate(rows.y_true, rows.y_prob, **{**keywords, "classes": rows.classes, "weights": rows.weights})
+        of_rows = {"classes": rows.classes, "weights": rows.weights, "cluster": rows.cluster}
+        return evaluate(rows.y_true, rows.y_prob, **{**keywords, **of_rows})
     with bars(stream.source.path.name) as progress:
         class_counts = count_classes_of_stream(stream, how, progress)
     return evaluate_counts(class_counts, **model)
@@ -202,6 +203,7 @@ def _parameters(
         "prob": list(rows.columns),
         "weights": columns.options.weights,
         **{name: keywords[name] for name in ("by", "pooling") if keywords[name] is not None},
+        **({"cluster": columns.options.cluster} if columns.options.cluster is not None else {}),
         "classes": rows.classes,
         "logits": keywords["logits"],
         **settings(counts, keywords, keywords["bins"]),

@@ -106,3 +106,13 @@ class HelpOfClinical(HelpOfEvaluate):
         from bayescal.analyses.clinical import clinical_summary
 
         return defaults_of(clinical_summary)
+
+
+class HelpOfSurvival(HelpOfEvaluate):
+    """Help with the defaults of `bayescal.evaluate_survival`."""
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the default of each keyword."""
+        from bayescal.analyses.survival import evaluate_survival
+
+        return defaults_of(evaluate_survival)

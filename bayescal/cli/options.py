@@ -83,7 +83,10 @@ def argument(help_text: str, metavar: str = "FILE") -> Any:
 
 # arguments
 
-FILE = "Predictions, one per row, as Parquet, CSV, TSV or JSON lines (recognised by content); text may be gzipped."
+FILE = (
+    "Predictions, one per row, as Parquet, CSV, TSV or JSON lines (recognised by content); text may be gzipped. Fields "
+    "within JSON objects are named with dots, as in scores.value."
+)
 ReportFile = Annotated[Path, argument(f"{FILE} Or counts that `bayescal count` saved.")]
 CountFiles = Annotated[list[Path], argument(f"{FILE} The rows of several files are counted together.")]
 MergeFiles = Annotated[list[Path], argument("Counts that `bayescal count` saved.", metavar="COUNTS.json")]
@@ -97,6 +100,13 @@ NAMED_COLUMN = "COLUMN or NAME=COLUMN"
 _PER_CLASSIFIER = "Repeat the option for each classifier in a file."
 Label = Annotated[str | None, column("True labels: 0/1, true/false, or class numbers.")]
 Weights = Annotated[str | None, column("Importance weights, >= 0.")]
+Cluster = Annotated[
+    str | None,
+    column(
+        "Clusters of rows that may depend on each other, such as the question of several answers. No cluster may have "
+        "rows in two files of counts."
+    ),
+]
 Classes = Annotated[
     str | None,
     column(
@@ -127,6 +137,7 @@ class ColumnOptions(Options):
     ] = None
     confidence: Annotated[str | None, column("Confidence in the prediction; with --correct.")] = None
     weights: Weights = None
+    cluster: Cluster = None
     classes: Classes = None
     logits: Logits = False
 
@@ -162,6 +173,7 @@ class ColumnOptionsPerClassifier(Options):
         column("With several files: column that identifies a row. Each key must occur exactly once in each file."),
     ] = None
     weights: Weights = None
+    cluster: Cluster = None
     classes: Classes = None
     logits: Logits = False
 

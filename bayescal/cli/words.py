@@ -33,9 +33,10 @@ OPTIONS = (
     "prob_prefix",
     *OPTION_OF,
 )
+OPTIONS += ("horizon", "cause")
 OPTIONS += ("sizes", "populations", "curves", "methods", "repeats", "key", "rope", "estimand")
 OPTIONS += ("floor", "width", "below", "above", "assurance", "largest", "simulations")
-PER_ROW = ("y_true", "y_prob", "weights")
+PER_ROW = ("y_true", "y_prob", "weights", "time", "event", "risk")
 #: Terminal columns: minimum and maximum used, default if the width is unknown, and largest accepted `COLUMNS`.
 NARROWEST, WIDEST, UNKNOWN, UTMOST = 40, 120, 80, 1000
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from bayescal import _checks
@@ -117,12 +118,19 @@ def by_column(values: Any) -> dict[Any, Any] | None:
     dict or None
         Columns of the type of the frame; None if the object is no data frame.
     """
-    frame = nw.from_native(values, eager_only=True, pass_through=True)
-    return (
-        {name: frame.get_column(name).to_native() for name in frame.columns}
-        if isinstance(frame, nw.DataFrame)
-        else None
-    )
+    try:
+        frame = nw.from_native(values, eager_only=True, pass_through=True)
+        return (
+            {name: frame.get_column(name).to_native() for name in frame.columns}
+            if isinstance(frame, nw.DataFrame)
+            else None
+        )
+    except DuplicateError:
+        repeated = [name for name in dict.fromkeys(values.columns) if list(values.columns).count(name) > 1]
+        raise ValueError(
+            f"columns of a data frame must have different names; {quoted(repeated[:5])} occur more than once. "
+            "Rename or drop one of each."
+        ) from None
 
 
 def column_names(values: Any) -> list[Any] | None:

@@ -77,9 +77,9 @@ class Groups:
         >>> groups.labels, groups.of_row
         (('a', 'b'), array([1, 0, 1]))
         """
-        columns = _columns(by)
+        columns = label_columns("by", by)
         _checks.same_length(("by", rows), (len(columns[0]) if columns else 0, n_rows))
-        _checks.no_missing("by", np.logical_or.reduce([_missing(column) for column in columns]))
+        _checks.no_missing("by", np.logical_or.reduce([missing_labels(column) for column in columns]))
         if len(columns) == 1:
             labels, of_row = _factorised(columns[0])
         else:
@@ -172,39 +172,41 @@ def equation(name: str, label: Any) -> str:
     return ", ".join(f"{_render.name(column)} = {_render.name(value)}" for column, value in pairs)
 
 
-def _columns(by: Any) -> list[Array]:
-    """Return columns of labels, each with its own type: a common type could round integers."""
-    of_frame = columns_of("by", by)
+def label_columns(name: str, labels: Any) -> list[Array]:
+    """Return the columns of labels of an argument, each with its own type: a common type could round integers."""
+    of_frame = columns_of(name, labels)
     if of_frame is not None:
         return of_frame
-    array = _labels(by)
+    array = _labels(name, labels)
     return [array] if array.ndim == 1 else list(array.T)
 
 
-def _labels(by: Any) -> Array:
+def _labels(name: str, labels: Any) -> Array:
     """Return labels in one dimension, or in two for several columns, without converting entries."""
-    if isinstance(by, list | tuple):  # numpy would turn ["a", nan] into strings
-        if len(by) and all(hasattr(entry, "__array__") and np.ndim(entry) for entry in by):
+    if isinstance(labels, list | tuple):  # numpy would turn ["a", nan] into strings
+        if len(labels) and all(hasattr(entry, "__array__") and np.ndim(entry) for entry in labels):
             raise TypeError(
-                "`by` must hold one label per row; it is a list of columns. Pass a data frame, as in "
-                '`by=frame[["a", "b"]]`.'
+                f"`{name}` must hold one label per row; it is a list of columns. Pass a data frame, as in "
+                f'`{name}=frame[["a", "b"]]`.'
             )
-        return np.fromiter(by, dtype=object, count=len(by))
-    if hasattr(by, "tocsr"):
-        raise TypeError(f"`by` is a sparse matrix ({type(by).__name__}); pass a dense column: `.toarray()`.")
-    array = np.asarray(by)
-    if isinstance(by, np.ma.MaskedArray):
+        return np.fromiter(labels, dtype=object, count=len(labels))
+    if hasattr(labels, "tocsr"):
+        raise TypeError(f"`{name}` is a sparse matrix ({type(labels).__name__}); pass a dense column: `.toarray()`.")
+    array = np.asarray(labels)
+    if isinstance(labels, np.ma.MaskedArray):
         array = array.astype(object)
-        array[np.ma.getmaskarray(by)] = None
+        array[np.ma.getmaskarray(labels)] = None
     if array.ndim not in (1, 2):
-        hint = f" Pass the column itself, as in `by=frame[{quoted(by)}]`." if isinstance(by, str) else ""
-        raise TypeError(f"`by` must be a column or array with one label per row, not {quoted(by)}.{hint}")
+        column = f"`{name}=frame[{quoted(labels)}]`"
+        hint = f" Pass the column itself, as in {column}." if isinstance(labels, str) else ""
+        raise TypeError(f"`{name}` must be a column or array with one label per row, not {quoted(labels)}.{hint}")
     if array.dtype.kind == "T":  # its missing entries are objects
         array = array.astype(object)
     return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
-def _missing(labels: Array) -> NDArray[np.bool_]:
+def missing_labels(labels: Array) -> NDArray[np.bool_]:
+    """Return which labels of a column are missing."""
     if labels.dtype.kind == "f":
         return np.isnan(labels)
     if labels.dtype.kind in "mM":

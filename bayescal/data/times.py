@@ -323,6 +323,21 @@ def _in_calendar(array: Array) -> NDArray[np.bool_]:
     return (years >= 1) & (years <= 9999)
 
 
+def in_code(moment: Start) -> str:
+    """Return a time as Python code that methods of a monitor accept.
+
+    Examples
+    --------
+    >>> in_code(7), in_code(datetime(2026, 3, 1)), in_code(datetime(2026, 3, 1, 6, tzinfo=UTC))
+    ('7', "'2026-03-01'", "'2026-03-01T06:00+00:00'")
+    """
+    if not isinstance(moment, datetime):
+        return repr(moment)
+    if moment.tzinfo is None and moment == datetime(moment.year, moment.month, moment.day):
+        return repr(moment.date().isoformat())
+    return repr(moment.isoformat(timespec="auto" if moment.second or moment.microsecond else "minutes"))
+
+
 def in_words(moment: Any) -> str:
     """Return a time as short text: without midnight, without seconds that are zero, and with UTC by name."""
     if not isinstance(moment, datetime):

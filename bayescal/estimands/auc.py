@@ -11,6 +11,7 @@ from bayescal.draws import BinDraws, Draws
 from bayescal.estimands.errors import _of_bins
 from bayescal.estimands.registry import estimand
 from bayescal.posterior.joint import nearest_correlation
+from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.ranks import Ranks, correlation_of_areas
@@ -101,7 +102,7 @@ def beta_parameters(ranks: Ranks) -> tuple[float, float]:
     area, rows = ranks.auc, ranks.rows
     fewest = 1 / (1 / rows).sum()
     centre = (area * fewest + 0.5) / (fewest + 1)
-    trials = centre * (1 - centre) / _variance(ranks)
+    trials = centre * (1 - centre) / (_variance(ranks) * (ranks.design_effect or 1.0))
     return area * trials + 0.5, (1 - area) * trials + 0.5
 
 
@@ -109,6 +110,14 @@ def _variance(ranks: Ranks) -> float:
     """Compute the variance of the AUC, with one row per outcome whose placement is uniform."""
     of_uniform = 1 / 3 - ranks.auc + ranks.auc**2
     return float(((ranks.rows * ranks.spread + of_uniform) / ranks.rows**2).sum())
+
+
+def _require_clusters_in_ranks(counts: Counts, ranks: Ranks) -> None:
+    if clusters_of(counts) is not None and ranks.design_effect is None:
+        raise ValueError(
+            "the AUC of rows in clusters needs the rows: sums of counts do not show how much the ranks of a cluster "
+            "vary together. Call `evaluate(..., cluster=)` with all rows."
+        )
 
 
 def correlation_of_aucs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int], PairedCounts]) -> Floats:
@@ -235,7 +244,7 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     uniform placement: with few rows or an AUC near 1, incorrectly ranked rows may not have been observed yet. T is
     the number of binomial trials whose proportion has the variance V, and 1/2 is the Jeffreys prior. :math:`A' = (A h +
     1/2) / (h + 1)`, with :math:`h = n_0 n_1 / (n_0 + n_1)`, lies between 0 and 1. With weights, :math:`n_z` are the
-    effective numbers of rows (Kish).
+    effective numbers of rows (Kish). For rows in clusters, V is multiplied by `Ranks.design_effect` [3]_.
 
     Rows in the same cell of the grid of `counts` count as ties. If the grid has an error (see `auc_grid_error`), a
     uniform number between minus and plus this error is added to each draw, and the sum is clipped to [0, 1].
@@ -248,6 +257,7 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
        characteristic (ROC) curve", Radiology 143, 29-36.
     .. [2] E. R. DeLong, D. M. DeLong and D. L. Clarke-Pearson (1988), "Comparing the areas under two or more correlated
        receiver operating characteristic curves: a nonparametric approach", Biometrics 44, 837-845.
+    .. [3] N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53, 567-578.
 
     Examples
     --------
@@ -261,6 +271,7 @@ def auc(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     (0.8..., 0.8...)
     """
     ranks = ranks_of(counts)
+    _require_clusters_in_ranks(counts, ranks)
     generator = _checks.generator(rng)
     drawn = generator.beta(*beta_parameters(ranks), len(bin_draws))
     if ranks.grid_error > 0:

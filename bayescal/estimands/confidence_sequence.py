@@ -23,7 +23,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal.estimands.eprocess import MARGIN, PRIOR, SHIFT, STRETCH, blocks
+from bayescal.estimands.eprocess import PRIOR, SHIFT, STRETCH, blocks
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +33,8 @@ OFF = (0.1, 0.4)
 #: Range of the Lagrange multiplier, in units of the ECE per nat, and steps of its search.
 LEAST_PRICE, MOST_PRICE = 1e-14, 1e2
 STEPS = 60
+#: Centres of bins are at least this far from 0 and 1.
+MARGIN = 1e-6
 #: Accuracies are at least this far from 0 and 1 where the logarithm of a likelihood is computed.
 CLOSEST = 1e-300
 

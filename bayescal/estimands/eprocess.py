@@ -6,21 +6,21 @@ processes of this module are mixtures of products over windows, with weights tha
 fitted. A window is one row of arrays: numbers of rows, numbers of outcomes 1 and mean confidences by bin.
 
 **Calibration.** Hypothesis: given its confidence :math:`c_i` and all rows before, each outcome is 1 with probability
-:math:`c_i`. For accuracies :math:`q_b` that do not depend on the outcomes of the window,
+:math:`c_i`. For a fixed :math:`\delta`, a row has the factor :math:`e^{\delta z_i} / (1 + c_i (e^\delta - 1))`, whose
+mean is 1 [2]_. As :math:`\log(1 + c (e^\delta - 1))` is concave in c, the product over the rows of a bin is at least
 
-.. math:: e = \prod_b (q_b / \bar c_b)^{k_b} ((1 - q_b) / (1 - \bar c_b))^{n_b - k_b}
+.. math:: e = e^{\delta k} / (1 + \bar c (e^\delta - 1))^n ,
 
-has mean at most 1, as each row contributes the factor
-:math:`1 + (q_b - \bar c_b)(c_i - \bar c_b) / (\bar c_b (1 - \bar c_b))` to the mean, the logarithm of a factor
-:math:`1 + x` is at most x, and :math:`\sum_i (c_i - \bar c_b) = 0` in each bin. For single rows this is the e-value of
-[2]_; here sums by bin suffice.
+which is known from sums by bin. So the mean of e is at most 1, also if confidences depend on earlier outcomes, those of
+the same window included. This needs a :math:`\delta` that does not depend on rows of the window.
 
 **Change.** Hypothesis: in each bin, the rows of a reference and those after it are exchangeable, whatever the curve.
 Then normal scores Z of the windows (`bayescal.estimands.normal_scores`) are independent and standard normal, and
 :math:`\exp(d Z - d^2 / 2)` has mean 1 for every d that does not depend on outcomes [3]_.
 
-**Mixture.** Half of the weight is on drifts of all bins by :math:`\delta_b = a + s \operatorname{logit} \bar c_b`, half
-on jumps of single bins. Each begins in a window j with weight :math:`w_j \propto j^{-3/2}`.
+**Mixture.** Half of the weight is on drifts of all bins by :math:`\delta_b = a + s \operatorname{logit} m_b`, where
+:math:`m_b` is the midpoint of the bin, or the mean confidence of the reference if there is one; half is on jumps of
+single bins. Each begins in a window j with weight :math:`w_j \propto j^{-3/2}`.
 
 References
 ----------
@@ -50,12 +50,10 @@ JUMPS = np.array([-2.0, -1.0, -0.5, -0.25, -0.1, 0.1, 0.25, 0.5, 1.0, 2.0])
 JUMPING = 0.1
 #: A drift or jump begins in window j with weight proportional to j to the power of minus this.
 DECAY = 1.5
-#: Distance of mean confidences from 0 and 1 in a test of calibration, and in a test of change.
-MARGIN, MARGIN_OF_REFERENCE = 1e-6, 1e-4
+#: Centres of bins are at least this far from 0 and 1: their logits, which a change of slope multiplies, are within 9.3.
+MARGIN = 1e-4
 #: Bins of windows whose alternatives are held in memory at once.
 CELLS = 2**14
-#: The logit of a confidence that a change of slope multiplies is at most this in size.
-FARTHEST = 9.0
 
 
 def _lattice() -> tuple[Floats, Floats, Floats]:
@@ -92,7 +90,7 @@ class LogEValues:
     jump: Floats
 
 
-def calibration_e_values(n: Floats, k: Floats, mean_confidence: Floats) -> LogEValues:
+def calibration_e_values(n: Floats, k: Floats, mean_confidence: Floats, midpoints: Floats) -> LogEValues:
     r"""Return the e-values of windows against exact calibration, for each alternative.
 
     Parameters
@@ -101,6 +99,8 @@ def calibration_e_values(n: Floats, k: Floats, mean_confidence: Floats) -> LogEV
         Rows, and rows with outcome 1.
     mean_confidence : ndarray, shape (n_windows, ..., n_bins)
         Means of the confidences; not used where a bin has no rows.
+    midpoints : ndarray, shape (n_bins,)
+        Midpoints of the bins, whose logits a change of slope multiplies. They must not depend on the rows.
 
     Returns
     -------
@@ -109,31 +109,28 @@ def calibration_e_values(n: Floats, k: Floats, mean_confidence: Floats) -> LogEV
         :math:`(q / \bar c)^k ((1 - q) / (1 - \bar c))^{n - k}` for :math:`q` with logit
         :math:`\operatorname{logit} \bar c + \delta`.
 
-    Notes
-    -----
-    Means within 1e-6 of 0 or 1 are replaced by that distance. This keeps the mean of an e-value at most 1 only if q is
-    on the other side of it than the mean, so alternatives that move such a bin towards 0 or 1 leave it unchanged.
-
     Examples
     --------
     A row with confidence 0.5 and outcome 1; the logit moves by 1.
 
-    >>> found = calibration_e_values(np.array([[1.0]]), np.array([[1.0]]), np.array([[0.5]]))
+    >>> found = calibration_e_values(np.array([[1.0]]), np.array([[1.0]]), np.array([[0.5]]), np.array([0.5]))
     >>> at = int(np.flatnonzero((SHIFT == 1.0) & (STRETCH == 0))[0])
     >>> float(np.exp(found.drift[0, at]).round(6)), float((2 / (1 + np.exp(-1))).round(6))
     (1.462117, 1.462117)
     """
-    mean = np.where(n > 0, mean_confidence, 0.5)
-    c = np.clip(mean, MARGIN, 1 - MARGIN)
-    logit = np.clip(np.log(c) - np.log1p(-c), -FARTHEST, FARTHEST)
-    least = np.where(mean < MARGIN, 0.0, -np.inf)[..., None]
-    most = np.where(mean > 1 - MARGIN, 0.0, np.inf)[..., None]
+    c = np.where(n > 0, mean_confidence, 0.5)[..., None]
 
     def log_e(delta: Floats) -> Floats:
-        delta = np.clip(delta, least, most)
-        return k[..., None] * delta - n[..., None] * np.log1p(c[..., None] * np.expm1(delta))
+        return k[..., None] * delta - n[..., None] * np.log1p(c * np.expm1(delta))
 
-    return LogEValues(log_e(SHIFT + STRETCH * logit[..., None]).sum(axis=-2), log_e(JUMPS))
+    drift = SHIFT + STRETCH * _logit(midpoints)[:, None]
+    return LogEValues(log_e(drift).sum(axis=-2), log_e(JUMPS))
+
+
+def _logit(centre: Floats) -> Floats:
+    c = np.clip(centre, MARGIN, 1 - MARGIN)
+    logit: Floats = np.log(c) - np.log1p(-c)
+    return logit
 
 
 def change_e_values(z: Floats, scale: Floats, mean_confidence: Floats) -> LogEValues:
@@ -153,10 +150,8 @@ def change_e_values(z: Floats, scale: Floats, mean_confidence: Floats) -> LogEVa
     LogEValues
         Sums over bins of d z - d^2 / 2, where d is the drift or jump times `scale`.
     """
-    c = np.clip(mean_confidence, MARGIN_OF_REFERENCE, 1 - MARGIN_OF_REFERENCE)
-    logit = np.log(c) - np.log1p(-c)
     # the sums over bins of d z and of d^2, with d = scale (shift + stretch * logit), multiplied out
-    slope = scale * logit
+    slope = scale * _logit(mean_confidence)
     linear = SHIFT * (scale * z).sum(axis=-1)[..., None] + STRETCH * (slope * z).sum(axis=-1)[..., None]
     squares, products, squared_slopes = (
         (x * y).sum(axis=-1)[..., None] for x, y in ((scale, scale), (scale, slope), (slope, slope))
@@ -181,7 +176,7 @@ def score_scale(n: Floats, before: Floats, mean_confidence: Floats) -> Floats:
     ndarray
         :math:`\sqrt{n \bar c (1 - \bar c) N / (N + n)}` with N rows before; it does not depend on outcomes.
     """
-    c = np.clip(mean_confidence, MARGIN_OF_REFERENCE, 1 - MARGIN_OF_REFERENCE)
+    c = np.clip(mean_confidence, MARGIN, 1 - MARGIN)
     scale: Floats = np.sqrt(n * c * (1 - c) * before / np.maximum(before + n, 1))
     return scale
 

@@ -269,6 +269,7 @@ def max_error(bin_draws: BinDraws, share: float = COMMON) -> Draws:
     "signed error",
     better="nearest zero",
     bounds=(-1.0, 1.0),
+    of_total=True,
     citation="Van Calster et al. (2019), BMC Med.",
     formula=r"\sum_b m_b (\theta_b - \mu_b)",
     synonyms=("calibration in the large (as a difference)", "mean bias", "miscalibration bias"),
@@ -289,7 +290,7 @@ def signed_error(bin_draws: BinDraws) -> Draws:
     -------
     Draws
         In [-1, 1]; negative if confidences are too high on average. It equals `underconfidence` minus
-        `overconfidence`.
+        `overconfidence`, except for rows in clusters, where its draws use the design effect of the total.
 
     References
     ----------
@@ -310,7 +311,7 @@ def signed_error(bin_draws: BinDraws) -> Draws:
     return Draws(_weighted(bin_draws, bin_draws.gap), "signed_error")
 
 
-@estimand("over-confidence", stated="stated too high", formula=r"\sum_b m_b \max(\mu_b - \theta_b, 0)")
+@estimand("over-confidence", stated="stated too high", of_total=True, formula=r"\sum_b m_b \max(\mu_b - \theta_b, 0)")
 @_moved.keywords(bins="bin_draws")
 @_of_bins
 def overconfidence(bin_draws: BinDraws) -> Draws:
@@ -340,7 +341,7 @@ def overconfidence(bin_draws: BinDraws) -> Draws:
     return Draws(_weighted(bin_draws, np.maximum(-bin_draws.gap, 0.0)), "overconfidence")
 
 
-@estimand("under-confidence", stated="stated too low", formula=r"\sum_b m_b \max(\theta_b - \mu_b, 0)")
+@estimand("under-confidence", stated="stated too low", of_total=True, formula=r"\sum_b m_b \max(\theta_b - \mu_b, 0)")
 @_moved.keywords(bins="bin_draws")
 @_of_bins
 def underconfidence(bin_draws: BinDraws) -> Draws:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks
 from bayescal.draws import BinDraws, Draws
+from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 from bayescal.stats.losses import KINDS, is_finite
 
@@ -85,6 +86,9 @@ class Estimand:
     correlation : callable, optional
         Takes the counts of several classifiers on the same rows and their paired counts, and returns the correlation
         matrix of the posteriors, in place of the one from the draws of the bins.
+    of_total : bool, default False
+        Whether a common shift of all gaps changes it most, as for sums of signed gaps. For rows in clusters, gaps of
+        different bins are correlated, so that its draws use the design effect of the total.
     citation : str, default ""
         Paper and equation.
     formula : str, default ""
@@ -124,6 +128,7 @@ class Estimand:
     plug_in: Callable[[Counts], float] | None = None
     joint: Callable[..., Floats | None] | None = None
     correlation: Callable[..., Floats] | None = None
+    of_total: bool = False
     citation: str = ""
     formula: str = ""
     synonyms: tuple[str, ...] = ()
@@ -328,6 +333,14 @@ class Estimand:
         Tables and files of all estimands omit an estimand that is not available. Its draws raise a `ValueError`, so
         that one row of infinite loss does not prevent the other results.
         """
+        if self.needs & getattr(counts, "lacking", frozenset()):
+            return False
         if "outcomes" in self.needs and not 0 < counts.effective_k.sum() < counts.effective_n.sum():
+            return False
+        if (
+            "outcomes" in self.needs
+            and clusters_of(counts)
+            and (not counts.ranks or counts.ranks.design_effect is None)
+        ):
             return False
         return all(is_finite(getattr(counts, need)) for need in self.needs & KINDS.keys())

@@ -6,6 +6,8 @@ import numpy as np
 
 from bayescal import _checks
 from bayescal.draws import BinDraws
+from bayescal.posterior.copula import reorder
+from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 
 #: The compiled loop tabulates distributions of bins with at most so many rows.
@@ -77,7 +79,8 @@ def null_bins(counts: Counts, n_draws: int = 4000, *, rng: Any = None, compiled:
     -----
     The estimand of each draw is one plug-in value under the null hypothesis of exact calibration. Consistency
     resampling [1]_ is similar, but it also resamples the confidences. With weights, :math:`n_b` is Kish's effective
-    number of rows, rounded, and at least 1.
+    number of rows, rounded, and at least 1. For rows in clusters, it is divided by the design effect of the bin, and
+    the draws of all bins are reordered to the correlation of their gaps (`ClusterSums.correlation`).
 
     References
     ----------
@@ -92,18 +95,23 @@ def null_bins(counts: Counts, n_draws: int = 4000, *, rng: Any = None, compiled:
     (3, 2)
     """
     keep = _some_rows(counts)
-    n = np.maximum(np.rint(counts.effective_n[keep]), 1).astype(np.int64)
+    clusters = clusters_of(counts)
+    rows = counts.effective_n if clusters is None else counts.effective_n * (clusters.effects / clusters.bin_effects)
+    n = np.maximum(np.rint(rows[keep]), 1).astype(np.int64)
     confidence = np.clip(counts.mean_confidence[keep], 0, 1)
     n_draws, share = _checks.whole_number("draws", n_draws), counts.share[keep][None]
+    generator = _checks.generator(rng)
     if compiled and n.max() <= MOST_TABULATED:
         from bayescal.estimands.compiled_null import binomial_shares
 
         accuracy = np.empty((n_draws, len(n)))
-        binomial_shares(_checks.generator(rng), n, confidence, accuracy)
-        return BinDraws(share, accuracy, confidence[None], np.ones(len(n), bool), share)
-    # draws of a bin are contiguous: the generator then sets up once per bin and not once per draw
-    k = _checks.generator(rng).binomial(n[:, None], confidence[:, None], size=(len(n), n_draws)).T
-    return BinDraws(share, k / n, confidence[None], np.ones(len(n), bool), share)
+        binomial_shares(generator, n, confidence, accuracy)
+    else:
+        # draws of a bin are contiguous: the generator then sets up once per bin and not once per draw
+        accuracy = generator.binomial(n[:, None], confidence[:, None], size=(len(n), n_draws)).T / n
+    if clusters is not None and clusters.icc > 0:
+        accuracy = reorder(accuracy, clusters.correlation[np.ix_(keep, keep)], rng=generator)
+    return BinDraws(share, accuracy, confidence[None], np.ones(len(n), bool), share)
 
 
 def _some_rows(counts: Counts) -> np.ndarray:

@@ -31,6 +31,7 @@ RESERVED = frozenset(
         "difference",
         "dirichlet_ece",
         "dirichlet_seed",
+        "draw_total_bins",
         "draw",
         "draws",
         "gap",

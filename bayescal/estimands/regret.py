@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal.draws import BinDraws, Draws
 from bayescal.posterior.contract import HasHypotheses
+from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import Counts
 
 Floats = NDArray[np.float64]
@@ -54,6 +55,7 @@ def regret_of(bins: BinDraws, counts: Counts, posterior: object, threshold: floa
             "the regret needs `model='shrinkage'`: other models, such as the Dirichlet model, overstate it, and their "
             "intervals often miss the true value."
         )
+    refuse_clusters(counts, "counts", "the regret")
     edges = counts.bins.edges
     if counts.bins.closed != "left":
         raise ValueError("the regret needs bins that are closed on the left, because rows are treated at t if c >= t.")

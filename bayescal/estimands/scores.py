@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _moved
 from bayescal.draws import BinDraws, Draws
+from bayescal.estimands.clustered import covariance_over_clusters, mean_loss_draws
 from bayescal.estimands.estimand import Estimand
 from bayescal.estimands.registry import _add
 from bayescal.posterior.copula import with_ranks_of
 from bayescal.posterior.dirichlet import dirichlet_posterior
+from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 from bayescal.stats.losses import KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
@@ -80,7 +82,7 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
     largest squared error that is possible in the bin. :math:`A_{bz}` is Normal with the mean of these rows and the
     variance of a Bayesian bootstrap [1]_, :math:`s_{bz}^2 / (n_{bz} + 2)`, clipped to the possible range. With weights,
     :math:`n_{bz}` is Kish's effective number of rows. In this way the posterior includes the variation within bins, for
-    any number of bins.
+    any number of bins. For rows in clusters, the draws are those of `mean_loss_draws`, with the ranks of these.
 
     For ``top-label`` it is the score of the binary problem (right or wrong, confidence), not that of all classes. The
     definition in [2]_ sums over both outcomes of an event, which gives twice this value.
@@ -103,6 +105,7 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
     """
     mean, sd, least, most = mean_losses(counts)
     generator = _checks.generator(rng)
+    clustered = _of_clusters(counts, _BRIER, len(bin_draws), generator)
 
     def of_cells(outcome: int) -> Floats:
         drawn = generator.standard_normal(bin_draws.accuracy.shape)
@@ -110,7 +113,8 @@ def brier_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draw
         drawn += mean[outcome]
         return np.clip(drawn, least[outcome], most[outcome], out=drawn)
 
-    return Draws(_mean_over_cells(bin_draws.mass, bin_draws.accuracy, map(of_cells, (0, 1))), "brier_score")
+    drawn = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, map(of_cells, (0, 1)))
+    return Draws(drawn if clustered is None else with_ranks_of(drawn, clustered), "brier_score")
 
 
 def _mean_over_cells(mass: Floats, accuracy: Floats, cells: Iterable[Floats]) -> Floats:
@@ -153,7 +157,8 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     accuracies towards confidences. An error :math:`\delta` of an accuracy changes the score by
     :math:`-\mathrm{logit}(c)\, \delta`, which is large for confidences c near 0 and 1. With shrinkage and few rows, the
     posterior mean of the score of an over-confident classifier would be too small. The draws have the ranks of the
-    score that follows from `bin_draws`, so that they are joint with the draws of the ECE.
+    score that follows from `bin_draws`, so that they are joint with the draws of the ECE. For rows in clusters, the
+    score is drawn by `mean_loss_draws`.
 
     The log loss within a bin has a smallest value :math:`l_{bz}`, and in a bin with edge 0 or 1 it has no largest one.
     If confidences are uniform in a bin [0, h], the excess over :math:`l_{b1}` has an exponential distribution with mean
@@ -186,7 +191,9 @@ def log_score(bin_draws: BinDraws, counts: Counts, *, rng: Any = None) -> Draws:
     unshrunk = dirichlet_posterior(counts).sample_cells(n_draws, generator)
     cells = [sample_mean_log_losses(counts, outcome, n_draws, generator) for outcome in (0, 1)]
     of_bins = _mean_over_cells(bin_draws.mass, bin_draws.accuracy, cells)
-    return Draws(with_ranks_of(of_bins, _mean_over_cells(*unshrunk, cells)), "log_score")
+    clustered = _of_clusters(counts, _LOG, n_draws, generator)
+    unshrunk_scores = _mean_over_cells(*unshrunk, cells) if clustered is None else clustered
+    return Draws(with_ranks_of(of_bins, unshrunk_scores), "log_score")
 
 
 def sample_mean_log_losses(counts: Counts, outcome: int, n_draws: int, rng: np.random.Generator) -> Floats:
@@ -269,6 +276,15 @@ def _losses(counts: Counts, score: _Score) -> LossSums:
     return losses
 
 
+def _of_clusters(counts: Counts, score: _Score, n_draws: int, rng: np.random.Generator) -> Floats | None:
+    """Draw the score from the variance between clusters; None if rows are independent."""
+    clusters = clusters_of(counts)
+    if clusters is None:
+        return None
+    sums = getattr(clusters, score.member)
+    return mean_loss_draws(clusters, _losses(counts, score), sums, n_draws, rng, score.largest)
+
+
 def _require_finite(losses: LossSums, n_rows: int) -> None:
     """Raise ValueError if a row has infinite loss."""
     infinite = int(losses.infinite.sum())
@@ -314,8 +330,9 @@ def joint_brier_scores(
     losses, with the scale matrix :math:`S / (n - 1)`. Here S is the covariance of losses over rows (divisor n) and n is
     the effective number of rows. So every mean loss, and every difference of two, has the Student t posterior of the
     mean of a Normal sample with a noninformative prior [1]_; draws are clipped to [0, 1]. The covariance of two
-    classifiers follows from the variances of their losses and of the difference of their losses. Accuracies are not
-    shrunk towards confidences, because shrinkage could change the scores of two classifiers by more than their
+    classifiers follows from the variances of their losses and of the difference of their losses. For rows in clusters,
+    S is that of sums over clusters (`covariance_over_clusters`), and n the effective number of clusters. Accuracies are
+    not shrunk towards confidences, because shrinkage could change the scores of two classifiers by more than their
     difference.
 
     References
@@ -360,6 +377,8 @@ def _joint_scores(
     mean = np.array([sums.total.sum() for sums in losses]) / weight
     square = np.array([sums.squares.sum() for sums in losses]) / weight
     covariance, same = _covariance(np.maximum(square - mean * mean, 0.0), pairs, score)
+    if clusters_of(counts[0]) is not None:
+        covariance, rows = covariance_over_clusters(counts, losses, pairs, score.member)
     values, vectors = np.linalg.eigh(covariance)
     generator = _checks.generator(rng)
     # the symmetric root: unlike the signs of eigenvectors, it does not depend on the last digits of sums

@@ -1,4 +1,4 @@
-"""The calibration in the large as a functional of intercept, slope and the distribution of the logits."""
+"""Calibration in the large and observed / expected events: functionals of intercept, slope and the logits."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ def in_the_large(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator
     array([0.3])
     """
     x, n = _merged(counts.logit, counts.n)
-    q = np.maximum(rng.standard_gamma(n, (len(drawn), len(n))), np.finfo(np.float64).tiny)
+    q = _masses(n, len(drawn), rng)
     q /= q.sum(axis=1, keepdims=True)
     goal = (q * expit(drawn[:, :1] + drawn[:, 1:] * x)).sum(axis=1)
     low, high = np.full(len(drawn), -FARTHEST), np.full(len(drawn), FARTHEST)
@@ -63,6 +63,47 @@ def in_the_large(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator
         if done:
             break
     return shift
+
+
+def observed_expected(counts: LogitCounts, drawn: Floats, *, rng: np.random.Generator) -> Floats:
+    r"""Draw the ratio of observed to expected events: the event rate, divided by the mean probability.
+
+    Parameters
+    ----------
+    counts : LogitCounts
+        The data. Rows of outcome 1 with a probability of exactly 1 count as one observed and one expected event.
+    drawn : ndarray, shape (n_draws, 2)
+        Draws of intercept a and slope b.
+    rng : Generator
+        Randomness of the distribution of the logits; with the seed of `in_the_large`, it is the same distribution.
+
+    Returns
+    -------
+    ndarray, shape (n_draws,)
+        :math:`\sum q\,\mathrm{expit}(a + b x) / \sum q\,\mathrm{expit}(x)` for each draw of (a, b) and of the
+        distribution q of the logits x; above 1 if and only if the calibration in the large is above 0.
+
+    Examples
+    --------
+    All rows have a probability of 0.2, and the draw has an event rate of 0.3:
+
+    >>> counts = LogitCounts.from_arrays([0, 1, 0], [0.2, 0.2, 0.2])
+    >>> shift = np.log(0.3 / 0.7) - np.log(0.2 / 0.8)
+    >>> observed_expected(counts, np.array([[shift, 1.0]]), rng=np.random.default_rng(1)).round(6)
+    array([1.5])
+    """
+    x, n = _merged(counts.logit, counts.n)
+    q = _masses(n, len(drawn), rng)
+    certain = rng.standard_gamma(counts.certain_events, len(drawn))
+    observed = (q * expit(drawn[:, :1] + drawn[:, 1:] * x)).sum(axis=1) + certain
+    ratio: Floats = observed / (q @ expit(x) + certain)
+    return ratio
+
+
+def _masses(n: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
+    """Draw masses of the cells, whose shares are a Bayesian bootstrap; shape (n_draws, n_cells)."""
+    masses: Floats = np.maximum(rng.standard_gamma(n, (n_draws, len(n))), np.finfo(np.float64).tiny)
+    return masses
 
 
 def _merged(x: Floats, n: Floats) -> tuple[Floats, Floats]:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from bayescal.draws import BinDraws
 from bayescal.stats.paired import PairedCounts
+from bayescal.stats.paired_clusters import square
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +46,8 @@ def correlation(
 
     *Linear part.* A row with outcome z in bin b contributes :math:`\beta_b (z - \bar c_b) + \gamma_b` to the linear
     function. The correlation r of the two linear functions under the joint Dirichlet posterior of the cells that occur
-    is the correlation of these contributions over rows.
+    is the correlation of these contributions over rows. For rows in clusters, it is the correlation of the sums of
+    :math:`\beta_b (z - c) + \gamma_b` over clusters.
 
     *Residual part.* The correlation of the residuals is taken to be :math:`L^4`, where :math:`L = \max(0, \langle g_A
     g_B \rangle / \sqrt{\langle g_A^2 \rangle \langle g_B^2 \rangle})` is the cosine similarity of the expected gaps
@@ -100,11 +102,28 @@ def _pair_correlation(a: _Fit, b: _Fit, bins_a: BinDraws, bins_b: BinDraws, pair
     centres = [np.average(m, weights=pair.weight) if pair.weight.any() else 0.0 for m in moved]
     # equal cells mean the same classifier, even if nothing varies
     same = bool(np.array_equal(pair.cells[:, :2], pair.cells[:, 2:]))
-    linear = _cosine(moved[0] - centres[0], moved[1] - centres[1], pair.weight_sq, same)
+    if pair.clusters is None:
+        linear = _cosine(moved[0] - centres[0], moved[1] - centres[1], pair.weight_sq, same)
+    else:
+        linear = _cosine_over_clusters((a, b), centres, pair, same)
     gap_a, gap_b = (d.gap.mean(axis=0)[at] for d, at in ((bins_a, bin_a), (bins_b, bin_b)))
     similarity = max(_cosine(gap_a, gap_b, pair.weight, same), 0.0)
     residual = np.sqrt((1 - a.explained) * (1 - b.explained))
     return float(np.sqrt(a.explained * b.explained) * linear + residual * similarity**LIKENESS_POWER)
+
+
+def _cosine_over_clusters(fits: tuple[_Fit, _Fit], centres: Sequence[float], pair: PairedCounts, same: bool) -> float:
+    """Cosine similarity of the sums over clusters of the contributions of rows to two linear functions."""
+    own = pair.first.clusters, pair.second.clusters
+    assert pair.clusters is not None
+    assert own[0] is not None
+    assert own[1] is not None
+    of_gap = fits[0].of_gap, fits[1].of_gap
+    of_mass = fits[0].of_mass - centres[0], fits[1].of_mass - centres[1]
+    squares = square(own[0], of_gap[0], of_mass[0]) * square(own[1], of_gap[1], of_mass[1])
+    if squares <= 0:
+        return 1.0 if same else 0.0
+    return float(np.clip(pair.clusters.product(of_gap, of_mass) / np.sqrt(squares), -1.0, 1.0))
 
 
 def _cosine(x: Floats, y: Floats, weight: Floats, same: bool) -> float:

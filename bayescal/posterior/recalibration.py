@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from bayescal import _checks
-from bayescal.posterior.in_the_large import in_the_large
+from bayescal.posterior.in_the_large import in_the_large, observed_expected
 from bayescal.posterior.recalibration_prior import JEFFREYS, WEAK, RecalibrationPrior
 from bayescal.stats.logits import LogitCounts
 
@@ -160,6 +160,10 @@ class RecalibrationPosterior:
     def in_the_large(self, drawn: Floats, *, rng: Any = None) -> Floats:
         """Draw the calibration in the large given draws of intercept and slope; see `in_the_large`."""
         return in_the_large(self.counts, drawn, rng=_checks.generator(rng))
+
+    def observed_expected(self, drawn: Floats, *, rng: Any = None) -> Floats:
+        """Draw the ratio of observed to expected events given draws of intercept and slope; see `observed_expected`."""
+        return observed_expected(self.counts, drawn, rng=_checks.generator(rng))
 
 
 def _ends(nodes: Floats) -> Floats:

@@ -45,6 +45,13 @@ class ScoreCellsPosterior:
     each at scores and an outcome from the base distribution. Models may therefore differ in a draw where no row shows
     it. The margin of each model is its own posterior.
 
+    For rows in clusters, such as patients with several rows, the Dirichlet process is one of clusters: the rows of a
+    cluster have one Gamma mass per row in common, standard exponential. The prior counts as much as a independent rows:
+    each of its atoms is a cluster of d rows with one outcome, where d is the design effect of the share of outcome 1,
+    the number of rows in clusters that carry the evidence of one independent row. One of the d rows has independent
+    scores of all models; on the scores of the others, the models agree. With clusters of one row, this is the posterior
+    above.
+
     References
     ----------
     .. [1] T. S. Ferguson (1973), "A Bayesian analysis of some nonparametric problems", Annals of Statistics 1, 209-230.
@@ -103,46 +110,88 @@ class ScoreCellsPosterior:
         ndarray, shape (n_draws, n_models, 2, n_bins)
             Probabilities, joint over models. They sum to 1 for each model, or for each model and outcome.
         """
-        rng = _checks.generator(rng)
+        rng, clusters = _checks.generator(rng), self.counts.clusters
         one = len(self.counts.models) == 1
-        mass = rng.standard_gamma(self.parameters(0), (n_draws, 1, 2, self.counts.n_bins)) if one else None
-        mass = self._joint(n_draws, rng) if mass is None else mass
+        if one and clusters is None:
+            mass = rng.standard_gamma(self.parameters(0), (n_draws, 1, 2, self.counts.n_bins))
+        else:
+            mass = self._prior_mass(n_draws, rng)
+            add = self._add_rows if clusters is None else self._add_clusters
+            add(mass, rng)
+            mass = mass.reshape(*mass.shape[:2], 2, -1).swapaxes(0, 1)
         # the total is the same for all models: their cells hold the same atoms
         mass /= mass.sum(axis=-1 if self.given_outcome else (-2, -1), keepdims=True)
         return mass
 
-    def _joint(self, n_draws: int, rng: np.random.Generator) -> Floats:
-        """Draw the Gamma masses of several models: those of the prior, and those of the rows of each joint cell."""
-        counts, (atoms, cell) = self.counts, self._atoms(n_draws, rng)
-        n_models, n_bins = len(counts.models), counts.n_bins
-        size = 2 * n_bins
-        base = np.arange(n_draws)[:, None] * size
-        mass = np.stack(
-            [np.bincount((base + cell[i]).ravel(), atoms.ravel(), n_draws * size) for i in range(n_models)]
-        ).reshape(n_models, n_draws, size)
+    @property
+    def _rows_per_pseudo_row(self) -> float:
+        """Rows that carry as much evidence as one independent row: the design effect of the outcome."""
+        counts = self.counts
+        return 1.0 if counts.clusters is None else counts.clusters.outcome_effect(counts.weight_sq)
+
+    def _prior_mass(self, n_draws: int, rng: np.random.Generator) -> Floats:
+        """Draw the Gamma masses of the prior, shape (n_models, n_draws, 2 * n_bins); joint over models."""
+        n_models, size = len(self.counts.models), 2 * self.counts.n_bins
+        atoms, outcome = self._atoms(n_draws, rng)
+        scores = rng.random((n_models, *atoms.shape))
+        mass = np.stack([self._summed(atoms, outcome, score) for score in scores])
+        more = self._rows_per_pseudo_row - 1
+        if more > 0:  # the other rows of the cluster, on whose scores the models agree
+            mass += more * self._summed(atoms, outcome, rng.random(atoms.shape))
+        return mass.reshape(n_models, n_draws, size)
+
+    def _summed(self, atoms: Floats, outcome: NDArray[np.bool_], score: Floats) -> Floats:
+        """Sum the masses of atoms by draw, outcome and score cell, shape (n_draws * 2 * n_bins,)."""
+        n_draws, size = len(atoms), 2 * self.counts.n_bins
+        cell = outcome * self.counts.n_bins + np.searchsorted(self.counts.thresholds, score, side="right")
+        place = np.arange(n_draws)[:, None] * size + cell
+        return np.bincount(place.ravel(), atoms.ravel(), n_draws * size)
+
+    def _add_rows(self, mass: Floats, rng: np.random.Generator) -> None:
+        """Add the Gamma masses of the rows of each joint cell to those of the prior."""
+        counts, rows = self.counts, self._rows
+        n_models, n_draws, size = mass.shape
         step = max(CHUNK // n_draws, 1)
-        rows = self._rows
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             drawn = rng.standard_gamma(rows[part, None], (len(rows[part]), n_draws))
             for i in range(n_models):
-                place = counts.outcome[part] * n_bins + counts.cells[part, i]
+                place = counts.outcome[part] * (size // 2) + counts.cells[part, i]
                 order = np.argsort(place, kind="stable")
                 first = np.flatnonzero(np.diff(place[order], prepend=-1))
                 mass[i][:, place[order][first]] += np.add.reduceat(drawn[order], first, axis=0).T
-        return mass.reshape(n_models, n_draws, 2, n_bins).swapaxes(0, 1)
 
-    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.intp]]:
-        """Draw the atoms of the prior by stick-breaking: their masses, and the cells of each model."""
+    def _add_clusters(self, mass: Floats, rng: np.random.Generator) -> None:
+        """Add the rows of each cluster, multiplied by one standard exponential number per cluster."""
+        counts = self.counts
+        assert counts.clusters is not None  # the caller has checked
+        n_models, n_draws, size = mass.shape
+        rows = counts.clusters.matrix(counts.n_bins, counts.rates(by_outcome=self.given_outcome))
+        step = max(CHUNK // n_draws, 1)
+        for start in range(0, counts.clusters.number, step):
+            part = rows[start : start + step]
+            drawn = rng.standard_exponential((part.shape[0], n_draws))
+            mass += (part.T @ drawn).reshape(n_models, size, n_draws).swapaxes(1, 2)
+
+    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Floats, NDArray[np.bool_]]:
+        """Draw the atoms of the prior by stick-breaking: their masses and outcomes, shape (n_draws, n_atoms)."""
         a = self.pseudo_rows
         n_atoms = int(np.ceil(np.log(REMAINDER) / np.log(a / (1 + a)))) + 1
         # log of what remains after each break: Beta(1, a) leaves 1 - v = u^(1 / a) with a uniform u
         left = np.exp(-np.cumsum(rng.standard_exponential((n_draws, n_atoms - 1)) / a, axis=1))
         left = np.concatenate([np.ones((n_draws, 1)), left, np.zeros((n_draws, 1))], axis=1)
         atoms = rng.standard_gamma(a, (n_draws, 1)) * (left[:, :-1] - left[:, 1:])
-        outcome = rng.random((n_draws, n_atoms)) < 0.5
-        score = rng.random((len(self.counts.models), n_draws, n_atoms))
-        return atoms, outcome * self.counts.n_bins + np.searchsorted(self.counts.thresholds, score, side="right")
+        return atoms, rng.random((n_draws, n_atoms)) < 0.5
+
+    def prevalence_mean_and_sd(self) -> tuple[float, float]:
+        """Exact mean and standard deviation of the probability of outcome 1, if it is not given: that of a Beta."""
+        zero, one = self.parameters(0).sum(axis=1).tolist()
+        mean = one / (zero + one)
+        return mean, (mean * (1 - mean) / (zero + one + 1)) ** 0.5
+
+    def _require_independent_rows(self) -> None:
+        if self.counts.clusters is not None:
+            raise ValueError("moments of rows in clusters have no closed form; take those of draws.")
 
     def mean_and_sd(self, gain: Floats) -> tuple[Floats, Floats]:
         r"""Exact mean and standard deviation of expected gains of treating at each threshold, for each model.
@@ -159,11 +208,58 @@ class ScoreCellsPosterior:
             and the sum A of all parameters, the mean is :math:`m = \sum_z g_z A_z / A` and the variance
             :math:`(\sum_z g_z^2 A_z / A - m^2) / (A + 1)`. Given the outcome, each outcome is a Dirichlet of its own,
             and means and variances add.
+
+        Raises
+        ------
+        ValueError
+            If rows are in clusters.
         """
+        self._require_independent_rows()
         parameters = np.stack([self.parameters(i) for i in range(len(self.counts.models))])
         above = np.cumsum(parameters[..., ::-1], axis=-1)[..., ::-1][..., 1:]
         total = parameters.sum(axis=-1, keepdims=True)
         return _moments(above[:, None], total, gain[None], given_outcome=self.given_outcome)
+
+    def design_effects(self, gain: Floats) -> Floats:
+        r"""Variance of expected gains of treating between clusters, over their variance if rows were independent.
+
+        Parameters
+        ----------
+        gain : ndarray, shape (2, n_thresholds)
+            Gain of a treated row of outcome 0 and of outcome 1 at each threshold.
+
+        Returns
+        -------
+        ndarray, shape (n_models, n_thresholds)
+            With the influence :math:`h_i = (c_i - \bar c) / N` of each row, whose contribution is :math:`c_i`, and J
+            clusters: :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} h_i)^2 / \sum_i h_i^2`. NaN if all rows
+            contribute the same.
+
+        Raises
+        ------
+        ValueError
+            If rows are not in clusters.
+        """
+        counts = self.counts
+        if counts.clusters is None:
+            raise ValueError("rows are in no clusters, so that there is no design effect.")
+        number, size = counts.clusters.number, 2 * counts.n_bins
+        rows = counts.clusters.matrix(counts.n_bins, np.ones(2))
+        treated = np.arange(counts.n_bins)[:, None] > np.arange(len(counts.thresholds))
+        contribution = gain[:, None] * treated  # (2, n_bins, n_thresholds)
+        squares = 1 / np.where(counts.weight_sq > 0, counts.rates(by_outcome=self.given_outcome), 1.0)
+        found = []
+        for i in range(len(counts.models)):
+            weight = counts.margin(i, counts.weight)[..., None]
+            axis = 1 if self.given_outcome else (0, 1)
+            total = np.maximum(weight.sum(axis=axis, keepdims=True), np.finfo(np.float64).tiny)
+            mean = (weight * contribution).sum(axis=axis, keepdims=True) / total
+            influence = (contribution - mean) / total
+            of_cluster = rows[:, i * size : (i + 1) * size] @ influence.reshape(size, -1)
+            alone = (weight * squares[:, None, None] * influence**2).sum(axis=(0, 1))
+            between = (of_cluster**2).sum(axis=0) * number / (number - 1)
+            found.append(np.divide(between, alone, out=np.full_like(alone, np.nan), where=alone > 0))
+        return np.stack(found)
 
     def difference_mean_and_sd(self, first: int, second: int, gain: Floats) -> tuple[Floats, Floats]:
         """Exact mean and standard deviation of the difference of expected gains of two models; parameters as above.
@@ -172,7 +268,13 @@ class ScoreCellsPosterior:
         -------
         (mean, sd) : tuple of ndarray, shape (n_thresholds,)
             Only rows that one of both models treats, and the other does not, contribute.
+
+        Raises
+        ------
+        ValueError
+            If rows are in clusters.
         """
+        self._require_independent_rows()
         counts, rows, t = self.counts, self._rows, self.counts.thresholds
         index = np.arange(len(t))
         one, other = (counts.cells[:, i, None] > index for i in (first, second))

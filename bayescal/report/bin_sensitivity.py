@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
-from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, palette
+from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, key_above, palette
 from bayescal.report.forest import INNER, axis_label, key
 from bayescal.report.room import characters, is_small, keep_within, small_words
 from bayescal.results.bin_sensitivity import BinSensitivity
@@ -139,15 +139,7 @@ def plot_bin_sensitivity(
     ax.set_xlabel("\n".join(["number of bins", *symbols]), fontsize=SMALL)
     label = axis_label(result.estimand, next(iter(result.evaluations.values())).counts.target)
     ax.set_ylabel("\n".join(wrap(label, max(12, characters(ax, SMALL) // 2))), fontsize=SMALL + 0.5, parse_math=False)
-    ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=1 if small else 2,
-        frameon=False,
-        fontsize=SMALL,
-        borderaxespad=0.2,
-        handlelength=1.2,
-    )
+    key_above(ax, small=small)
     if small:
         small_words(ax)
     keep_within(ax)

@@ -18,10 +18,12 @@ from bayescal.report.diagram import (
     require_undivided,
     scale_histogram,
 )
-from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, palette, titled
-from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.report.drawing import axes_or_new, background, is_dark, key_above, palette, titled
+from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.calibration_curve import CELLS, CalibrationCurve
+from bayescal.results.classical import ClassicalCurves
+from bayescal.results.clinical import ClinicalSummary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +32,16 @@ Floats = NDArray[np.float64]
 
 #: Largest number of bars in the distribution of scores.
 BARS = 50
+#: Largest number of points of a classical curve.
+MOST_POINTS = 1000
+#: Classical curves in the key, and their lines, by turns.
+SHORT = {
+    "logistic": "logistic on logit",
+    "logistic_probability": "logistic on p",
+    "spline_3": "spline, 3 knots",
+    "spline_4": "spline, 4 knots",
+}
+DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,22 +96,26 @@ def curve_points(cv: CalibrationCurve, prob: float = 0.95) -> CurvePoints:
     (30, (-0.02, 1.02), 50, 1.0)
     """
     score, low, high = cv.band(prob)
+    return points_of(score, np.asarray(cv.curve.mean()), low, high, cv.distribution)
+
+
+def points_of(score: Floats, mean: Floats, low: Floats, high: Floats, distribution: Floats) -> CurvePoints:
+    """Add limits of the axes, and bars of the distribution, to a curve; parameters as for `CurvePoints`.
+
+    Parameters
+    ----------
+    score, mean, low, high
+        As for `CurvePoints`.
+    distribution : ndarray, shape (1000,)
+        Share of the rows in equal-width cells of scores.
+    """
     x, y = _limits(score, low, high)
     # cells are joined, so that the window holds at most BARS bars
     inside = max(min(x[1], 1.0) - max(x[0], 0.0), 1 / CELLS)
     joined = max(int(np.ceil(inside * CELLS / BARS)), 1)
     starts = np.arange(0, CELLS, joined)
-    return CurvePoints(
-        score=score,
-        mean=np.asarray(cv.curve.mean()),
-        low=low,
-        high=high,
-        x=x,
-        y=y,
-        left=starts / CELLS,
-        share=np.add.reduceat(cv.distribution, starts),
-        width=joined / CELLS,
-    )
+    shares = np.add.reduceat(distribution, starts)
+    return CurvePoints(score, mean, low, high, x, y, starts / CELLS, shares, joined / CELLS)
 
 
 def _limits(score: Floats, low: Floats, high: Floats) -> tuple[Limits, Limits]:
@@ -120,6 +136,7 @@ def plot_calibration_curve(
     ax: "Axes | None" = None,
     *,
     prob: float = 0.95,
+    classical: ClassicalCurves | None = None,
     color: Any = None,
     reference_color: Any = None,
     above_color: Any = None,
@@ -138,6 +155,8 @@ def plot_calibration_curve(
         Where to draw; the distribution takes its lower part. By default on a new pyplot figure.
     prob : float, default 0.95
         Probability of the interval at each score, in (0, 1).
+    classical : ClassicalCurves, optional
+        Curves of the same rows from `classical_calibration_curves`, drawn as thin lines. They have no intervals.
     color : matplotlib color, optional
         Colour of the curve, the band and the distribution.
     reference_color : matplotlib color, optional
@@ -153,9 +172,10 @@ def plot_calibration_curve(
     Raises
     ------
     TypeError
-        If `cv` is something else, or `ax` is not an Axes.
+        If `cv` or `classical` is something else, or `ax` is not an Axes.
     ValueError
-        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, or `ax` already holds a diagram.
+        If `prob` is not strictly between 0 and 1, a colour is unknown to matplotlib, `ax` already holds a diagram, or
+        `classical` has another number of rows.
 
     See Also
     --------
@@ -176,34 +196,89 @@ def plot_calibration_curve(
     >>> ax.get_ylabel()
     'event rate'
     """
+    if isinstance(cv, ClinicalSummary):
+        raise TypeError(
+            "`cv` must be a CalibrationCurve: of a clinical summary pass `summary.calibration_curve`, of one of "
+            "several models `summary[name].calibration_curve`."
+        )
     if not isinstance(cv, CalibrationCurve):
         raise TypeError(
             f"`cv` must be a CalibrationCurve, not {type(cv).__name__}; make one with "
             "`bayescal.calibration_curve(y_true, y_prob)`. Evaluations are drawn by `plot_reliability`."
         )
+    _require_same_rows(classical, cv)
     points = curve_points(cv, _checks.fraction("prob", prob))
     ax = axes_or_new(ax, figsize=(5.0, 6.0))
     require_undivided(ax)
     small = is_small(ax, *ROOM)
     main = _checks.color("color", color, palette(ax).blue)
     sides = SideColors.chosen(ax, reference_color, above_color, below_color)
+    entries = draw_curve(ax, points, main, sides, cv.target, prob)
+    entries += [] if classical is None else _draw_classical(ax, classical)
+    _headline(ax, cv, prob, above=key_above(ax, entries, small=small), small=small)
+    finish(ax, small=small)
+    return ax
+
+
+def draw_curve(
+    ax: "Axes", points: CurvePoints, color: str, sides: SideColors, target: str, prob: float
+) -> list[tuple[Any, str]]:
+    """Draw a curve with its band against the diagonal, and the distribution of scores; return the entries of a key."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
     _, below = divided(ax)
-    draw_sides(ax, wording.direction_words(cv.target), sides)
+    draw_sides(ax, wording.direction_words(target), sides)
     opacity = 0.4 if is_dark(background(ax)) else 0.25
-    ax.fill_between(points.score, points.low, points.high, color=main, alpha=opacity, linewidth=0, zorder=2, gid="band")
-    ax.plot(points.score, points.mean, color=main, linewidth=1.8, zorder=3, gid="curve")
-    below.bar(points.left, points.share, points.width, align="edge", color=main, alpha=0.55, linewidth=0)
+    style: dict[str, Any] = {"color": color, "alpha": opacity, "linewidth": 0}
+    ax.fill_between(points.score, points.low, points.high, zorder=2, gid="band", **style)
+    ax.plot(points.score, points.mean, color=color, linewidth=1.8, zorder=4, gid="curve")
+    below.bar(points.left, points.share, points.width, align="edge", color=color, alpha=0.55, linewidth=0)
     scale_histogram(below, max(float(points.share.max()), 1e-9))
-    stated, happened = axis_words(cv.target)
+    stated, happened = axis_words(target)
     below.set_xlabel(stated)
     ax.set(xlim=points.x, ylim=points.y, ylabel=happened)
-    lines = _key(ax, prob, main, opacity, small=small)
-    _headline(ax, cv, prob, above=(TINY if small else SMALL) * 1.4 * lines + 4, small=small)
+    return [
+        (Line2D([], [], color=color, linewidth=1.8), "posterior mean"),
+        (Patch(**style), f"{100 * prob:g} % interval at each score"),
+    ]
+
+
+def finish(ax: "Axes", *, small: bool) -> None:
+    """Reduce labels of small axes, and keep the diagram within its cell."""
     if small:
         small_words(ax)
-        below.set_yticks([])
+        ax.child_axes[0].set_yticks([])
     keep_within(ax)
-    return ax
+
+
+def _require_same_rows(classical: Any, cv: CalibrationCurve) -> None:
+    if classical is None:
+        return
+    if not isinstance(classical, ClassicalCurves):
+        raise TypeError(
+            f"`classical` must be ClassicalCurves, not {type(classical).__name__}; make them with "
+            "`bayescal.classical_calibration_curves(y_true, y_prob)`."
+        )
+    if len(classical.score) != cv.counts.n_rows:
+        raise ValueError(
+            f"`classical` must be fitted to the rows of `cv`: it has {len(classical.score)} rows, and `cv` has "
+            f"{cv.counts.n_rows}."
+        )
+
+
+def _draw_classical(ax: "Axes", classical: ClassicalCurves) -> list[tuple[Any, str]]:
+    """Draw each classical curve that exists as a thin line; return the entries of a key."""
+    order = np.argsort(classical.score, kind="stable")
+    order = order[np.unique(np.linspace(0, len(order) - 1, MOST_POINTS).astype(np.intp))]
+    entries: list[tuple[Any, str]] = []
+    cycle = palette(ax).cycle[1:]
+    for i, (name, fitted) in enumerate(classical.fitted.items()):
+        if np.isfinite(fitted).all():
+            style: dict[str, Any] = {"color": cycle[i % len(cycle)], "linewidth": 1.1, "linestyle": DASHES[i % 2]}
+            (line,) = ax.plot(classical.score[order], fitted[order], zorder=3, gid=f"classical {name}", **style)
+            entries.append((line, SHORT.get(name, name)))
+    return entries
 
 
 def _headline(ax: "Axes", cv: CalibrationCurve, prob: float, *, above: float, small: bool) -> None:
@@ -213,29 +288,3 @@ def _headline(ax: "Axes", cv: CalibrationCurve, prob: float, *, above: float, sm
     interval = "" if small else f", {100 * prob:g} % interval"
     exact = f"P(exactly calibrated) {_render.probability(cv.p_calibrated)}"
     titled(ax, f"ICI {mean}{interval} [{low}, {high}]", [] if small else [cv.question, exact], above=above, small=small)
-
-
-def _key(ax: "Axes", prob: float, color: str, opacity: float, *, small: bool) -> int:
-    """Draw the key above the axes, where it hides no data; return its number of lines."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    labels = ["posterior mean", f"{100 * prob:g} % interval at each score"]
-    handles = [Line2D([], [], color=color, linewidth=1.8), Patch(color=color, alpha=opacity, linewidth=0)]
-    size = TINY if small else SMALL
-    wide = sum(len(label) + 5 for label in labels) > characters(ax, size)
-    ax.legend(
-        handles=handles,
-        labels=labels,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=1 if wide else 2,
-        frameon=False,
-        fontsize=size,
-        borderaxespad=0.2,
-        borderpad=0,
-        handlelength=1.2,
-        handletextpad=0.5,
-        columnspacing=0.9,
-    )
-    return len(labels) if wide else 1

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bayescal import _checks, _render
 from bayescal._invalid import quoted
-from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, palette, titled
+from bayescal.report.drawing import SMALL, axes_or_new, background, is_dark, key_above, palette, titled
 from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
 from bayescal.results.cumulative import CHANCE, Cumulative, p_words
 from bayescal.results.cumulative_difference import CumulativeDifference
@@ -272,10 +272,13 @@ def _axes(ax: "Axes", cd: Cumulative, points: CumulativePoints, *, small: bool) 
     ax.set_xticks(points.tick_share[::every], score_labels(points.tick_score[::every]))
     ax.set_xlim(0, 1)
     ax.set_xlabel(f"score (axis: {_share_of(cd)})", fontsize=SMALL)
-    rises = "scores are too low" if isinstance(cd, CumulativeDifference) else "the subpopulation is higher"
+    rises = "scores are too low" if isinstance(cd, CumulativeDifference) else "subgroup is higher"
     height = max(16, int(characters(ax, SMALL) * ax.bbox.height / ax.bbox.width))
-    words = ["cumulative difference"] if small else wrap(f"cumulative difference (rises where {rises})", height)
-    ax.set_ylabel("\n".join(words), fontsize=SMALL)
+    words = ["cumulative difference"] if small else ["cumulative difference", f"(rises where {rises})"]
+    lines = (
+        [" ".join(words)] if len(" ".join(words)) <= height else [each for part in words for each in wrap(part, height)]
+    )
+    ax.set_ylabel("\n".join(lines), fontsize=SMALL)
     ax.tick_params(labelsize=SMALL)
     ax.spines["right"].set_visible(False)
     upper = ax.secondary_xaxis("top")
@@ -312,31 +315,14 @@ def _key(ax: "Axes", prob: float, chance: str, colours: tuple[str, str, str], *,
     """Draw the key above the upper axis; return the points that it and the upper axis take."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
-    from matplotlib.transforms import ScaledTranslation
 
     main, marked, grey = colours
-    handles = [
-        (Patch(color=main, alpha=_opacity(ax), linewidth=0), Line2D([], [], color=main, linewidth=1.4)),
-        Line2D([], [], color=marked, linewidth=2),
-        Line2D([], [], color=grey, marker=">", linestyle="", markersize=7),
+    entries: list[tuple[Any, str]] = [
+        (
+            (Patch(color=main, alpha=_opacity(ax), linewidth=0), Line2D([], [], color=main, linewidth=1.4)),
+            f"curve, {100 * prob:g} % band",
+        ),
+        (Line2D([], [], color=marked, linewidth=2), "largest deviation"),
+        (Line2D([], [], color=grey, marker=">", linestyle="", markersize=7), f"\u00b1 2 sigma {chance}"),
     ]
-    labels = [f"curve, {100 * prob:g} % band", "largest deviation", f"\u00b1 2 sigma {chance}"]
-    size = TINY if small else SMALL
-    upper = 3.4 * size
-    wide = sum(len(label) + 6 for label in labels) > characters(ax, size)
-    ax.legend(
-        handles=handles,
-        labels=labels,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        bbox_transform=ax.transAxes + ScaledTranslation(0, upper / 72, ax.figure.dpi_scale_trans),
-        ncols=1 if wide else 3,
-        frameon=False,
-        fontsize=size,
-        borderaxespad=0,
-        borderpad=0,
-        handlelength=1.2,
-        handletextpad=0.5,
-        columnspacing=0.9,
-    )
-    return upper + 1.4 * size * (3 if wide else 1) + 4
+    return key_above(ax, entries, small=small, offset=3.4 * (TINY if small else SMALL))

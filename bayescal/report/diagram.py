@@ -13,6 +13,7 @@ from bayescal.posterior.contract import HasHypotheses
 from bayescal.report.drawing import SMALL, background, is_dark, palette, require_evaluation
 from bayescal.results.classwise import ClasswiseEvaluation
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.survival import SurvivalEvaluation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,6 +84,8 @@ class ReliabilityPoints:
         Observed mean confidence and observed share of outcome 1.
     low, high : ndarray, shape (n_occupied,)
         Ends of the equal-tailed credible interval of the accuracy.
+    censored : ndarray, shape (n_occupied,), or None
+        Share of the rows that are in the bin and censored before the horizon; None if outcomes have no times.
     """
 
     bin_low: Floats
@@ -94,6 +97,7 @@ class ReliabilityPoints:
     accuracy: Floats
     low: Floats
     high: Floats
+    censored: Floats | None = None
 
     @property
     def outside(self) -> NDArray[np.bool_]:
@@ -145,7 +149,14 @@ def reliability_points(evaluation: Evaluation, prob: float = 0.95) -> Reliabilit
         accuracy=counts.accuracy[keep],
         low=low,
         high=high,
+        censored=_censored(evaluation)[keep] if isinstance(evaluation, SurvivalEvaluation) else None,
     )
+
+
+def _censored(evaluation: SurvivalEvaluation) -> Floats:
+    """Return the share of the rows that are in each bin and censored before the horizon."""
+    counts = evaluation.counts
+    return counts.share * counts.n_censored / np.maximum(counts.n, 1)
 
 
 @dataclass(frozen=True)

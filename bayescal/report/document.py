@@ -27,6 +27,7 @@ from bayescal.results.evaluations import Evaluations
 from bayescal.results.evidence import Evidence
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.net_benefit import NetBenefit
+from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
 from bayescal.results.wording import SMALL_ECE
 from bayescal.stats.thresholds import TREAT_ALL, TREAT_NONE
@@ -261,8 +262,33 @@ def _(result: ScoreComparison, parameters: Parameters = NO_PARAMETERS) -> dict[s
 
 
 @document.register
+def _(
+    result: ComparisonOverDatasets, parameters: Parameters = NO_PARAMETERS, *, estimand: EstimandLike = "ece"
+) -> dict[str, Any]:
+    """Return also ``estimand``, ``rope``, ``spread``, ``classifiers``, ``datasets`` and the differences on each.
+
+    ``table`` has one record per pair; ``classifiers`` one record each, with the mean rank over data sets; ``datasets``
+    the name and the number of rows of each; ``by_dataset`` one record per pair and data set.
+    """
+    record, sheet = as_estimand(estimand), result.sheet(whole=True, estimand=estimand)
+    return {
+        **_head(RESULT_SCHEMA, sheet, parameters),
+        "kind": type(result).__name__,
+        "estimand": {"name": record.name, "title": record.title, "better": record.better},
+        "table": result.table(PROB, estimand=estimand),
+        "remarks": list(sheet.remarks),
+        "rope": result.rope,
+        "spread": result.spread,
+        "classifiers": result.each(PROB, estimand=estimand),
+        "datasets": [{"name": name, "rows": n} for name, n in result.n_rows.items()],
+        "by_dataset": result.by_dataset(PROB, estimand=estimand),
+        "seeds": {"order": str(result.order_seed)},
+    }
+
+
+@document.register
 def _(result: Evidence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``hypothesis``, ``level``, ``threshold`` and ``alarm``, the start of a window or null.
+    """Return also ``hypothesis``, ``level``, ``threshold``, ``raised``, and ``alarm``, the start of a window or null.
 
     Values beyond the range of a float are null; ``log_value`` has them.
     """
@@ -271,14 +297,16 @@ def _(result: Evidence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any
         "hypothesis": result.hypothesis,
         "level": result.level,
         "threshold": result.threshold,
+        "raised": result.raised,
         "alarm": result.alarm,
     }
 
 
 @document.register
 def _(result: ConfidenceSequence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``level``."""
-    return {**_with_table(result, parameters), "level": result.level}
+    """Return also ``interval``, with the probability that all intervals hold."""
+    interval = {"probability": result.prob, "kind": "confidence sequence"}
+    return {**_with_table(result, parameters), "interval": interval}
 
 
 @document.register
@@ -317,7 +345,7 @@ def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[s
     """Return also rows, events and ``event_rate``, and the documents of the parts.
 
     ``models`` has one record per model with those of its evaluation, recalibration and calibration curve (null if there
-    are too few rows); ``net_benefit`` is null without thresholds.
+    are too few rows); ``net_benefit`` is null without thresholds; ``decision_curve`` is that of the picture.
     """
     models = [
         {
@@ -336,6 +364,7 @@ def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[s
         "event_rate": result.event_rate,
         "models": models,
         "net_benefit": None if result.net_benefit is None else document(result.net_benefit),
+        "decision_curve": document(result.decision_curve),
     }
 
 

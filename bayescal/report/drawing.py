@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 # the palette of Okabe and Ito, for colour-blind readers, and a grey that is visible on black and on white
 BLUE, ORANGE, SKY, GREY = "#0072B2", "#D55E00", "#56B4E9", "#808080"
 SMALL, SMALLER = 8.5, 7.5  # points; text fits above axes three inches wide
+#: Width of a symbol of a key and of the gaps beside it, in characters.
+BESIDE = 5
 #: Relative luminance below which white has more contrast than black: 1.05 / (L + 0.05) = (L + 0.05) / 0.05.
 DARK_BELOW = 0.179
 #: Least contrast of readable text (WCAG 2, level AA).
@@ -206,6 +208,72 @@ def headline(
     titled(ax, f"{shown}\n{title}" if name else title, paragraphs, above=above, small=small)
 
 
+def key_above(
+    ax: "Axes", entries: Sequence[tuple[Any, str]] | None = None, *, small: bool = False, offset: float = 0.0
+) -> float:
+    """Draw the key above axes, where it hides no data, in as many columns as fit.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        The axes.
+    entries : sequence of (handle, str), optional
+        What is drawn, and its label; by default all artists with labels. Labels that are wider than the axes are cut.
+    small : bool, default False
+        Whether the axes are small.
+    offset : float, default 0
+        Points between axes and key.
+
+    Returns
+    -------
+    float
+        Points above the axes to leave free for offset, key and a margin.
+    """
+    from matplotlib.transforms import ScaledTranslation
+
+    size = TINY if small else SMALL
+    room = characters(ax, size)
+    chosen = list(zip(*ax.get_legend_handles_labels(), strict=True)) if entries is None else entries
+    labels = [_render.cut(label, room - BESIDE) for _, label in chosen]
+    columns = _columns(labels, room)
+    legend = ax.legend(
+        handles=[handle for handle, _ in chosen],
+        labels=labels,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        bbox_transform=ax.transAxes + ScaledTranslation(0, offset / 72, ax.figure.dpi_scale_trans),
+        ncols=columns,
+        frameon=False,
+        fontsize=size,
+        borderaxespad=0.2,
+        borderpad=0,
+        handlelength=1.2,
+        handletextpad=0.5,
+        columnspacing=0.9,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+    lines = -(-len(labels) // columns)
+    return offset + (1.6 * lines - 0.2) * size + 4
+
+
+def _columns(labels: Sequence[str], room: int) -> int:
+    """Return how many columns of a key fit into a line of `room` characters.
+
+    Examples
+    --------
+    >>> _columns(["treat all", "treat none", "useful"], 40), _columns(["treat all", "treat none", "useful"], 32)
+    (3, 2)
+    """
+    for columns in range(len(labels), 1, -1):
+        rows = -(-len(labels) // columns)
+        # matplotlib fills columns from top to bottom
+        widths = [max(map(len, labels[i : i + rows])) + BESIDE for i in range(0, len(labels), rows)]
+        if sum(widths) <= room:
+            return columns
+    return 1
+
+
 def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, small: bool = False) -> None:
     """Write a title, and paragraphs below it in smaller type.
 
@@ -214,7 +282,7 @@ def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, s
     ax : matplotlib Axes
         The axes.
     title : str
-        One line.
+        One line or more; lines that are wider than the axes are wrapped.
     paragraphs : sequence of str
         Texts, which are wrapped; empty ones take no space.
     above : float
@@ -238,4 +306,6 @@ def titled(ax: "Axes", title: str, paragraphs: Sequence[str], *, above: float, s
         parse_math=False,
     )
     pad = above + 1.25 * size * len(lines) + 3
-    ax.set_title(title, loc="left", fontsize=TINY + 1 if small else SMALL + 1, pad=pad, parse_math=False)
+    title_size = TINY + 1 if small else SMALL + 1
+    wrapped = [part for line in title.split("\n") for part in textwrap.wrap(line, characters(ax, title_size))]
+    ax.set_title("\n".join(wrapped), loc="left", fontsize=title_size, pad=pad, parse_math=False)

@@ -21,6 +21,9 @@ from bayescal.results.grouped import GroupedEvaluation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: Pictures of a clinical summary in a row.
+PER_ROW = 3
+
 
 def picture(evaluations: Mapping[str, Evaluation | ClasswiseEvaluation]) -> "Figure":
     """Draw, for each evaluation, its reliability diagram and its posterior side by side.
@@ -77,7 +80,7 @@ def comparison_picture(comparison: Comparison, estimand: str) -> "Figure":
 
 
 def clinical_picture(summary: ClinicalSummary) -> "Figure":
-    """Draw the calibration curve of each model, and the decision curves of all, side by side.
+    """Draw the calibration curve of each model, and last the decision curves of all, in rows of three.
 
     Parameters
     ----------
@@ -92,9 +95,11 @@ def clinical_picture(summary: ClinicalSummary) -> "Figure":
     from matplotlib.figure import Figure
 
     n = len(summary.models)
-    figure = Figure(figsize=(5.2 * n + 6.4, 5.4), layout="constrained")
-    *places, last = figure.subfigures(1, n + 1, width_ratios=[*[5] * n, 6], squeeze=False)[0]
-    for name, place in zip(summary.models, places, strict=True):
+    columns = min(n + 1, PER_ROW)
+    lines = -(-(n + 1) // columns)
+    figure = Figure(figsize=(6.4 * columns, 5.4 * lines), layout="constrained")
+    places = figure.subfigures(lines, columns, squeeze=False).ravel()
+    for name, place in zip(summary.models, places[:n], strict=True):
         if n > 1:
             place.suptitle(_render.cut(_render.name(name), 32), x=0.02, ha="left", fontsize="large", fontweight="bold")
         curve = summary[name].calibration_curve
@@ -102,5 +107,5 @@ def clinical_picture(summary: ClinicalSummary) -> "Figure":
             plot_reliability(summary[name].evaluation, place.subplots())
         else:
             plot_calibration_curve(curve, place.subplots())
-    plot_decision_curve(summary.decision_curve, last.subplots())
+    plot_decision_curve(summary, places[n].subplots())
     return figure

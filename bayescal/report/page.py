@@ -22,6 +22,7 @@ from bayescal.report.cumulative import plot_cumulative
 from bayescal.report.decision_curve import plot_decision_curve
 from bayescal.report.evidence import plot_confidence_sequence, plot_evidence
 from bayescal.report.forest import draw_scores, forest_height, name_lines, plot_forest, row_names, rows_height
+from bayescal.report.over_datasets import TOTALS, plot_over_datasets
 from bayescal.report.posterior import plot_posterior
 from bayescal.report.reliability import plot_reliability
 from bayescal.report.svg import inline_svg
@@ -44,6 +45,7 @@ from bayescal.results.evidence import Evidence
 from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.mean_score import MultiClassScore
 from bayescal.results.net_benefit import NetBenefit
+from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
 from bayescal.results.screen import SubpopulationScreen
 from bayescal.stats.contract import Counts
@@ -134,7 +136,7 @@ def page(
     result : Evaluation, ClasswiseEvaluation, GroupedEvaluation, Comparison, Change, BinSensitivity, Plan or other
         The result.
     estimand : str, Estimand or callable, default "ece"
-        What is compared; only a `Comparison` has a choice.
+        What is compared; only a `Comparison` and a `ComparisonOverDatasets` have a choice.
     parameters : mapping, optional
         Parameters of the command line, which say what was read.
     notes : iterable of str, optional
@@ -154,7 +156,7 @@ def page(
     """
     from markupsafe import Markup
 
-    content = _comparison(result, estimand) if isinstance(result, Comparison) else _content(result)
+    content = _content_of(result, estimand)
     script, style, template = (
         files("bayescal.report").joinpath(f"page.{kind}").read_text(encoding="utf-8") for kind in ("js", "css", "html")
     )
@@ -265,7 +267,7 @@ def _(result: Evidence) -> Content:
         "Evidence over time", partial(_drawn, partial(plot_evidence, result), 1.4 * WIDTH, 3.9), wide=True
     )
     shown = [_table("Windows", sheet)] if len(result) else []
-    return Content("Evidence", sheet, shown, {"rows": int(result.n_rows.sum())}, [picture] if len(result) else [])
+    return Content(result.title, sheet, shown, {"rows": int(result.n_rows.sum())}, [picture] if len(result) else [])
 
 
 @_content.register
@@ -399,12 +401,21 @@ def _(result: ClinicalSummary) -> Content:
             pictures.append(_reliability(parts.evaluation, of))
         else:
             pictures.append(_calibration_curve(parts.calibration_curve, of))
-    pictures.append(_decision_curve(result.decision_curve))
+    pictures.append(_decision_curve(result))
     shown = [_table("Performance", sheet)]
     if len(result.models) > SIDE_BY_SIDE:
         shown = [Table(_render.name(name), CLINICAL_HEADER, result.cells(name)) for name in result.models]
     rows = {**_rows(result[result.models[0]].evaluation.counts), "events": result.n_events}
     return Content("Clinical summary", sheet, shown, rows, pictures)
+
+
+def _content_of(result: _presented.Presented, estimand: EstimandLike) -> Content:
+    """Return the content of the page of a result; only two kinds have a choice of the estimand."""
+    if isinstance(result, Comparison):
+        return _comparison(result, estimand)
+    if isinstance(result, ComparisonOverDatasets):
+        return _over_datasets(result, estimand)
+    return _content(result)
 
 
 def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
@@ -420,6 +431,21 @@ def _comparison(result: Comparison, estimand: EstimandLike) -> Content:
         pictures += [_reliability(each, name) for name, each in result.evaluations.items()]
     shown = [tables.differences(result, record), tables.classifiers(result, record)]
     return Content("Comparison of calibration", sheet, shown, rows, pictures)
+
+
+def _over_datasets(result: ComparisonOverDatasets, estimand: EstimandLike) -> Content:
+    record = as_scalar(estimand)
+    sheet = result.sheet(whole=True, estimand=record)
+    first, second = result.in_order(record)[:2]
+    pair = partial(plot_over_datasets, result, first=first, second=second, estimand=record)
+    height = 1.4 + forest_height([*result.datasets, *TOTALS])
+    pictures = [Picture(_caption("Differences", f"{first} - {second}"), partial(_drawn, pair, WIDTH, height))]
+    if len(result) > 2:
+        ranks, height = partial(plot_over_datasets, result, estimand=record), 1.2 + forest_height(result.names)
+        pictures.insert(0, Picture("Mean ranks", partial(_drawn, ranks, WIDTH, height)))
+    rows = {f"rows of {name}": n for name, n in result.n_rows.items()}
+    shown = [_table("Pairs of classifiers", sheet), tables.by_dataset(result, record)]
+    return Content("Comparison over data sets", sheet, shown, rows, pictures)
 
 
 def _capital(words: str) -> str:
@@ -445,7 +471,7 @@ def _calibration_curve(curve: CalibrationCurve, of: str = "") -> Picture:
     return Picture(_caption("Calibration curve", of), draw)
 
 
-def _decision_curve(result: NetBenefit) -> Picture:
+def _decision_curve(result: NetBenefit | ClinicalSummary) -> Picture:
     draw = partial(_drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
     return Picture("Decision curves", draw, wide=True)
 
@@ -499,12 +525,13 @@ def _facts(rows: Mapping[str, object], parameters: Mapping[str, Any]) -> list[tu
     given = {name: value for name, value in parameters.items() if value is not None and value is not False}
     if "rows" in given:
         rows = {name: n for name, n in rows.items() if name != "rows"}
-    classifiers = given.pop("classifiers", [])
+    named = "model" if "models" in given else "classifier"
+    classifiers = given.pop(f"{named}s", [])
     facts = {WORDS.get(name, name): _in_words(value) for name, value in given.items()}
     facts |= {_render.name(name): str(n) for name, n in rows.items()}
     for each in classifiers:
         file, label, prob = (_in_words(each[name]) for name in ("file", "label", "prob"))
-        facts[f"classifier {_render.name(each['name'])}"] = f"file {file}; labels {label}; probabilities {prob}"
+        facts[f"{named} {_render.name(each['name'])}"] = f"file {file}; labels {label}; probabilities {prob}"
     return [*facts.items(), ("rows refused", REFUSED)] if facts else []
 
 

@@ -24,9 +24,17 @@ from bayescal.report.diagram import (
     require_undivided,
     scale_histogram,
 )
-from bayescal.report.drawing import SMALL, axes_or_new, background, colors_by_name, headline, palette, require_axes
+from bayescal.report.drawing import (
+    axes_or_new,
+    background,
+    colors_by_name,
+    headline,
+    key_above,
+    palette,
+    require_axes,
+)
 from bayescal.report.overlay import add_evaluation, several
-from bayescal.report.room import TINY, characters, is_small, keep_within, small_words
+from bayescal.report.room import is_small, keep_within, small_words
 from bayescal.results import wording
 from bayescal.results.bin_sensitivity import BinSensitivity
 from bayescal.results.compared import Compared
@@ -53,10 +61,12 @@ def plot_reliability(
 ) -> Any:
     """Draw a reliability diagram: accuracy against confidence with a credible bar for each bin.
 
-    Dots are what was observed, at the bin's mean confidence; bars are credible intervals of the accuracy. Below the
+    Dots are what was observed, at the bin's mean confidence (for a `SurvivalEvaluation`, the Kaplan-Meier or
+    Aalen-Johansen estimate at the horizon); bars are credible intervals of the accuracy. Below the
     diagonal, accuracy is lower than confidence: the classifier is over-confident or, for an event, the probability is
     stated too high. Bins with few rows are pale, those with fewer than ten are hollow, and empty bins are not drawn.
-    The histogram below shows the share of rows per bin, over the bin's interval.
+    The histogram below shows the share of rows per bin, over the bin's interval; rows censored before the horizon of a
+    `SurvivalEvaluation` are hatched.
 
     Parameters
     ----------
@@ -229,8 +239,8 @@ def _plot_one(
     stated, happened = axis_words(evaluation.counts.target)
     below.set_xlabel(stated)
     ax.set(xlim=scales.x, ylim=scales.y, ylabel=happened)
-    lines = _reliability_key(ax, prob, main, thin=scales.thin, small=small)
-    above = (TINY if small else SMALL) * 1.4 * lines + 4
+    hatched = points.censored is not None and bool(points.censored.any())
+    above = _reliability_key(ax, prob, main, thin=scales.thin, small=small, hatched=hatched)
     note = outside_note(points, evaluation, scales.y)
     headline(ax, evaluation, prob, above=above, note=note, small=small, name=name)
     if small:
@@ -295,34 +305,31 @@ def _draw_mass(below: "Axes", points: ReliabilityPoints, color: str, largest: fl
         edgecolor=below.get_facecolor(),
         linewidth=min(0.6, 15 / max(len(width), 1)),
     )
+    if points.censored is not None and points.censored.any():
+        bottom = points.share - points.censored
+        below.bar(points.bin_low, points.censored, width, bottom, align="edge", gid="censored", **_hatched(below))
     scale_histogram(below, largest)
 
 
-def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: bool) -> int:
-    """Draw the key above the axes, where it hides no data; return its number of lines."""
+def _hatched(ax: "Axes") -> dict[str, Any]:
+    """Return the style of censored rows in the histogram."""
+    return {"facecolor": "none", "edgecolor": background(ax), "hatch": "//////", "linewidth": 0}
+
+
+def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: bool, hatched: bool = False) -> float:
+    """Draw the key above the axes; return the points that it takes."""
     from matplotlib.lines import Line2D
 
     dot: dict[str, Any] = {"color": color, "marker": "o", "linestyle": "", "markersize": 5}
-    handles = [
-        Line2D([], [], label="observed", **dot),
-        Line2D([], [], label=f"< {THIN} rows", markerfacecolor=background(ax), **dot),
-        Line2D([], [], color=color, alpha=0.65, linewidth=4, label=f"{100 * prob:g} % interval"),
+    entries: list[tuple[Any, str]] = [
+        (Line2D([], [], **dot), "observed"),
+        (Line2D([], [], markerfacecolor=background(ax), **dot), f"< {THIN} rows"),
+        (Line2D([], [], color=color, alpha=0.65, linewidth=4), f"{100 * prob:g} % interval"),
     ]
     if not thin:
-        del handles[1]
-    # entries that do not fit side by side are stacked
-    wide = sum(len(str(handle.get_label())) + 5 for handle in handles) > characters(ax, TINY if small else SMALL)
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=1 if wide else 3,
-        frameon=False,
-        fontsize=SMALL,
-        borderaxespad=0.2,
-        borderpad=0,
-        handlelength=1.2,
-        handletextpad=0.5,
-        columnspacing=0.9,
-    )
-    return len(handles) if wide else 1
+        del entries[1]
+    if hatched:
+        from matplotlib.patches import Patch
+
+        entries.append((Patch(**{**_hatched(ax), "facecolor": color, "alpha": 0.55}), "censored before the horizon"))
+    return key_above(ax, entries, small=small)

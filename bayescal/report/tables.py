@@ -12,6 +12,7 @@ from bayescal.report.document import PROB, bin_table
 from bayescal.results import wording
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.remarks import grid_remarks
 from bayescal.results.score_comparison import ScoreComparison
 
@@ -85,6 +86,20 @@ def scores(comparison: ScoreComparison) -> Table:
     table = _classifiers(comparison.axis, each, name, f"smallest {name}")
     rows = [[*cells, _render.number(row["observed"])] for cells, row in zip(table.rows, each, strict=True)]
     return replace(table, header=(*table.header, "observed"), rows=rows)
+
+
+def by_dataset(result: ComparisonOverDatasets, estimand: Estimand) -> Table:
+    """Return the table of differences of all pairs on each data set."""
+    rows = [
+        [
+            _render.name(row["dataset"]),
+            f"{_render.name(row['first'])} - {_render.name(row['second'])}",
+            *(_render.number(row[column]) for column in ("mean", "low", "high")),
+            *(_share(row[column]) for column in ("p_left", "p_rope", "p_right")),
+        ]
+        for row in result.by_dataset(PROB, estimand=estimand)
+    ]
+    return Table("Each data set", ("data set", "1st - 2nd", *DIFFERENCES), rows)
 
 
 def _classifiers(axis: str, each: Sequence[Mapping[str, Any]], column: str, best: str) -> Table:

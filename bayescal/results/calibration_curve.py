@@ -14,7 +14,9 @@ from bayescal.estimands.errors import ece, max_error
 from bayescal.posterior.smooth_curve import EXACT, PRIOR_EXACT, SmoothCurvePosterior, smooth_curve_posterior
 from bayescal.results import wording
 from bayescal.results.calibration_curve_remarks import of_bins, of_fit, of_outcomes
+from bayescal.results.foreign_names import CALIBRATION_CURVE, no_attribute
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.grid import steps_of_counts
 from bayescal.stats.merged import MergedCounts, merge_scores
 from bayescal.stats.ordered import Steps
@@ -34,12 +36,6 @@ ERRORS: Mapping[str, tuple[str, float | None]] = {
 }
 #: Words for the sub-models.
 WORDS = {EXACT: "exact calibration", "drift": "drift", "curve": "smooth curve", "both": "drift and smooth curve"}
-#: Attributes that other programs have, and what to write here.
-MEANT = dict.fromkeys(("eavg", "integrated_calibration_index", "ece"), " The integrated calibration index is `ici`.")
-MEANT |= dict.fromkeys(
-    ("max_error", "mce"), " `e90` is the largest error that 10 % of the population have, `emax` that of any row."
-)
-MEANT |= dict.fromkeys(("prob_true", "prob_pred"), " The curve is `curve` at the scores `score`; see also `band()`.")
 
 
 class CurveBand(NamedTuple):
@@ -106,11 +102,7 @@ class CalibrationCurve(_presented.Presented):
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise an error that names the attribute that may be meant."""
-        if hasattr(type(self), name):  # a property that raised AttributeError itself
-            object.__getattribute__(self, name)
-        known = [each for each in dir(self) if not each.startswith("_")]
-        meant = "" if name.startswith("_") else MEANT.get(name.lower()) or _checks.did_you_mean(name, known)
-        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{meant}")
+        no_attribute(self, name, CALIBRATION_CURVE)
 
     @classmethod
     def from_counts(
@@ -151,6 +143,7 @@ class CalibrationCurve(_presented.Presented):
             raise TypeError(
                 f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `calibration_curve`."
             )
+        refuse_clusters(counts, "counts", "a calibration curve")
         _require_rows("counts", counts.effective_rows, counts.n_rows, weighted=counts.weighted)
         options: dict[str, Any] = {"draws": draws, "rng": rng, "prior_exact": prior_exact}
         return curve_of(steps_of_counts(counts), counts.target, counted=str(counts.bins), **options)

@@ -31,8 +31,8 @@ def of_outcomes(counts: MergedCounts, contradicted: float) -> list[str]:
         )
         texts.append(
             f"{rows} a score of exactly 0 or 1, so that exact calibration is impossible. The curve is smooth: it "
-            "spreads this error to neighbouring scores, so that Emax is too small and the ICI may be too large. "
-            "Look at these rows."
+            "spreads this error to neighbouring scores, so that the largest error is too small and the ICI may be too "
+            "large. Look at these rows."
         )
     return texts
 

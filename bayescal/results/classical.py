@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bayescal import _presented, _render
 from bayescal.estimands.calibration_tests import HosmerLemeshow
 from bayescal.estimands.classical_curves import errors_of
+from bayescal.results.foreign_names import CALIBRATION_TESTS, CLASSICAL, no_attribute
 
 Floats = NDArray[np.float64]
 
@@ -53,6 +54,10 @@ class ClassicalCurves(_presented.Presented):
 
     _index = ("curve",)
     _columns = tuple(SYMBOLS)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, CLASSICAL)
 
     @cached_property
     def errors(self) -> dict[str, dict[str, float]]:
@@ -137,6 +142,10 @@ class CalibrationTests(_presented.Presented):
     _index = ("statistic",)
     _columns = ("value", "df", "p_value")
 
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, CALIBRATION_TESTS)
+
     def table(self) -> list[dict[str, Any]]:
         """Return the statistics as data: one dict each, with keys statistic, value, df and p_value."""
         found = self.hosmer_lemeshow
@@ -187,7 +196,7 @@ class CalibrationTests(_presented.Presented):
         if least < ACCURATE:
             texts.append(
                 f"The smallest expected number in a group is {least:.2g}; the chi-squared distribution of the "
-                "Hosmer-Lemeshow statistic is accurate for numbers of about {ACCURATE} and more."
+                f"Hosmer-Lemeshow statistic is accurate for numbers of about {ACCURATE} and more."
             )
         return tuple(texts)
 

@@ -1,52 +1,40 @@
 """ClinicalSummary: discrimination, calibration and clinical utility of risk models in one table."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from bayescal import _checks, _presented, _render
-from bayescal.draws import Draws
 from bayescal.results.calibration_curve import LEAST_ROWS, CalibrationCurve
+from bayescal.results.clinical_words import (
+    DASH,
+    KEY,
+    LONGEST_HEAD,
+    NO_THRESHOLDS,
+    SHARED,
+    beside,
+    cells_of,
+    few_events,
+    fits,
+    of_events,
+    of_rows,
+    padded,
+    reversed_event,
+    sentence_of,
+)
 from bayescal.results.evaluation import Evaluation
+from bayescal.results.foreign_names import CLINICAL, no_attribute
 from bayescal.results.net_benefit import NetBenefit
-from bayescal.results.net_benefit_words import of_draws, remarks_of
+from bayescal.results.net_benefit_words import remarks_of
 from bayescal.results.recalibration import Recalibration
-from bayescal.results.remarks import of_several
-from bayescal.stats.thresholds import UNNAMED
+from bayescal.results.remarks import of_several, rare_error
 
-#: Words of the quantities in tables, in their order; thresholds follow those of the clinical utility.
-WORDS = {
-    "auc": "AUC (c-statistic)",
-    "brier_score": "Brier score",
-    "in_the_large": "calibration in the large",
-    "intercept": "calibration intercept",
-    "slope": "calibration slope",
-    "ece": "ECE",
-    "ici": "ICI",
-    "e50": "E50",
-    "e90": "E90",
-    "net_benefit": "net benefit",
-    "treat_all": "treating all",
-}
 #: Parts of the table: keys of quantities, and the value that the best predictions have.
 OVERALL = {"auc": 1.0, "brier_score": 0.0}
 ERRORS = ("ici", "e50", "e90")
 #: Maximum number of models that stand side by side in the printed table.
 SIDE_BY_SIDE = 3
-#: Longest name of a model in the head of a column.
-LONGEST_HEAD = 24
-#: Decimals of all numbers, unless an interval is so narrow that it needs more.
-DECIMALS = 3
-#: Remark on models that share rows.
-SHARED = (
-    "All models are measured on the same rows: judge differences by `net_benefit.difference` and `compare`, not by "
-    "whether intervals overlap."
-)
-#: Remark on a table without net benefit.
-NO_THRESHOLDS = (
-    "No net benefit: it needs `thresholds=`, the risks from which you would treat, as in `thresholds=[0.1, 0.2]`."
-)
 
 
 @dataclass(frozen=True)
@@ -67,13 +55,28 @@ class ModelParts:
     recalibration: Recalibration
     calibration_curve: CalibrationCurve | None
 
-    def records(self, prob: float) -> Iterator[dict[str, Any]]:
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, CLINICAL)
+
+    @property
+    def mean_risk(self) -> float:
+        """Mean predicted risk of the rows, weighted if there are weights."""
+        counts = self.evaluation.counts
+        return float(counts.share[counts.occupied] @ counts.mean_confidence[counts.occupied])
+
+    def records(self, prob: float, event_rate: float) -> Iterator[dict[str, Any]]:
         """Return the rows of discrimination, overall performance and calibration."""
         ev = self.evaluation
         for key, best in OVERALL.items():
             # rows of one outcome have no AUC
             if hasattr(ev, key):
                 yield _record("discrimination" if key == "auc" else "overall", key, ev.row(key, prob), best)
+        yield _record("calibration", "mean_risk", {"mean": self.mean_risk}, event_rate)
+        ratio = self.recalibration.observed_expected
+        low, high = ratio.interval(prob)
+        numbers = {"mean": ratio.mean(), "sd": ratio.sd(), "low": low, "high": high}
+        yield _record("calibration", "observed_expected", numbers, 1.0)
         for row in self.recalibration.table(prob):
             yield _record("calibration", row["quantity"], row, row["calibrated"])
         yield _record("calibration", "ece", ev.row("ece", prob), 0.0)
@@ -85,13 +88,15 @@ class ModelParts:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Warnings of the parts, each after the quantities that it concerns."""
-        curve = self.calibration_curve
+        curve, ev = self.calibration_curve, self.evaluation
+        of_auc = reversed_event(ev.row("auc")) if hasattr(ev, "auc") else []
         of_parts = {
-            "ECE": self.evaluation.remarks,
+            # the table has no `max_error`
+            "ECE": [text for text in ev.remarks if text != rare_error(ev.counts)],
             "Intercept and slope": self.recalibration.remarks,
             "ICI, E50 and E90": () if curve is None else curve.remarks,
         }
-        return tuple(f"{words}: {text}" for words, texts in of_parts.items() for text in texts)
+        return (*of_auc, *(f"{words}: {text}" for words, texts in of_parts.items() for text in texts))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +115,7 @@ class ClinicalSummary(_presented.Presented):
     decision_curve : NetBenefit
         Net benefit at the thresholds of a picture.
     n_rows, n_events : int
-        Numbers of rows and of events.
+        Numbers of rows and of events; rows of weight 0 do not count.
     event_rate : float
         Share of events, weighted if there are weights.
 
@@ -134,6 +139,10 @@ class ClinicalSummary(_presented.Presented):
 
     _index = ("model", "quantity")
 
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, CLINICAL)
+
     @property
     def models(self) -> tuple[str, ...]:
         """Names of the models."""
@@ -143,7 +152,8 @@ class ClinicalSummary(_presented.Presented):
         """Return the results of a model."""
         if model not in self.parts:
             known = list(self.models)
-            raise KeyError(f"there is no model {model!r}; models: {known}.{_checks.did_you_mean(str(model), known)}")
+            hint = _checks.did_you_mean(str(model), known) or " Numbers are in `to_frame()` and `table()`."
+            raise KeyError(f"there is no model {model!r}; models: {known}.{hint}")
         return self.parts[model]
 
     def _only(self, name: str) -> ModelParts:
@@ -179,9 +189,10 @@ class ClinicalSummary(_presented.Presented):
         -------
         list of dict
             Keys model, item ("discrimination", "overall", "calibration" or "clinical utility"), quantity, threshold
-            (NaN except for the clinical utility), mean, sd, low, high, ideal (the value of perfect predictions, or of
-            calibrated ones for measures of calibration; NaN for treating all) and p_useful (NaN except for the net
-            benefit of a model at a threshold with at least 5 rows on both sides).
+            (NaN except for the clinical utility), mean, sd, low, high (NaN for the mean predicted risk), ideal (the
+            value of perfect predictions, or of calibrated ones for measures of calibration; NaN for treat all) and
+            p_useful (NaN except for the net
+            benefit of a model at a threshold with enough rows on both sides, see `NetBenefit.few_rows`).
 
         Raises
         ------
@@ -191,7 +202,9 @@ class ClinicalSummary(_presented.Presented):
         prob = _checks.fraction("prob", prob)
         rows = []
         for name, parts in self.parts.items():
-            rows += [{"model": name, **row} for row in (*parts.records(prob), *self._utility(name, prob))]
+            rows += [
+                {"model": name, **row} for row in (*parts.records(prob, self.event_rate), *self._utility(name, prob))
+            ]
         return rows
 
     def _utility(self, model: str, prob: float) -> Iterator[dict[str, Any]]:
@@ -199,17 +212,21 @@ class ClinicalSummary(_presented.Presented):
         nb = self.net_benefit
         if nb is None:
             return
-        share = float(nb.prevalence_draws.mean())
+        treat_all = nb.treat_all_table(prob)
         for i, row in enumerate(each for each in nb.table(prob) if each["model"] == model):
             at, useful = row["threshold"], math.nan if nb.few_rows[model][i] else row["p_useful"]
-            yield _record("clinical utility", "net_benefit", row, share, threshold=at, p_useful=useful)
-            all_treated = Draws(nb.treat_all.values[:, i])
-            low, high = all_treated.interval(prob)
-            numbers = {"mean": all_treated.mean(), "sd": all_treated.sd(), "low": low, "high": high}
-            yield _record("clinical utility", "treat_all", numbers, math.nan, threshold=at)
+            yield _record("clinical utility", "net_benefit", row, self.event_rate, threshold=at, p_useful=useful)
+            yield _record("clinical utility", "treat_all", treat_all[i], math.nan, threshold=at)
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         return self.table(prob, **options)
+
+    def _labelled(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Add its threshold to the name of a quantity, so that it is unique."""
+        return [
+            row if math.isnan(row["threshold"]) else {**row, "quantity": f"{row['quantity']} at {row['threshold']:g}"}
+            for row in rows
+        ]
 
     @_render.printable
     def sentence(self, prob: float = 0.95) -> str:
@@ -223,15 +240,25 @@ class ClinicalSummary(_presented.Presented):
         Returns
         -------
         str
-            Rows and events; of each model (of the first three) the AUC, calibration in the large and slope with their
-            intervals, and the net benefit at the first threshold.
+            Rows and events; of each model (of the first three) the AUC, mean predicted risk, observed / expected events
+            and slope with their intervals, which of them differ from the values of calibrated risks, and the net
+            benefit at the first threshold.
         """
         table, several = self.table(prob), len(self.parts) > 1
-        texts = [f"{self.n_rows} rows with {self.n_events} events ({100 * self.event_rate:.1f} %)."]
+        rows, events = self._rows_and_events
+        texts = [f"{rows} rows with {events.replace(' (', ' events (', 1)}."]
         for name in self.models[:SIDE_BY_SIDE]:
-            rows = [row for row in table if row["model"] == name]
-            texts.append(_sentence(name if several else "", rows, f"{100 * prob:g} %"))
-        return " ".join(texts)
+            of_model = [row for row in table if row["model"] == name]
+            one_outcome = self.n_events in (0, self.n_rows)
+            texts.append(sentence_of(name if several else "", of_model, f"{100 * prob:g} %", one_outcome=one_outcome))
+        left_out = len(self.parts) - SIDE_BY_SIDE
+        return " ".join([*texts, f"The table has {left_out} more."] if left_out > 0 else texts)
+
+    @property
+    def _rows_and_events(self) -> tuple[str, str]:
+        counts = self.parts[self.models[0]].evaluation.counts
+        rows = of_rows(self.n_rows, counts.effective_rows, weighted=counts.weighted)
+        return rows, of_events(self.n_events, self.event_rate, weighted=counts.weighted)
 
     @property
     def spec(self) -> str:
@@ -264,49 +291,60 @@ class ClinicalSummary(_presented.Presented):
             texts.append("No AUC: all rows have the same outcome.")
         if first.calibration_curve is None:
             texts.append(f"No ICI, E50 and E90: a calibration curve needs at least {LEAST_ROWS} (effective) rows.")
+        texts += few_events(self.n_rows, self.n_events)
         texts += [NO_THRESHOLDS] if self.net_benefit is None else remarks_of(self.net_benefit.counts)
         return (*texts, SHARED) if several else tuple(texts)
 
-    def sheet(self, *, whole: bool = False) -> _render.Sheet:
-        """Return the sentence, table and remarks that printing shows, as data; it always has all rows."""
+    @property
+    def _key(self) -> str:
+        """Meaning of the rows of the table."""
+        nb = self.net_benefit
+        return KEY if nb is None or not any(map(any, nb.few_rows.values())) else f"{KEY} {DASH}"
+
+    def _caption(self, sheet: _render.Sheet) -> str:
+        """Return the default caption of the LaTeX table."""
+        rows, events = self._rows_and_events
+        return (
+            f"Discrimination, calibration and clinical utility in {rows} rows with "
+            f"{events.replace(' (', ' events (', 1)}."
+        )
+
+    def sheet(self, *, whole: bool = False, width: int = 100) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; it always has all rows.
+
+        Parameters
+        ----------
+        whole : bool, default False
+            Whether up to three models stand side by side also if the table is then wider than `width`.
+        width : int, default 100
+            Characters per line.
+
+        Returns
+        -------
+        Sheet
+            The text.
+        """
         blocks = {name: self.cells(name) for name in self.models}
-        counts = [["rows", str(self.n_rows)], ["events", f"{self.n_events} ({100 * self.event_rate:.1f} %)"]]
-        if len(blocks) == 1:
-            rows = [*_padded(counts, 5), *blocks[self.models[0]]]
-            return _render.Sheet(self.sentence(), self.spec, HEADER, rows, (*self.remarks, KEY))
-        if len(blocks) <= SIDE_BY_SIDE:
-            heads = [_render.cut(_render.name(name), LONGEST_HEAD) for name in self.models]
-            rows = [*([row[0], *row[1:] * len(blocks), ""] for row in counts), *_beside(list(blocks.values()))]
-            return _render.Sheet(self.sentence(), self.spec, ("", *heads, "ideal"), rows, (*self.remarks, KEY))
-        rows = _padded(counts, 5)
+        rows, events = self._rows_and_events
+        counts = [["rows", rows], ["events", events]]
+        remarks = (*self.remarks, self._key)
+        if 1 < len(blocks) <= SIDE_BY_SIDE:
+            heads = ("", *(_render.cut(_render.name(name), LONGEST_HEAD) for name in self.models), "ideal")
+            cells = [*([row[0], *row[1:] * len(blocks), ""] for row in counts), *beside(list(blocks.values()))]
+            if whole or fits(heads, cells, width):
+                return _render.Sheet(self.sentence(), self.spec, heads, cells, remarks)
+        cells = padded(counts, 5)
         for name, block in blocks.items():
-            rows += [*_padded([[name]], 5), *block]
-        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, (*self.remarks, KEY))
+            cells += [*padded([[name]] if len(blocks) > 1 else [], 5), *block]
+        return _render.Sheet(self.sentence(), self.spec, HEADER, cells, remarks)
 
     def cells(self, model: str) -> list[list[str]]:
         """Return the table of one model as text: name, mean, ends of the 95 % interval, ideal value."""
-        cells = []
-        for row in self.table():
-            if row["model"] != model:
-                continue
-            d = _decimals(row)
-            numbers = [_render.number(row[key], d) for key in ("mean", "low", "high")]
-            ideal = row["ideal"]
-            shown = "" if math.isnan(ideal) else f"{ideal:g}" if ideal in (0.0, 1.0) else _render.number(ideal, d)
-            cells.append([_words(row), *numbers, shown])
-            if row["quantity"] == "net_benefit":
-                useful = "-" if math.isnan(row["p_useful"]) else of_draws(row["p_useful"])
-                cells.append([f"P(useful) at {row['threshold']:g}", useful, "", "", ""])
-        return cells
+        return cells_of([row for row in self.table() if row["model"] == model])
 
 
 #: Titles of the table of one model.
 HEADER = ("", "mean", "2.5 %", "97.5 %", "ideal")
-#: Meaning of the rows of the table.
-KEY = (
-    "Posterior means with 95 % credible intervals; ideal: the value of perfect predictions, or of calibrated ones for "
-    "measures of calibration. P(useful): probability of a larger net benefit than treating all and treating none."
-)
 
 
 def _record(
@@ -318,57 +356,6 @@ def _record(
     threshold: float = math.nan,
     p_useful: float = math.nan,
 ) -> dict[str, Any]:
-    numbers = {key: float(row[key]) for key in ("mean", "sd", "low", "high")}
+    numbers = {key: float(row.get(key, math.nan)) for key in ("mean", "sd", "low", "high")}
     head = {"item": item, "quantity": quantity, "threshold": threshold}
     return {**head, **numbers, "ideal": ideal, "p_useful": p_useful}
-
-
-def _words(row: Mapping[str, Any]) -> str:
-    at = "" if math.isnan(row["threshold"]) else f" at {row['threshold']:g}"
-    return WORDS[row["quantity"]] + at
-
-
-def _decimals(row: Mapping[str, Any]) -> int:
-    return _render.decimals(row["high"] - row["low"], DECIMALS)
-
-
-def _with_interval(row: Mapping[str, Any], level: str = "") -> str:
-    mean, low, high = (_render.number(row[key], _decimals(row)) for key in ("mean", "low", "high"))
-    return f"{mean} ({level}{low} to {high})"
-
-
-def _padded(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
-    return [[*row, *[""] * (width - len(row))] for row in rows]
-
-
-def _beside(blocks: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
-    """Join the tables of several models: one column per model, of means with intervals.
-
-    Examples
-    --------
-    >>> _beside([[["AUC", "0.8", "0.7", "0.9", "1"]], [["AUC", "0.6", "0.5", "0.7", "1"]]])
-    [['AUC', '0.8 (0.7, 0.9)', '0.6 (0.5, 0.7)', '1']]
-    """
-    return [
-        [lines[0][0], *(f"{mean} ({low}, {high})" if low else mean for _, mean, low, high, _ in lines), lines[0][-1]]
-        for lines in zip(*blocks, strict=True)
-    ]
-
-
-def _sentence(name: str, rows: Sequence[Mapping[str, Any]], level: str) -> str:
-    """Return the main numbers of a model; the first interval names its probability."""
-    found = {row["quantity"]: row for row in reversed(rows)}  # the first threshold is kept
-    level, parts = f"{level} credible interval ", []
-    for key, words in (("auc", "AUC"), ("in_the_large", WORDS["in_the_large"]), ("slope", WORDS["slope"])):
-        if key in found:
-            parts.append(f"{words} {_with_interval(found[key], level)}")
-            level = ""
-    text = ", ".join(parts)
-    if "net_benefit" in found:
-        row, treat_all = found["net_benefit"], found["treat_all"]
-        text += (
-            f"; at the threshold {row['threshold']:g}, net benefit {_with_interval(row)} against "
-            f"{_render.number(treat_all['mean'], _decimals(row))} of treating all"
-        )
-        text += "" if math.isnan(row["p_useful"]) else f", P(useful) {of_draws(row['p_useful'])}"
-    return f"{_render.name(name)}: {text}." if name and name != UNNAMED else f"{text[0].upper()}{text[1:]}."

@@ -115,7 +115,7 @@ def values_of(evaluation: Evaluation, estimand: EstimandLike) -> Floats:
     return np.asarray(evaluation.draws(as_scalar(estimand)).values)
 
 
-def same_spec(evaluations: Mapping[str, Evaluation]) -> None:
+def same_spec(evaluations: Mapping[str, Evaluation], argument: str = "evaluations") -> None:
     """Raise ValueError unless all evaluations have the same target, model, bins and number of draws."""
     named: Sequence[tuple[str, Evaluation]] = list(evaluations.items())
     first_name, first = named[0]
@@ -124,7 +124,7 @@ def same_spec(evaluations: Mapping[str, Evaluation]) -> None:
             a, b = get(first), get(other)
             if a != b:
                 raise ValueError(
-                    f"`evaluations` must agree in {quality}: {first_name!r} has {a}, {name!r} has {b}. "
+                    f"`{argument}` must agree in {quality}: {first_name!r} has {a}, {name!r} has {b}. "
                     "Evaluate both with the same arguments."
                 )
 

@@ -7,7 +7,8 @@ from bayescal import _presented, _render
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.posterior.contract import Pooled
 from bayescal.results.compared import Compared
-from bayescal.results.verdict import HEADER, Verdict, label_lines, pair_cells, pair_key, shown_pairs
+from bayescal.results.verdict import HEADER, Verdict, better_words, label_lines, pair_cells, pair_key, shown_pairs
+from bayescal.stats.clusters import clusters_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,19 +90,10 @@ class Comparison(Compared):
             self._difference_of_sizes(better, worse, estimand),
             self.quantity(estimand),
             self._words(estimand),
-            self._is_better(estimand),
+            better_words(as_estimand(estimand), self._words(estimand), signed=self._signed(estimand)),
             self.rope,
             exactly_equal=not self.difference(better, worse, estimand).values.any(),
         )
-
-    def _is_better(self, estimand: EstimandLike) -> str:
-        """Return the words between the better classifier and the worse one."""
-        record, words = as_estimand(estimand), self._words(estimand)
-        if record.of_calibration:
-            return "is better calibrated than"
-        if self._signed(estimand):
-            return f"has a {words} nearer to 0 than"
-        return f"has a {'larger' if record.better == 'larger' else 'smaller'} {words} than"
 
     @property
     def spec(self) -> str:
@@ -126,6 +118,9 @@ class Comparison(Compared):
         rows = "the same rows" if self.pairs is not None else f"different rows, {apart}"
         sizes = sorted({e.counts.n_rows for e in self.evaluations.values()})
         n = f"N = {sizes[0]}" if len(sizes) == 1 else f"N = {sizes[0]} to {sizes[-1]}"
+        clusters = clusters_of(first.counts)
+        if clusters is not None and self.pairs is not None:
+            n += f" in {clusters.number} clusters"
         quantity = as_estimand(estimand).of_target(first.counts.target)
         return (
             f"{len(self.names)} {self.axis}s on {rows}: {quantity}, {first.counts.bins}, {n}, "
@@ -140,27 +135,27 @@ class Comparison(Compared):
         cells, spec = pair_cells(self._rows(pairs, 0.95, estimand)), self.specification(estimand=estimand)
         return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks)
 
-    def to_html(self, path: str | Path, *, estimand: EstimandLike = "ece") -> Path:
-        """Write the comparison as one HTML page with pictures, tables that can be sorted, and the specification.
+    def to_html(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
+        """Return the comparison as one HTML page with pictures and sortable tables, or write it to a file.
 
         Parameters
         ----------
-        path : str or Path
+        path : str or Path, optional
             The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
         estimand : str, Estimand or callable, default "ece"
             The estimand to compare.
 
         Returns
         -------
-        Path
-            The file that was written.
+        str or Path
+            The text; with `path`, the file that was written.
 
         Raises
         ------
         ValueError, TypeError, OSError
             As for `Evaluation.to_html`, or if the estimand cannot be compared.
         """
-        return _presented.save_page(self, path, estimand=estimand)
+        return _presented.page_of(self, path, estimand=estimand)
 
     def to_json(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
         """Return the comparison as JSON, or write it to a file, as ``bayescal compare --json`` does.

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,28 @@ from numpy.typing import NDArray
 from bayescal import _checks, _presented, _render
 from bayescal.data.times import Start, in_words
 from bayescal.results.evidence import PRINTED
+from bayescal.results.foreign_names import no_attribute
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Floats = NDArray[np.float64]
 
-HEADER = ("up to the end of", "n", "plug-in ECE", "low", "high")
+HEADER = ("window", "rows so far", "plug-in ECE", "low", "high")
+#: Attributes of other results, and where their values are.
+MEANT = {
+    "level": " The probability that all intervals hold: `sequence.prob`.",
+    "alarm": " The first window with an interval above a limit: `sequence.above(limit)`.",
+    "values": " Intervals: `sequence.low` and `sequence.high`.",
+}
+
+
+class Run(NamedTuple):
+    """Successive windows whose intervals lie on one side of a limit; `first` and `last` are their indexes."""
+
+    side: str
+    first: int
+    last: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -21,8 +39,8 @@ class ConfidenceSequence(_presented.Presented):
     """Intervals of the ECE of all rows up to each window, valid however often one looks.
 
     Returned by `CalibrationMonitor.confidence_sequence`. If the accuracies of the bins do not change, all intervals
-    contain the ECE of the rows up to their window with probability at least 1 - `level`, all at once. So one may look
-    after every window and stop as soon as an interval lies above or below a limit.
+    contain the ECE of the rows up to their window with probability at least `prob`, all at once. So one may look after
+    every window and stop as soon as an interval lies above or below a limit.
 
     Parameters
     ----------
@@ -34,8 +52,8 @@ class ConfidenceSequence(_presented.Presented):
         Plug-in ECE of these rows.
     low, high : ndarray, shape (n_windows,)
         Ends of the intervals.
-    level : float
-        Probability that any interval misses its ECE, at most.
+    prob : float
+        Probability that all intervals contain their ECE, at least.
     question : str
         Windows, rows, target and bins, in words.
     notes : tuple of str
@@ -58,7 +76,7 @@ class ConfidenceSequence(_presented.Presented):
     plug_in: Floats
     low: Floats
     high: Floats
-    level: float
+    prob: float
     question: str
     notes: tuple[str, ...] = ()
 
@@ -69,13 +87,20 @@ class ConfidenceSequence(_presented.Presented):
         """Number of windows."""
         return len(self.windows)
 
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, MEANT)
+
     @property
     def interval(self) -> tuple[float, float]:
         """The interval after the last window."""
         return float(self.low[-1]), float(self.high[-1])
 
     def above(self, limit: float) -> Start:
-        """Start of the first window after which the ECE is known to be above a limit.
+        """Start of the first window whose interval lies above a limit; later intervals may not.
+
+        If accuracies change, or the shares of the bins do, the ECE of the rows so far changes too. The last interval is
+        `interval`.
 
         Parameters
         ----------
@@ -85,7 +110,7 @@ class ConfidenceSequence(_presented.Presented):
         Returns
         -------
         number, datetime or None
-            None if no interval lies above the limit.
+            None if no interval lies above the limit. The start may be 0, so compare it with None.
 
         Raises
         ------
@@ -95,7 +120,10 @@ class ConfidenceSequence(_presented.Presented):
         return self._first(self.low > _limit(limit))
 
     def below(self, limit: float) -> Start:
-        """Start of the first window after which the ECE is known to be below a limit.
+        """Start of the first window whose interval lies below a limit; later intervals may not.
+
+        If accuracies change, or the shares of the bins do, the ECE of the rows so far changes too. The last interval is
+        `interval`.
 
         Parameters
         ----------
@@ -105,7 +133,7 @@ class ConfidenceSequence(_presented.Presented):
         Returns
         -------
         number, datetime or None
-            None if no interval lies below the limit.
+            None if no interval lies below the limit. The start may be 0, so compare it with None.
 
         Raises
         ------
@@ -133,6 +161,60 @@ class ConfidenceSequence(_presented.Presented):
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         return self.table(**options)
 
+    def to_frame(self, prob: float | None = None, **options: Any) -> "pd.DataFrame":
+        """Return the table as a pandas DataFrame, with numbers that are not rounded.
+
+        Parameters
+        ----------
+        prob : float, optional
+            Not needed: the probability of the intervals. Another one than that of the sequence raises an error.
+        **options
+            None.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index: window. Columns: n_rows, plug_in, low and high, the ends of the confidence sequence.
+
+        Raises
+        ------
+        ValueError
+            If `prob` is not that of the sequence.
+        """
+        from bayescal import _export
+
+        if prob is not None and prob != self.prob:
+            raise ValueError(
+                f"`prob` must be {self.prob:g}, the probability of this sequence, not {_checks.quoted(prob)}. For "
+                "other intervals, use `monitor.confidence_sequence(prob=...)`."
+            )
+        return _export.frame(self.table(**options), self._index, self._columns)
+
+    def runs(self, limit: float) -> list[Run]:
+        """Successive windows whose intervals lie above a limit, or below it.
+
+        Parameters
+        ----------
+        limit : float
+            A value of the ECE, in [0, 1).
+
+        Returns
+        -------
+        list of (str, int, int)
+            "above" or "below", and the indexes of the first and the last window, in order.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If `limit` is not a number in [0, 1).
+        """
+        limit = _limit(limit)
+        side = (self.low > limit).astype(np.int64) - (self.high < limit)
+        first = np.flatnonzero(np.diff(side, prepend=2))
+        last = np.append(first[1:], len(side)) - 1
+        found = zip(side[first].tolist(), first.tolist(), last.tolist(), strict=True)
+        return [Run("above" if sign > 0 else "below", *ends) for sign, *ends in found if sign]
+
     def sentence(self) -> str:
         """The last interval in words.
 
@@ -142,21 +224,30 @@ class ConfidenceSequence(_presented.Presented):
             The interval, the number of rows, and the probability with which all intervals hold.
         """
         low, high = (_render.number(end) for end in self.interval)
+        rows = f"{self.n_rows[-1]} row{'s' * bool(self.n_rows[-1] != 1)}"
         return (
-            f"After {self.n_rows[-1]} rows the ECE lies between {low} and {high}. With probability "
-            f"{1 - self.level:g}, this interval and those after all other windows hold at once, if accuracies are "
-            "constant."
+            f"If accuracies do not change, the ECE of the {rows} lies between {low} and {high}. All "
+            f"intervals of this sequence hold together with a probability of at least {self.prob:g}."
         )
 
     @property
     def spec(self) -> str:
-        """Level, windows, rows, target and bins, on one line."""
-        return f"{100 * (1 - self.level):g} % confidence sequence of the ECE, {self.question}"
+        """Probability, windows, rows, target and bins, on one line."""
+        return f"{100 * self.prob:g} % confidence sequence of the ECE, {self.question}"
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on rows that are not used."""
-        return self.notes
+        """Remarks on rows that are not used, and on intervals that exclude each other."""
+        least, most = int(self.high.argmin()), int(self.low.argmax())
+        if self.low[most] <= self.high[least]:
+            return self.notes
+        end, begin = _render.number(self.high[least]), _render.number(self.low[most])
+        return (
+            *self.notes,
+            f"Two intervals exclude each other: the one after the window {in_words(self.windows[least])} ends at "
+            f"{end}, and the one after {in_words(self.windows[most])} begins at {begin}. Accuracies or the shares of "
+            "the bins have changed. Begin anew with `start=`.",
+        )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from bayescal import _checks, _presented, _render
 from bayescal.estimands import cumulative
 from bayescal.estimands.brownian import quantile_max_abs
-from bayescal.results.cumulative_parts import CumulativeBand, Slope, no_attribute, significant
+from bayescal.results.cumulative_parts import CumulativeBand, Slope, significant
+from bayescal.results.foreign_names import no_attribute
 from bayescal.stats.ordered import Steps
 
 if TYPE_CHECKING:

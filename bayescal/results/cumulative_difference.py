@@ -9,6 +9,7 @@ from bayescal import _checks
 from bayescal.estimands import c_emp, cumulative, cumulative_null
 from bayescal.results.cumulative import Cumulative
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.grid import GridSteps, steps_of_counts
 from bayescal.stats.ordered import OrderedSums
 
@@ -94,6 +95,7 @@ class CumulativeDifference(Cumulative):
             raise TypeError(
                 f"`counts` must be BinnedCounts, not {type(counts).__name__}; for rows, use `cumulative_difference`."
             )
+        refuse_clusters(counts, "counts", "a cumulative difference")
         if not counts.occupied.any():
             raise ValueError("`counts` must have at least one row of positive weight; a curve needs rows.")
         return cls(steps_of_counts(counts), f"{question_of(counts.target)}, {counts.bins}", counts.target)

@@ -1,12 +1,11 @@
 """Parts of cumulative differences: mean differences in an interval, bands, and hints about unknown attributes."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _checks, _render
+from bayescal import _render
 
 Floats = NDArray[np.float64]
 
@@ -59,12 +58,3 @@ def significant(value: float, places: int) -> str:
     """
     before = len(str(int(abs(value)))) if abs(value) >= 1 and np.isfinite(value) else 0
     return _render.number(value, max(0, min(places, 4 - before)))
-
-
-def no_attribute(result: object, name: str, meant: Mapping[str, str]) -> NoReturn:
-    """Raise an `AttributeError` that names the attribute that may be meant."""
-    if hasattr(type(result), name):  # a property that raised AttributeError itself
-        object.__getattribute__(result, name)
-    public = [each for each in dir(result) if not each.startswith("_")]
-    hint = "" if name.startswith("_") else meant.get(name) or _checks.did_you_mean(name, public)
-    raise AttributeError(f"{type(result).__name__!r} has no attribute {name!r}.{hint}")

@@ -20,7 +20,8 @@ from bayescal.estimands.cumulative_draws import (
 )
 from bayescal.estimands.cumulative_null import FEW_RARE
 from bayescal.results import wording
-from bayescal.results.cumulative_parts import CumulativeBand, no_attribute
+from bayescal.results.cumulative_parts import CumulativeBand
+from bayescal.results.foreign_names import no_attribute
 from bayescal.results.remarks import few_rows
 from bayescal.stats.ordered import Steps
 

@@ -1,6 +1,6 @@
 """Evaluation: the result for one classifier and one binary problem."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from bayescal.estimands.plug_in import observed_bins
 from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar, as_scalars, is_registered, registered
 from bayescal.estimands.regret import regret_of
 from bayescal.posterior.contract import HasHypotheses, HasParameters, Pooled, Posterior
+from bayescal.posterior.copula import with_ranks_of
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.posterior.shrinkage.draws import ShrinkageDraws
 from bayescal.results import wording
@@ -59,6 +60,9 @@ class Evaluation(_presented.Presented):
     label : str, default ""
         Name of the rows' outcome in sentences if this is one of several evaluations of the same rows, such as
         ``"class cat"``.
+    draw_total_bins : callable, optional
+        For rows in clusters, a function without arguments that draws the bins with the design effect of the total, for
+        `signed_error`.
     """
 
     counts: Counts
@@ -69,6 +73,7 @@ class Evaluation(_presented.Presented):
     bin_draws_seed: int
     dirichlet_seed: int
     label: str = ""
+    draw_total_bins: Callable[[], BinDraws] | None = None
 
     def draws(self, estimand: EstimandLike) -> Draws:
         """Draws of any estimand; registered estimands are also attributes, as in ``evaluation.ece``.
@@ -112,6 +117,9 @@ class Evaluation(_presented.Presented):
         rng = np.random.SeedSequence((self.bin_draws_seed, WITHIN_BINS, *place))
         try:
             drawn = record.draw(self.bin_draws, self.counts, rng=rng)
+            if record.of_total and self.draw_total_bins is not None:
+                total = record.draw(self.draw_total_bins(), self.counts, rng=rng)
+                drawn = replace(drawn, values=with_ranks_of(drawn.values, total.values))
         except ValueError as problem:
             if record.available(self.counts):
                 raise

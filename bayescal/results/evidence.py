@@ -1,13 +1,14 @@
 """Evidence: an e-process over the windows of a monitor, and the alarm that it raises."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _presented, _render
-from bayescal.data.times import Start, in_words
+from bayescal.data.times import Start, in_code, in_words
+from bayescal.results.foreign_names import no_attribute
 
 Floats = NDArray[np.float64]
 
@@ -15,13 +16,27 @@ Floats = NDArray[np.float64]
 PRINTED = 10
 HEADER = ("window", "n", "e-value", "P-value")
 COLUMNS = (
-    '"e-value": the e-process after the window; "P-value": 1 / its largest value so far, at most 1, which is valid '
-    "whenever one looks."
+    '"e-value": the evidence after the window, 1 before the first row, and not a probability. "P-value": 1 / the '
+    "largest e-value so far (at most 1); valid at any stopping time."
 )
-NOT_A_SIZE = (
-    "An alarm shows that the hypothesis is false, not by how much: `monitor.confidence_sequence()` has intervals of "
-    "the ECE, and `monitor.change()` that of its change."
+#: What "no alarm" does not show, for exact calibration and for a change.
+NOT_CALIBRATED = (
+    "No alarm does not show that the classifier is calibrated, and this test cannot see errors that average out within "
+    "a bin."
 )
+NOT_UNCHANGED = (
+    "No alarm does not show that nothing has changed: slow changes may raise none, and this test cannot see changes "
+    "that average out within a bin."
+)
+#: Attributes of other programs, and where their values are.
+MEANT = {
+    "p_value": " P-values after each window: `evidence.p_values`.",
+    "pvalue": " P-values after each window: `evidence.p_values`.",
+    "e_value": " E-values after each window: `evidence.values`.",
+    "e_values": " E-values after each window: `evidence.values`.",
+    "alpha": " The probability of a false alarm: `evidence.level`.",
+    "alarmed": " Whether there is an alarm: `evidence.raised`.",
+}
 #: E-values between 1 / LARGE and LARGE are printed without a power of ten.
 LARGE = 1e5
 
@@ -32,7 +47,8 @@ class Evidence(_presented.Presented):
 
     Returned by `CalibrationMonitor.evidence`. The values are an e-process: if the hypothesis is true, the probability
     that they *ever* reach 20 is at most 1/20, however often one looks and whenever one stops. An alarm at 20 is
-    therefore false for at most 5 % of the streams for which the hypothesis is true.
+    therefore false for at most 5 % of the streams for which the hypothesis is true. Use `raised` in an ``if``: `alarm`
+    may be the window 0.
 
     Parameters
     ----------
@@ -44,8 +60,9 @@ class Evidence(_presented.Presented):
         Natural logarithm of the e-process after each window.
     level : float
         Probability of a false alarm, at most.
-    hypothesis : str
-        The hypothesis, in words.
+    reference : str or None
+        The reference since which nothing has changed if the hypothesis is true, in words; None if the hypothesis is
+        exact calibration.
     question : str
         Windows, rows, target and bins, in words.
     notes : tuple of str
@@ -59,15 +76,15 @@ class Evidence(_presented.Presented):
     >>> confidence = rng.random(8000)
     >>> truth = np.where(np.arange(8000) < 4000, confidence, confidence**1.5)
     >>> evidence = monitor.add(rng.random(8000) < truth, confidence, time=np.arange(8000)).evidence()
-    >>> evidence.alarm, evidence.log_values.round(1)
-    (4000, array([-0.2, -0.3, -0.5, -0.7, 13.7, 37.3, 56.2, 87.2]))
+    >>> evidence.raised, evidence.alarm, evidence.log_values.round(1)
+    (True, 4000, array([-0.2, -0.3, -0.5, -0.7, 13.7, 37.3, 56.2, 87.2]))
     """
 
     windows: tuple[Start, ...]
     n_rows: NDArray[np.int64]
     log_values: Floats
     level: float
-    hypothesis: str
+    reference: str | None
     question: str
     notes: tuple[str, ...] = ()
 
@@ -78,9 +95,26 @@ class Evidence(_presented.Presented):
         """Number of windows."""
         return len(self.windows)
 
-    def __bool__(self) -> bool:
-        """True, also without windows."""
-        return True
+    def __bool__(self) -> NoReturn:
+        """Evidence is not an alarm: `raised` is."""
+        raise TypeError(
+            "an Evidence is neither true nor false. Whether there is an alarm: `evidence.raised`; its window: "
+            "`evidence.alarm`; the number of windows: `len(evidence)`."
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, MEANT)
+
+    @property
+    def hypothesis(self) -> str:
+        """The hypothesis, in words."""
+        return "exact calibration" if self.reference is None else f"no change since the reference {self.reference}"
+
+    @property
+    def title(self) -> str:
+        """The hypothesis that the evidence contradicts, as a title."""
+        return "Evidence against exact calibration" if self.reference is None else "Evidence of a change of calibration"
 
     @property
     def values(self) -> Floats:
@@ -90,7 +124,7 @@ class Evidence(_presented.Presented):
 
     @property
     def p_values(self) -> Floats:
-        """P-values that are valid whenever one looks: 1 / the largest value so far, at most 1; shape (n_windows,)."""
+        """P-values, valid at any stopping time: 1 / the largest value so far, at most 1; shape (n_windows,)."""
         return np.exp(-np.maximum(np.maximum.accumulate(self.log_values), 0)) if len(self) else np.ones(0)
 
     @property
@@ -100,9 +134,17 @@ class Evidence(_presented.Presented):
 
     @property
     def alarm(self) -> Start:
-        """Start of the first window after which the value is at least `threshold`; None if there is none."""
+        """Start of the first window after which the value is at least `threshold`; None if there is none.
+
+        The start may be 0, so test `raised`, or ``alarm is not None``.
+        """
         first = self._first_alarm()
         return None if first is None else self.windows[first]
+
+    @property
+    def raised(self) -> bool:
+        """Whether there is an alarm."""
+        return self._first_alarm() is not None
 
     def _first_alarm(self) -> int | None:
         # the tolerance is far above rounding errors and far below evidence
@@ -126,28 +168,39 @@ class Evidence(_presented.Presented):
         return self.table(**options)
 
     def sentence(self) -> str:
-        """The result in words: alarm or no alarm, the evidence, and what the threshold guarantees.
+        """The result in words: alarm or no alarm, the evidence and for what, and what the threshold guarantees.
 
         Returns
         -------
         str
-            The first window with an alarm and the values then and now, or the largest value.
+            The first window with an alarm and the values then and now, or the last and the largest value.
         """
         if not len(self):
-            return f"No alarm: there are no windows yet, so there is no evidence against {self.hypothesis}."
+            after = "" if self.reference is None else f" after the reference {self.reference}"
+            return f"There are no windows to test{after}, and therefore no evidence."
         now, most = in_e_words(self.log_values[-1]), in_e_words(self.log_values.max())
         first, limit = self._first_alarm(), f"{self.threshold:g}"
+        evidence, otherwise = self._claim()
         if first is None:
-            largest = "" if now == most else f", at most {most}"
-            return (
-                f"No alarm: the evidence against {self.hypothesis} is {now} after {_windows(len(self))}{largest}; an "
-                f"alarm is raised at {limit}."
-            )
+            largest = "" if now == most else f" (largest so far: {most})"
+            return f"No alarm after {_windows(len(self))}: {evidence} is {now}{largest}; an alarm is raised at {limit}."
         then = in_e_words(self.log_values[first])
         later = f"; it is {now} now" if first < len(self) - 1 else ""
         return (
-            f"Alarm in the window {in_words(self.alarm)}: the evidence against {self.hypothesis} reached {then}{later}"
-            f". If the hypothesis were true, it would ever reach {limit} with probability {self.level:g} at most."
+            f"Alarm in the window {in_words(self.alarm)}: {evidence} reached {then}{later}. {otherwise}, it would "
+            f"reach {limit} at any time with a probability of at most {self.level:g}."
+        )
+
+    def _claim(self) -> tuple[str, str]:
+        """Return the evidence and what it is for, and the hypothesis as a condition."""
+        if self.reference is None:
+            return (
+                "the evidence that outcomes differ from the predicted probabilities",
+                "If these probabilities were exact",
+            )
+        return (
+            f"the evidence that accuracies of bins have changed since the reference {self.reference}",
+            "If they had not changed",
         )
 
     @property
@@ -157,8 +210,26 @@ class Evidence(_presented.Presented):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks on rows that are not used, on power, and on the meaning of an alarm."""
-        return self.notes if self.alarm is None else (*self.notes, NOT_A_SIZE)
+        """Remarks on rows that are not used, on power, and on the meaning of an alarm or of none."""
+        return (*self.notes, self._meaning()) if len(self) else self.notes
+
+    def _meaning(self) -> str:
+        """Return what an alarm, or no alarm, does not say, and the method that does."""
+        first = self._first_alarm()
+        if first is None:
+            return NOT_CALIBRATED if self.reference is None else NOT_UNCHANGED
+        later = self.windows[first + 1 : first + 2]
+        start = in_code(later[0]) if later else "..."
+        if self.reference is None:
+            return (
+                "An alarm is evidence against exact calibration; it does not measure the size of the error. The size "
+                f"since the alarm: `monitor.confidence_sequence(start={start})`."
+            )
+        return (
+            "An alarm is evidence of a change; it does not measure its size. The size of the change: "
+            "`monitor.change(baseline=..., now=...)`. A confidence sequence over all windows is not valid after a "
+            f"change; one that begins after the alarm: `monitor.confidence_sequence(start={start})`."
+        )
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""

@@ -133,6 +133,21 @@ def tied_ranks(size: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64], NDAr
     return order, start, end
 
 
+def ranks_of(badness: Floats) -> Floats:
+    """Return the rank of each column in each row, 1 being the smallest; columns that tie share their mean rank.
+
+    Examples
+    --------
+    >>> ranks_of(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
+    array([[1. , 2. , 3. ],
+           [1.5, 1.5, 3. ]])
+    """
+    order, start, end = tied_ranks(badness)
+    ranks = np.empty(badness.shape)
+    np.put_along_axis(ranks, order, (start + 1 + end) / 2, axis=1)
+    return ranks
+
+
 def mean_ranks(badness: Floats) -> Floats:
     """Return the mean over draws of the rank of each column, 1 being the smallest; columns that tie share their ranks.
 
@@ -141,8 +156,7 @@ def mean_ranks(badness: Floats) -> Floats:
     >>> mean_ranks(np.array([[0.0, 0.1, 0.2], [0.3, 0.3, 0.4]]))
     array([1.25, 1.75, 3.  ])
     """
-    order, start, end = tied_ranks(badness)
-    return np.bincount(order.ravel(), weights=((start + 1 + end) / 2).ravel()) / len(order)
+    return ranks_of(badness).mean(axis=0)
 
 
 def rank_shares(badness: Floats) -> Floats:

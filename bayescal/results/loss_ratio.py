@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks, _presented, _render
 from bayescal.draws import Draws, fingerprint
-from bayescal.results.net_benefit_words import ranges, shown
+from bayescal.results.foreign_names import LOSS_RATIO, no_attribute
+from bayescal.results.net_benefit_words import ranges, shown, thresholds_and_rows
 from bayescal.stats.threshold_counts import ThresholdCounts
 
 Floats = NDArray[np.float64]
@@ -49,6 +50,10 @@ class LossRatio(_presented.Presented):
     draws_seed: int
 
     _index = ("threshold",)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, LOSS_RATIO)
 
     @property
     def thresholds(self) -> Floats:
@@ -155,13 +160,8 @@ class LossRatio(_presented.Presented):
     @property
     def spec(self) -> str:
         """Recalibration, thresholds and rows, on one line."""
-        t = self.thresholds
-        at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
-        weighted = f" (weighted, effective N = {self.counts.effective_rows:.0f})" if self.counts.weighted else ""
-        return (
-            f"loss ratio of {self.method}, {at}, N = {self.counts.n_rows}{weighted}, Bayesian bootstrap, c_emp before "
-            f"{self.c_emp:.4f}"
-        )
+        at = thresholds_and_rows(self.counts)
+        return f"loss ratio of {self.method}, {at}, Bayesian bootstrap, c_emp before {self.c_emp:.4f}"
 
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.

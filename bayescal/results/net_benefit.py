@@ -3,19 +3,28 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _arviz, _checks, _presented, _render
 from bayescal.draws import Draws, fingerprint
-from bayescal.estimands.net_benefit import Decisions, decide, gain_of_treating, net_benefit_of, odds, share_treated
+from bayescal.estimands.net_benefit import (
+    Decisions,
+    decide,
+    gain_of_treating,
+    net_benefit_of,
+    odds,
+    share_treated,
+)
 from bayescal.posterior.score_cells import ScoreCellsPosterior
+from bayescal.results.foreign_names import NET_BENEFIT, no_attribute
 from bayescal.results.net_benefit_words import (
     curve_sentence,
     decimals_of,
     few_rows,
+    of_clusters,
     of_draws,
     question,
     remarks_of,
@@ -69,6 +78,18 @@ class NetBenefit(_presented.Presented):
     draws_seed: int
 
     _index = ("model", "threshold")
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, NET_BENEFIT)
+
+    def __getitem__(self, model: object) -> NoReturn:
+        """Raise an error that says what has one entry per model."""
+        named = model if model in self.models else self.models[0]
+        raise TypeError(
+            f"a {type(self).__name__} has several quantities per model: use `net_benefit[{named!r}]`, "
+            f"`standardized[{named!r}]`, `p_useful[{named!r}]` or `difference({named!r}, {TREAT_ALL!r})`."
+        )
 
     @property
     def counts(self) -> ThresholdCounts:
@@ -166,12 +187,15 @@ class NetBenefit(_presented.Presented):
 
     @cached_property
     def few_rows(self) -> dict[str, NDArray[np.bool_]]:
-        """Whether fewer than 5 rows reach each threshold, or lie below it, by model.
+        """Whether too few rows reach each threshold t, or lie below it, by model.
 
-        There the probability that a model is useful depends on the prior: printing and plots leave it out, and no
-        sentence calls the model useful. `p_useful` and `table` have the number.
+        They are too few if they are fewer than 5. Rows below t are also too few if 3 or more events would not be
+        expected among them at a risk of t, n t < 3: even without any event, they would not show that their risk is
+        below t. Rows that reach t are too few if n (1 - t) < 3. There the probability that a model is useful depends on
+        the prior: printing and plots leave it out, and no sentence calls the model useful. `p_useful` and `table` have
+        the number.
         """
-        return {name: sides.any(axis=0) for name, sides in few_rows(self.counts).items()}
+        return {name: sides.any(axis=0) for name, sides in few_rows(self.counts, self.prevalence).items()}
 
     @property
     def p_best(self) -> dict[str, Floats]:
@@ -198,9 +222,25 @@ class NetBenefit(_presented.Presented):
 
     @cached_property
     def moments(self) -> dict[str, tuple[Floats, Floats]]:
-        """Exact posterior mean and standard deviation of the net benefit of each model, per threshold."""
+        """Exact posterior mean and standard deviation of the net benefit of each model, per threshold.
+
+        For rows in clusters, which have no closed form, those of the draws.
+        """
+        if self.counts.clusters is not None:
+            drawn = self._drawn[0]
+            return dict(zip(self.models, zip(drawn.mean(axis=0), drawn.std(axis=0, ddof=1), strict=True), strict=True))
         mean, sd = self.posterior.mean_and_sd(self._gain)
         return dict(zip(self.models, zip(mean - self._harms, sd, strict=True), strict=True))
+
+    @cached_property
+    def design_effects(self) -> dict[str, Floats] | None:
+        """Estimated variance of each model's net benefit, divided by that of independent rows; None without clusters.
+
+        One number per threshold; NaN where no row is treated.
+        """
+        if self.counts.clusters is None:
+            return None
+        return dict(zip(self.models, self.posterior.design_effects(self._gain), strict=True))
 
     def difference(self, first: str | None = None, second: str | None = None) -> Draws:
         """Draws of the net benefit of the first strategy minus that of the second, on the same rows.
@@ -251,11 +291,11 @@ class NetBenefit(_presented.Presented):
         Returns
         -------
         list of dict
-            Keys model, threshold, mean, sd (both exact), low, high, observed, treat_all (posterior mean), p_useful and
-            p_best.
+            Keys model, threshold, mean, sd (both exact), low, high, observed, treat_all (exact posterior mean),
+            p_useful and p_best.
         """
         prob = _checks.fraction("prob", prob)
-        treat_all = self.treat_all.mean()
+        treat_all = np.array([row["mean"] for row in self.treat_all_table(prob)])
         rows = []
         for name in self.models:
             mean, sd = self.moments[name]
@@ -266,6 +306,31 @@ class NetBenefit(_presented.Presented):
             of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
             rows += [{"model": name, **dict(zip(columns, row, strict=True))} for row in of_thresholds]
         return rows
+
+    def treat_all_table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the net benefit of treating all as data: one dict per threshold.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys threshold, mean, sd (both exact, except for rows in clusters), low and high.
+        """
+        low, high = self.treat_all.interval(_checks.fraction("prob", prob))
+        w = odds(self.thresholds)
+        if self.counts.clusters is not None:  # no closed form
+            moments = {"mean": self.treat_all.mean(), "sd": self.treat_all.sd()}
+        else:
+            mean, sd = (self.prevalence, 0.0) if self.prevalence else self.posterior.prevalence_mean_and_sd()
+            moments = {"mean": mean - w * (1 - mean), "sd": (1 + w) * sd}
+        columns = {"threshold": self.thresholds, **moments}
+        columns |= {"low": low, "high": high}
+        of_thresholds = zip(*(values.tolist() for values in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in of_thresholds]
 
     def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
         return self.table(prob, **options)
@@ -314,6 +379,11 @@ class NetBenefit(_presented.Presented):
         """Models, thresholds, rows and prior, on one line."""
         return question(self.counts, self.posterior.prior, self.prevalence, self.harm)
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about rows and clusters, which are printed below the table; empty if none is known."""
+        return (*remarks_of(self.counts, self.prevalence), *of_clusters(self.counts, self.design_effects))
+
     def sheet(self, *, whole: bool = False) -> _render.Sheet:
         """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
 
@@ -342,7 +412,7 @@ class NetBenefit(_presented.Presented):
             for row, is_few in both
         ]
         left_out = len(self.thresholds) - len(at)
-        remarks = remarks_of(self.counts)
+        remarks = self.remarks
         if left_out:
             remarks = (f"The table shows {len(at)} of {len(self.thresholds)} thresholds; `table()` has all.", *remarks)
         key = KEY if not any(is_few for _, is_few in both) else f"{KEY[:-1]}; -: too few rows to state a probability."

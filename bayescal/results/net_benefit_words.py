@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from bayescal import _render
 from bayescal.draws import Draws
+from bayescal.results.remarks import CLUSTERS
 from bayescal.stats.threshold_counts import ThresholdCounts
 from bayescal.stats.thresholds import UNNAMED
 
@@ -21,6 +22,10 @@ MOST_DECIMALS = 7
 NAMED = 5
 #: Thresholds with fewer rows than this on a side are named in a remark, and no model is called useful there.
 FEW = 5
+#: So are those with fewer expected events below the threshold t, or fewer expected rows without event from t on, if the
+#: risk there were t: even if none was observed, they could not show that the risk is on the right side of t, since
+#: exp(-3) = 0.05 (the rule of three).
+FEW_EXPECTED = 3.0
 
 
 def shown(thresholds: Floats) -> NDArray[np.intp]:
@@ -40,8 +45,21 @@ def shown(thresholds: Floats) -> NDArray[np.intp]:
     return np.unique(np.round(np.linspace(0, len(thresholds) - 1, PRINTED)).astype(np.intp))
 
 
-def few_rows(counts: ThresholdCounts) -> dict[str, NDArray[np.bool_]]:
+def few_rows(counts: ThresholdCounts, prevalence: float | None = None) -> dict[str, NDArray[np.bool_]]:
     """Return for each model whether few rows reach a threshold, and whether few lie below it: (2, n_thresholds).
+
+    Rows are few if they are fewer than `FEW`, or fewer than `FEW_EXPECTED` would have the rarer outcome if the risk of
+    all of them were the threshold.
+
+    Of rows in clusters, also clusters with such rows count.
+
+    Parameters
+    ----------
+    counts : ThresholdCounts
+        The counts.
+    prevalence : float, optional
+        Known share of outcome 1. The threshold is then compared with the risk that it means in the rows, whose share of
+        outcome 1 was chosen: odds of outcome 1 are multiplied by the ratio of both odds.
 
     Examples
     --------
@@ -49,12 +67,27 @@ def few_rows(counts: ThresholdCounts) -> dict[str, NDArray[np.bool_]]:
     >>> few_rows(counts)["model"].tolist()
     [[False, False, True], [True, False, False]]
     """
+    risk = _risk_in_the_rows(counts, prevalence)
     found = {}
     for i, name in enumerate(counts.models):
         rows = counts.margin(i, _counting(counts)).sum(axis=0)
         above = np.cumsum(rows[::-1])[::-1][1:]
-        found[name] = np.stack([above < FEW, rows.sum() - above < FEW])
+        below = rows.sum() - above
+        sides = [(above, above * (1 - risk)), (below, below * risk)]
+        # the small number is for products such as 30 * 0.1
+        found[name] = np.stack([(n < FEW) | (expected < FEW_EXPECTED - 1e-9) for n, expected in sides])
+        if counts.clusters is not None:
+            found[name] |= counts.clusters.reaching(i, counts.n_bins) < FEW
     return found
+
+
+def _risk_in_the_rows(counts: ThresholdCounts, prevalence: float | None) -> Floats:
+    """Share of outcome 1 among rows of the risk of each threshold; differs from it if the prevalence is known."""
+    if prevalence is None:
+        return counts.thresholds
+    without, with_event = counts.by_outcome(_counting(counts))
+    one, zero = counts.thresholds * with_event * (1 - prevalence), (1 - counts.thresholds) * without * prevalence
+    return np.divide(one, one + zero, out=counts.thresholds.copy(), where=one + zero > 0)
 
 
 def _counting(counts: ThresholdCounts) -> Floats:
@@ -121,10 +154,10 @@ def curve_sentence(
         where.append(f"and {left_out} more in the table")
     if len(models) == 1:
         where[0] = _useful_at(thresholds, next(iter(models.values()))[2], prob)
-        name = _called(next(iter(models)))
+        only = next(iter(models))
+        name = f"The {UNNAMED}" if only == UNNAMED else _called(only)  # names of users keep their letters
         return (
-            f"{name[0].upper()}{name[1:]} has a larger net benefit than treating all and treating none "
-            f"(probability >= {prob:g}) {where[0]}."
+            f"{name} has a larger net benefit than treating all and treating none (probability >= {prob:g}) {where[0]}."
         )
     return f"Larger net benefit than treating all and treating none (probability >= {prob:g}): {'; '.join(where)}."
 
@@ -133,7 +166,7 @@ def _useful_at(thresholds: Floats, useful: Floats, prob: float) -> str:
     """Say at which thresholds a model is useful, and how many have too few rows to say so."""
     marked, unknown = useful >= prob, np.isnan(useful)
     if unknown.all():
-        return f"at no threshold, since all have fewer than {FEW} rows on a side"
+        return "at no threshold, since all have too few rows on a side"
     if marked.all():
         return f"at all {len(thresholds)} thresholds, {thresholds[0]:g} to {thresholds[-1]:g}"
     if not marked.any():
@@ -150,8 +183,8 @@ def _at_one(name: str, t: float, draws: Draws, mean: Floats, useful: Floats, pro
     d = _render.decimals(high - low)
     value, low_text, high_text, default = (_render.number(v, d) for v in (float(mean[0]), low, high, treat_all))
     better = (
-        f"fewer than {FEW} rows lie on a side of the threshold, too few for a probability that the model is better "
-        "than treating all and treating none"
+        "too few rows lie on a side of the threshold to state a probability that the model is better than treating all "
+        "and treating none"
         if np.isnan(useful[0])
         else f"the probability that the model is better than treating all and treating none is {of_draws(useful[0])}"
     )
@@ -163,10 +196,8 @@ def _at_one(name: str, t: float, draws: Draws, mean: Floats, useful: Floats, pro
 
 def question(counts: ThresholdCounts, prior: str, prevalence: float | None, harm: Mapping[str, float]) -> str:
     """Return models, thresholds, rows and prior, on one line."""
-    t, n_models = counts.thresholds, len(counts.models)
-    at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
-    weighted = f" (weighted, effective N = {counts.effective_rows:.0f})" if counts.weighted else ""
-    parts = [f"net benefit of {n_models} model{'s' * (n_models > 1)}, {at}, N = {counts.n_rows}{weighted}", prior]
+    n_models = len(counts.models)
+    parts = [f"net benefit of {n_models} model{'s' * (n_models > 1)}, {thresholds_and_rows(counts)}", prior]
     if prevalence is not None:
         parts.append(f"prevalence {prevalence:g}")
     if any(harm.values()):
@@ -174,7 +205,37 @@ def question(counts: ThresholdCounts, prior: str, prevalence: float | None, harm
     return ", ".join(parts)
 
 
-def remarks_of(counts: ThresholdCounts) -> tuple[str, ...]:
+def thresholds_and_rows(counts: ThresholdCounts) -> str:
+    """Return the part of a specification that names thresholds and rows.
+
+    Examples
+    --------
+    >>> thresholds_and_rows(ThresholdCounts.from_arrays([0, 1], [0.2, 0.7], [0.1, 0.5]))
+    '2 thresholds from 0.1 to 0.5, N = 2'
+    """
+    t = counts.thresholds
+    at = f"threshold {t[0]:g}" if len(t) == 1 else f"{len(t)} thresholds from {t[0]:g} to {t[-1]:g}"
+    weighted = f" (weighted, effective N = {counts.effective_rows:.0f})" if counts.weighted else ""
+    inside = "" if counts.clusters is None else f" in {counts.clusters.number} clusters"
+    return f"{at}, N = {counts.n_rows}{inside}{weighted}"
+
+
+def of_clusters(counts: ThresholdCounts, effects: Mapping[str, Floats] | None) -> tuple[str, ...]:
+    """State clusters and their design effects, and warn if clusters are few; empty without clusters."""
+    clusters = counts.clusters
+    if clusters is None or effects is None:
+        return ()
+    known = np.concatenate(list(effects.values()))
+    known = known[np.isfinite(known)]
+    low, high = (f"{end:.2g}" for end in (known.min(), known.max())) if len(known) else ("", "")
+    times = low if low == high else f"{low} to {high}"
+    by = f": the variance of a net benefit is {times} times that of independent rows" if len(known) else ""
+    stated = f"The rows are in {clusters.number} clusters ({counts.n_rows / clusters.number:.3g} rows on average){by}."
+    few = f"With fewer than {CLUSTERS} (effective) clusters, intervals may be too narrow."
+    return (stated, few) if clusters.effective_number < CLUSTERS else (stated,)
+
+
+def remarks_of(counts: ThresholdCounts, prevalence: float | None = None) -> tuple[str, ...]:
     """Return one remark for each outcome with few rows, and each side of the thresholds on which a model has few.
 
     Examples
@@ -182,27 +243,29 @@ def remarks_of(counts: ThresholdCounts) -> tuple[str, ...]:
     >>> counts = ThresholdCounts.from_arrays([0, 1] * 20, [0.2, 0.7] * 20, [0.1, 0.5, 0.9])
     >>> for remark in remarks_of(counts):
     ...     print(remark[:75])
-    Fewer than 5 rows reach the threshold at 0.9 (model): intervals are less re
-    Fewer than 5 rows lie below the threshold at 0.1 (model): whether the model
+    Too few rows reach the threshold at 0.9 (model): fewer than 5, or fewer tha
+    Too few rows lie below the threshold at 0.1 (model): fewer than 5, or fewer
     """
     few: dict[str, list[str]] = {"reach": [], "below": []}
-    for name, sides in few_rows(counts).items():
+    for name, sides in few_rows(counts, prevalence).items():
         for side, marked in zip(few, sides, strict=True):
             if marked.any():
                 few[side].append(f"{ranges(counts.thresholds, marked)} ({_render.name(name)})")
-    texts = []
+    texts, clusters = [], "" if counts.clusters is None else " clusters"
     for outcome, rows in enumerate(counts.by_outcome(_counting(counts))):
         if rows < FEW:
             of_rows = "No row has" if rows == 0 else f"Fewer than {FEW} rows have"
             texts.append(f"{of_rows} outcome {outcome}: that part of the net benefit depends on the prior.")
+    rule = f"fewer than {FEW}{clusters}, or fewer than {FEW_EXPECTED:g}"
     if few["reach"]:
         texts.append(
-            f"Fewer than {FEW} rows reach the threshold at {'; '.join(few['reach'])}: intervals are less reliable "
-            "there, and the probability that the model is useful depends on the prior."
+            f"Too few rows reach the threshold at {'; '.join(few['reach'])}: {rule} rows without event would be "
+            "expected if their risk were the threshold. Whether the model is better than treating none depends on the "
+            "prior there, and intervals are less reliable."
         )
     if few["below"]:
         texts.append(
-            f"Fewer than {FEW} rows lie below the threshold at {'; '.join(few['below'])}: whether the model is better "
-            "than treating all depends on the prior there."
+            f"Too few rows lie below the threshold at {'; '.join(few['below'])}: {rule} events would be expected if "
+            "their risk were the threshold. Whether the model is better than treating all depends on the prior there."
         )
     return tuple(texts)

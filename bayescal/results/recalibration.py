@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from bayescal.data.columns import column
 from bayescal.data.frames import to_array
 from bayescal.draws import Draws, fingerprint
 from bayescal.posterior.recalibration import NAMES, RecalibrationPosterior
+from bayescal.results.foreign_names import RECALIBRATION, no_attribute
 from bayescal.stats.logits import LogitCounts
 
 Floats = NDArray[np.float64]
@@ -61,6 +62,10 @@ class Recalibration(_presented.Presented):
 
     _columns = ("mean", "sd", "low", "high", "calibrated")
 
+    def __getattr__(self, name: str) -> NoReturn:
+        """Raise an error that names the attribute that may be meant."""
+        no_attribute(self, name, RECALIBRATION)
+
     @property
     def intercept(self) -> Draws:
         """Intercept a of logit E[y] = a + b logit p, fitted jointly with the slope b; 0 if calibrated."""
@@ -81,6 +86,15 @@ class Recalibration(_presented.Presented):
         It is positive if events are more frequent than stated. It does not assume that the slope is 1.
         """
         return self._draws("in_the_large", self._shifts)
+
+    @cached_property
+    def observed_expected(self) -> Draws:
+        """Ratio of observed to expected events, O/E: the event rate divided by the mean probability; 1 if calibrated.
+
+        It is above 1 if probabilities are too low on average; in each draw, it is above 1 if and only if the
+        calibration in the large is above 0. Its sampling variation includes that of the probabilities.
+        """
+        return self._draws("observed_expected", self.posterior.observed_expected(self.drawn, rng=self.shift_seed))
 
     @cached_property
     def _shifts(self) -> Floats:

@@ -7,6 +7,7 @@ import numpy as np
 from bayescal.estimands.auc import auc_grid_error
 from bayescal.estimands.errors import COMMON, max_error
 from bayescal.estimands.plug_in import observed_bins
+from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 
 #: Error of the AUC up to which no remedy is named.
@@ -14,6 +15,8 @@ SMALL_GRID_ERROR = 0.001
 #: Thresholds of remarks: share of rows in bins of mean confidence near 0 or 1, and the distance that counts as near;
 #: effective rows per bin; effective rows.
 SATURATED, NEAR, ROWS_PER_BIN, ROWS = 0.9, 0.002, 10, 30
+#: Effective number of clusters below which intervals of rows in clusters are doubtful.
+CLUSTERS = 40
 #: Observed gaps differ clearly by this many standard errors of a calibrated bin, if the variance of its number of
 #: positive rows is at least this.
 CLEAR, VARIANCE = 5, 5
@@ -46,10 +49,28 @@ def remarks_of(counts: Counts, model: str) -> tuple[str, ...]:
     >>> remarks_of(BinnedCounts.from_arrays([0, 1] * 10, [0.2, 0.7] * 10), "shrinkage")
     ('With fewer than 30 effective rows the interval depends mostly on the prior.',)
     """
+    of_clusters = cluster_remarks(counts)
     if model != "shrinkage" or not counts.n_rows:
-        return ()
+        return of_clusters
     texts = (remark(counts) for remark in _REMARKS)
-    return tuple(text for text in texts if text is not None)
+    return (*of_clusters, *(text for text in texts if text is not None))
+
+
+def cluster_remarks(counts: Counts) -> tuple[str, ...]:
+    """State the clusters of rows and how they change the evidence; warn about few clusters. Empty without clusters."""
+    clusters = clusters_of(counts)
+    if clusters is None or not counts.n_rows:
+        return ()
+    sizes = counts.n_rows / clusters.number
+    stated = (
+        f"The rows are in {clusters.number} clusters ({sizes:.3g} rows on average). The intra-cluster correlation of "
+        f"residuals is {clusters.icc:.2g}, and the design effect of the mean residual is {clusters.total_effect:.3g}."
+    )
+    few = (
+        f"With fewer than {CLUSTERS} clusters the intra-cluster correlation is uncertain, and intervals may be too "
+        "narrow."
+    )
+    return (stated, few) if clusters.effective_number < CLUSTERS else (stated,)
 
 
 def grid_remarks(counts: Counts) -> list[str]:
@@ -133,7 +154,7 @@ def few_rows(counts: Counts) -> str | None:
     return f"With fewer than {ROWS} effective rows the interval depends mostly on the prior."
 
 
-def _rare_error(counts: Counts) -> str | None:
+def rare_error(counts: Counts) -> str | None:
     """Name the bin with the largest gap that clearly exceeds `max_error`, which leaves rare bins out."""
     observed, n = observed_bins(counts), counts.effective_n[counts.occupied]
     gap, confidence = np.abs(observed.gap[0]), observed.confidence[0]
@@ -152,4 +173,4 @@ def _rare_error(counts: Counts) -> str | None:
 
 
 #: All remarks on the shrinkage model: functions of counts that return a text or None.
-_REMARKS = (_saturated, _many_bins, few_rows, _rare_error)
+_REMARKS = (_saturated, _many_bins, few_rows, rare_error)

@@ -7,6 +7,7 @@ from typing import Any
 
 from bayescal import _render
 from bayescal.draws import Draws
+from bayescal.estimands.estimand import Estimand
 
 #: From this probability on, sentences state a direction without reservation.
 SURE = 0.95
@@ -79,6 +80,15 @@ class Verdict:
         if self.decision["p_left"] >= SURE:
             return f"P(better) {better}; {equal}"
         return f"P(better) {better}, P(worse) {worse}, {equal}"
+
+
+def better_words(estimand: Estimand, words: str, *, signed: bool) -> str:
+    """Return the words between the better classifier and the worse one; `signed` if absolute values are compared."""
+    if estimand.of_calibration:
+        return "is better calibrated than"
+    if signed:
+        return f"has a {words} nearer to 0 than"
+    return f"has a {'larger' if estimand.better == 'larger' else 'smaller'} {words} than"
 
 
 def shown_pairs(labels: Sequence[Any], *, whole: bool) -> list[tuple[Any, Any]]:

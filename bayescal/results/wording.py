@@ -10,6 +10,7 @@ from bayescal.draws import Draws
 from bayescal.estimands.estimand import EVENTS
 from bayescal.posterior.contract import HasHypotheses
 from bayescal.posterior.shrinkage.prior import EXACT, WORDS
+from bayescal.stats.clusters import clusters_of
 from bayescal.stats.contract import Counts
 
 HEADER = ("", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
@@ -74,9 +75,12 @@ def specification(question: str, ece: Draws, null: Draws | None) -> str:
 def question(quantity: str, counts: Sequence[Counts], model: str, prior: str) -> str:
     """Describe an evaluation, or several on the same rows: quantity, bins, rows and model."""
     first = counts[0]
-    weighted = f" (weighted, effective N = {first.effective_rows:.0f})" if first.weighted else ""
+    clusters = clusters_of(first)
+    inside = "" if clusters is None else f" in {clusters.number} clusters"
+    words = "weighted, " * first.weighted
+    weighted = f" ({words}effective N = {first.effective_rows:.0f})" if first.weighted or clusters else ""
     with_prior = f"{model} model ({prior})" if prior else f"{model} model"
-    return f"{quantity}, {_bins(counts)}, N = {first.n_rows}{weighted}, {with_prior}"
+    return f"{quantity}, {_bins(counts)}, N = {first.n_rows}{inside}{weighted}, {with_prior}"
 
 
 def _bins(counts: Sequence[Counts]) -> str:

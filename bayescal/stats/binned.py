@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bayescal import _checks
+from bayescal.data.clusters import Clusters
 from bayescal.data.matrix import ClassRows
 from bayescal.data.predictions import TARGETS, Columns, Predictions
 from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
 from bayescal.stats.checked import sums_of_classes, sums_of_rows
+from bayescal.stats.clusters import ClusterSums, add_clusters
 from bayescal.stats.losses import KINDS, LossSums, added_by_name, applied_by_name
-from bayescal.stats.query.framed import bins_before_rows, framed, sums_of
+from bayescal.stats.query.framed import bins_before_rows, framed, framed_clusters, sums_of
 from bayescal.stats.ranks import Ranks, add_ranks
 from bayescal.stats.row_counts import added, row_counts, unit_weights
 
@@ -55,6 +57,9 @@ class BinnedCounts:
         The rows on a grid of confidences that is finer than the bins, for the area under the ROC curve: from rows
         counted by `evaluate`, or the bins before `coarsen`. None if there is no finer grid. Counts with equal sums by
         bin are equal, whatever their ranks, and files do not contain ranks.
+    clusters : ClusterSums or None
+        Sums over clusters of rows whose outcomes may depend; None if rows are independent. The effective numbers of
+        rows are then divided by the design effects. No cluster may have rows in two batches that are added.
 
     Examples
     --------
@@ -75,6 +80,7 @@ class BinnedCounts:
     losses: LossSums | None = None
     log_losses: LossSums | None = None
     ranks: Ranks | None = None
+    clusters: ClusterSums | None = None
 
     def __post_init__(self) -> None:
         _checks.one_of("target", self.target, TARGETS)
@@ -119,6 +125,7 @@ class BinnedCounts:
         bins: Any = 15,
         binning: str = "equal-width",
         weights: Any = None,
+        cluster: Any = None,
         target: str = "confidence",
     ) -> "BinnedCounts":
         """Count the rows of a binary problem.
@@ -135,6 +142,9 @@ class BinnedCounts:
             How the edges are chosen if `bins` is a number; see `make_bins`.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
+        cluster : array-like, shape (n_rows,), optional
+            Cluster of each row, as for `evaluate`. No cluster may have rows in two batches that are added: this cannot
+            be seen from sums, and the parts would count as independent clusters.
         target : {"confidence", "event", "top-label", "classwise"}, default "confidence"
             Meaning of outcome and confidence. Results print it; only counts of the same target can be added.
 
@@ -154,7 +164,8 @@ class BinnedCounts:
         array([0., 1.])
         """
         columns = Columns.read(outcome, confidence, weights, target=target)
-        return cls.from_predictions(columns, bins=bins, binning=binning)
+        clusters = None if cluster is None else Clusters.from_column(cluster, len(columns), rows="outcome")
+        return cls.from_predictions(columns, bins=bins, binning=binning, clusters=clusters)
 
     @classmethod
     def from_frame(
@@ -165,6 +176,7 @@ class BinnedCounts:
         confidence: str = "confidence",
         weights: str | None = None,
         by: str | Sequence[str] | None = None,
+        cluster: str | Sequence[str] | None = None,
         bins: Any = 15,
         binning: str = "equal-width",
         target: str = "confidence",
@@ -185,6 +197,9 @@ class BinnedCounts:
             Column of importance weights >= 0.
         by : str or sequence of str, optional
             Columns of group labels: rows are counted by label, or by combination of labels, in the same query.
+        cluster : str or sequence of str, optional
+            Columns of cluster labels, as for `evaluate`; not with `weights` or `by`. The query returns one row per
+            cluster, bin and outcome that occur together. No cluster may have rows in two frames whose counts are added.
         bins : int, array-like or Bins, default 15
             Number of equal-width bins, or edges that increase from 0 to 1.
         binning : {"equal-width"}
@@ -217,6 +232,13 @@ class BinnedCounts:
         """
         edges = bins_before_rows(bins, binning)
         models = [{"outcome": outcome, "confidence": confidence}]
+        if cluster is not None:
+            if weights is not None or by is not None:
+                raise ValueError(
+                    "`cluster` cannot be combined with `weights` or `by` in a query; use `from_arrays` or `count_file`."
+                )
+            sums, clusters = framed_clusters(frame, models[0], cluster, edges, target)
+            return cls(edges, **vars(sums), target=target, clusters=clusters)
         counts = {
             label: cls(edges, **vars(sums_of(rows, 0, edges)), target=target)
             for label, rows in framed(frame, models, weights, by, edges, target)
@@ -225,7 +247,12 @@ class BinnedCounts:
 
     @classmethod
     def from_predictions(
-        cls, predictions: Predictions | Columns, *, bins: Any = 15, binning: str = "equal-width"
+        cls,
+        predictions: Predictions | Columns,
+        *,
+        bins: Any = 15,
+        binning: str = "equal-width",
+        clusters: Clusters | None = None,
     ) -> "BinnedCounts":
         """Count rows; the values of unvalidated `Columns` are checked in the same pass.
 
@@ -235,6 +262,8 @@ class BinnedCounts:
             The rows.
         bins, binning
             As for `from_arrays`.
+        clusters : Clusters, optional
+            The cluster of each row.
 
         Returns
         -------
@@ -249,7 +278,10 @@ class BinnedCounts:
         if isinstance(predictions, Columns) and binning in FROM_ROWS:
             predictions = predictions.checked()  # the edges depend on the values
         edges = make_bins(bins, binning=binning, confidence=predictions.confidence, weights=predictions.weight)
-        return cls(edges, **vars(sums_of_rows(predictions, edges)), target=predictions.target)
+        counts = cls(edges, **vars(sums_of_rows(predictions, edges)), target=predictions.target)
+        if clusters is None:
+            return counts
+        return replace(counts, clusters=ClusterSums.from_rows(predictions, clusters.of_row, edges))
 
     @classmethod
     def classwise(
@@ -326,8 +358,10 @@ class BinnedCounts:
         losses = added_by_name(KINDS, self, other)
         counts = BinnedCounts(self.bins, cells, weight, deviation, deviation_sq, weight_sq, self.target, **losses)
         if not (self.n_rows and other.n_rows):
-            return replace(counts, ranks=self.ranks if self.n_rows else other.ranks)
-        return replace(counts, ranks=add_ranks(self.ranks, other.ranks))
+            rows = self if self.n_rows else other
+            return replace(counts, ranks=rows.ranks, clusters=rows.clusters)
+        clusters = add_clusters(self.clusters, other.clusters)
+        return replace(counts, ranks=add_ranks(self.ranks, other.ranks), clusters=clusters)
 
     __radd__ = __add__
 
@@ -336,7 +370,7 @@ class BinnedCounts:
             isinstance(other, BinnedCounts)
             and self.bins == other.bins
             and self.target == other.target
-            and all(getattr(self, name) == getattr(other, name) for name in KINDS)
+            and all(getattr(self, name) == getattr(other, name) for name in (*KINDS, "clusters"))
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name))
                 for name in ("cells", "weight", "deviation", "deviation_sq", "weight_sq")
@@ -391,7 +425,10 @@ class BinnedCounts:
 
     @property
     def effective_n(self) -> Floats:
-        """Effective number of rows of each bin (Kish 1965), (sum w)^2 / sum w^2; equal to `n` without weights."""
+        """Effective number of rows of each bin (Kish 1965), (sum w)^2 / sum w^2, divided by the design effect.
+
+        Equal to `n` without weights and clusters.
+        """
         return self.weight.sum(axis=0) * self._rows_per_weight
 
     @property
@@ -402,12 +439,17 @@ class BinnedCounts:
     @property
     def _rows_per_weight(self) -> Floats:
         """Sum w / sum w^2 of each bin: exactly 1 for unit weights, so that `effective_n` equals the integers `n`."""
-        return np.nan_to_num(_ratio(self.weight.sum(axis=0), self.weight_sq))
+        return np.nan_to_num(_ratio(self.weight.sum(axis=0), self._squares))
+
+    @property
+    def _squares(self) -> Floats:
+        """Sum w^2 of each bin times its design effect: the only place where clusters change the evidence."""
+        return self.weight_sq if self.clusters is None else self.weight_sq * self.clusters.effects
 
     @property
     def effective_rows(self) -> float:
         """Effective total number of rows, used for the bin masses; see `effective_n`."""
-        squares = float(self.weight_sq.sum())
+        squares = float(self._squares.sum())
         return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
 
     def coarsen(self, edges: ArrayLike | Bins) -> "BinnedCounts":
@@ -460,6 +502,7 @@ class BinnedCounts:
         weight, weight_sq = (add(self.weight), add(self.weight_sq)) if self.weighted else unit_weights(cells)
         deviation = add(self.deviation + shift * self.weight)
         parts: dict[str, Any] = applied_by_name(KINDS, self, lambda sums: sums.apply(add))
+        parts["clusters"] = None if self.clusters is None else self.clusters.coarsen(start[:-1])
         parts["ranks"] = self.ranks or Ranks.of_bins(self.bins, self.weight, self.weight_sq)
         return BinnedCounts(merged, cells, weight, deviation, add(squares), weight_sq, self.target, **parts)
 

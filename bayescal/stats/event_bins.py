@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from bayescal._invalid import prefixed
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.thresholds import checked_thresholds
 
@@ -21,6 +22,7 @@ def event_margins(counts: Any) -> list[BinnedCounts]:
             f"`counts` must be ThresholdCounts, BinnedCounts or PairedCounts, not {type(counts).__name__}; make them "
             "with `ThresholdCounts.from_arrays(outcome, confidence, thresholds)`."
         )
+    refuse_clusters(counts, "counts", "net benefit of bins")
     margins = [counts] if isinstance(counts, BinnedCounts) else [counts.first, counts.second]
     if counts.weighted:
         raise ValueError(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._invalid import AllZero, InvalidRows, quoted
 from bayescal._rules import LARGEST_WEIGHT, too_small
+from bayescal.data.clusters import ClusterCodes
 from bayescal.data.files.findings import BlockFindings, in_file
 from bayescal.data.files.predictions import Rows, RowStream, open_predictions
 from bayescal.data.groups import Groups, fractions_of_measurement
@@ -22,6 +23,8 @@ from bayescal.data.predictions import Columns, Predictions, TopLabels, read_rows
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import BINNINGS, Bins, make_bins
 from bayescal.stats.classwise import ClasswiseCounts
+from bayescal.stats.cluster_cells import CollectedCells
+from bayescal.stats.clusters import ClusterSums, require_few
 from bayescal.stats.losses import KINDS, applied_by_name
 
 Floats = NDArray[np.float64]
@@ -100,6 +103,7 @@ def count_file(
     logits: bool = False,
     bins: Any = 15,
     binning: str = "equal-width",
+    cluster: str | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> BinnedCounts | ClasswiseCounts:
     r"""Count the rows of a Parquet, CSV, TSV or JSON-lines file, which may be larger than memory.
@@ -128,6 +132,10 @@ def count_file(
     binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
         How a number becomes edges; see `make_bins`. Edges that depend on the rows need a pass over the file and all
         confidences, and for "equal-effective-mass" all weights, in memory.
+    cluster : str, optional
+        Column of clusters of rows that may depend on each other, as for `evaluate`; its values are compared as text.
+        A cluster may have rows anywhere in the file. Memory grows with the number of clusters. To add counts of two
+        files, no cluster may have rows in both.
     progress : callable, optional
         Called after each block of rows, with a record that has `step`, `rows` and `about`.
 
@@ -169,7 +177,8 @@ def count_file(
     >>> counts.target, counts.n
     ('event', array([1, 2]))
     """
-    stream = open_predictions(path, label=label, prob=prob, prob_prefix=prob_prefix, weights=weights, classes=classes)
+    columns = {"prob": prob, "prob_prefix": prob_prefix, "weights": weights, "cluster": cluster}
+    stream = open_predictions(path, label=label, classes=classes, **columns)
     counted = count_classes_of_stream if target == "classwise" else count_stream
     return counted(stream, Counting(target, bins, binning, logits), progress)
 
@@ -200,12 +209,15 @@ def count_stream(stream: RowStream, how: Counting, progress: OnProgress = None) 
     bins = make_bins(how.bins) if how.binning == "equal-width" else _from_rows(stream, how, progress)
     found = BlockFindings(stream)
     total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
+    clusters = _Clusters(stream, bins)
     for rows in _blocks(stream, COUNTING, progress):
         with found.block(len(rows.y_true)):
-            total = total + _count(how.columns(rows), bins)
+            columns = how.columns(rows)
+            total = total + _count(columns, bins)
+            clusters.add(None, columns, rows.cluster)
     found.report()
     _require_weight(total, stream)
-    return total
+    return clusters.added_to(None, total)
 
 
 def count_groups_of_stream(
@@ -238,12 +250,15 @@ def count_groups_of_stream(
     found = BlockFindings(stream)
     total = BinnedCounts.empty(bins, target=how.target or ("event" if stream.one_column else "top-label"))
     groups: dict[str, BinnedCounts] = {}
+    clusters = _Clusters(stream, bins)
     for rows in _blocks(stream, COUNTING, progress):
         with found.block(len(rows.y_true)):
             columns = how.columns(rows)
             total = total + _count(columns, bins)
-            for label, counts in _count_groups(columns, rows.group, bins):
+            clusters.add(None, columns, rows.cluster)
+            for label, counts, part, chosen in _count_groups(columns, rows.group, bins):
                 groups[label] = groups[label] + counts if label in groups else counts
+                clusters.add(label, part, None if rows.cluster is None else rows.cluster[chosen])
         require_group_labels(groups, most)
     found.report()
     _require_weight(total, stream)
@@ -253,18 +268,40 @@ def count_groups_of_stream(
                 f"`weights` must not all be zero in a group; they are in all {counts.n_rows} rows of group "
                 f"{quoted(label)}. Take these rows out."
             )
-    return _by_label(groups), total
+    groups = {label: clusters.added_to(label, counts) for label, counts in groups.items()}
+    return _by_label(groups), clusters.added_to(None, total)
 
 
-def _count_groups(columns: Columns, group: Any, bins: Bins) -> Iterator[tuple[str, BinnedCounts]]:
-    """Count the groups of a block."""
+class _Clusters:
+    """Sums of clusters of a file, of all rows (None) and of each group; nothing if there is no column of clusters."""
+
+    def __init__(self, stream: RowStream, bins: Bins) -> None:
+        self._bins, self._used = bins, bool(stream.places.cluster)
+        self._codes, self._cells = ClusterCodes(), dict[Any, CollectedCells]()
+        if self._used:
+            require_few(len(bins))
+
+    def add(self, part: Any, rows: Columns | Predictions, labels: Any) -> None:
+        """Add the rows of a block to those of a group, of a class, or of all (None)."""
+        if self._used:
+            self._cells.setdefault(part, CollectedCells(self._bins)).add(rows, self._codes.of(labels))
+
+    def added_to(self, part: Any, counts: BinnedCounts) -> BinnedCounts:
+        """Return counts with the sums over their clusters."""
+        return replace(counts, clusters=ClusterSums.from_cells(self._cells[part].joined)) if self._used else counts
+
+
+def _count_groups(
+    columns: Columns, group: Any, bins: Bins
+) -> Iterator[tuple[str, BinnedCounts, Predictions, NDArray[np.int64]]]:
+    """Count the groups of a block; yield the label, counts, rows, and the numbers of the rows in the block."""
     weight, _ = _weighable(columns.weight)
     rows = replace(columns, weight=weight).checked()  # as a whole, so that messages number the rows of the block
     groups = Groups.from_column(group, len(rows))
     for label, chosen in zip(groups.labels, groups.rows(), strict=True):
         of_group = None if columns.weight is None else columns.weight[chosen]
         part = replace(rows, confidence=rows.confidence[chosen], outcome=rows.outcome[chosen], weight=of_group)
-        yield label, _count(part, bins)
+        yield label, _count(part, bins), part, chosen
 
 
 def require_group_labels(labels: Collection[str], most: int) -> None:
@@ -323,12 +360,16 @@ def count_classes_of_stream(stream: RowStream, how: Counting, progress: OnProgre
     bins = make_bins(how.bins)
     found = BlockFindings(stream)
     total = ClasswiseCounts.empty(stream.classes or range(len(stream.columns)), bins)
+    clusters = _Clusters(stream, bins)
     for rows in _blocks(stream, COUNTING, progress):
         with found.block(len(rows.y_true)):
-            total = total + _count_classes(how.class_rows(rows), bins, total.classes)
+            matrix = how.class_rows(rows)
+            total = total + _count_classes(matrix, bins, total.classes)
+            for k, problem in enumerate(Predictions.of_classes(matrix) if rows.cluster is not None else ()):
+                clusters.add(k, problem, rows.cluster)
     found.report()
     _require_weight(total.by_class[0], stream)
-    return total
+    return replace(total, by_class=tuple(clusters.added_to(k, each) for k, each in enumerate(total.by_class)))
 
 
 def _blocks(stream: RowStream, step: str, progress: OnProgress) -> Iterator[Rows]:

@@ -72,6 +72,27 @@ def _unpacked(keys: Ints, n_bins: int, n_models: int) -> Ints:
     return np.stack(columns, axis=1)
 
 
+def only_by_outcome(outcome: Ints, n: Ints, weight: Floats, weight_sq: Floats) -> bool:
+    """Return whether all weights of one outcome are equal, and differ between the outcomes.
+
+    Parameters
+    ----------
+    outcome, n, weight : ndarray, shape (n_cells,)
+        Outcome, rows and sum of weights of each cell.
+    weight_sq : ndarray, shape (2,)
+        Sum of squared weights, by outcome.
+    """
+    of_outcome = np.bincount(outcome, weight, 2)
+    if not (weight_sq > 0).all():
+        return False
+    size = weight_sq / of_outcome  # the weight of each row, if all positive weights of the outcome are equal
+    rows = np.append(weight / size[outcome], of_outcome / size)  # then whole numbers, of cells and in all
+    whole = np.isclose(rows, np.rint(rows), rtol=1e-9, atol=1e-9)
+    whole &= rows <= np.append(n, np.bincount(outcome, n, 2)) * (1 + 1e-9)
+    equal = np.isclose(size[0], size[1], rtol=1e-9, atol=0)
+    return bool(whole.all() and rows[-2:].min() > 1.5 and not equal)
+
+
 def require_keys(size: int, most: int, n_thresholds: int, n_models: int) -> None:
     """Refuse joint cells whose keys would not be exact."""
     if size > most:

@@ -316,6 +316,11 @@ class LogitCounts:
         return self._scale * self.binned.weight[1, self._inside]
 
     @property
+    def certain_events(self) -> float:
+        """Effective number of rows of outcome 1 with a probability of exactly 1."""
+        return self._scale * float(self.binned.weight[1, -1])
+
+    @property
     def logit(self) -> Floats:
         """Mean logit of each cell, shape (n_cells,), increasing."""
         inside, binned = self._inside, self.binned

@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.data.alignment import same_rows
+from bayescal.data.clusters import Clusters
 from bayescal.data.predictions import Predictions
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.cluster_cells import ClusterCells
 from bayescal.stats.losses import DIFFERENCES, KINDS, Kind, LossSums, added_by_name, applied_by_name
+from bayescal.stats.paired_clusters import PairedClusters
 from bayescal.stats.query.framed import bins_before_rows, framed, joint_of, loss_differences_of, sums_of
 from bayescal.stats.ranks import correlation_of_areas
 from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
@@ -57,6 +60,8 @@ class PairedCounts:
         Correlation of the influences of rows on the two areas under the ROC curve, computed by `compare` from the rows.
         None for sums of counts and for counts without ranks; the joint cells then give an approximation. Files do not
         contain it.
+    clusters : PairedClusters or None
+        Sums over clusters of rows whose outcomes may depend; None if rows are independent.
 
     Examples
     --------
@@ -76,6 +81,7 @@ class PairedCounts:
     loss_difference: LossSums | None = None
     log_loss_difference: LossSums | None = None
     area_correlation: float | None = None
+    clusters: PairedClusters | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", row_counts("n", self.n))
@@ -215,7 +221,13 @@ class PairedCounts:
 
     @classmethod
     def from_predictions(
-        cls, first: Predictions, second: Predictions, first_counts: BinnedCounts, second_counts: BinnedCounts
+        cls,
+        first: Predictions,
+        second: Predictions,
+        first_counts: BinnedCounts,
+        second_counts: BinnedCounts,
+        *,
+        clusters: Clusters | None = None,
     ) -> "PairedCounts":
         """Count the joint cells of validated rows, given the counts of each classifier.
 
@@ -225,6 +237,8 @@ class PairedCounts:
             The rows of each classifier, in the same order and with the same weights.
         first_counts, second_counts : BinnedCounts
             The counts of each classifier.
+        clusters : Clusters, optional
+            The cluster of each row; the counts of each classifier have clusters too.
 
         Returns
         -------
@@ -244,7 +258,12 @@ class PairedCounts:
         keys, n, weight, weight_sq = _joint_sums(first, second, first_counts.bins, second_counts.bins)
         joint = _unpacked(keys, len(second_counts.bins)), n, weight, weight_sq
         parts: dict[str, Any] = {k.difference: _loss_difference(k, first, second) for k in KINDS.values()}
-        parts["area_correlation"] = _area_correlation(first, second, first_counts, second_counts)
+        of_row = None if clusters is None else clusters.of_row
+        parts["area_correlation"] = _area_correlation(first, second, first_counts, second_counts, of_row)
+        if of_row is not None:
+            both = ((first, first_counts), (second, second_counts))
+            cells = (ClusterCells.of_rows(rows, of_row, counts.bins) for rows, counts in both)
+            parts["clusters"] = PairedClusters.from_cells(*cells)
         return cls(first_counts, second_counts, *joint, **parts)
 
     @property
@@ -274,6 +293,9 @@ class PairedCounts:
                 for name in ("weight", "weight_sq")
             )
         parts: dict[str, Any] = {**added_by_name(DIFFERENCES, self, other), "area_correlation": of_areas}
+        # the sum of the margins has raised an error if only one of both has clusters
+        both = [each.clusters for each in (self, other) if each.clusters is not None]
+        parts["clusters"] = sum(both[1:], start=both[0]) if both else None
         return PairedCounts(first, second, _unpacked(keys, len(second.bins)), n, weight, weight_sq, **parts)
 
     __radd__ = __add__
@@ -283,7 +305,7 @@ class PairedCounts:
             isinstance(other, PairedCounts)
             and self.first == other.first
             and self.second == other.second
-            and all(getattr(self, name) == getattr(other, name) for name in DIFFERENCES)
+            and all(getattr(self, name) == getattr(other, name) for name in (*DIFFERENCES, "clusters"))
             and all(np.array_equal(getattr(self, a), getattr(other, a)) for a in ("cells", "n", "weight", "weight_sq"))
         )
 
@@ -300,6 +322,7 @@ class PairedCounts:
         order = np.lexsort(cells.T[::-1])
         joint = cells[order], self.n[order], self.weight[order], self.weight_sq[order]
         parts: dict[str, Any] = applied_by_name(DIFFERENCES, self, LossSums.negated)
+        parts["clusters"] = None if self.clusters is None else self.clusters.swapped()
         return PairedCounts(self.second, self.first, *joint, **parts, area_correlation=self.area_correlation)
 
 
@@ -356,14 +379,18 @@ def _loss_difference(kind: Kind, first: Predictions, second: Predictions) -> Los
 
 
 def _area_correlation(
-    first: Predictions, second: Predictions, first_counts: BinnedCounts, second_counts: BinnedCounts
+    first: Predictions,
+    second: Predictions,
+    first_counts: BinnedCounts,
+    second_counts: BinnedCounts,
+    of_row: Ints | None = None,
 ) -> float | None:
     """Correlation of the influences on the areas under the ROC curve; None without ranks or with one outcome only."""
     one, other = first_counts.ranks, second_counts.ranks
     if one is None or other is None or not (one.both_outcomes and other.both_outcomes):
         return None
     sides = [(r, p.outcome, r.cell_of(p.confidence)) for r, p in ((one, first), (other, second))]
-    return correlation_of_areas(sides, first.weight)
+    return correlation_of_areas(sides, first.weight, of_row)
 
 
 def _two_models(outcome: str | Sequence[str], first: str, second: str) -> list[dict[str, str]]:

@@ -1,7 +1,7 @@
 """Ranks: weights by outcome on a fine grid of confidences, which give the area under the ROC curve. Frozen, addable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -49,6 +49,9 @@ class Ranks:
         Sums of weights of the rows with outcome 0 and 1.
     weight_sq : ndarray, shape (2,)
         Sums of squared weights of all rows with outcome 0 and 1.
+    design_effect : float or None
+        For rows in clusters, the factor by which the variance of the area exceeds that of independent rows. None for
+        independent rows and for sums, because placements refer to all rows.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class Ranks:
     position: Array
     weight: Floats
     weight_sq: Floats
+    design_effect: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("position", "weight", "weight_sq"):
@@ -187,6 +191,41 @@ class Ranks:
         """Variance of the influences over rows."""
         return float(self.spread @ (self.total.sum() / self.total))
 
+    def in_clusters(self, confidence: Array, outcome: Array, weight: Array | None, of_row: Ints) -> "Ranks":
+        r"""Return these ranks with the design effect of clusters, from the rows that they count.
+
+        Parameters
+        ----------
+        confidence, outcome, weight : ndarray, shape (n_rows,)
+            As for `of_rows`; both outcomes occur.
+        of_row : ndarray of int64, shape (n_rows,)
+            Code of the cluster of each row, >= 0.
+
+        Notes
+        -----
+        With the influence :math:`h_i` of each row on the area, the variance over clusters is :math:`\frac{J}{J - 1}
+        \sum_j (\sum_{i \in j} w_i h_i)^2 / (\sum w_i)^2` [1]_, and that over independent rows :math:`\sum (w_i h_i)^2 /
+        (\sum w_i)^2`. J is the effective number of clusters. The ratio is multiplied by the squared ratio of the 97.5 %
+        quantiles of the Student t distribution with J - 1 degrees of freedom and of the Normal one.
+
+        References
+        ----------
+        .. [1] N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53, 567-578.
+        """
+        from scipy.special import ndtri, stdtrit
+
+        own = np.ones(len(confidence)) if weight is None else weight.astype(np.float64)
+        at = self.cell_of(confidence) + len(self.position) * outcome.astype(np.int64)
+        influence = own * self.influences.ravel()[np.where(own > 0, at, 0)]
+        size = np.bincount(of_row, own)
+        number = float(own.sum() ** 2 / (size @ size))
+        squares = float(influence @ influence)
+        if squares == 0 or number <= 1 + ROUNDING:
+            return replace(self, design_effect=1.0 if squares == 0 else np.inf)
+        by_cluster = np.bincount(of_row, influence)
+        ratio = float(by_cluster @ by_cluster) / squares * number / (number - 1)
+        return replace(self, design_effect=ratio * float(stdtrit(max(number - 1, 1.0), 0.975) / ndtri(0.975)) ** 2)
+
     def coarser(self, grid: Bins | str) -> "Ranks":
         """Move a grid of values to bins or to the fine grid."""
         n_cells = len(grid) if isinstance(grid, Bins) else FINE_CELLS
@@ -216,7 +255,9 @@ def add_ranks(one: Ranks | None, other: Ranks | None) -> Ranks | None:
     return ranks.coarser(FINE) if ranks.grid == VALUES and len(position) > EXACT_ROWS else ranks
 
 
-def correlation_of_areas(sides: Sequence[tuple[Ranks, Array, Array]], weight: Array | None) -> float:
+def correlation_of_areas(
+    sides: Sequence[tuple[Ranks, Array, Array]], weight: Array | None, of_row: Ints | None = None
+) -> float:
     """Correlation of the influences of rows on the areas of two classifiers; 1 if all influences are equal.
 
     Parameters
@@ -225,6 +266,8 @@ def correlation_of_areas(sides: Sequence[tuple[Ranks, Array, Array]], weight: Ar
         For each classifier: its ranks, and the outcome and the cell of each row (or group of rows).
     weight : ndarray or None
         Weights of the rows.
+    of_row : ndarray of int64, shape (n_rows,), optional
+        Code of the cluster of each row: the correlation is then that of the sums over clusters.
     """
     one, other = (
         ranks.influences.ravel()[cell + len(ranks.position) * outcome.astype(np.int64)]
@@ -232,6 +275,9 @@ def correlation_of_areas(sides: Sequence[tuple[Ranks, Array, Array]], weight: Ar
     )
     if np.abs(one - other).max(initial=0.0) <= ROUNDING:
         return 1.0
+    if of_row is not None:
+        one, other = (np.bincount(of_row, each if weight is None else each * weight) for each in (one, other))
+        weight = None
     weighted = one if weight is None else one * weight
     squares = (weighted @ one) * ((other if weight is None else other * weight) @ other)
     return float(weighted @ other / np.sqrt(squares)) if squares > 0 else 0.0

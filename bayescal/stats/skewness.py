@@ -77,7 +77,9 @@ class LocalMoments:
         more = max(LEAST, int(SHARE * n))
         low, high = self.first[np.maximum(low - more, 0)], self.last[np.minimum(high + more, n) - 1]
         size = high - low
-        return tuple((each[high] - each[low]) / size for each in (self.second, self.third))  # type: ignore[return-value]  # two
+        second = (self.second[high] - self.second[low]) / size
+        third = (self.third[high] - self.third[low]) / size
+        return second, third
 
 
 def third_moment_of_difference(members: tuple[Floats, ...], others: tuple[Floats, Floats]) -> Floats:

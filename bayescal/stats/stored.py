@@ -1,5 +1,6 @@
 """Counts as small JSON files: written atomically, and validated completely when read."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,21 @@ from bayescal.stats.documents.logits import logits_document, logits_from_documen
 from bayescal.stats.documents.losses import LOSSES, may_lack
 from bayescal.stats.documents.pairs import pair_document, pair_from_document
 from bayescal.stats.documents.sums import NEEDED, sums_document, sums_from_document
+from bayescal.stats.documents.survival import survival_document, survival_from_document
+from bayescal.stats.documents.thresholds import thresholds_document, thresholds_from_document
 from bayescal.stats.logits import LogitCounts
 from bayescal.stats.paired import PairedCounts, require_paired
+from bayescal.stats.survival_counts import SurvivalCounts
+from bayescal.stats.threshold_counts import ThresholdCounts
 
-type SavedCounts = BinnedCounts | PairedCounts | ClasswiseCounts | LogitCounts
+type SavedCounts = BinnedCounts | PairedCounts | ClasswiseCounts | LogitCounts | SurvivalCounts | ThresholdCounts
+
+#: Kinds that one function writes and one reads: type, and both functions.
+_WHOLE: dict[str, tuple[type, Callable[[Any], dict[str, Any]], Callable[[Any], Any]]] = {
+    "logit": (LogitCounts, logits_document, logits_from_document),
+    "survival": (SurvivalCounts, survival_document, survival_from_document),
+    "threshold": (ThresholdCounts, thresholds_document, thresholds_from_document),
+}
 
 #: The version changes whenever readers of the file have to change.
 SCHEMA = "bayescal.counts/2"
@@ -29,7 +41,7 @@ def save_counts(counts: SavedCounts, path: str | Path) -> Path:
 
     Parameters
     ----------
-    counts : BinnedCounts, PairedCounts, ClasswiseCounts or LogitCounts
+    counts : BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts or ThresholdCounts
         The counts.
     path : str or Path
         The file. An existing file is replaced in one step, so that readers never see an incomplete file.
@@ -72,7 +84,7 @@ def load_counts(path: str | Path) -> SavedCounts:
 
     Returns
     -------
-    BinnedCounts, PairedCounts, ClasswiseCounts or LogitCounts
+    BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts or ThresholdCounts
         The saved counts. To merge the files of several workers, use ``sum(map(load_counts, paths))``. Files of release
         0.1.0 have no sums of losses: counts that include one give every result except the Brier score.
 
@@ -111,23 +123,24 @@ def counts_document(counts: SavedCounts) -> dict[str, Any]:
 
     Parameters
     ----------
-    counts : BinnedCounts, PairedCounts, ClasswiseCounts or LogitCounts
+    counts : BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts or ThresholdCounts
         The counts.
 
     Returns
     -------
     dict
-        Keys "schema", "kind" ("binned", "paired", "classwise" or "logit") and the sums of that kind.
+        Keys "schema", "kind" ("binned", "paired", "classwise", "logit", "survival" or "threshold") and the sums of that
+        kind.
     """
     if isinstance(counts, BinnedCounts):
         about = {"target": counts.target, "bins": bins_document(counts.bins)}
         return {"schema": SCHEMA, "kind": "binned", **about, **sums_document(counts)}
-    if isinstance(counts, LogitCounts):
-        return {"schema": SCHEMA, "kind": "logit", **logits_document(counts)}
+    for kind, (of_kind, document_of, _) in _WHOLE.items():
+        if isinstance(counts, of_kind):
+            return {"schema": SCHEMA, "kind": kind, **document_of(counts)}
     if isinstance(counts, ClasswiseCounts):
         return {"schema": SCHEMA, "kind": "classwise", **classes_document(counts)}
-    require_paired(counts)
-    return {"schema": SCHEMA, "kind": "paired", **pair_document(counts)}
+    return {"schema": SCHEMA, "kind": "paired", **pair_document(require_paired(counts))}
 
 
 def counts_from_document(document: Any) -> SavedCounts:
@@ -140,7 +153,7 @@ def counts_from_document(document: Any) -> SavedCounts:
 
     Returns
     -------
-    BinnedCounts, PairedCounts, ClasswiseCounts or LogitCounts
+    BinnedCounts, PairedCounts, ClasswiseCounts, LogitCounts, SurvivalCounts or ThresholdCounts
         The counts.
 
     Raises
@@ -150,12 +163,13 @@ def counts_from_document(document: Any) -> SavedCounts:
     """
     document = _files.require_schema(document, SCHEMA, [WITHOUT_LOSSES])
     kind = document.pop("kind", None)
-    _checks.one_of("kind", kind, ["binned", "paired", "classwise", "logit"])
+    _checks.one_of("kind", kind, ["binned", "paired", "classwise", *_WHOLE])
     losses = [] if document.pop("schema") == WITHOUT_LOSSES else LOSSES
     if kind == "paired":
         return pair_from_document(document, losses)
-    if kind == "logit":
-        return logits_from_document(document)
+    if kind in _WHOLE:
+        counts: SavedCounts = _WHOLE[kind][2](document)
+        return counts
     if kind == "classwise":
         return classes_from_document(document)
     _files.require_entries(document, ["target", "bins", *NEEDED, *losses], may_lack(losses))

@@ -10,16 +10,25 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal._rules import LARGEST_WEIGHT
+from bayescal.data.clusters import Clusters
 from bayescal.data.columns import refuse_scale
 from bayescal.data.predictions import Predictions
 from bayescal.draws import fingerprint
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clustered_cells import ClusteredCells, add_cells, cells_of_clusters
 from bayescal.stats.event_bins import edges_as_thresholds, event_cells, event_margins
-from bayescal.stats.joint_cells import MOST_ENGINE_KEYS, joint_sums, merged, require_keys
+from bayescal.stats.joint_cells import MOST_ENGINE_KEYS, joint_sums, merged, only_by_outcome, require_keys
 from bayescal.stats.paired import PairedCounts
 from bayescal.stats.query.framed import framed
 from bayescal.stats.row_counts import row_counts
-from bayescal.stats.thresholds import DECIMALS, UNNAMED, bins_between, checked_thresholds, model_names
+from bayescal.stats.thresholds import (
+    DECIMALS,
+    UNNAMED,
+    bins_between,
+    checked_thresholds,
+    columns_by_model,
+    model_names,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,6 +57,8 @@ class ThresholdCounts:
         Sum of weights in each cell; equal to `n` if rows have no weights.
     weight_sq : ndarray, shape (2,)
         Sum of squared weights, by outcome.
+    clusters : ClusteredCells, optional
+        The rows by cluster, if rows of one cluster may depend on each other; None if all rows are independent.
 
     Examples
     --------
@@ -64,6 +75,7 @@ class ThresholdCounts:
     n: Ints
     weight: Floats
     weight_sq: Floats
+    clusters: ClusteredCells | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", row_counts("n", self.n))
@@ -99,7 +111,7 @@ class ThresholdCounts:
 
     @classmethod
     def from_arrays(
-        cls, outcome: Any, confidence: Any, thresholds: Any = None, *, weights: Any = None
+        cls, outcome: Any, confidence: Any, thresholds: Any = None, *, weights: Any = None, cluster: Any = None
     ) -> "ThresholdCounts":
         """Count rows.
 
@@ -114,6 +126,9 @@ class ThresholdCounts:
             decimals, and compared with probabilities in the type of these, so that float32(0.7) reaches 0.7.
         weights : array-like, shape (n_rows,), optional
             Importance weights >= 0.
+        cluster : array-like, shape (n_rows,), or data frame of several columns, optional
+            Labels of clusters, such as patients with several rows, whose rows may depend on each other. Counts then
+            keep the cells of each cluster. They add if no cluster has rows in both.
 
         Returns
         -------
@@ -139,10 +154,13 @@ class ThresholdCounts:
             else Predictions.from_outcomes(outcome, p, weights, target="event")
             for name, p in given.items()
         ]
-        return cls.from_predictions(dict(zip(model_names(given), rows, strict=True)), thresholds)
+        clusters = None if cluster is None else Clusters.from_column(cluster, len(rows[0]), rows="outcome")
+        return cls.from_predictions(dict(zip(model_names(given), rows, strict=True)), thresholds, clusters)
 
     @classmethod
-    def from_predictions(cls, rows: Mapping[str, Predictions], thresholds: Any = None) -> "ThresholdCounts":
+    def from_predictions(
+        cls, rows: Mapping[str, Predictions], thresholds: Any = None, clusters: Clusters | None = None
+    ) -> "ThresholdCounts":
         """Count validated rows of one or several models, in the same order and with the same outcomes and weights.
 
         Parameters
@@ -151,6 +169,8 @@ class ThresholdCounts:
             The rows of each model.
         thresholds : float or array-like of float, optional
             As for `from_arrays`.
+        clusters : Clusters, optional
+            The cluster of each row.
 
         Returns
         -------
@@ -160,7 +180,7 @@ class ThresholdCounts:
         Raises
         ------
         ValueError
-            If there are too many joint cells, or weights cannot be squared and summed.
+            If there are too many joint cells, or fewer than two clusters; or weights cannot be squared and summed.
         """
         names, at = model_names(rows), checked_thresholds(thresholds)
         first = next(iter(rows.values()))
@@ -169,7 +189,9 @@ class ThresholdCounts:
         cells, n, weight = joint_sums(list(rows.values()), bins_between(at))
         square = None if first.weight is None else first.weight**2
         squares = np.bincount(first.outcome.astype(np.intp), square, 2).astype(np.float64)
-        return cls(at, names, cells, n, weight, squares)
+        return cls(
+            at, names, cells, n, weight, squares, cells_of_clusters(list(rows.values()), clusters, bins_between(at))
+        )
 
     @classmethod
     def from_frame(
@@ -218,7 +240,7 @@ class ThresholdCounts:
         >>> counts.models, counts.cells.tolist()
         (('new', 'old'), [[0, 1, 0], [1, 0, 1], [1, 1, 1]])
         """
-        columns = _columns_of(confidence)
+        columns = columns_by_model(confidence)
         names, at = model_names(columns), checked_thresholds(thresholds)
         bins = bins_between(at)
         require_keys((2 * (len(bins) + 2)) ** len(names), MOST_ENGINE_KEYS, len(at), len(names))
@@ -314,7 +336,8 @@ class ThresholdCounts:
         cells = self.cells.copy()
         cells[:, :-1] = np.searchsorted(place, self.cells[:, :-1], side="left")
         joint = merged(cells, self.n, self.weight, len(chosen) + 1)
-        return ThresholdCounts(chosen, self.models, *joint, self.weight_sq)
+        clusters = None if self.clusters is None else self.clusters.at(place)
+        return ThresholdCounts(chosen, self.models, *joint, self.weight_sq, clusters)
 
     def __add__(self, other: object) -> "ThresholdCounts":
         if isinstance(other, int) and other == 0:  # sum() starts with 0
@@ -334,7 +357,8 @@ class ThresholdCounts:
             np.concatenate([getattr(c, name) for c in (self, other)]) for name in ("cells", "n", "weight")
         )
         squares = self.weight_sq + other.weight_sq
-        return ThresholdCounts(self.thresholds, self.models, *merged(cells, n, weight, self.n_bins), squares)
+        joint, clusters = merged(cells, n, weight, self.n_bins), add_cells(self.clusters, other.clusters)
+        return ThresholdCounts(self.thresholds, self.models, *joint, squares, clusters)
 
     __radd__ = __add__
 
@@ -342,6 +366,7 @@ class ThresholdCounts:
         return (
             isinstance(other, ThresholdCounts)
             and self.models == other.models
+            and self.clusters == other.clusters
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name))
                 for name in ("thresholds", "cells", "n", "weight", "weight_sq")
@@ -353,6 +378,7 @@ class ThresholdCounts:
     def __repr__(self) -> str:
         return (
             f"ThresholdCounts({self.n_rows} rows, {int(self.n[self.outcome == 1].sum())} with outcome 1, "
+            f"{'' if self.clusters is None else f'{self.clusters.number} clusters, '}"
             f"{len(self.thresholds)} threshold{'s' * (len(self.thresholds) > 1)}, models {quoted(list(self.models))})"
         )
 
@@ -379,7 +405,9 @@ class ThresholdCounts:
     @property
     def fingerprint(self) -> int:
         """A number that differs between different counts, names of models or thresholds."""
-        arrays = (self.thresholds, self.cells, self.n, self.weight, self.weight_sq)
+        arrays: tuple[NDArray[Any], ...] = (self.thresholds, self.cells, self.n, self.weight, self.weight_sq)
+        if self.clusters is not None:
+            arrays += (self.clusters.cluster, self.clusters.cells, self.clusters.weight)
         return fingerprint(self.models, *arrays)
 
     @property
@@ -394,15 +422,7 @@ class ThresholdCounts:
 
         Rows of weight 0 do not count, and at least two others are needed per outcome.
         """
-        weight = self.by_outcome(self.weight)
-        if not (self.weight_sq > 0).all():
-            return False
-        size = self.weight_sq / weight  # the weight of each row, if all positive weights of the outcome are equal
-        rows = np.append(self.weight / size[self.outcome], weight / size)  # then whole numbers, of cells and in all
-        whole = np.isclose(rows, np.rint(rows), rtol=1e-9, atol=1e-9)
-        whole &= rows <= np.append(self.n, self.by_outcome(self.n)) * (1 + 1e-9)
-        equal = np.isclose(size[0], size[1], rtol=1e-9, atol=0)
-        return bool(whole.all() and rows[-2:].min() > 1.5 and not equal)
+        return only_by_outcome(self.outcome, self.n, self.weight, self.weight_sq)
 
     def by_outcome(self, values: NDArray[Any]) -> Floats:
         """Sum one number per joint cell by outcome, shape (2,)."""
@@ -416,23 +436,16 @@ class ThresholdCounts:
         by_outcome : bool, default False
             Whether both sums are over the rows of the same outcome, for quantities given the outcome.
         """
+        return self.weight * self.rates(by_outcome=by_outcome)[self.outcome]
+
+    def rates(self, *, by_outcome: bool = False) -> Floats:
+        """Effective rows per weight of each outcome, (sum w) / (sum w^2), shape (2,); parameters as for `effective`."""
         total, squares = self.by_outcome(self.weight), self.weight_sq
         if not by_outcome:
             total, squares = np.full(2, total.sum()), np.full(2, squares.sum())
-        rate = np.divide(total, squares, out=np.zeros(2), where=squares > 0)
-        return self.weight * rate[self.outcome]
+        return np.divide(total, squares, out=np.zeros(2), where=squares > 0)
 
     def margin(self, model: int, values: NDArray[Any]) -> Floats:
         """Sum one number per joint cell by the outcome and score cell of one model, shape (2, n_bins)."""
         place = self.outcome * self.n_bins + self.cells[:, model]
         return np.bincount(place, values, 2 * self.n_bins).astype(np.float64).reshape(2, -1)
-
-
-def _columns_of(confidence: Any) -> dict[str, str]:
-    if isinstance(confidence, str):
-        return {UNNAMED: confidence}
-    if isinstance(confidence, Mapping):
-        return dict(confidence)
-    if not isinstance(confidence, Sequence):
-        raise TypeError(f"`confidence` must name one column of `frame`, or several; not {quoted(confidence)}.")
-    return dict(zip(model_names(confidence), confidence, strict=True))

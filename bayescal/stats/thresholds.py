@@ -1,5 +1,6 @@
 """Thresholds of decisions, and names of the models that are compared at them."""
 
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -60,6 +61,17 @@ def model_names(names: Any) -> tuple[str, ...]:
         if name in DEFAULTS:
             raise ValueError(f"{quoted(name)} is the name of a strategy that needs no model; rename this model.")
     return tuple(given)
+
+
+def columns_by_model(confidence: Any) -> dict[str, str]:
+    """Return the column of each model, from one column, several, or a mapping of names to columns."""
+    if isinstance(confidence, str):
+        return {UNNAMED: confidence}
+    if isinstance(confidence, Mapping):
+        return dict(confidence)
+    if not isinstance(confidence, Sequence):
+        raise TypeError(f"`confidence` must name one column of `frame`, or several; not {quoted(confidence)}.")
+    return dict(zip(model_names(confidence), confidence, strict=True))
 
 
 def bins_between(thresholds: Floats) -> Bins:

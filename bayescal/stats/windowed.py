@@ -15,6 +15,7 @@ from bayescal.data.predictions import TARGETS, Predictions
 from bayescal.data.times import Start, Window
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.contract import require_counts
 from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.losses import LOSSES
@@ -76,13 +77,21 @@ class WindowedCounts:
         """Time span from the first to the last window, as text."""
         return "all rows" if self.window is None else f"[{self.said(numbers[0])}, {self.said(numbers[-1] + 1)})"
 
+    def said_windows(self, number: int) -> str:
+        """Number of windows and their length, as text."""
+        return f"{number} window{'s' * (number != 1)} of {self._length}"
+
+    @property
+    def _length(self) -> str:
+        return f"length {self.window}" if self.window is not None and not self.window.of_dates else str(self.window)
+
     def __str__(self) -> str:
         n_rows, size = sum(counts.n_rows for counts in self.counts.values()), len(self.counts)
         rows = f"{n_rows} row{'s' * (n_rows != 1)}" if size else "no rows yet"
         if self.window is None or not size:
-            return rows if self.window is None else f"{rows}, windows of {self.window}"
+            return rows if self.window is None else f"{rows}, windows of {self._length}"
         last = f" to {self.said(max(self.counts))}" if size > 1 else ""
-        return f"{rows} in {size} window{'s' * (size > 1)} of {self.window}, {self.said(min(self.counts))}{last}"
+        return f"{rows} in {self.said_windows(size)}, {self.said(min(self.counts))}{last}"
 
     def batch(self, predictions: Predictions, time: Any) -> "WindowedCounts":
         """Count rows, each in the window of its time, without adding them to the counts of this object."""
@@ -103,6 +112,7 @@ class WindowedCounts:
     def batch_of_counts(self, counts: BinnedCounts, time: Any) -> "WindowedCounts":
         """Assign counts to one window, without adding them to the counts of this object."""
         require_counts(counts)
+        refuse_clusters(counts, "counts", "a monitor")
         kind, numbers = self._numbers(time, None)
         summed = BinnedCounts.empty(self.bins, target=self.target) + counts
         return replace(self, kind=kind, counts={int(numbers[0]): summed}, forgotten=None)
@@ -126,7 +136,9 @@ class WindowedCounts:
         low = None if start is None else self.bound("start", start)
         high = None if end is None else self.bound("end", end)
         if low is not None and high is not None and high <= low:
-            raise ValueError(f"`end` must be after `start`; they are {end} and {start}. The end is not included.")
+            raise ValueError(
+                f"`end` must be after `start`; `start` is {start}, and `end` is {end}. The end is not included."
+            )
         if low is not None and self.forgotten is not None and low < self.forgotten:
             raise ValueError(
                 f"`start` must not be before {self.said(self.forgotten)}: windows before it are forgotten."
@@ -141,14 +153,11 @@ class WindowedCounts:
         """Sum the counts of windows."""
         return sum((self.counts[k] for k in numbers), BinnedCounts.empty(self.bins, target=self.target))
 
-    def total_of_rows(self, chosen: list[int], what: str) -> BinnedCounts:
+    def total_of_rows(self, chosen: list[int], what: str, hint: str = "") -> BinnedCounts:
         """Sum the counts of windows; raise if they have no rows, because the result would be the prior."""
         counts = self.total(chosen)
         if not counts.n_rows:
-            raise ValueError(
-                f"there are no rows in {what}; the monitor holds {self}. (For the prior, "
-                "`evaluate_counts(BinnedCounts.empty(bins))`.)"
-            )
+            raise ValueError(f"there are no rows in {what}; the monitor holds {self}.{hint}")
         return counts
 
     def span(self, name: str, span: Any) -> list[int]:
@@ -181,6 +190,7 @@ class WindowedCounts:
         counts = {"now": self.total_of_rows(chosen, "`now`")}
         spans = {"now": self.said_span(chosen)}
         if isinstance(baseline, BinnedCounts):
+            refuse_clusters(baseline, "baseline", "a monitor")
             counts["baseline"] = BinnedCounts.empty(self.bins, target=self.target) + baseline
             if not baseline.n_rows:
                 raise ValueError("`baseline` has no rows; a comparison needs at least one.")

@@ -24,6 +24,7 @@ Floats = NDArray[np.float64]
 
 SEED, LEVEL, BINS = 18, 0.05, 15
 EDGES = np.linspace(0, 1, BINS + 1)
+MIDPOINTS = (EDGES[:-1] + EDGES[1:]) / 2
 REFERENCE = 10_000
 #: Rows of a stream without a change; rows before and after a change.
 LENGTH, BEFORE, AFTER = 100_000, 10_000, 30_000
@@ -75,7 +76,7 @@ def evidence(counts: tuple[Floats, Floats, Floats], reference: tuple[Floats, ...
     n, k, sums = counts
     mean = sums / np.maximum(n, 1)
     first_n, first_k, first_sums = (each[0] for each in reference)
-    centre = np.where(first_n > 0, first_sums / np.maximum(first_n, 1), (EDGES[:-1] + EDGES[1:]) / 2)
+    centre = np.where(first_n > 0, first_sums / np.maximum(first_n, 1), MIDPOINTS)
     all_n, all_k = first_n + n.cumsum(axis=0), first_k + k.cumsum(axis=0)
     before = all_n - n
     z, both = np.zeros_like(n), (n > 0) & (before > 0)
@@ -87,7 +88,7 @@ def evidence(counts: tuple[Floats, Floats, Floats], reference: tuple[Floats, ...
         z[part][live] = hypergeometric_scores(*of, rng.random(int(live.sum())))
         scale = np.where(live, score_scale(n[part], before[part], centre), 0.0)
         found = {
-            "calibration": calibration_e_values(n[part], k[part], mean[part]),
+            "calibration": calibration_e_values(n[part], k[part], mean[part], MIDPOINTS),
             "change": change_e_values(z[part], scale, centre),
         }
         for name in PROCESSES:

@@ -1,6 +1,6 @@
 """Measure how often intervals of net benefit, of its difference between two models, and of the regret contain the
-truth, and how often a model is useful that is called so with a probability; write docs/explanation/net_benefit.md: part
-of `make coverage`.
+truth, how often a model is useful that is called so with a probability, and how often one is called useful that is
+not; write docs/explanation/net_benefit.md: part of `make coverage`.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pages import rows_again, table
+from pages import cells, rows_again, table
 from scipy.special import expit, logit, ndtr
 from scipy.stats import norm
 from studies import about, conditions, coverage_rows, jobs_of, measured, rows_of_jobs, run_study
@@ -40,12 +40,18 @@ COLUMNS = (
     *("quantity", "n_rows", "population", "curve", "threshold", "truth"),
     *("method", "coverage", "above", "width", "repeats"),
 )  # fmt: skip
-#: Results remark on thresholds with fewer rows than this on a side.
+#: The regret needs this number of rows on each side of a threshold.
 FEW = 5
-#: Bins of stated probabilities of being useful; random truths, and data sets for each cell.
+#: Bins of stated probabilities of being useful; random truths, and data sets for each cell. There, low thresholds have
+#: few expected events.
 STATED, USEFUL_SETS = (0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98, 1), 60
+LOW_THRESHOLDS = np.concatenate([[0.01, 0.02], THRESHOLDS])
 #: Data sets of each size whose truth is drawn from the prior.
 PRIOR_SETS = 2000
+#: Rows of which a share lies below a threshold and has a multiple of its risk, so that treating all is no worse; the
+#: others have higher scores and this risk.
+FALSE_SIZES, FALSE_SETS, SHARE_BELOW, RISK_ABOVE = (60, 200, 600, 2000), 500, 0.25, 0.4
+FALSE_THRESHOLDS, MULTIPLES = (0.01, 0.02, 0.1), (1.0, 1.5, 3.0)
 
 Draw = dict[str, Floats]
 Ends = tuple[float, float]
@@ -57,10 +63,10 @@ def quantiles(population: str) -> Floats:
     return POPULATIONS[population].quantile((np.arange(QUANTILES) + 0.5) / QUANTILES)
 
 
-def true_net_benefit(score: Floats, mean: Floats, noise: float = 0.0) -> Floats:
+def true_net_benefit(score: Floats, mean: Floats, noise: float = 0.0, thresholds: Floats = THRESHOLDS) -> Floats:
     """Net benefit at each threshold of the scores, or of scores with noise in their logits."""
     found = []
-    for t in THRESHOLDS:
+    for t in thresholds:
         treated = ndtr((logit(score) - logit(t)) / noise) if noise else score >= t
         found.append(np.mean(treated * (mean - odds(t) * (1 - mean))))
     return np.array(found)
@@ -92,17 +98,19 @@ def contributions(y: NDArray[Any], p: Floats) -> Floats:
     return (p[:, None] >= THRESHOLDS) * np.where(y[:, None] == 1, 1.0, -odds(THRESHOLDS))
 
 
-def independent_betas(y: NDArray[Any], p: Floats, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def independent_betas(
+    y: NDArray[Any], p: Floats, draws: int, rng: np.random.Generator, thresholds: Floats = THRESHOLDS
+) -> tuple[Floats, Floats]:
     """bayesDCA: uniform priors of prevalence, sensitivity and specificity, drawn anew at each threshold.
 
     Returns the net benefit of the model and of treating all.
     """
-    treated, size = p[:, None] >= THRESHOLDS, (draws, len(THRESHOLDS))
+    treated, size = p[:, None] >= thresholds, (draws, len(thresholds))
     cells = np.array([[(treated[y == z] == own).sum(axis=0) for own in (True, False)] for z in (0, 1)])
     prevalence = rng.beta(1 + y.sum(), 1 + (1 - y).sum(), (draws, 1))
     sensitivity, false = (rng.beta(1 + of[0], 1 + of[1], size) for of in (cells[1], cells[0]))
-    default = prevalence - odds(THRESHOLDS) * (1 - prevalence)
-    return prevalence * sensitivity - odds(THRESHOLDS) * (1 - prevalence) * false, default
+    default = prevalence - odds(thresholds) * (1 - prevalence)
+    return prevalence * sensitivity - odds(thresholds) * (1 - prevalence) * false, default
 
 
 def intervals_of(y: NDArray[Any], p: Floats, other: Floats, draws: int, seed: int) -> dict[tuple[str, str], Floats]:
@@ -183,15 +191,14 @@ def useful_in_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     for _ in range(repeats):
         a, b = 0.7 * rng.standard_normal(), np.exp(0.4 * rng.standard_normal())
         mean = expit(a + b * logit(score))
-        truth = true_net_benefit(score, mean)
-        default = np.maximum(mean.mean() - odds(THRESHOLDS) * (1 - mean.mean()), 0.0)
+        truth = true_net_benefit(score, mean, thresholds=LOW_THRESHOLDS)
+        default = np.maximum(mean.mean() - odds(LOW_THRESHOLDS) * (1 - mean.mean()), 0.0)
         p = POPULATIONS[population].sample(n_rows, rng=rng)
         y = (rng.random(n_rows) < expit(a + b * logit(p))).astype(int)
-        mine = bc.net_benefit(y, p, THRESHOLDS, draws=draws, rng=rng).p_useful["model"]
-        model, every = independent_betas(y, p, draws, rng)
+        result = bc.net_benefit(y, p, LOW_THRESHOLDS, draws=draws, rng=rng)
+        mine, few = result.p_useful["model"], result.few_rows["model"]
+        model, every = independent_betas(y, p, draws, rng, LOW_THRESHOLDS)
         theirs = decide(model[:, None], every).p_useful[0]
-        above = (p[:, None] >= THRESHOLDS).sum(axis=0)
-        few = np.minimum(above, n_rows - above) < FEW
         for method, stated in (("bayescal", mine), ("independent Betas (bayesDCA)", theirs)):
             found += [
                 {"method": method, "stated": float(s), "useful": bool(u), "few": bool(f)}
@@ -250,10 +257,36 @@ def calibration_under_prior(options: argparse.Namespace, rng: np.random.Generato
     return by_stated(rows_of_jobs(useful_under_prior, jobs, workers=options.workers))
 
 
+def false_in_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """Shares of data sets in which a model that is not useful is called so with a probability of at least 0.95."""
+    n_rows, t, multiple, sets, draws, rng = job
+    claims, few, below = [], [], []
+    for _ in range(sets):
+        low = rng.random(n_rows) < SHARE_BELOW
+        risk = np.where(low, multiple * t, RISK_ABOVE)
+        stated = np.where(low, rng.uniform(0.2 * t, 0.9 * t, n_rows), rng.uniform(1.1 * t, 0.6, n_rows))
+        found = bc.net_benefit(rng.random(n_rows) < risk, stated, t, draws=draws, rng=rng)
+        claims.append(found.p_useful["model"][0] >= PROB)
+        few.append(found.few_rows["model"][0])
+        below.append(low.sum())
+    claimed, marked = np.array(claims), np.array(few)
+    about = {"n_rows": n_rows, "threshold": t, "multiple": multiple, "expected": round(float(np.mean(below)) * t, 2)}
+    # without `few_rows`, five rows on each side were enough
+    shares = {"five_rows": claimed & (np.array(below) >= FEW), "claimed": claimed & ~marked, "marked": marked}
+    return [about | {name: round(float(share.mean()), 4) for name, share in shares.items()}]
+
+
+def false_claims(options: argparse.Namespace, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """One record per size, threshold and risk of the rows below it."""
+    sizes, sets = (FALSE_SIZES[:1], 20) if options.quick else (FALSE_SIZES, FALSE_SETS)
+    places = [(n, t, multiple) for t in FALSE_THRESHOLDS for multiple in MULTIPLES for n in sizes]
+    return rows_of_jobs(false_in_cell, jobs_of(places, sets, options.draws, rng=rng), workers=options.workers)
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure all cells; with --quick, 100 rows and two curves."""
     sizes, curves = (SIZES[:1], CURVES[:2]) if options.quick else (SIZES, CURVES)
-    streams = np.random.default_rng(SEED).spawn(3)
+    streams = np.random.default_rng(SEED).spawn(4)
     places = [(n, population, curve) for n in sizes for population in POPULATIONS for curve in curves]
     jobs = jobs_of(places, options.repeats, options.draws, rng=streams[0])
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
@@ -262,6 +295,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         found["useful"] = calibration_of_useful(options, streams[1])
     if "prior" in options.only:
         found["prior"] = calibration_under_prior(options, streams[2])
+    if "false" in options.only:
+        found["false"] = false_claims(options, streams[3])
     if "intervals" in options.only:
         found |= measured(SEED, settings, COLUMNS, rows_of_jobs(of_cell, jobs, workers=options.workers))
     return {**about(SEED, settings), **found}
@@ -307,6 +342,13 @@ def of_prior(records: Iterable[dict[str, Any]]) -> str:
     return table("P(useful) | Stated: | Useful: | Cases:", lines)
 
 
+def of_false(records: Iterable[dict[str, Any]]) -> str:
+    """One line per threshold, risk below it and number of rows."""
+    form = "{threshold:g}|{multiple:g} t|{n_rows}|{expected:.2f}|{five_rows:.3f}|{claimed:.3f}|{marked:.2f}"
+    head = "t: | Risk below: | Rows: | n t: | Five rows: | `few_rows`: | Marked:"
+    return table(head, cells(records, form))
+
+
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
     rows = rows_again(numbers) if "rows" in numbers else []
@@ -319,8 +361,10 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
         "net_benefit_useful": lambda: of_useful(r for r in numbers["useful"] if not r["few"]),
         "net_benefit_useful_few": lambda: of_useful(r for r in numbers["useful"] if r["few"]),
         "net_benefit_useful_prior": lambda: of_prior(numbers["prior"]),
+        "net_benefit_false": lambda: of_false(numbers["false"]),
     }
-    needed = {"net_benefit_useful": "useful", "net_benefit_useful_few": "useful", "net_benefit_useful_prior": "prior"}
+    needed = {"net_benefit_useful": "useful", "net_benefit_useful_few": "useful"}
+    needed |= {"net_benefit_useful_prior": "prior", "net_benefit_false": "false"}
     return {name: make() for name, make in made.items() if needed.get(name, "rows") in numbers}
 
 
@@ -334,8 +378,9 @@ if __name__ == "__main__":
         shown=(
             *("net_benefit_conditions", "net_benefit_intervals", "net_benefit_differences"),
             *("net_benefit_regret", "net_benefit_useful", "net_benefit_useful_few", "net_benefit_useful_prior"),
+            "net_benefit_false",
         ),
         repeats=(100, 3),
         draws=(1000, 300),
-        parts=("intervals", "useful", "prior"),
+        parts=("intervals", "useful", "prior", "false"),
     )

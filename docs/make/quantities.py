@@ -128,6 +128,33 @@ JOINT = (
         "",
         "compare_scores",
     ),
+    Quantity(
+        "mean difference over data sets",
+        ("several classifiers on several data sets", "multiple data sets"),
+        r"\frac{1}{D} \sum_d (E_{d1} - E_{d2})",
+        'compare_over_datasets({"mnli": comparison, ...}).difference("a", "b")',
+        "comparisons",
+        "Demsar (2006)",
+        "compare_over_datasets",
+    ),
+    Quantity(
+        "difference over a population of data sets",
+        ("random-effects meta-analysis", "heterogeneity", "prediction interval"),
+        r"\mu, \tau: E_{d1} - E_{d2} \sim \mathrm{N}(\mu, \tau^2)",
+        'compare_over_datasets({...}).population("a", "b")',
+        "comparisons",
+        "Röver (2020)",
+        "compare_over_datasets",
+    ),
+    Quantity(
+        "mean rank over data sets",
+        ("critical difference diagram", "Friedman ranks"),
+        r"\frac{1}{D} \sum_d \mathrm{rank}_d",
+        "compare_over_datasets({...}).ranks()",
+        "comparisons",
+        "Demsar (2006)",
+        "compare_over_datasets",
+    ),
 )
 #: Point estimates, which have no interval.
 POINTS = (

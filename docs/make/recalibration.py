@@ -1,5 +1,5 @@
-"""Measure how often intervals of the calibration intercept, the slope and the calibration in the large contain the
-truth; write docs/explanation/recalibration.md: part of `make coverage`.
+"""Measure how often intervals of the calibration intercept, the slope, the calibration in the large and the ratio of
+observed to expected events contain the truth; write docs/explanation/recalibration.md: part of `make coverage`.
 """
 
 import argparse
@@ -29,7 +29,7 @@ TRUTHS, WAVE, SIZES = ((0.0, 1.0), (0.5, 1.0), (-0.5, 0.7)), "wave", (100, 300, 
 FAR_TRUTHS, FAR_SIZES = ((0.0, 1.0), (0.0, 0.3), (-0.5, 0.7), (0.0, 2.0)), (100, 500)
 VERY_RARE = BetaPopulation(0.5, 15.0, name="very rare")
 POPULATIONS, FAR_POPULATIONS = ("flat", "rare", "top"), (VERY_RARE, "rare", "flat")
-QUANTITIES = ("slope", "intercept", "in the large")
+QUANTITIES = ("slope", "intercept", "in the large", "O/E")
 #: Other priors of each part: those without an answer in many data sets of the second part are left out.
 PRIORS: dict[str, tuple[str, ...]] = {"near": ("flat", "jeffreys"), "far": ()}
 NONE = (float("nan"), float("nan"))
@@ -48,14 +48,15 @@ def curve_of(truth: Any) -> Any:
 
 @cache
 def true_values(population: Any, truth: Any) -> dict[str, float]:
-    """Intercept and slope that maximise the expected log likelihood, and the shift with the mean event rate."""
+    """Intercept and slope that maximise the expected log likelihood, shift with the mean event rate, and its ratio."""
     from bayescal.datasets.simulate import POPULATIONS as NAMED
 
     of = NAMED[population] if isinstance(population, str) else population
     x = logit(np.clip(of.quantile((np.arange(QUANTILES) + 0.5) / QUANTILES), 1e-15, 1 - 1e-15))
     rate = curve_of(truth)(expit(x))
     slope, intercept = fitted(x, np.ones(QUANTILES), rate)[0][::-1] if isinstance(truth, str) else truth[::-1]
-    return {"slope": slope, "intercept": intercept, "in the large": shift_of(x, np.ones(QUANTILES), rate.sum())}
+    shift = shift_of(x, np.ones(QUANTILES), rate.sum())
+    return {"slope": slope, "intercept": intercept, "in the large": shift, "O/E": rate.sum() / expit(x).sum()}
 
 
 def fitted(x: Floats, n: Floats, k: Floats) -> tuple[Floats, Floats] | None:
@@ -101,11 +102,17 @@ def profile(height: Any, best: float, se: float) -> Ends:
 
 
 def rivals(x: Floats, n: Floats, k: Floats) -> dict[tuple[str, str], Ends]:
-    """Wald and profile intervals of logistic regression; in the large with the slope fixed at 1."""
-    none = {(q, m): NONE for q in QUANTITIES for m in ("Wald", "profile") if (q, m) != ("intercept", "profile")}
+    """Wald and profile intervals of logistic regression; in the large with the slope fixed at 1.
+
+    The Wald interval of O/E is that of its logarithm, for Binomial events and fixed scores.
+    """
+    none = {(q, m): NONE for q in QUANTITIES for m in ("Wald", "profile")}
+    del none["intercept", "profile"], none["O/E", "profile"]
     events = float(k.sum())
     if not 0 < events < n.sum():
         return none
+    log_ratio, log_sd = np.log(events / (n @ expit(x))), np.sqrt(1 / events - 1 / n.sum())
+    none["O/E", "Wald"] = tuple(np.exp(log_ratio + np.array([-1, 1]) * NORMAL * log_sd).tolist())
     s = shift_of(x, n, events)
     h = expit(x + s)
     se = float((n @ (h * (1 - h))) ** -0.5)
@@ -137,6 +144,7 @@ def intervals_of(
     rc = bc.recalibration_counts(counts, draws=draws, rng=seed)
     found = {(name, "weak"): rc.exact_interval(name, PROB) for name in ("slope", "intercept")}
     found["in the large", "weak"] = rc.in_the_large.interval(PROB)
+    found["O/E", "weak"] = rc.observed_expected.interval(PROB)
     found |= rivals(counts.logit, counts.n, counts.k)
     for prior in priors:
         try:
@@ -203,7 +211,7 @@ def by_cell(rows: Iterable[dict[str, Any]]) -> str:
     for row in rows:
         key = (row["n_rows"], row["population"], row["curve"])
         line = lines.setdefault(key, {name: row[name] for name in ("n_rows", "population", "curve")})
-        short = row["quantity"].replace(" ", "_")
+        short = row["quantity"].replace(" ", "_").replace("/", "")
         line |= {f"{short}_{row['method']}_{name}": row[name] for name in ("coverage", "width", "none")}
     head = (
         "Rows: | Population | Truth | In the large: | Width: | Slope 1, Wald: | Slope 1, profile: | Slope: | Width: "
@@ -225,7 +233,7 @@ def tables(numbers: dict[str, Any]) -> dict[str, str]:
     return {
         "conditions": conditions(numbers, n_cells),
         "overall": overall(near),
-        "far": overall(row for row in far if row["quantity"] == "in the large"),
+        "far": overall(row for row in far if row["quantity"] in ("in the large", "O/E")),
         "cells": by_cell(far),
     }
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 import bayescal as bc
 from bayescal.posterior.recalibration import recalibration_posterior
 from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
@@ -17,7 +19,9 @@ from bayescal.posterior.shrinkage.prior import ENDS, EXACT, INDEPENDENT, NAMES, 
 from bayescal.verify.clinical.net_benefit import NetBenefitSimulator, NetBenefitTwin
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator, RecalibrationTwin
 from bayescal.verify.clinical.smooth_curve import SmoothCurveSimulator, SmoothCurveTwin, simulated_curve
+from bayescal.verify.clinical.survival import simulated_rows
 from bayescal.verify.pooling import PoolingSimulator, PoolingTwin, few_groups, prior_of
+from bayescal.verify.random_effects import RandomEffectsSimulator, RandomEffectsTwin
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
 SEED = 4
@@ -81,6 +85,8 @@ def of_named_quantities() -> Iterator[Case]:
     yield Case(
         "net benefit, known prevalence", "breast cancer, every eighth row", lambda: net_benefit_twin(prevalence=0.1)
     )
+    yield Case("random effects", "8 differences", random_effects_twin)
+    yield Case("survival curve of one bin", "132 simulated rows", simulated_rows)
     yield Case("smooth curve", "600 simulated rows", lambda: SmoothCurveTwin(simulated_curve()))
     yield Case("groups with own components", "three small groups", lambda: pooling_twin(together=False))
     yield Case("groups with the same component", "three small groups", lambda: pooling_twin(together=True))
@@ -89,6 +95,13 @@ def of_named_quantities() -> Iterator[Case]:
 def pooling_twin(*, together: bool) -> PoolingTwin:
     """Make the twin of one family of partial pooling."""
     return PoolingTwin(few_groups(), prior_of(together=together))
+
+
+def random_effects_twin() -> RandomEffectsTwin:
+    """Make the twin of eight differences between data sets, with errors of different size."""
+    estimate = [0.031, -0.012, 0.048, 0.022, 0.067, 0.005, 0.018, -0.003]
+    error = [0.012, 0.018, 0.009, 0.025, 0.015, 0.007, 0.030, 0.011]
+    return RandomEffectsTwin(np.array(estimate), np.array(error), scale=0.05)
 
 
 def recalibration_twin(data: tuple[str, str]) -> RecalibrationTwin:
@@ -152,6 +165,8 @@ def simulators() -> dict[str, Any]:
         "groups with own components, 8 of 15 rows": PoolingSimulator(n_groups=8, rows=15),
         "intercept and slope, 30 rows": RecalibrationSimulator(rows=30, shape=(0.5, 8.0)),
         "net benefit of two models, 30 rows": NetBenefitSimulator(),
+        "random effects, 5 data sets": RandomEffectsSimulator(),
+        "random effects, 30 data sets": RandomEffectsSimulator(30),
         "net benefit of one model, 200 rows": NetBenefitSimulator(("a",), rows=200),
         "saturated bins, 200 rows": shrinkage_simulator(bins=SATURATED_BINS, rows=200, sub_models=[NOISE, SATURATED]),
     }

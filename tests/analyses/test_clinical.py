@@ -17,7 +17,19 @@ ONE = bc.clinical_summary(Y, P, THRESHOLDS, rng=1)
 NOISE = np.random.default_rng(1).normal(0, 0.8, len(P))
 Q = 1 / (1 + np.exp(-(np.log(P / (1 - P)) + NOISE)))
 TWO = bc.clinical_summary(Y, {"new": P, "old": Q}, THRESHOLDS, rng=1)
-KEYS = ["auc", "brier_score", "in_the_large", "intercept", "slope", "ece", "ici", "e50", "e90"]
+KEYS = [
+    "auc",
+    "brier_score",
+    "mean_risk",
+    "observed_expected",
+    "in_the_large",
+    "intercept",
+    "slope",
+    "ece",
+    "ici",
+    "e50",
+    "e90",
+]
 
 
 def rows_of(summary, model="model"):
@@ -31,7 +43,7 @@ def rows_of(summary, model="model"):
 def test_the_table_has_the_items_of_tripod_in_order():
     table = ONE.table()
     assert [row["quantity"] for row in table] == [*KEYS, *["net_benefit", "treat_all"] * 2]
-    items = ["discrimination", "overall", *["calibration"] * 7, *["clinical utility"] * 4]
+    items = ["discrimination", "overall", *["calibration"] * 9, *["clinical utility"] * 4]
     assert [row["item"] for row in table] == items
     assert [row["threshold"] for row in table[-4:]] == [0.1, 0.1, 0.4, 0.4]
 
@@ -49,7 +61,7 @@ def test_numbers_are_those_of_the_parts():
         assert of_model["mean"] == pytest.approx(row["mean"], rel=1e-12)
         assert of_model["sd"] == pytest.approx(row["sd"], rel=1e-12)
         assert of_model["p_useful"] == pytest.approx(row["p_useful"], abs=0.03)
-        assert found["treat_all", row["threshold"]]["mean"] == pytest.approx(row["treat_all"], abs=0.001)
+        assert found["treat_all", row["threshold"]]["mean"] == pytest.approx(row["treat_all"], rel=1e-12)
     ev, cv = bc.evaluate(Y, P, rng=2), bc.calibration_curve(Y, P, rng=2)
     for key in ("auc", "brier_score", "ece"):
         row = ev.row(key)
@@ -85,8 +97,9 @@ def test_ideal_values():
     """Perfect predictions have an AUC of 1, no error, and the net benefit of treating exactly those with the event."""
     found = rows_of(ONE)
     ideal = {key: found[key]["ideal"] for key in KEYS}
-    assert ideal == dict.fromkeys(KEYS, 0.0) | {"auc": 1.0, "slope": 1.0}
-    assert found["net_benefit", 0.4]["ideal"] == pytest.approx(Y.mean(), abs=0.002)
+    of_ones = dict.fromkeys(("auc", "slope", "observed_expected"), 1.0)
+    assert ideal == dict.fromkeys(KEYS, 0.0) | of_ones | {"mean_risk": Y.mean()}
+    assert found["net_benefit", 0.4]["ideal"] == Y.mean()
     assert np.isnan(found["treat_all", 0.4]["ideal"])
 
 
@@ -120,12 +133,16 @@ def test_thresholds_do_not_change_the_other_parts():
 
 
 def test_the_decision_curve_ends_where_rows_end():
-    """The last threshold is reached by five rows."""
+    """The last threshold is reached by five rows: four more rows with larger risks change nothing."""
     p = P / 4
-    curve = bc.clinical_summary(Y, p, rng=1).decision_curve
+    curve = bc.clinical_summary(Y, p, draws=50, rng=1).decision_curve
     assert curve.thresholds[0] == 0.01
     last = curve.thresholds[-1]
     assert (p >= last).sum() >= 5 > (p >= last + 0.01).sum()
+    more = bc.clinical_summary(
+        np.append(Y, [1, 0, 1, 0]), np.append(np.minimum(p, 0.2), np.full(4, 0.6)), draws=50, rng=1
+    )
+    assert more.decision_curve.thresholds[-1] == 0.2
 
 
 def test_weights_of_a_constant_change_nothing_but_the_words():
@@ -153,7 +170,8 @@ def test_few_rows_have_no_curve_and_one_outcome_has_no_auc():
     assert "auc" not in rows_of(survivors)
     assert any("No AUC" in remark for remark in survivors.remarks)
     assert sum("All rows have outcome 0" in remark for remark in survivors.remarks) == 1
-    assert survivors.sentence().startswith("200 rows with 0 events (0.0 %). Calibration in the large -")
+    assert survivors.sentence().startswith("200 rows with 0 events (0.0 %). Mean predicted risk ")
+    assert "slope" not in survivors.sentence()
 
 
 def test_remarks_of_several_models_name_them_once():
@@ -173,13 +191,18 @@ def test_remarks_of_several_models_name_them_once():
         ((Y, {"treat all": P}), {}, "rename this model"),
         ((Y, P), {"weights": np.where(Y == 1, 1.0, 5.0)}, "must not depend on the outcome alone"),
         ((Y, {"new": P, "old": np.append(Q, 0.5)}), {}, "1500"),
+        ((Y, {"new": P, "died": Y.astype(float)}), {}, "model 'died': `y_prob` equals `y_true` in all rows"),
+        ((Y, P), {"prevalence": 0.1}, "`net_benefit(..., prevalence=)` takes it."),
+        ((Y, P), {"level": 0.9}, "`summary.table(prob=0.9)`."),
+        ((Y, P), {"seed": 1}, "Here it is called 'rng'."),
+        ((Y, pd.DataFrame(np.stack([P, Q], axis=1), columns=["a", "a"])), {}, "['a'] occur more than once"),
         ((Y + 1, P), {}, "`y_true`"),
         ((Y, P * 100), {}, "`y_prob`"),
     ],
 )
 def test_invalid_input_is_refused(arguments, options, said):
     with pytest.raises((ValueError, TypeError), match=None) as error:
-        bc.clinical_summary(*arguments, rng=1, **options)
+        bc.clinical_summary(*arguments, **({"rng": 1} | options if "seed" not in options else options))
     assert said in str(error.value)
 
 
@@ -188,6 +211,34 @@ def test_attributes_of_one_model_ask_for_a_name():
         _ = TWO.evaluation
     with pytest.raises(KeyError, match="'old'"):
         _ = TWO["odl"]
+
+
+def test_numbers_that_belong_to_a_part_are_named():
+    with pytest.raises(KeyError, match=r"no model 'auc'.*`to_frame\(\)`"):
+        _ = ONE["auc"]
+    with pytest.raises(AttributeError, match=r"`summary\.net_benefit`"):
+        _ = TWO["new"].net_benefit
+    with pytest.raises(TypeError, match=r"pass `summary\.calibration_curve`"):
+        bc.plot_calibration_curve(ONE)
+
+
+def test_models_have_random_numbers_of_their_own():
+    """The same predictions under two names: the same posterior, and other draws."""
+    twice = bc.clinical_summary(Y, {"a": P, "b": P}, draws=200, rng=1)
+    assert twice["a"].recalibration.exact_interval("slope") == twice["b"].recalibration.exact_interval("slope")
+    assert (twice["a"].recalibration.slope.values != twice["b"].recalibration.slope.values).all()
+    assert twice["a"].evaluation.ece.mean() != twice["b"].evaluation.ece.mean()
+
+
+def test_the_decision_curve_of_several_models_ends_with_the_last():
+    """Of more than 8 models it has 19 thresholds; it ends where 5 rows of the model with the largest risks do."""
+    models = {f"m{i}": P / (1 + i) for i in range(9)}
+    curve = bc.clinical_summary(Y, models, draws=50, rng=1).decision_curve
+    np.testing.assert_allclose(curve.thresholds, np.arange(1, 20) / 20)
+    assert (P >= 0.95).sum() >= 5
+    assert np.isin(
+        bc.clinical_summary(Y, {"low": P / 4, "high": P / 2}, draws=50, rng=1).decision_curve.thresholds, 0.4
+    ).any()
 
 
 def test_a_floor_is_stated():
@@ -213,9 +264,11 @@ def test_the_sheet_of_one_two_and_four_models():
 def test_the_sentence_reports_what_a_paper_needs():
     found, sentence = rows_of(ONE), ONE.sentence()
     assert sentence.startswith(f"1500 rows with {Y.sum()} events")
-    auc, net = found["auc"], found["net_benefit", 0.1]
+    auc, net, ratio = found["auc"], found["net_benefit", 0.1], found["observed_expected"]
     assert f"AUC {auc['mean']:.3f} (95 % credible interval {auc['low']:.3f} to {auc['high']:.3f})" in sentence
-    assert f"at the threshold 0.1, net benefit {net['mean']:.3f}" in sentence
+    assert f"observed / expected events {ratio['mean']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})" in sentence
+    assert f"At the threshold 0.1, net benefit {net['mean']:.3f}" in sentence
+    assert f"compared with {found['treat_all', 0.1]['mean']:.3f} for treat all" in sentence
     assert sentence.count("credible interval") == 1
     assert "new: AUC" in TWO.sentence()
     assert "old: AUC" in TWO.sentence()
@@ -223,9 +276,15 @@ def test_the_sentence_reports_what_a_paper_needs():
 
 def test_exports():
     frame = ONE.to_frame()
-    assert frame.loc[("model", "auc"), "mean"].item() == rows_of(ONE)["auc"]["mean"]
+    assert frame.index.is_unique
+    assert frame.loc[("model", "auc"), "mean"] == rows_of(ONE)["auc"]["mean"]
+    assert frame.loc[("model", "net_benefit at 0.4"), "mean"] == rows_of(ONE)["net_benefit", 0.4]["mean"]
     assert list(frame.columns[:2]) == ["item", "threshold"]
     latex = TWO.to_latex()
+    events = f"1500 rows with {Y.sum()} events ({100 * Y.mean():.1f} \\%)."
+    assert rf"\caption{{Discrimination, calibration and clinical utility in {events}}}" in latex
+    assert latex.index(r"\end{tabular}") < latex.index("Posterior means with 95") < latex.index(r"\end{table}")
+    assert latex.count("Posterior means") == 1
     assert r"\begin{tabular}{lrrr}" in latex
     large = rows_of(TWO, "new")["in_the_large"]
     shown = f"{large['mean']:.3f} ({large['low']:.3f}, {large['high']:.3f})".replace("-", "$-$")
@@ -238,6 +297,7 @@ def test_exports():
     assert document["models"][0]["evaluation"]["table"][0]["quantity"] == "ece"
     assert document["net_benefit"]["table"][0]["model"] == "new"
     assert document["table"][0]["threshold"] is None
+    assert len(document["decision_curve"]["table"]) == 2 * len(TWO.decision_curve.thresholds)
 
 
 def test_page_and_picture_show_curves_and_decisions(tmp_path):
@@ -248,6 +308,100 @@ def test_page_and_picture_show_curves_and_decisions(tmp_path):
     assert len(clinical_picture(TWO).subfigs) == 3
     titles = [each.get_suptitle() for each in clinical_picture(TWO).subfigs]
     assert titles == ["new", "old", ""]
+    six = bc.clinical_summary(Y, {f"m{i}": P for i in range(6)}, [0.2], draws=50, rng=1)
+    assert clinical_picture(six).get_size_inches()[0] <= 20
+
+
+@pytest.mark.parametrize(
+    ("shift", "slope", "words"),
+    [
+        (1.0, 1.0, "the predicted risks are too low on average."),
+        (-1.0, 0.5, "the predicted risks are too high on average and too extreme."),
+        (0.0, 2.0, "the predicted risks are not extreme enough."),
+        (0.0, 1.0, "the intervals contain the values of calibrated risks."),
+        (1.0, -1.0, "the predicted risks are too low on average and lower where events are more frequent."),
+    ],
+)
+def test_the_sentence_states_the_direction(shift, slope, words):
+    """Outcomes of 4000 rows from known curves, around a mean logit of 0; each interval misses in 5 % of data sets."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(0, 1, 4000)
+    y = (rng.random(4000) < 1 / (1 + np.exp(-(shift + slope * x)))).astype(int)
+    summary = bc.clinical_summary(y, 1 / (1 + np.exp(-x)), draws=500, rng=1)
+    assert summary.sentence().endswith(f": {words}")
+    reversed_event = "The AUC is below 0.5: is the event coded the other way round?" in summary.remarks
+    assert reversed_event is (slope < 0)
+
+
+def test_observed_and_expected_events():
+    """The mean risk is that of the rows, and the ratio that of events to the sum of risks, up to its prior."""
+    found = rows_of(ONE)
+    assert found["mean_risk"]["mean"] == pytest.approx(P.mean(), rel=1e-9)
+    ratio = found["observed_expected"]
+    assert abs(ratio["mean"] - Y.sum() / P.sum()) < 0.2 * ratio["sd"]
+    # the difference of two means of the same rows: delta method
+    by_hand = np.std(Y / P.mean() - Y.mean() / P.mean() ** 2 * P) / np.sqrt(len(Y))
+    assert ratio["sd"] == pytest.approx(by_hand, rel=0.1)
+    row = next(row for row in ONE.sheet().rows if row[0] == "mean predicted risk")
+    assert row == ["mean predicted risk", f"{P.mean():.3f}", "", "", f"{Y.mean():.3f}"]
+
+
+def test_counts_of_weighted_rows_say_what_is_weighted():
+    """Rows of weight 0 count neither as rows nor as events."""
+    weights = np.where(np.arange(len(Y)) < 500, 0.0, 1.0 + P)
+    summary = bc.clinical_summary(Y, P, weights=weights, draws=200, rng=1)
+    kept, share = Y[500:], 100 * np.average(Y, weights=weights)
+    assert (summary.n_rows, summary.n_events) == (1000, kept.sum())
+    effective = summary.evaluation.counts.effective_rows
+    assert summary.sheet().rows[0][1] == f"1000 (effective {effective:.0f})"
+    assert summary.sheet().rows[1][1] == f"{kept.sum()} (weighted share {share:.1f} %)"
+
+
+@pytest.mark.parametrize(
+    ("n_events", "said"),
+    [
+        (1, "Only 1 event: all"),
+        (4, "Only 4 events: all"),
+        (5, "Only 5 events: a val"),
+        (99, "Only 99 events: a"),
+        (100, ""),
+    ],
+)
+def test_few_events_have_a_remark(n_events, said):
+    y = np.arange(1000) < n_events
+    for outcome, words in (
+        (y, said),
+        (~y, said.replace("events", "rows without event").replace("1 event:", "1 row without event:")),
+    ):
+        remarks = bc.clinical_summary(outcome, np.linspace(0.2, 0.8, 1000)[::-1], draws=50, rng=1).remarks
+        assert any(remark.startswith(words) for remark in remarks if remark.startswith("Only")) is bool(said)
+
+
+def test_models_stand_below_each_other_where_the_lines_are_short():
+    """A table of two models is wider than 60 characters; all lines of the other form fit."""
+    assert TWO.sheet().header == ("", "new", "old", "ideal")
+    narrow = TWO.sheet(width=60)
+    assert narrow.header == ("", "mean", "2.5 %", "97.5 %", "ideal")
+    assert [row[0] for row in narrow.rows if not any(row[1:])] == ["new", "old"]
+    widths = [max(map(len, column)) for column in zip(*narrow.rows, strict=True)]
+    assert sum(widths) + 2 * len(widths) <= 75
+
+
+def test_the_sentence_names_three_models_and_how_many_more():
+    models = dict(zip("abcde", [P, Q, P**1.1, P**1.2, P**1.3], strict=True))
+    sentence = bc.clinical_summary(Y, models, draws=50, rng=1).sentence()
+    assert [f"{name}: AUC" in sentence for name in "abcde"] == [True, True, True, False, False]
+    assert sentence.endswith("The table has 2 more.")
+
+
+def test_remarks_of_other_results_do_not_name_what_the_table_lacks():
+    """A rare bin with a large error: `max_error` is no row of this table. Remarks of the net benefit are kept."""
+    p = np.append(np.full(3000, 0.2), np.full(80, 0.9))
+    y = np.append(np.arange(3000) % 5 == 0, np.zeros(80, bool))
+    summary = bc.clinical_summary(y, p + np.linspace(0, 0.01, len(p)), [0.05, 0.4], draws=200, rng=1)
+    assert any("max_error" in remark for remark in summary.evaluation.remarks)
+    assert not any("max_error" in remark for remark in summary.remarks)
+    assert any(remark.startswith("Too few rows lie below the threshold at 0.05") for remark in summary.remarks)
 
 
 def test_few_rows_state_no_probability_of_being_useful():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayescal as bc
-from bayescal.estimands.net_benefit import decide
+from bayescal.estimands.net_benefit import decide, share_treated
 
 T = np.array([0.1, 0.2, 0.5])
 
@@ -54,12 +54,19 @@ def test_relations_within_each_draw():
     assert (TWO.standardized["new"].values <= 1).all()
 
 
-def test_net_benefit_falls_with_the_threshold_in_each_draw():
-    """Fewer rows are treated, and those that are treated in error weigh more; so NB(t) (1 - t) falls no faster."""
-    fine = bc.net_benefit(Y, P["new"], rng=1).net_benefit["model"].values
-    all_treated = bc.net_benefit(Y, np.ones(len(Y)), rng=1).net_benefit["model"].values
-    assert (np.diff(all_treated, axis=1) < 0).all()
-    assert fine.shape == (4000, 99)
+def test_bounds_and_order_in_each_draw():
+    """A net benefit is at most the prevalence; fewer rows are treated at higher thresholds; treating all falls."""
+    fine = bc.net_benefit(Y, P["new"], rng=1)
+    values = fine.net_benefit["model"].values
+    assert values.shape == (4000, 99)
+    assert (values <= fine.prevalence_draws + 1e-12).all()
+    treated = share_treated(fine.posterior.sample(4000, rng=fine.draws_seed)).sum(axis=2)
+    assert (np.diff(treated, axis=-1) <= 0).all()
+    assert (np.diff(fine.treat_all.values, axis=1) < 0).all()
+    # of a model that treats all, draws are those of treating all
+    every = bc.net_benefit(Y, np.ones(len(Y)), pseudo_rows=0.1, rng=1)
+    near = every.net_benefit["model"].mean() - every.treat_all.mean()
+    assert np.abs(near[:50]).max() < 0.1 / len(Y)
 
 
 def test_draws_agree_with_exact_moments(close_to, mcse):
@@ -225,8 +232,8 @@ def test_other_names_of_arguments():
         bc.net_benefit(Y, P, threshold=0.2)
     with pytest.raises(TypeError, match=r"keyword argument 'prob'\. Did you mean 'y_prob'\? Thresholds are"):
         bc.net_benefit(Y, prob=P)
-    with pytest.raises(TypeError, match="for groups, call it with the rows of each"):
-        bc.net_benefit(Y, P, by=Y)
+    with pytest.raises(TypeError, match=r"keyword argument 'bye'.*Did you mean 'by'"):
+        bc.net_benefit(Y, P, bye=Y)
     with pytest.raises(ValueError, match="`thresholds` is empty; at least one threshold is needed"):
         bc.net_benefit(Y, P, [])
     with pytest.raises(TypeError, match="Here it is called 'weights'"):
@@ -304,10 +311,10 @@ def test_a_model_that_treats_nobody_is_not_called_useful():
     assert not constant.observed["model"].any()
     assert (constant.p_useful["model"] > 0.95).all()
     assert constant.few_rows["model"].all()
-    assert constant.sentence().endswith("at no threshold, since all have fewer than 5 rows on a side.")
+    assert constant.sentence().endswith("at no threshold, since all have too few rows on a side.")
     assert [row[-2:] for row in constant.sheet().rows] == [["-", "-"]] * 3
     at_one = bc.net_benefit(y, np.full(2000, 0.012), 0.05, rng=1).sentence()
-    assert "fewer than 5 rows lie on a side of the threshold" in at_one
+    assert "too few rows lie on a side of the threshold" in at_one
     # four rows that reach the threshold are too few, five are enough
     for n_above, few in ((4, True), (5, False)):
         found = bc.net_benefit(y, np.repeat([0.5, 0.01], [n_above, 2000 - n_above]), [0.1, 0.3], rng=1)
@@ -316,12 +323,56 @@ def test_a_model_that_treats_nobody_is_not_called_useful():
         assert {row[-2] for row in found.sheet().rows} == {"-" if few else "> 0.99"}
 
 
+@pytest.mark.parametrize(
+    ("t", "n_below", "n_above", "few"),
+    [
+        (0.01, 299, 2000, True),
+        (0.01, 300, 2000, False),
+        (0.1, 29, 2000, True),
+        (0.1, 30, 2000, False),
+        (0.9, 2000, 29, True),
+        (0.9, 2000, 30, False),
+        (0.5, 5, 100, True),
+        (0.5, 6, 6, False),
+    ],
+)
+def test_the_rule_of_three_marks_few_rows(t, n_below, n_above, few):
+    """Three rows of the other outcome must be expected on each side of t at a risk of t: 3 / t rows, or 3 / (1 - t)."""
+    y = np.arange(n_below + n_above) % 2
+    p = np.repeat([t / 2, (1 + t) / 2], [n_below, n_above])
+    found = bc.net_benefit(y, p, t, draws=10, rng=1)
+    assert found.few_rows["model"].tolist() == [few]
+    assert any(remark.startswith("Too few rows") for remark in found.sheet().remarks) is few
+
+
+def test_rows_without_events_below_a_low_threshold_do_not_show_that_the_model_is_useful():
+    """0 events of 15 are compatible with a risk of 0.18 (0.82^15 = 0.05), far above the threshold of 0.01."""
+    rng = np.random.default_rng(1)
+    y = np.concatenate([np.zeros(15, int), rng.random(185) < 0.25])
+    p = np.concatenate([np.full(15, 0.004), rng.uniform(0.1, 0.5, 185)])
+    found = bc.net_benefit(y, p, [0.01, 0.2], rng=1)
+    assert found.p_useful["model"][0] > 0.95
+    assert "0.01" not in found.sentence()
+    assert found.sheet().rows[0][-2:] == ["-", "-"]
+    assert "below the threshold at 0.01 (model)" in found.sheet().remarks[1]
+
+
+@pytest.mark.parametrize(("n_below", "few"), [(6, False), (5, True)])
+def test_few_rows_of_case_control_data(n_below, few):
+    """With half cases and a prevalence of 0.01, a risk of 0.01 is one of 0.5 in the rows: 6 of them expect 3 events."""
+    y = np.arange(206) % 2
+    p = np.repeat([0.005, 0.3], [n_below, 206 - n_below])
+    options = {"draws": 10, "rng": 1}
+    assert bc.net_benefit(y, p, 0.01, prevalence=0.01, **options).few_rows["model"].tolist() == [few]
+    assert bc.net_benefit(y, p, 0.01, **options).few_rows["model"].tolist() == [True]
+
+
 def test_printing_shortens_and_says_so():
     found = bc.net_benefit(Y, P["new"], rng=1)
     text = str(found)
     assert "The table shows 9 of 99 thresholds; `table()` has all." in text
     assert len(found.sheet(whole=True).rows) == 99
-    assert "Fewer than 5 rows reach the threshold at" in text
+    assert "Too few rows reach the threshold at" in text
     assert found.spec == "net benefit of 1 model, 99 thresholds from 0.01 to 0.99, N = 400, prior: 4 pseudo-rows"
     assert "shows" not in str(TWO)
 
@@ -363,7 +414,7 @@ def test_outcomes_without_rows_are_remarked():
     assert not any("outcome" in remark for remark in bc.net_benefit(y, p, [0.2], rng=1).sheet().remarks)
     weights = np.where(p >= 0.5, 0.0, 1.0 + p)
     silent = bc.net_benefit(np.arange(50) % 2, p, [0.7], weights=weights, rng=1).sheet().remarks
-    assert any(remark.startswith("Fewer than 5 rows reach the threshold at 0.7") for remark in silent)
+    assert any(remark.startswith("Too few rows reach the threshold at 0.7") for remark in silent)
 
 
 def test_a_bootstrap_of_few_wrong_decisions_is_remarked():

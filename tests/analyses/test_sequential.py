@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
-from scipy.stats import hypergeom, norm
+from scipy.stats import binom, hypergeom, norm
 
-from bayescal import BinnedCounts, CalibrationMonitor, ConfidenceSequence, Evidence
+from bayescal import BinnedCounts, CalibrationMonitor, ConfidenceSequence, Evidence, Predictions
 from bayescal.analyses import sequential
 from bayescal.estimands import eprocess
 
@@ -45,6 +45,7 @@ def test_both_processes_raise_an_alarm_after_the_change(monitor):
     assert evidence.windows == tuple(range(10))
     assert change.windows == tuple(range(4, 10))
     assert evidence.alarm == monitor.alarm
+    assert evidence.raised is True
     assert evidence.alarm in (6, 7)
     assert change.alarm in (6, 7, 8)
     assert evidence.values[evidence.alarm] >= 20
@@ -57,13 +58,29 @@ def test_no_alarm_without_a_change():
     calm = monitored(change=4000)
     assert calm.alarm is None
     assert calm.evidence(reference=REFERENCE).alarm is None
-    assert calm.evidence().sentence().startswith("No alarm: the evidence against exact calibration is 0.")
+    said = "No alarm after 10 windows: the evidence that outcomes differ from the predicted probabilities is 0."
+    assert calm.evidence().sentence().startswith(said)
+    assert not calm.evidence().raised
+    assert "No alarm does not show that the classifier is calibrated" in calm.evidence().remarks[-1]
+    assert "slow changes may raise none" in calm.evidence(reference=REFERENCE).remarks[-1]
 
 
 def test_a_curve_that_is_wrong_but_constant_is_no_change():
     constant = monitored(change=0, n_rows=8000)
     assert constant.alarm is not None
     assert constant.evidence(reference=REFERENCE).alarm is None
+
+
+def test_an_alarm_needs_the_threshold():
+    """Values just below 20 raise none; a value of 20 that rounding made smaller does."""
+
+    def with_values(*values):
+        n = len(values)
+        return Evidence(tuple(range(n)), np.full(n, 10), np.log(values), 0.05, None, "question")
+
+    assert with_values(1, 19.9999, 3).alarm is None
+    assert not with_values(1, 19.9999, 3).raised
+    assert with_values(1, 19.9, 20 - 1e-14, 3).alarm == 2
 
 
 def test_the_level_is_that_of_the_threshold(monitor):
@@ -108,6 +125,20 @@ def test_later_windows_do_not_alter_earlier_values(monitor):
     np.testing.assert_allclose(monitor.evidence(end=7).log_values, early.evidence().log_values, rtol=1e-12)
 
 
+def test_windows_before_0_have_random_numbers_of_their_own():
+    """With shared numbers, scores of windows depend on each other, and calibrated streams raise alarms."""
+    numbers = [-3, -2, -1, 0, 1, 2, 3]
+    each = sequential._uniform(7, numbers, 3)
+    assert len(np.unique(each)) == 21
+    np.testing.assert_array_equal(sequential._uniform(7, numbers[::2], 3), each[::2])
+    rng, found = np.random.default_rng(8), 0
+    for _ in range(20):
+        c = rng.random(300)
+        stream = CalibrationMonitor(bins=5, window=1).add(rng.random(300) < c, c, time=np.arange(300) - 350)
+        found += stream.evidence(reference=(-350, -300)).raised
+    assert found <= binom.isf(0.001, 20, 0.05)
+
+
 def test_random_numbers_belong_to_a_window():
     """Windows 4 and 6 have the same random numbers whether or not window 5 has rows."""
     both = sequential._uniform(7, [4, 5, 6], 3)
@@ -117,16 +148,26 @@ def test_random_numbers_belong_to_a_window():
     assert sequential._uniform(7, [-(2**40)], 3).shape == (1, 3)
 
 
-def test_the_evidence_of_a_change_by_its_definition(monitor):
-    """Window by window: scipy's hypergeometric distribution given the rows before; the reference fixes the variance."""
+@pytest.mark.parametrize("highest", [1.0, 0.5])
+def test_the_evidence_of_a_change_by_its_definition(highest):
+    """Window by window: scipy's hypergeometric distribution given the rows before; the reference fixes the variance.
+
+    Half of the bins may have no rows of the reference; their centres are then midpoints.
+    """
+    z, c, t = rows()
+    known = (c < highest) | (t >= REFERENCE[1])
+    monitor = CalibrationMonitor(bins=10, window=1).add(z[known], c[known], time=t[known])
     reference, seed = monitor.counts(*REFERENCE), int(np.random.default_rng(3).integers(2**63))
-    before_n, before_k, c = reference.n.copy(), reference.k.copy(), reference.mean_confidence
+    before_n, before_k = reference.n.copy(), reference.k.copy()
+    c = np.where(before_n > 0, reference.mean_confidence, np.arange(0.05, 1, 0.1))
+    assert (before_n == 0).sum() == (0 if highest == 1 else 5)
     mixture, values = eprocess.Mixture.start(10), []
     for number in range(4, 10):
         n, k = monitor.windows[number].n, monitor.windows[number].k
         u = sequential._uniform(seed, [number], 10)[0]
         given = (before_n + n, before_k + k, n)
         z = norm.ppf(hypergeom.cdf(k - 1, *given) + u * hypergeom.pmf(k, *given))
+        z[before_n == 0] = 0
         scale = np.sqrt(n * c * (1 - c) * before_n / (before_n + n))
         mixture, value = mixture.after(eprocess.change_e_values(z[None], scale[None], c))
         values.append(value[0])
@@ -134,12 +175,17 @@ def test_the_evidence_of_a_change_by_its_definition(monitor):
     np.testing.assert_allclose(monitor.evidence(reference=REFERENCE, rng=3).log_values, values, rtol=1e-9)
 
 
-def test_randomness_is_reproducible(monitor):
+def test_values_are_the_same_at_every_call(monitor):
+    """Otherwise the first alarm over several looks would be false more often than `level`."""
+    seeds = np.random.SeedSequence(9)
+
     def values(rng):
         return monitor.evidence(reference=REFERENCE, rng=rng).log_values
 
-    np.testing.assert_array_equal(values(5), values(5))
+    for rng in (5, None, seeds):
+        np.testing.assert_array_equal(values(rng), values(rng))
     np.testing.assert_array_equal(values(0), monitor.evidence(reference=REFERENCE).log_values)
+    np.testing.assert_array_equal(values(0), values(None))
     assert (values(5) != values(6)).any()
     np.testing.assert_array_equal(monitor.evidence(rng=5).log_values, monitor.evidence(rng=6).log_values)
 
@@ -156,7 +202,9 @@ def test_a_reference_of_counts(monitor):
 def test_windows_before_the_reference_are_not_tested(monitor):
     found = monitor.evidence(reference=(2, 4))
     assert found.windows == tuple(range(4, 10))
-    assert "4 windows of the reference or before its end are not tested." in found.remarks
+    assert "4 windows are not tested: they belong to the reference or precede its end." in found.remarks
+    (only,) = (each for each in monitor.evidence(reference=(0, 1)).remarks if "not tested" in each)
+    assert only == "1 window is not tested: it belongs to the reference or precedes its end."
 
 
 def test_bins_without_rows_of_the_reference():
@@ -166,7 +214,7 @@ def test_bins_without_rows_of_the_reference():
     found = monitor.evidence(reference=(0, 1))
     assert np.isfinite(found.log_values).all()
     assert "4 of 6 rows lie in bins without rows of the reference" in " ".join(found.remarks)
-    assert "of these, 3 are the reference" in " ".join(found.remarks)
+    assert "of these, 3 are the reference." in " ".join(found.remarks)
 
 
 def test_the_confidence_sequence(monitor):
@@ -181,8 +229,72 @@ def test_the_confidence_sequence(monitor):
     assert sequence.above(0.0) == sequence.windows[int(np.flatnonzero(sequence.low > 0)[0])]
     assert sequence.below(0.2) == sequence.windows[int(np.flatnonzero(sequence.high < 0.2)[0])]
     assert sequence.above(0.9) is None
-    wider = monitor.confidence_sequence(level=0.001)
+    wider = monitor.confidence_sequence(prob=0.999)
     assert (wider.high > sequence.high).all()
+    assert (sequence.prob, wider.prob) == (0.95, 0.999)
+
+
+def test_the_frame_of_a_confidence_sequence_has_its_own_intervals(monitor):
+    """They are neither equal-tailed nor intervals of another probability."""
+    sequence = monitor.confidence_sequence(prob=0.9)
+    frame = sequence.to_frame()
+    assert list(frame.columns) == ["n_rows", "plug_in", "low", "high"]
+    np.testing.assert_array_equal(frame["high"], sequence.high)
+    assert sequence.to_frame(prob=0.9).equals(frame)
+    with pytest.raises(ValueError, match=r"`prob` must be 0.9, the probability of this sequence, not 0.8"):
+        sequence.to_frame(prob=0.8)
+
+
+def made(low, high):
+    n = len(low)
+    return ConfidenceSequence(
+        tuple(range(n)), np.arange(1, n + 1) * 10, np.array(low), np.array(low), np.array(high), 0.95, "question"
+    )
+
+
+def test_runs_of_windows_on_one_side_of_a_limit():
+    """The first window with an interval above or below a limit does not say where the last one lies."""
+    sequence = made([0.0, 0.0, 0.0, 0.1, 0.1, 0.3], [0.5, 0.1, 0.19, 0.3, 0.19, 0.4])
+    assert sequence.runs(0.2) == [("below", 1, 2), ("below", 4, 4), ("above", 5, 5)]
+    assert (sequence.below(0.2), sequence.above(0.2)) == (1, 5)
+    assert made([0.3, 0.3], [0.4, 0.4]).runs(0.2) == [("above", 0, 1)]
+    one = CalibrationMonitor(window=1).add([1], [0.2], time=0).confidence_sequence()
+    assert one.sentence().startswith("If accuracies do not change, the ECE of the 1 row lies between")
+    on_it = made([0.1, 0.2], [0.2, 0.4])
+    assert (on_it.runs(0.2), on_it.above(0.2), on_it.below(0.2)) == ([], None, None)
+
+
+def test_intervals_that_exclude_each_other_are_named():
+    assert made([0.0, 0.1, 0.1], [0.3, 0.2, 0.2]).remarks == ()
+    (rising,) = made([0.0, 0.0, 0.25, 0.1], [0.3, 0.2, 0.4, 0.3]).remarks
+    assert "the one after the window 1 ends at 0.2000, and the one after 2 begins at 0.2500" in rising
+    (falling,) = made([0.25, 0.0], [0.4, 0.2]).remarks
+    assert "the one after the window 1 ends at 0.2000, and the one after 0 begins at 0.2500" in falling
+    c = np.full(1000, 0.5)
+    monitor = CalibrationMonitor(window=1)
+    for time in range(8):
+        monitor.add(np.arange(1000) % 2 if time < 4 else np.ones(1000, int), c, time=time)
+    assert "Begin anew with `start=`" in monitor.confidence_sequence().remarks[-1]
+    assert monitor.confidence_sequence(end=4).remarks == monitor.confidence_sequence(start=4).remarks == ()
+
+
+def test_an_alarm_in_the_window_0_is_an_alarm():
+    """0 is false, and so would be `if monitor.alarm`."""
+    monitor = CalibrationMonitor(window=1).add([1] * 20, [0.2] * 20, time=0)
+    assert (monitor.alarm, monitor.evidence().raised) == (0, True)
+    with pytest.raises(TypeError, match="an Evidence is neither true nor false"):
+        bool(monitor.evidence())
+
+
+def test_an_alarm_says_which_result_has_its_size(monitor):
+    """Intervals that assume constant accuracies begin after the alarm of a change."""
+    evidence, change = monitor.evidence(), monitor.evidence(reference=REFERENCE)
+    assert f"`monitor.confidence_sequence(start={evidence.alarm + 1})`" in evidence.remarks[-1]
+    assert "not valid after a change" not in evidence.remarks[-1]
+    assert "`monitor.change(baseline=..., now=...)`" in change.remarks[-1]
+    start = f"`monitor.confidence_sequence(start={change.alarm + 1})`"
+    assert f"not valid after a change; one that begins after the alarm: {start}" in change.remarks[-1]
+    assert "start=...)" in monitor.evidence(end=evidence.alarm + 1).remarks[-1]
 
 
 def test_results_print_and_export(monitor, tmp_path):
@@ -192,18 +304,27 @@ def test_results_print_and_export(monitor, tmp_path):
         monitor.confidence_sequence(),
     )
     assert "Alarm in the window" in str(evidence)
-    assert "it would ever reach 20 with probability 0.05 at most" in evidence.sentence()
-    assert repr(change).startswith("Evidence(e-process against no change since the reference [0, 4), 6 windows of 1")
-    assert "10 windows of 1 [0, 10), N = 4000: confidence, 10 equal-width bins" in repr(sequence)
+    assert "it would reach 20 at any time with a probability of at most 0.05" in evidence.sentence()
+    assert "accuracies of bins have changed since the reference [0, 4) reached" in change.sentence()
+    said = "Evidence(e-process against no change since the reference [0, 4), 6 windows of length 1 [4, 10)"
+    assert repr(change).startswith(said)
+    assert "10 windows of length 1 [0, 10), N = 4000: confidence, 10 equal-width bins" in repr(sequence)
+    assert sequence.sentence().startswith("If accuracies do not change, the ECE of the 4000 rows lies between 0.")
+    assert "together with a probability of at least 0.95" in sequence.sentence()
     document = json.loads(evidence.to_json())
     assert (document["alarm"], document["threshold"], len(document["table"])) == (evidence.alarm, 20, 10)
     assert document["table"][3] == evidence.table()[3]
+    assert document["raised"] is True
     assert list(evidence.to_frame().columns) == ["n_rows", "value", "log_value", "p_value"]
-    assert json.loads(sequence.to_json())["level"] == 0.05
+    assert json.loads(sequence.to_json())["interval"] == {"probability": 0.95, "kind": "confidence sequence"}
+    titles = ("Evidence against exact calibration", "Evidence of a change of calibration")
+    titles = (*titles, "Confidence sequence of the ECE")
     for i, result in enumerate((evidence, change, sequence)):
         text = result.to_html(tmp_path / f"{i}.html").read_text(encoding="utf-8")
+        assert result.to_html() == text
         assert text.count("<svg") == 1
         assert result.sentence().split(":")[0] in text
+        assert f"<h1>{titles[i]}</h1>" in text
         assert "<table" in result._repr_html_()
         assert "tabular" in result.to_latex()
 
@@ -215,6 +336,9 @@ def test_times_of_dates():
         monitor.add([1] * 4, [0.3] * 4, time=first + timedelta(days=day))
     assert monitor.alarm == datetime(2026, 3, 3, tzinfo=UTC)
     assert "Alarm in the window 2026-03-03 UTC" in monitor.evidence().sentence()
+    monitor.add([1] * 4, [0.3] * 4, time=first + timedelta(days=3))
+    assert "confidence_sequence(start='2026-03-04T00:00+00:00')`" in monitor.evidence().remarks[-1]
+    assert len(monitor.confidence_sequence(start="2026-03-04T00:00+00:00")) == 1
     assert json.loads(monitor.evidence().to_json())["alarm"] == "2026-03-03T00:00:00+00:00"
     assert monitor.confidence_sequence().windows == tuple(monitor.windows)
 
@@ -225,11 +349,14 @@ def test_without_rows_there_is_no_alarm():
     evidence = monitor.evidence()
     assert (len(evidence), evidence.alarm, evidence.table()) == (0, None, [])
     assert evidence.values.shape == evidence.p_values.shape == (0,)
-    assert evidence.sentence().startswith("No alarm: there are no windows yet")
+    assert evidence.sentence() == "There are no windows to test, and therefore no evidence."
+    assert (evidence.raised, evidence.remarks) == (False, ())
     assert str(evidence)
     assert json.loads(evidence.to_json())["table"] == []
     monitor.add([0, 1], [0.1, 0.6], time=0)
-    assert len(monitor.evidence(reference=(0, 1))) == 0
+    nothing = monitor.evidence(reference=(0, 1))
+    assert len(nothing) == 0
+    assert nothing.sentence().startswith("There are no windows to test after the reference [0, 1)")
     with pytest.raises(ValueError, match="there are no rows in"):
         CalibrationMonitor(window=1).confidence_sequence()
 
@@ -249,7 +376,28 @@ def test_forgotten_windows_are_named(monitor):
         (lambda m: CalibrationMonitor().alarm, ValueError, "Make it with `window=`"),
         (lambda m: CalibrationMonitor().confidence_sequence(), ValueError, "`confidence_sequence` needs windows"),
         (lambda m: m.evidence(level=5), ValueError, "`level` must lie strictly between 0 and 1, not 5. Percent"),
-        (lambda m: m.confidence_sequence(level=0), ValueError, "`level` must lie"),
+        (
+            lambda m: m.evidence(level=0.95),
+            ValueError,
+            "`level` must be below 0.5, not 0.95. `level` is the probability",
+        ),
+        (lambda m: m.evidence(level=0.5), ValueError, "0.95, is `prob` of `confidence_sequence`."),
+        (lambda m: m.confidence_sequence(prob=1), ValueError, "`prob` must lie"),
+        (lambda m: m.confidence_sequence(prob=0.05), ValueError, "0.05, is `level` of `evidence`."),
+        (lambda m: m.confidence_sequence(prob=0.5), ValueError, "`prob` must be above 0.5, not 0.5."),
+        (lambda m: m.confidence_sequence(level=0.05), TypeError, "CalibrationMonitor.confidence_sequence() got an un"),
+        (lambda m: m.confidence_sequence(level=0.05), TypeError, "Here it is called 'prob'."),
+        (lambda m: m.evidence(baseline=(0, 4)), TypeError, "Here it is called 'reference'."),
+        (lambda m: m.evidence(alpha=0.05), TypeError, "Here it is called 'level'."),
+        (lambda m: m.evidence(threshold=20), TypeError, "an alarm is raised at 1 / `level`."),
+        (lambda m: m.evidence(ref=(0, 4)), TypeError, "Did you mean 'reference'?"),
+        (lambda m: m.evidence((0, 4)), TypeError, "not (0, 4). `start` and `end` are bounds of the windows that are"),
+        (lambda m: m.evidence(m.counts(0, 4)), TypeError, "a reference is `reference=(start, end)`."),
+        (lambda m: m.evidence(7, 4), ValueError, "`start` is 7, and `end` is 4."),
+        (lambda m: m.evidence().p_value, AttributeError, "`evidence.p_values`"),
+        (lambda m: m.evidence().treshold, AttributeError, "Did you mean 'threshold'"),
+        (lambda m: m.confidence_sequence().level, AttributeError, "`sequence.prob`"),
+        (lambda m: m.evidence(rng=np.random.default_rng(1)), TypeError, "not a Generator: its state changes"),
         (lambda m: m.evidence(start=0.5), ValueError, "`start` must be where a window of 1 begins"),
         (lambda m: m.evidence(reference=(0, 0.5)), ValueError, "`reference`: `end` must be where a window"),
         (lambda m: m.evidence(reference=(2, None)), ValueError, "`reference` must have an end"),
@@ -273,9 +421,26 @@ def test_weights_are_refused():
     monitor = CalibrationMonitor(window=1).add([0, 1], [0.2, 0.7], time=0)
     monitor.add([0, 1], [0.2, 0.7], time=1, weights=[1.0, 100.0])
     for call in (monitor.evidence, monitor.confidence_sequence, lambda: monitor.alarm):
-        with pytest.raises(ValueError, match=r"rows without weights.*1 of 2 have weights, first window 1"):
+        with pytest.raises(ValueError, match=r"do not support weights.*1 of 2 have weights, first window 1"):
             call()
     weighted = BinnedCounts.from_arrays([0, 1], [0.2, 0.7], weights=[1.0, 2.0])
     with pytest.raises(ValueError, match="first the reference"):
         CalibrationMonitor(window=1).evidence(reference=weighted)
     assert monitor.evidence(end=1).alarm is None
+    monitor.add([0, 1], [0.2, 0.7], time=2)
+    with pytest.raises(ValueError, match="1 of 1 have weights, first the reference"):
+        monitor.evidence(reference=(1, 2))
+
+
+def test_all_classes_of_a_row_are_refused():
+    """The outcomes of the classes of a row are 1 exactly once, so they are not independent."""
+    y_prob = np.random.default_rng(1).dirichlet([1, 1, 1], 90)
+    labels = np.arange(90) % 3
+    monitor = CalibrationMonitor(window=1, target="classwise")
+    for problem in Predictions.classwise(labels, y_prob):
+        monitor.add_predictions(problem, time=0)
+    for call in (monitor.evidence, monitor.confidence_sequence, lambda: monitor.alarm):
+        with pytest.raises(ValueError, match="Make a monitor of each class"):
+            call()
+    one = CalibrationMonitor(window=1, target="event").add(labels == 0, y_prob[:, 0], time=0)
+    assert len(one.evidence(level=0.05 / 3)) == 1

@@ -5,9 +5,11 @@ from math import comb
 
 import numpy as np
 import pytest
+from scipy.special import betaln, expit, logit
 from scipy.stats import binom
 
-from bayescal.estimands.confidence_sequence import ece_intervals, log_marginals
+from bayescal.estimands.confidence_sequence import SIZES, _log_mixture, ece_intervals, log_marginals
+from bayescal.estimands.eprocess import PRIOR, SHIFT, STRETCH
 
 MIDPOINTS = np.array([0.25, 0.75])
 
@@ -24,6 +26,26 @@ def test_marginal_probabilities_of_all_outcomes_add_up_to_1():
         found = log_marginals(n.cumsum(axis=0), k.cumsum(axis=0), MIDPOINTS, mean)
         total += ways * np.exp(found[-1])
     assert total == pytest.approx(1, rel=1e-12)
+
+
+def test_parts_of_the_mixture_have_equal_weights_that_add_up_to_1():
+    """Calibrated, drifts, off, sparsely off: by their definition for one bin, where the last is a mean of two."""
+    c, n, k = 0.3, 6.0, 4.0
+    exact = c**k * (1 - c) ** (n - k)
+    moved = expit(logit(c) + SHIFT + STRETCH * logit(c))
+    drifts = (PRIOR * moved**k * (1 - moved) ** (n - k)).sum()
+    off = np.mean([np.exp(betaln(s * c + k, s * (1 - c) + n - k) - betaln(s * c, s * (1 - c))) for s in SIZES])
+    sparse = np.mean([(1 - share) * exact + share * off for share in (0.1, 0.4)])
+    found = np.exp(_log_mixture(np.array([n]), np.array([k]), np.array([c])))
+    assert found == pytest.approx((exact + drifts + off + sparse) / 4, rel=1e-12)
+    assert _log_mixture(np.zeros(2), np.zeros(2), MIDPOINTS) == pytest.approx(0, abs=1e-12)
+
+
+def test_intervals_contain_no_impossible_ece():
+    """One row: the ECE of a bin with mean confidence 0.3 is at most 0.7, and that of 0.9 at most 0.9."""
+    n = np.array([1.0, 1.0])
+    low, high = ece_intervals(n, np.array([1.0, 0.0]), np.array([0.3, 0.9]), np.array(0.0), 1e-9)
+    assert (low, high) == (0.0, pytest.approx((0.7 + 0.9) / 2, rel=1e-12))
 
 
 def test_centres_are_the_means_of_earlier_windows():

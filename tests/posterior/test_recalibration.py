@@ -5,8 +5,9 @@ import pytest
 from scipy import integrate, optimize, stats
 from scipy.special import expit, log_expit
 
+import bayescal as bc
 from bayescal import LogitCounts
-from bayescal.posterior.in_the_large import in_the_large
+from bayescal.posterior.in_the_large import in_the_large, observed_expected
 from bayescal.posterior.recalibration import recalibration_posterior
 from bayescal.posterior.recalibration_prior import RecalibrationPrior
 
@@ -185,6 +186,30 @@ def test_in_the_large_varies_with_the_logits():
     shift = in_the_large(counts, np.tile([-0.5, 0.3], (4000, 1)), rng=np.random.default_rng(5))
     assert shift.std() == pytest.approx(middle.std(), rel=0.06)
     assert shift.mean() == pytest.approx(middle.mean(), abs=0.08 * middle.std())
+
+
+# --- observed / expected events
+
+
+def test_observed_expected_is_a_ratio_of_means_in_each_draw():
+    """Mean and standard deviation in 4000 full Bayesian bootstraps of the rows; certain rows count on both sides."""
+    p = np.append(np.clip(np.random.default_rng(3).beta(0.5, 1.5, 60), 1e-4, 1 - 1e-4), [1.0, 1.0, 1.0, 0.0])
+    y = np.append(np.arange(60) % 2, [1, 1, 1, 0])
+    counts = LogitCounts.from_arrays(y, p, step=0.001)
+    q = np.random.default_rng(4).dirichlet(np.ones(64), 4000)
+    rate = np.append(expit(-0.5 + 0.3 * np.log(p[:60] / (1 - p[:60]))), [1.0, 1.0, 1.0, 0.0])
+    expected = (q @ rate) / (q @ p)
+    ratio = observed_expected(counts, np.tile([-0.5, 0.3], (4000, 1)), rng=np.random.default_rng(5))
+    assert ratio.std() == pytest.approx(expected.std(), rel=0.06)
+    assert ratio.mean() == pytest.approx(expected.mean(), abs=0.08 * expected.std())
+
+
+def test_observed_expected_exceeds_1_where_the_shift_exceeds_0():
+    """Both are functionals of the same distribution of the logits."""
+    y, p = rows_of(500, -0.25, 0.8, 3)
+    rc = bc.recalibration(y, p, rng=1)
+    assert 0.05 < float(rc.in_the_large > 0) < 0.95
+    np.testing.assert_array_equal(rc.observed_expected.values > 1, rc.in_the_large.values > 0)
 
 
 # --- what has no posterior

@@ -109,7 +109,7 @@ def test_words_name_weights_and_subpopulations():
     sub = bc.cumulative_difference_subpopulation(ROWS.outcome, ROWS.confidence, member, weights=np.ones(3000))
     ax = bc.plot_cumulative(sub, axes())
     assert ax.child_axes[0].get_xlabel() == "share of the weight"
-    assert "the subpopulation is higher" in ax.get_ylabel().replace("\n", " ")
+    assert "rises where subgroup is higher" in ax.get_ylabel().replace("\n", " ")
     assert "2 sigma if means are equal" in ax.get_legend().get_texts()[2].get_text()
 
 

@@ -113,3 +113,52 @@ def test_what_is_refused():
         plot_decision_curve(result(1, [0.2, 0.4]), Figure().subplots(), prob=95)
     with pytest.raises(TypeError, match="`ax` must be a matplotlib Axes"):
         plot_decision_curve(result(1, [0.2, 0.4]), Figure())
+
+
+@pytest.mark.parametrize("size", [(2.2, 3), (3, 2.4), (6.4, 4.6)])
+def test_the_title_stands_above_the_key_and_the_curves_keep_their_width(size):
+    figure = Figure(figsize=size)
+    ax = plot_decision_curve(result(3), figure.subplots())
+    figure.savefig(BytesIO())
+    key = ax.get_legend().get_window_extent()
+    (title,) = (text for text in (ax.title, ax._left_title, ax._right_title) if text.get_text())
+    assert ax.bbox.y1 <= key.y0 < key.y1 <= title.get_window_extent().y0 + 0.5
+    assert ax.bbox.width > 0.5 * figure.bbox.width
+
+
+def test_chosen_thresholds_are_marked_and_stated():
+    """The title has the numbers of the table at thresholds that were chosen, not a range found after looking."""
+    dc = result(1, [0.1, 0.2, 0.3, 0.4])
+    ax = plot_decision_curve(dc, Figure(figsize=(8, 6)).subplots(), at=[0.2, 0.3])
+    lines = drawn(ax)
+    assert [lines[f"chosen {i}"].get_xdata()[0] for i in range(2)] == [0.2, 0.3]
+    row = dc.table()[1]
+    first = ax.get_title(loc="left").split("\n")[0]
+    assert first.startswith(f"At 0.2: net benefit {row['mean']:.3f} (treat all {row['treat_all']:.3f}), P(useful) ")
+    assert "chosen thresholds" in [text.get_text() for text in ax.get_legend().get_texts()]
+    two = plot_decision_curve(result(2, [0.1, 0.2]), Figure(figsize=(8, 6)).subplots(), at=0.1)
+    assert two.get_title(loc="left").startswith("P(useful) at 0.1: model 0 ")
+    with pytest.raises(ValueError, match=r"`at` must hold thresholds of `dc`, which 0.15 is not"):
+        plot_decision_curve(dc, Figure().subplots(), at=0.15)
+
+
+def test_a_summary_marks_its_thresholds_and_ends_each_curve_with_its_rows():
+    rng = np.random.default_rng(1)
+    p = rng.beta(1, 2, 600)
+    y = (rng.random(600) < p).astype(int)
+    summary = bc.clinical_summary(y, {"high": p, "low": p / 4}, [0.01, 0.3], draws=200, rng=1)
+    ax = plot_decision_curve(summary, Figure(figsize=(8, 6)).subplots())
+    lines = drawn(ax)
+    t, low = lines["model 1"].get_xdata(), lines["model 1"].get_ydata()
+    last = t[~np.isnan(low)].max()
+    assert (p / 4 >= last).sum() >= 5 > (p / 4 >= last + 0.01).sum()
+    assert not np.isnan(lines["model 0"].get_ydata()).any()
+    useful = summary.net_benefit.p_useful["high"][1]
+    stated = "> 0.99" if useful > 0.99 else f"{useful:.2f}"
+    # few rows lie below 0.01: the probability is not stated
+    assert ax.get_title(loc="left").split("\n")[0] == "P(useful) at 0.01: high -, low -"
+    assert ax.get_title(loc="left").split("\n")[1].startswith(f"P(useful) at 0.3: high {stated}")
+    with pytest.raises(ValueError, match="a summary marks its own"):
+        plot_decision_curve(summary, Figure().subplots(), at=0.3)
+    without = plot_decision_curve(bc.clinical_summary(y, p, draws=200, rng=1), Figure().subplots())
+    assert not [name for name in drawn(without) if name.startswith("chosen")]

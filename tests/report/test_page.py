@@ -393,7 +393,6 @@ def test_text_in_a_picture_is_escaped():
         ("x.pdf", ValueError, r"`path` must end in .html or .htm, not 'x.pdf'.*print as PDF"),
         ("x", ValueError, "`path` must end in .html or .htm, not 'x'"),
         (3, TypeError, "`path` must be the name of a file, not int"),
-        (None, TypeError, "not NoneType, as in 'report.html'"),
         ("nowhere/x.html", FileNotFoundError, "there is no folder"),
         ("folder.html", IsADirectoryError, "is a folder"),
     ],
@@ -404,6 +403,12 @@ def test_paths_that_are_refused(tmp_path, monkeypatch, path, error, said):
     with pytest.raises(error, match=said):
         result("prior").to_html(path)
     assert [p.name for p in tmp_path.iterdir()] == ["folder.html"]
+
+
+def test_without_a_path_the_page_is_returned(tmp_path):
+    evaluation = result("prior")
+    text = evaluation.to_html()
+    assert evaluation.to_html(tmp_path / "x.html").read_text(encoding="utf-8") == text
 
 
 def test_a_file_is_replaced(tmp_path):

@@ -28,11 +28,11 @@ def windowed(times, length=10):
 @pytest.mark.parametrize(
     ("times", "said"),
     [
-        ([], "no rows yet, windows of 10"),
-        ([3], "1 row in 1 window of 10, 0"),
-        ([3, 4], "2 rows in 1 window of 10, 0"),
-        ([3, 14], "2 rows in 2 windows of 10, 0 to 10"),
-        ([14, 3, 27], "3 rows in 3 windows of 10, 0 to 20"),
+        ([], "no rows yet, windows of length 10"),
+        ([3], "1 row in 1 window of length 10, 0"),
+        ([3, 4], "2 rows in 1 window of length 10, 0"),
+        ([3, 14], "2 rows in 2 windows of length 10, 0 to 10"),
+        ([14, 3, 27], "3 rows in 3 windows of length 10, 0 to 20"),
     ],
 )
 def test_one_of_a_kind_is_in_the_singular(times, said):
@@ -85,7 +85,9 @@ def test_what_is_forgotten_cannot_be_asked_for_and_takes_no_rows():
 def test_an_evaluation_of_no_rows_is_refused():
     counts = windowed([3])
     assert counts.total_of_rows([0], "all rows").n_rows == 1
-    with pytest.raises(ValueError, match=r"there are no rows in March; the monitor holds 1 row in 1 window of 10, 0\."):
+    with pytest.raises(
+        ValueError, match=r"there are no rows in March; the monitor holds 1 row in 1 window of length 10, 0\."
+    ):
         counts.total_of_rows([], "March")
 
 

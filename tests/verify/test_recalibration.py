@@ -32,7 +32,7 @@ def test_nuts_agrees(posterior):
     found = agreement(RecalibrationTwin(posterior), draws=4000, rng=1)
     assert found.agrees, found.verdict
     names = [row["quantity"] for row in found.rows]
-    assert {"intercept", "slope", "in_the_large", "product"} <= set(names)
+    assert {"intercept", "slope", "in_the_large", "observed_expected", "product"} <= set(names)
     assert sum(name.startswith("P(") for name in names) == 10
 
 

@@ -14,6 +14,7 @@ from bayescal.estimands.scores import LEAST_ROWS
 from bayescal.results.comparison import Comparison
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.clusters import refuse_clusters
 from bayescal.stats.losses import KINDS
 from bayescal.stats.paired import PairedCounts
 
@@ -107,6 +108,7 @@ def _require_counts(pilot: Any, kind: str) -> None:
         source = "compare(...).pairs[0, 1]" if kind == "difference" else "evaluate(y_true, y_prob).counts"
         hint = hints.get(type(pilot), f"Make them with `{wanted.__name__}.from_arrays`, or use `{source}`.")
         raise TypeError(f"`pilot_counts` must be {wanted.__name__} for `{kind}`, not {type(pilot).__name__}. {hint}")
+    refuse_clusters(pilot, "pilot_counts", "a plan")
     if not pilot.weight.any():
         raise ValueError("`pilot_counts` must hold labelled rows, and is empty; a few hundred rows are enough.")
 

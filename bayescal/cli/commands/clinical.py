@@ -32,8 +32,7 @@ def clinical(
 ) -> Job:
     """Summarise risk models: discrimination, calibration and clinical utility in one table.
 
-    Prints AUC, Brier score, calibration in the large, intercept and slope, ECE, ICI, E50, E90 and, at the thresholds,
-    the net benefit of the model and of treating all, with 95 % credible intervals.
+    Prints AUC, Brier score, measures of calibration and, at the thresholds, net benefit, with 95 % credible intervals.
 
     The rows must fit into memory.
     """

@@ -40,7 +40,7 @@ def class_columns(
     ValueError
         If fewer than two columns begin with `prefix`, or their endings do not name classes.
     """
-    columns = [c for c in source.columns if c.startswith(prefix) and c not in besides]
+    columns = [c for c in source.beginning_with(prefix) if c not in besides]
     if len(columns) < 2:
         matches = (
             f"only {quoted(columns[0])} does (for one column of probabilities use `prob`)" if columns else "none does"

@@ -1,24 +1,32 @@
-"""Read JSON lines: one JSON object per line."""
+"""Read JSON lines: one JSON object per line. Dots lead into nested objects and lists, as in ``choices.0.logprob``."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from bayescal._checks import quoted
+from bayescal._checks import did_you_mean, quoted
 from bayescal.data.files.records import NotStrictJsonError, count_json_lines, is_json_object
-from bayescal.data.files.source import FileError, first_line, identifier, is_or_are, literal
+from bayescal.data.files.source import NAMES_SHOWN, FileError, first_line, identifier, is_or_are, listed, literal
 from bayescal.data.files.text import Text
 
 #: Maximum number of bytes of a line that a message shows.
 SHOWN = 60
+#: Number of lines in which an error message looks for fields of objects.
+LINES_SHOWN = 1000
+#: Keys and indexes of list elements, from the outermost inwards.
+Steps = tuple[str, ...]
 
 
 class JsonLines(Text):
-    """A file with one JSON object per line; a key that is absent from a line is a missing value."""
+    """A file with one JSON object per line; a key that is absent from a line is a missing value.
+
+    A name that is not a key is a path: keys and indexes of list elements, joined by dots.
+    """
 
     def __init__(self, path: Path, zipped: bool) -> None:
         super().__init__(path, zipped)
+        self._nested: dict[str, Steps] = {}
         key_lists = self._ask(
             "SELECT json_keys(json), bool_and(json_type(json) = 'OBJECT'), min(row) "
             f"FROM (SELECT json, row_number() OVER () - 1 AS row FROM {self._scan}) GROUP BY 1 ORDER BY 3"
@@ -31,30 +39,122 @@ class JsonLines(Text):
         spelt = {name.casefold() for name in self.columns}
         self._as_table = len(spelt) == len(self.columns) and "" not in spelt and "\0" not in "".join(spelt)
 
-    def _require_once(self, keys: list[str], row: int) -> None:
+    def _require_once(self, keys: list[str], row: int, steps: Steps = ()) -> None:
         if len(set(keys)) < len(keys):
             twice = next(key for key, times in Counter(keys).items() if times > 1)
+            once = f"once in {quoted('.'.join(steps))}" if steps else "once per line"
             raise FileError(
-                f"'{self.path.name}' must have each key once per line; in {self.place(row)} the key "
+                f"'{self.path.name}' must have each key {once}; in {self.place(row)} the key "
                 f"{quoted(twice)} occurs more than once, so its value is ambiguous."
             )
+
+    def has(self, column: str) -> bool:
+        """Whether this is a key, or a path that occurs in some line; a `FileError` if it could be several paths."""
+        return column in self.columns or self._found(column) is not None
+
+    def beginning_with(self, prefix: str) -> tuple[str, ...]:
+        """Return the keys that begin with a prefix; if there are none, the paths that do."""
+        parent, dot, beginning = prefix.rpartition(".")
+        if (columns := super().beginning_with(prefix)) or not dot or not self.has(parent):
+            return columns
+        fields = self._fields(self._steps(parent))
+        return tuple(f"{parent}.{name}" for name in fields if name.startswith(beginning))
+
+    def _require(self, columns: Iterable[str]) -> None:
+        for column in columns:
+            if not self.has(column):
+                self._refuse_absent(column)
+
+    def _refuse_absent(self, column: str) -> None:
+        """Raise an error that lists the fields of the longest beginning of a path that occurs."""
+        words = column.split(".")
+        beginnings = (".".join(words[:many]) for many in range(len(words) - 1, 0, -1))
+        parent = next((name for name in beginnings if self.has(name)), None)
+        if parent is None:
+            super()._require([column])
+            return
+        fields = [f"{parent}.{field}" for field in self._fields(self._steps(parent))]
+        rule = f"'{self.path.name}' has no column {quoted(column)}."
+        if not fields:
+            raise FileError(f"{rule} {quoted(parent)} holds no objects or lists, so it has no fields.")
+        raise FileError(f"{rule}{did_you_mean(column, fields)} Within {quoted(parent)} are {listed(fields)}.")
+
+    @property
+    def columns_said(self) -> str:
+        """The keys, and the fields of objects in the first lines, in a sentence."""
+        keys = self.columns[:NAMES_SHOWN]
+        nested = [f"{key}.{field}" for key in keys for field in self._fields((key,), lines=LINES_SHOWN)]
+        return super().columns_said + bool(nested) * f" Within them are {listed(nested)}."
+
+    def _steps(self, column: str) -> Steps:
+        """Return the path of a column that exists."""
+        return (column,) if column in self.columns else self._nested[column]
+
+    def _found(self, column: str) -> Steps | None:
+        """Return the path that a name with dots denotes; None if no line has it."""
+        if column not in self._nested and "." in column:
+            paths = list(self._paths(column.split("."), ()))
+            if len(paths) > 1:
+                written = " and ".join(quoted(list(path)) for path in paths)
+                raise FileError(
+                    f"{quoted(column)} is ambiguous in '{self.path.name}': it can be the fields {written}. Rename one."
+                )
+            if paths:
+                self._nested[column] = paths[0]
+        return self._nested.get(column)
+
+    def _paths(self, words: Sequence[str], begun: Steps) -> Iterator[Steps]:
+        """Yield the paths that occur: several words can be one key that contains dots."""
+        if not words:
+            yield begun
+            return
+        fields = self._fields(begun)
+        for many in range(1, len(words) + 1):
+            if (name := ".".join(words[:many])) in fields:
+                yield from self._paths(words[many:], (*begun, name))
+
+    def _fields(self, steps: Steps, lines: int | None = None) -> tuple[str, ...]:
+        """Return the keys of the objects at a path, and the indexes of the longest list, in all lines or the first."""
+        if not steps:
+            return self.columns
+        at = literal(_pointer(steps))
+        scan = self._scan if lines is None else f"(FROM {self._scan} LIMIT {lines})"
+        found = self._ask(
+            f"SELECT json_keys(json, {at}), max(json_array_length(json, {at})), min(row) "
+            f"FROM (SELECT json, row_number() OVER () - 1 AS row FROM {scan}) GROUP BY 1 ORDER BY 3"
+        )
+        for keys, _, row in found:
+            self._require_once(keys or [], row, steps)
+        longest = max((length or 0 for _, length, _ in found), default=0)
+        return (*dict.fromkeys(key for keys, _, _ in found for key in keys or ()), *map(str, range(longest)))
 
     @property
     def _scan(self) -> str:
         return f"read_ndjson_objects({self._file}, hive_partitioning=false)"
 
     def _table(self, columns: Sequence[str]) -> str:
-        """Return SQL that finds all members in one pass per object, unless names differ only in case."""
+        """Return SQL that finds all members in one pass per object, unless names differ only in case.
+
+        With nested fields, each member is found on its own.
+        """
         if not self._as_table:
             return self._scan
+        if any(column not in self.columns for column in columns):
+            members = (f"{self._extracted(name)} AS {self._text(name)}" for name in dict.fromkeys(columns))
+            return f"(SELECT {', '.join(members)} FROM {self._scan})"
         types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in dict.fromkeys(columns))
         return f"read_ndjson({self._file}, columns={{{types}}}, hive_partitioning=false)"
 
     def _text(self, column: str) -> str:
-        if self._as_table:
+        if not self._as_table:
+            return self._extracted(column)
+        if column in self.columns:
             return identifier(column)
-        pointer = "/" + column.replace("~", "~0").replace("/", "~1")
-        return f"json_extract_string(json, {literal(pointer)})"
+        # names of paths may differ only in case, which the engine ignores
+        return identifier(f"nested {_pointer(self._steps(column)).encode().hex()}")
+
+    def _extracted(self, column: str) -> str:
+        return f"json_extract_string(json, {literal(_pointer(self._steps(column)))})"
 
     def _starts(self) -> Iterator[int]:
         return (number for number, _ in self._written())
@@ -88,3 +188,8 @@ class JsonLines(Text):
                 f"first in line {first[0]}: {first[1][:SHOWN].decode(errors='replace')!r}."
             )
         raise FileError(f"'{self.path.name}' cannot be read as JSON lines: {first_line(problem)}.")
+
+
+def _pointer(steps: Steps) -> str:
+    """Return a path as a JSON pointer (RFC 6901)."""
+    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)

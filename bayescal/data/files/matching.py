@@ -20,6 +20,7 @@ def read_models(
     *,
     key: str | None = None,
     weights: str | None = None,
+    cluster: str | None = None,
     classes: Sequence[str] | None = None,
     same_labels: bool = True,
 ) -> dict[str, Rows]:
@@ -33,6 +34,8 @@ def read_models(
         Column that identifies each row, once in each file; required for several files. Keys are compared as text.
     weights, classes
         As for `read_predictions`, the same for all.
+    cluster : str, optional
+        Column of clusters, whose values are read as text.
     same_labels : bool, default True
         Whether labels are true classes, which must agree between files; False if they state whether a prediction was
         right.
@@ -61,7 +64,7 @@ def read_models(
     several = len(sources) > 1
     if several and key is None:
         raise ValueError("`key` must name the column that says which rows of the files are the same.")
-    places = _places(models, (weights, key), classes)
+    places = _places(models, (weights, cluster, key), classes)
     read: dict[Source, dict[tuple[str, Kind], Array]] = {}
     for source in sources:
         wanted = [c for name, place in places.items() if models[name].source is source for c in place.wanted]
@@ -75,7 +78,8 @@ def read_models(
     rows = {name: _reordered(of_model, orders[of_model.source]) for name, of_model in rows.items()}
     first, *others = rows
     for name in others:
-        for column, kind, once in ((models[name].label, "y_true", same_labels), (weights, "weights", True)):
+        of_rows = ((models[name].label, "y_true", same_labels), (weights, "weights", True), (cluster, "cluster", True))
+        for column, kind, once in of_rows:
             if column is not None and once:
                 keys = read[sources[0]][key, "text"]
                 _must_be_the_same(column, rows[first], rows[name], kind, keys)
@@ -83,11 +87,11 @@ def read_models(
 
 
 def _places(
-    models: Mapping[str, ModelColumns], row_columns: tuple[str | None, str | None], classes: Sequence[str] | None
+    models: Mapping[str, ModelColumns], row_columns: tuple[str | None, ...], classes: Sequence[str] | None
 ) -> dict[str, Places]:
     """Return the columns to read for each classifier; classes from column names are those of the first.
 
-    `row_columns` are the columns of weights and of keys.
+    `row_columns` are the columns of weights, of clusters and of keys.
     """
     places: dict[str, Places] = {}
     for name, model in models.items():
@@ -176,8 +180,9 @@ def _refuse_unmatched(
 
 
 def _reordered(rows: Rows, order: Array) -> Rows:
-    weights = None if rows.weights is None else rows.weights[order]
-    return replace(rows, y_true=rows.y_true[order], y_prob=rows.y_prob[order], weights=weights, order=order)
+    named = {name: getattr(rows, name) for name in ("weights", "cluster")}
+    moved: dict[str, Any] = {name: None if values is None else values[order] for name, values in named.items()}
+    return replace(rows, y_true=rows.y_true[order], y_prob=rows.y_prob[order], **moved, order=order)
 
 
 def _must_be_the_same(column: str, rows: Rows, others: Rows, what: str, keys: Array) -> None:
@@ -190,7 +195,7 @@ def _must_be_the_same(column: str, rows: Rows, others: Rows, what: str, keys: Ar
     hint = (
         "Labels do not depend on the classifier. Do both files have the same rows, identified by the same keys?"
         if what == "y_true"
-        else "A weight belongs to a row and not to a classifier."
+        else "Weights and clusters belong to a row and not to a classifier."
     )
     raise ValueError(
         f"column {quoted(column)} must be the same in both files; {int(differ.sum())} of {len(differ)} rows differ, "

@@ -38,8 +38,8 @@ class Rows:
         The file, which gives the line of a row.
     order : ndarray of int, shape (n_rows,), or None
         Position of each row in its file, from 0, if rows of several files were matched; None for the file's order.
-    group : ndarray of object, shape (n_rows,), or None
-        Text of the column of groups.
+    group, cluster : ndarray of object, shape (n_rows,), or None
+        Text of the columns of groups and of clusters.
     """
 
     y_true: Array
@@ -50,6 +50,7 @@ class Rows:
     source: Source
     order: Array | None = None
     group: Array | None = None
+    cluster: Array | None = None
 
     def place(self, row: int) -> str:
         """Return the position of row number `row` (from 0) in words, with the name of the file if there are several."""
@@ -155,19 +156,20 @@ class Places:
     weights: tuple[tuple[str, Kind], ...]
     classes: tuple[Any, ...] | None
     group: tuple[tuple[str, Kind], ...] = ()
+    cluster: tuple[tuple[str, Kind], ...] = ()
 
     @property
     def wanted(self) -> list[tuple[str, Kind]]:
         """All of them."""
-        return [self.label, *self.probs, *self.weights, *self.group]
+        return [self.label, *self.probs, *self.weights, *self.group, *self.cluster]
 
 
-def places_of(model: ModelColumns, row_columns: tuple[str | None, str | None], classes: Sequence[str] | None) -> Places:
-    """Return the columns to read for a classifier; `row_columns` are those of weights and of keys."""
-    weights, key = row_columns
+def places_of(model: ModelColumns, row_columns: tuple[str | None, ...], classes: Sequence[str] | None) -> Places:
+    """Return the columns to read for a classifier; `row_columns` are those of weights, clusters, and keys or groups."""
+    weights, cluster, *others = row_columns
     names: tuple[Any, ...] | None = None if classes is None else tuple(classes)
     if model.prob_prefix is not None:
-        besides = (model.label, weights, key)
+        besides = (model.label, weights, cluster, *others)
         columns, names = class_columns(model.source, model.prob_prefix, besides=besides, classes=names)
     elif model.prob is not None:
         columns, names = (model.prob,), None if names is None else named_classes(names)
@@ -178,6 +180,7 @@ def places_of(model: ModelColumns, row_columns: tuple[str | None, str | None], c
         tuple((column, "number") for column in columns),
         () if weights is None else ((weights, "number"),),
         names,
+        cluster=() if cluster is None else ((cluster, "text"),),
     )
 
 
@@ -193,6 +196,7 @@ def rows_of(model: ModelColumns, place: Places, read: Mapping[tuple[str, Kind], 
         tuple(column for column, _ in place.probs),
         model.source,
         group=read[place.group[0]] if place.group else None,
+        cluster=read[place.cluster[0]] if place.cluster else None,
     )
 
 
@@ -267,6 +271,7 @@ def open_predictions(
     weights: str | None = None,
     classes: Sequence[str] | None = None,
     by: str | None = None,
+    cluster: str | None = None,
 ) -> RowStream:
     """Open a file of labels and probabilities to be read in blocks.
 
@@ -276,6 +281,8 @@ def open_predictions(
         As for `read_predictions`.
     by : str, optional
         Column of groups, whose values are read as text.
+    cluster : str, optional
+        Column of clusters, whose values are read as text.
 
     Returns
     -------
@@ -290,6 +297,6 @@ def open_predictions(
     [(178, 3)]
     """
     model = ModelColumns(open_source(path), label, prob, prob_prefix)
-    places = places_of(model, (weights, by), classes)
+    places = places_of(model, (weights, cluster, by), classes)
     places = places if by is None else replace(places, group=((by, "text"),))
     return RowStream(model.source, tuple(c for c, _ in places.probs), places.classes, model, places)

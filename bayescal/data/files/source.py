@@ -173,6 +173,14 @@ class Source(ABC):
         if counted != read:
             self._malformed(ValueError(f"it holds {counted} rows by a count of its records, but {read} were read"))
 
+    def has(self, column: str) -> bool:
+        """Whether values can be read by this name."""
+        return column in self.columns
+
+    def beginning_with(self, prefix: str) -> tuple[str, ...]:
+        """Return the columns whose names begin with a prefix."""
+        return tuple(name for name in self.columns if name.startswith(prefix))
+
     def _sql(self, column: str, kind: Kind) -> str:
         return {"number": self._number, "label": self._label, "text": self._text}[kind](column)
 
@@ -262,10 +270,13 @@ class Source(ABC):
         also = f" ({empty} of them empty)" if empty else ""
         if kind == "label" and count == n:
             labels = ", ".join(quoted(word) for (word,) in words)
-            repair = (
-                f"String labels ({labels}) need `classes=` to say what they mean. More than two labels need one column "
-                "of probabilities per label, such as p_cat and p_dog, and `prob_prefix='p_'`."
+            more = (
+                ": first the label of outcome 0 (no event), then that of outcome 1."
+                if len(words) == 2
+                else ". More than two labels need one column of probabilities per label, such as p_cat and p_dog, and "
+                "`prob_prefix='p_'`."
             )
+            repair = f"String labels ({labels}) need `classes=` to say what they mean{more}"
         elif kind == "number" and commas:
             repair = "Decimal commas? Write a point."
         verb = f"does not{also}", f"do not{also}"

@@ -11,13 +11,14 @@ from bayescal import _checks, _files
 from bayescal.data.predictions import TARGETS
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.documents.bins import bins_document, bins_from_document
+from bayescal.stats.documents.clusters import pair_clusters_document, read_pair_clusters
+from bayescal.stats.documents.joint_cells import read_cells
 from bayescal.stats.documents.losses import OPTIONAL, loss_sums, losses_document, may_lack
 from bayescal.stats.documents.sums import NEEDED, sums_document, sums_from_document
-from bayescal.stats.documents.values import ROUNDING, TINY, integers, within
+from bayescal.stats.documents.values import ROUNDING, TINY, within
 from bayescal.stats.documents.weights import read_weights, require_possible_weights, weights_document
 from bayescal.stats.losses import DIFFERENCES, KINDS, LossSums
 from bayescal.stats.paired import PairedCounts
-from bayescal.stats.row_counts import row_counts
 
 Ints = NDArray[np.int64]
 
@@ -34,6 +35,7 @@ def pair_document(counts: PairedCounts) -> dict[str, Any]:
         "n": counts.n.tolist(),
         **losses_document({name: getattr(counts, name) for name in DIFFERENCES}),
         **weights_document(counts),
+        **pair_clusters_document(counts),
     }
 
 
@@ -45,18 +47,8 @@ def pair_from_document(document: dict[str, Any], losses: Sequence[str]) -> Paire
     target = document["target"]
     _checks.one_of("target", target, TARGETS)
     first, second = (_margin(document[name], name, target, losses) for name in ("first", "second"))
-    if not isinstance(document["n"], list):
-        raise ValueError("`n` must be an array.")
-    size = len(document["n"])
-    n = row_counts("n", integers("n", document["n"], (size,)))
-    cells = integers("cells", document["cells"], (size, 4))
-    if (n == 0).any():
-        _checks.refuse("n", "must be >= 1: only cells with rows are kept", n == 0, n)
-    top = np.array([len(first.bins), 2, len(second.bins), 2])
-    if (cells >= top).any():
-        rule = f"must be bin, outcome, bin, outcome, each below {top.tolist()}"
-        _checks.refuse("cells", rule, cells >= top, cells)
-    _ascending(cells)
+    top = [len(first.bins), 2, len(second.bins), 2]
+    cells, n = read_cells(document, top, "bin, outcome, bin, outcome")
     weight, weight_sq = read_weights(document, n, "")
     require_possible_weights("", n, weight, weight_sq)
     for columns, name, margin in ((cells[:, :2], "first", first), (cells[:, 2:], "second", second)):
@@ -72,7 +64,7 @@ def pair_from_document(document: dict[str, Any], losses: Sequence[str]) -> Paire
             _checks.refuse(f"{name}.weight", "must be what `cells` and `weight` add up to", differs, margin.weight)
     pair = PairedCounts(first, second, cells, n, weight, weight_sq)
     differences: dict[str, Any] = {kind.difference: _loss_difference(document, k, pair) for k, kind in KINDS.items()}
-    return replace(pair, **differences)
+    return replace(pair, **differences, clusters=read_pair_clusters(document, pair))
 
 
 def _loss_difference(document: Mapping[str, Any], member: str, pair: PairedCounts) -> LossSums | None:
@@ -103,13 +95,3 @@ def _margin(document: Any, name: str, target: str, losses: Sequence[str]) -> Bin
     _files.require_entries(document, ["bins", *NEEDED, *losses], may_lack(losses), f"'{name}'")
     sums = {key: value for key, value in document.items() if key != "bins"}
     return sums_from_document(sums, bins_from_document(document["bins"]), target, f"{name}.", losses)
-
-
-def _ascending(cells: Ints) -> None:
-    """Require cells in lexicographic order without duplicates."""
-    steps = np.diff(cells, axis=0)
-    first = np.argmax(steps != 0, axis=1)
-    falls = np.zeros(len(cells), bool)
-    falls[1:] = np.take_along_axis(steps, first[:, None], axis=1)[:, 0] <= 0
-    if falls.any():
-        _checks.refuse("cells", "must be in ascending order, each once", falls)

@@ -9,6 +9,7 @@ import numpy as np
 from bayescal import _files
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
+from bayescal.stats.documents.clusters import clusters_document, read_clusters
 from bayescal.stats.documents.losses import (
     HALF_DIGIT,
     LOSSES,
@@ -35,6 +36,7 @@ def sums_document(counts: BinnedCounts) -> dict[str, Any]:
         "deviation_sq": counts.deviation_sq.tolist(),
         **losses_document({name: getattr(counts, name) for name in KINDS}),
         **weights_document(counts),
+        **clusters_document(counts),
     }
 
 
@@ -64,4 +66,5 @@ def sums_from_document(
     counts = BinnedCounts(bins, cells, weight, deviation, deviation_sq, weight_sq, target)
     checks = {"losses": require_squared, "log_losses": require_log}
     losses_of: dict[str, Any] = {name: read_losses(document, name, counts, where, checks[name]) for name in KINDS}
-    return replace(counts, **losses_of)
+    counts = replace(counts, **losses_of)
+    return replace(counts, clusters=read_clusters(document, counts, where))

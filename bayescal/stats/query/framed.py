@@ -13,6 +13,8 @@ from bayescal.data.engines import names_of_columns
 from bayescal.data.predictions import TARGETS
 from bayescal.stats._kernel import Sums
 from bayescal.stats.bins import FROM_ROWS, Bins, make_bins
+from bayescal.stats.cluster_cells import ClusterCells
+from bayescal.stats.clusters import ClusterSums, require_few
 from bayescal.stats.losses import DIFFERENCES, LossSums, total_loss
 from bayescal.stats.query.row_sums import RowSums, row_sums
 from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
@@ -42,6 +44,25 @@ def framed(
     for label, rows in row_sums(frame, models, weights, names_of_columns("by", by), bins).split():
         require_weight(rows, "" if label is None else f" in group {label!r}")
         yield label, rows
+
+
+def framed_clusters(
+    frame: Any, model: dict[str, str], cluster: Any, bins: Bins, target: str
+) -> tuple[Sums, ClusterSums]:
+    """Return the sums of one model without weights, and its sums over clusters, from one query by cluster and bin."""
+    _checks.one_of("target", target, TARGETS)
+    require_few(len(bins))
+    rows = row_sums(frame, [model], None, names_of_columns("cluster", cluster), bins, labels="cluster")
+    assert rows.groups is not None
+    size, index, z, n = len(bins), rows.index[0], rows.outcome[0], rows.n.astype(np.float64)
+    error, deviation = z - bins.midpoints[index], rows.deviation[0]
+    residual = error * n - deviation
+    square = np.maximum(error * (residual - deviation) + rows.deviation_sq[0], 0.0)
+    key, cell = np.unique(rows.groups.of_row * size + index, return_inverse=True)
+    each = (n, residual, square, rows.log_losses[0].total)
+    sums = np.stack([np.bincount(cell, values, len(key)) for values in each])
+    own = (np.bincount(index, values, size) for values in (n, residual, square))
+    return sums_of(rows, 0, bins), ClusterSums.from_cells(ClusterCells(key, sums, *own))
 
 
 def require_weight(rows: RowSums, where: str) -> None:

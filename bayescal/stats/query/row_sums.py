@@ -40,6 +40,10 @@ class Edges(Protocol):
         """Number of bins."""
 
 
+#: Key of the argument that names columns of labels, among the names of arguments.
+BY = "by"
+
+
 @dataclass(frozen=True, eq=False)
 class RowSums:
     """Sums over the rows of each combination of group, bins and outcomes; a combination may occur more than once.
@@ -101,7 +105,15 @@ class RowSums:
         return RowSums(**{f.name: part(getattr(self, f.name)) for f in fields(self) if f.name != "groups"}, groups=None)
 
 
-def row_sums(frame: Any, models: Sequence[dict[str, str]], weights: str | None, by: list[str], bins: Edges) -> RowSums:
+def row_sums(
+    frame: Any,
+    models: Sequence[dict[str, str]],
+    weights: str | None,
+    by: list[str],
+    bins: Edges,
+    *,
+    labels: str = "by",
+) -> RowSums:
     """Count and sum the rows of a frame.
 
     Parameters
@@ -116,6 +128,8 @@ def row_sums(frame: Any, models: Sequence[dict[str, str]], weights: str | None, 
         Columns of group labels.
     bins : Edges
         The bins of all models.
+    labels : str, default "by"
+        Argument that names the columns of labels, for messages.
 
     Returns
     -------
@@ -130,7 +144,8 @@ def row_sums(frame: Any, models: Sequence[dict[str, str]], weights: str | None, 
     source = opened(frame)
     columns = {argument: name for model in models for argument, name in model.items()}
     columns |= {} if weights is None else {"weights": weights}
-    dtypes = dtypes_of(source, columns | {f"by[{i}]" if len(by) > 1 else "by": name for i, name in enumerate(by)})
+    of_labels = {f"{labels}[{i}]" if len(by) > 1 else labels: name for i, name in enumerate(by)}
+    dtypes = dtypes_of(source, columns | of_labels)
     names = {argument: f"`{argument}` (column {quoted(name)})" for argument, name in columns.items()}
     for argument, name in names.items():
         row_states.refuse_types(name, argument.rpartition("_")[2].partition("[")[0], dtypes[argument])
@@ -138,7 +153,7 @@ def row_sums(frame: Any, models: Sequence[dict[str, str]], weights: str | None, 
     answers = answers_of(source, query.of, [*columns.values(), *by])
     table = {name: [v for answer in answers for v in answer[name]] for name in (answers[0] if answers else {})}
     _checks.not_empty("frame", sum(table.get("n", [])))
-    return rows_read(table, query, names, _categories(dtypes.get("by")))
+    return rows_read(table, query, {**names, BY: labels}, _categories(dtypes.get(labels)))
 
 
 def _categories(dtype: Any) -> list[Any] | None:
@@ -323,7 +338,8 @@ def rows_read(
     floats = {k: _numbers(v) for k, v in table.items() if k not in ("n", "key", *query.labels)}
     if (key < 0).any():
         _refuse(np.where(key < 0, -key, 0), n, floats, query, names)
-    groups = _groups([table[label] for label in query.labels], n, query.by, categories) if query.by else None
+    labels = [table[label] for label in query.labels]
+    groups = _groups(labels, n, query.by, categories, names.get(BY, BY)) if query.by else None
     size = len(query.bins)
     index: list[Ints] = []
     outcome: list[Ints] = []
@@ -389,14 +405,18 @@ def _warn(place: Ints, n: Ints, low: Floats, high: Floats, size: int, argument: 
         row_states.warn_of_clipping(argument, called, int(n[clipped].sum()), int(n.sum()), excess)
 
 
-def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[Any] | None) -> Groups:
+def _groups(columns: list[list[Any]], n: Ints, by: list[str], categories: list[Any] | None, argument: str) -> Groups:
     """Return the groups of the keys; refuse missing labels with their number of rows."""
     for name, column in zip(by, columns, strict=True):
         missing = np.fromiter(map(is_missing, column), bool, len(column))
         if missing.any():
             count = int(n[missing].sum())
             hint = "Rows are never dropped for you: give them a label of their own, or remove them."
-            entries: dict[str, Any] = {"argument": "by", "called": f"`by` (column {quoted(name)})", "hint": hint}
+            entries: dict[str, Any] = {
+                "argument": argument,
+                "called": f"`{argument}` (column {quoted(name)})",
+                "hint": hint,
+            }
             entries |= {"rule": COMPLETE.words, "verb": COMPLETE.verb}
             raise InvalidRows(Finding(count=count, size=int(n.sum()), **entries))
     labels = np.empty((len(n), len(by)), dtype=object)

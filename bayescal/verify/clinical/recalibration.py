@@ -57,18 +57,22 @@ class RecalibrationTwin:
         return model
 
     def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
-        """Return intercept, slope and calibration in the large from chains, and events at quantiles."""
+        """Return intercept, slope, calibration in the large and O/E from chains, and events at quantiles."""
         drawn = by_name(tree, ["intercept", "slope", "rate"])
         intercept, slope = drawn["intercept"], drawn["slope"]
         x, rate = self.posterior.counts.logit, drawn["rate"]
-        return self._quantities(intercept, slope, bisected(x, rate, intercept, slope))
+        observed, expected = (
+            (rate / (1 + np.exp(-eta))).sum(axis=1) for eta in (intercept[:, None] + slope[:, None] * x, x)
+        )
+        return self._quantities(intercept, slope, bisected(x, rate, intercept, slope), observed / expected)
 
     def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
         """Return the same quantities from draws of the grid."""
         drawn = self.posterior.sample(n_draws, rng=rng)
-        return self._quantities(drawn[:, 0], drawn[:, 1], self.posterior.in_the_large(drawn, rng=rng))
+        large, ratio = self.posterior.in_the_large(drawn, rng=rng), self.posterior.observed_expected(drawn, rng=rng)
+        return self._quantities(drawn[:, 0], drawn[:, 1], large, ratio)
 
-    def _quantities(self, intercept: Floats, slope: Floats, in_the_large: Floats) -> dict[str, Any]:
+    def _quantities(self, intercept: Floats, slope: Floats, in_the_large: Floats, ratio: Floats) -> dict[str, Any]:
         events: dict[str, Any] = {}
         for name, values in (("intercept", intercept), ("slope", slope)):
             events |= below(name, values, self.posterior.quantile(name, PROBS).round(3).tolist())
@@ -76,6 +80,7 @@ class RecalibrationTwin:
             "intercept": intercept,
             "slope": slope,
             "in_the_large": in_the_large,
+            "observed_expected": ratio,
             "product": (intercept + 1) * slope,
             **events,
         }

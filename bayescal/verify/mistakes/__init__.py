@@ -14,11 +14,13 @@ from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
 from bayescal.verify.mistakes.families import FAMILY_MISTAKES, UNSPOILT_FAMILIES
 from bayescal.verify.mistakes.net_benefit import NET_BENEFIT_MISTAKES
 from bayescal.verify.mistakes.pooling import OWN, POOLING_MISTAKES, SAME, UNSPOILT_POOLING
+from bayescal.verify.mistakes.random_effects import RANDOM_EFFECTS_MISTAKES
 from bayescal.verify.mistakes.recalibration import RECALIBRATION_MISTAKES, UNSPOILT_RECALIBRATION
 from bayescal.verify.mistakes.shrinkage import SHRINKAGE_MISTAKES, UNSPOILT
 from bayescal.verify.mistakes.smooth_curve import SMOOTH_CURVE_MISTAKES, UNSPOILT_SMOOTH_CURVE
 from bayescal.verify.named import NamedSimulator
 from bayescal.verify.pooling import PoolingSimulator
+from bayescal.verify.random_effects import RandomEffectsSimulator
 from bayescal.verify.sbc import Simulator
 from bayescal.verify.simulators import dirichlet_simulator, shrinkage_simulator
 
@@ -57,6 +59,7 @@ def problems() -> dict[str, Simulator | NamedSimulator]:
         "intercept and slope": RecalibrationSimulator(),
         "net benefit": NetBenefitSimulator(),
         "smooth curve": SmoothCurveSimulator(),
+        "random effects": RandomEffectsSimulator(),
         OWN: PoolingSimulator(),
         SAME: PoolingSimulator(together=True),
     }
@@ -71,8 +74,9 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
     Parameters
     ----------
-    of : {"dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "pooling"}, optional
-        Name of the sampler.
+    of : str, optional
+        Name of the sampler: "dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects"
+        or "pooling". By default all.
 
     Returns
     -------
@@ -81,7 +85,8 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
 
     Examples
     --------
-    >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "pooling")
+    >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects")
+    >>> samplers += ("pooling",)
     >>> len(controls()) == sum(len(controls(of)) for of in samplers)
     True
     """
@@ -92,6 +97,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
         *RECALIBRATION_MISTAKES,
         *NET_BENEFIT_MISTAKES,
         *SMOOTH_CURVE_MISTAKES,
+        *RANDOM_EFFECTS_MISTAKES,
         *POOLING_MISTAKES,
     )
     return tuple(c for c in every if of in (None, c.of))

@@ -1,0 +1,299 @@
+"""Calibration of stated risks at a horizon, from right-censored times: rows -> counts -> posterior -> evaluation."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, overload
+
+import numpy as np
+
+from bayescal import _checks
+from bayescal._invalid import prefixed
+from bayescal.analyses.groups import evaluate_groups
+from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
+from bayescal.data.alignment import same_rows
+from bayescal.data.groups import Groups
+from bayescal.data.survival import SurvivalRows
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.grouped import GroupedEvaluation
+from bayescal.results.survival import SurvivalEvaluation, SurvivalHorizons
+from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.survival import MOST_NOT_FOLLOWED, HorizonCounts
+from bayescal.stats.survival_counts import SurvivalCounts
+
+#: Largest share of rows in bins that are not followed.
+REFUSED = 0.5
+
+
+class NotFollowedWarning(UserWarning):
+    """More than 5 % of the rows are in bins whose last row was censored before the horizon."""
+
+
+@overload
+def evaluate_survival(
+    time: Any, event: Any, risk: Any, *, horizon: float, by: None = None, **options: Any
+) -> SurvivalEvaluation: ...
+@overload
+def evaluate_survival(
+    time: Any, event: Any, risk: Any, *, horizon: Sequence[float], by: None = None, **options: Any
+) -> SurvivalHorizons: ...
+@overload
+def evaluate_survival(
+    time: Any, event: Any, risk: Any, *, horizon: float, by: Any, **options: Any
+) -> GroupedEvaluation: ...
+@_checks.explained("Call it as `evaluate_survival(time, event, risk, horizon=5)`, with the time of the stated risks.")
+def evaluate_survival(
+    time: Any,
+    event: Any,
+    risk: Any,
+    *,
+    horizon: Any,
+    bins: Any = 10,
+    binning: str = "equal-width",
+    cause: int = 1,
+    weights: Any = None,
+    by: Any = None,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    progress: bool | None = None,
+    **options: Any,
+) -> Any:
+    r"""Compute the posterior of the calibration error of stated risks at a horizon, from right-censored times.
+
+    Parameters
+    ----------
+    time : array-like of float, shape (n_rows,)
+        Time from the moment at which the risk was stated to the event or to the end of follow-up, >= 0.
+    event : array-like of int or bool, shape (n_rows,)
+        0 if the row is censored at its time, 1 if it has the event, and 2, 3, ... for other causes that prevent the
+        event (competing risks).
+    risk : array-like of float, shape (n_rows,) or (n_rows, n_horizons)
+        Stated probability of an event of `cause` by the horizon, in [0, 1]. Survival probabilities in its place cannot
+        be detected: they are numbers in [0, 1], too. Pass ``1 - survival``; `risk_at_horizon` reads survival curves.
+    horizon : float or sequence of float
+        The time at which risks are compared with events, in the unit of `time`; at most the last time. A sequence
+        needs one column of `risk` per horizon.
+    bins : int, array-like or Bins, default 10
+        Number of bins of the risk, or edges; see `evaluate`.
+    binning : {"equal-width", "equal-mass", "equal-effective-mass"}, default "equal-width"
+        How the edges are chosen if `bins` is a number. For several horizons, they are chosen for each.
+    cause : int, default 1
+        The cause of the event that `risk` is about.
+    weights : array-like, shape (n_rows,), optional
+        Importance weights >= 0, such as those of a model of censoring that depends on more than the risk.
+    by : array-like, shape (n_rows,), or data frame of several columns, optional
+        Group of each row; see `evaluate`. It needs a single horizon.
+    model : {"shrinkage", "dirichlet"}, default "shrinkage"
+        The posterior; see `evaluate`.
+    draws : int, default 4000
+        Number of independent posterior draws, at least 2.
+    rng : None, int, SeedSequence or Generator
+        Seed or generator, as for `numpy.random.default_rng`.
+    progress : bool, optional
+        Whether to show a progress bar for groups; see `evaluate`.
+    **options
+        Options of the model; see `evaluate`.
+
+    Returns
+    -------
+    SurvivalEvaluation, SurvivalHorizons or GroupedEvaluation
+        An `Evaluation` whose outcome is the event by the horizon. For a sequence of horizons a mapping from each to its
+        evaluation; with `by` one evaluation per group and one of all rows.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid input. The message names the argument, the rule, the number of invalid values, the first index and
+        value, and a remedy. A horizon after the last time is refused, and data in which more than half of the rows are
+        in bins that are not followed.
+
+    Warns
+    -----
+    NotFollowedWarning
+        If more than 5 % of the rows are in bins whose last row was censored before the horizon.
+
+    See Also
+    --------
+    SurvivalCounts : Counts of streams and files.
+    plot_reliability : The reliability diagram of the result.
+
+    Notes
+    -----
+    The estimand is :math:`\sum_b m_b |F_b(t) - \mu_b|` with masses m and mean risks :math:`\mu` of the bins, and the
+    probability :math:`F_b(t)` of the event by the horizon t. It is estimated by the method of Kaplan and Meier [1]_, or
+    of Aalen and Johansen [2]_ with competing causes, within each bin, so that censoring may depend on the stated risk.
+    It must not depend on anything else that predicts the event.
+
+    The posterior is that of `evaluate`, given effective numbers of rows and events
+
+    .. math::
+        n_b^* = n_b \Big/ \operatorname{mean} \frac{1}{G_b(u-)}, \qquad k_b^* = n_b^* F_b(t),
+
+    where :math:`G_b` is the censoring curve of the bin, and the mean is over times u of events in all bins, weighted
+    with the increments of the odds :math:`e^{c H(u)} - 1`; H is the pooled cumulative hazard, and c gives the bin its
+    mean risk at t. This solves Greenwood's formula for the number of rows without using the bin's own events. Without
+    censoring before the horizon, :math:`n_b^* = n_b`, and every number equals that of `evaluate`.
+
+    At one time, events come before censorings. A row censored exactly at the horizon is known to be free of events by
+    then. Other programs count such rows as unknown in the Brier score, which changes it where many rows are censored
+    at the end of a study.
+
+    References
+    ----------
+    .. [1] E. L. Kaplan and P. Meier (1958), "Nonparametric estimation from incomplete observations", Journal of the
+       American Statistical Association 53, 457-481.
+    .. [2] O. O. Aalen and S. Johansen (1978), "An empirical transition matrix for non-homogeneous Markov chains based
+       on censored observations", Scandinavian Journal of Statistics 5, 141-150.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> risk = rng.beta(1.2, 2.4, 2000)
+    >>> died = (np.log(rng.random(2000)) / np.log1p(-risk)) ** 0.8
+    >>> lost = rng.exponential(1.5, 2000)
+    >>> ev = evaluate_survival(np.minimum(died, lost), died <= lost, risk, horizon=1, rng=1)
+    >>> ev.question
+    'ECE at horizon 1, 10 equal-width bins [a, b), N = 2000, ... events by the horizon, ... censored before, ... model'
+    >>> ev.ece.interval(0.95)
+    (0.0..., 0.02...)
+    >>> ev.observed_expected.interval(0.95)
+    (0.9..., 1.1...)
+    """
+    several = not isinstance(horizon, str) and np.ndim(horizon) > 0
+    count = len(horizon) if several else None
+    rows = SurvivalRows.read(time, event, risk, weights, cause=cause, horizons=count)
+    arguments = {"model": model, "draws": draws, **options}
+    if several:
+        if by is not None:
+            raise ValueError("`by` needs a single `horizon`: call the function once per horizon.")
+        return _evaluate_horizons(rows, horizon, bins, binning, rng=rng, **arguments)
+    at = rows.checked_horizon(horizon)
+    edges = _edges(rows, bins, binning)
+    if by is not None:
+        same_rows({"time": time, "risk": risk, "by": by})
+        groups = Groups.from_column(by, len(rows), rows="time")
+        return _evaluate_groups(rows, groups, at, edges, rng=rng, progress=progress, **arguments)
+    return _evaluate(HorizonCounts.from_rows(rows, at, edges), rng=rng, **arguments)
+
+
+def evaluate_survival_counts(
+    counts: SurvivalCounts,
+    *,
+    horizon: float | None = None,
+    model: str = DEFAULT_MODEL,
+    draws: int = 4000,
+    rng: Any = None,
+    **options: Any,
+) -> SurvivalEvaluation:
+    """Compute the posterior of the calibration error of stated risks at a horizon, from counts.
+
+    Parameters
+    ----------
+    counts : SurvivalCounts
+        Counts of the rows on a grid of times.
+    horizon : float, optional
+        A time of the grid, at which the risks are stated; by default the last one.
+    model, draws, rng, **options
+        As for `evaluate_survival`.
+
+    Returns
+    -------
+    SurvivalEvaluation
+        That of the rows, if their times up to the horizon are times of the grid. Rows of one bin are not ordered, which
+        matters for the AUC alone.
+
+    Raises
+    ------
+    TypeError
+        If `counts` is not `SurvivalCounts`, or an option is unknown to the model.
+    ValueError
+        If the horizon is not on the grid or no row reaches it, or as for `evaluate_survival`.
+
+    See Also
+    --------
+    evaluate_survival : The same from rows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> week, risk = rng.integers(1, 53, 1000), rng.random(1000)
+    >>> counts = SurvivalCounts.from_arrays(week, rng.random(1000) < risk, risk, times=np.arange(1, 53))
+    >>> evaluate_survival_counts(counts, horizon=26, rng=1).counts
+    HorizonCounts(10 equal-width bins [a, b), 1000 rows, ... events by 26, ... censored before)
+    """
+    if not isinstance(counts, SurvivalCounts):
+        raise TypeError(
+            f"`counts` must be SurvivalCounts, not {type(counts).__name__}; make them with "
+            "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `evaluate_survival`."
+        )
+    _checks.no_keywords_of_rows("evaluate_survival_counts", options)
+    return _evaluate(counts.at(horizon), model=model, draws=draws, rng=rng, **options)
+
+
+def _edges(rows: SurvivalRows, bins: Any, binning: str) -> Bins:
+    return make_bins(bins, binning=binning, confidence=rows.risk, weights=rows.weight)
+
+
+def _evaluate(counts: HorizonCounts, **arguments: Any) -> SurvivalEvaluation:
+    return SurvivalEvaluation.of(evaluate_one(require_followed(counts), **arguments))
+
+
+def require_followed(counts: HorizonCounts) -> HorizonCounts:
+    """Refuse counts in which most of the rows are not followed to the horizon; warn if some are not."""
+    share, lost = counts.not_followed, int(np.count_nonzero(~counts.followed))
+    if share > REFUSED:
+        raise ValueError(
+            f"`horizon` {counts.horizon:g} is too late: {lost} of {int(counts.occupied.sum())} bins with "
+            f"{100 * share:.0f} % of the rows end with a censored row before it, and at most {100 * REFUSED:g} % of "
+            "the rows may be in such bins. Use an earlier horizon, or fewer bins."
+        )
+    if share > MOST_NOT_FOLLOWED:
+        warnings.warn(
+            f"{100 * share:.2g} % of the rows are in bins that end with a censored row before the horizon "
+            f"{counts.horizon:g}: their calibration is taken from the other bins and the prior. Use an earlier "
+            "horizon.",
+            NotFollowedWarning,
+            skip_file_prefixes=_checks.PACKAGE,
+        )
+    return counts
+
+
+def _evaluate_horizons(
+    rows: SurvivalRows, horizons: Any, bins: Any, binning: str, *, rng: Any, **arguments: Any
+) -> SurvivalHorizons:
+    at = [rows.checked_horizon(each) for each in horizons]
+    require_increasing(at)
+    seeds = [int(seed) for seed in _checks.generator(rng).integers(2**63, size=len(at))]
+    found = {}
+    for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
+        own = rows.at(i)
+        found[each] = _evaluate(HorizonCounts.from_rows(own, each, _edges(own, bins, binning)), rng=seed, **arguments)
+    return SurvivalHorizons(found, dict(zip(at, seeds, strict=True)))
+
+
+def require_increasing(horizons: Sequence[float]) -> None:
+    """Refuse no horizons, or horizons that do not increase."""
+    if not horizons:
+        raise ValueError("`horizon` is empty; at least one is needed.")
+    values = np.asarray(horizons)
+    falls = np.diff(values, prepend=-np.inf) <= 0
+    if falls.any():
+        _checks.refuse("horizon", "must be strictly increasing", falls, values)
+
+
+def _evaluate_groups(
+    rows: SurvivalRows, groups: Groups, horizon: float, edges: Bins, **arguments: Any
+) -> GroupedEvaluation:
+    overall = require_followed(HorizonCounts.from_rows(rows, horizon, edges))
+
+    def counts() -> Iterator[HorizonCounts]:
+        for label, of_group in zip(groups.labels, groups.rows(), strict=True):
+            try:
+                yield require_followed(HorizonCounts.from_rows(rows.part(of_group), horizon, edges))
+            except ValueError as problem:
+                raise prefixed(problem, f"group {label!r}: ") from problem
+
+    found = evaluate_groups(groups.labels, counts(), overall, name=groups.name, **arguments)
+    members: dict[Any, Evaluation] = {label: SurvivalEvaluation.of(each) for label, each in found.groups.items()}
+    return replace(found, groups=members, overall=SurvivalEvaluation.of(found.overall))

@@ -1,0 +1,34 @@
+"""``bayescal survival``: risks of an event by a horizon, from right-censored times."""
+
+from bayescal.cli.command import Job
+from bayescal.cli.options import ModelOptions, OutputOptions
+from bayescal.cli.survival_options import SurvivalColumnOptions, SurvivalFile, SurvivalQuestionOptions
+
+EXAMPLES = """\b
+[bold]Examples[/]
+[dim]stated risks of death within 5 years[/]
+  bayescal survival patients.csv --time years --event died --risk risk5 \\
+      --horizon 5
+[dim]a page for the browser, and the reliability diagram[/]
+  bayescal survival patients.parquet --time years --event died \\
+      --risk risk5 --horizon 5 --html survival.html --plot survival.png
+"""
+
+
+def survival(
+    file: SurvivalFile,
+    columns: SurvivalColumnOptions,
+    question: SurvivalQuestionOptions,
+    model: ModelOptions,
+    outputs: OutputOptions,
+) -> Job:
+    """Estimate the calibration error of stated risks at a horizon, from times of which some are censored.
+
+    Prints a sentence to quote, a table with 95 % credible intervals that includes the ratio of observed to expected
+    events, and a one-line specification of the estimate.
+
+    The rows must fit into memory.
+    """
+    from bayescal.cli.survival import evaluate_survival_file
+
+    return Job(lambda: evaluate_survival_file(file, columns, question, model), outputs.given(), [file])

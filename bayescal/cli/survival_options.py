@@ -1,0 +1,36 @@
+"""Options of ``bayescal survival``."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from bayescal.cli.options import FILE, QUESTION, Binning, Bins, Options, Weights, argument, column, number, option
+
+SurvivalFile = Annotated[Path, argument(FILE)]
+
+
+@dataclass(frozen=True)
+class SurvivalColumnOptions(Options):
+    """Columns of times, kinds of exit and stated risks."""
+
+    time: Annotated[str | None, column("Time to the event or to the end of follow-up, >= 0.")] = None
+    event: Annotated[
+        str | None, column("How the row ends: 0 censored, 1 the event, 2, 3, ... other causes; or true/false.")
+    ] = None
+    risk: Annotated[str | None, column("Stated probability of the event by the horizon; not of survival.")] = None
+    weights: Weights = None
+
+
+@dataclass(frozen=True)
+class SurvivalQuestionOptions(Options):
+    """Horizon, cause and bins."""
+
+    horizon: Annotated[
+        float | None,
+        option(QUESTION, "NUMBER", "Time at which the risks are stated, in the unit of --time.", parser=number),
+    ] = None
+    cause: Annotated[
+        int | None, option(QUESTION, "NUMBER", "Value of --event for the event that the risks are about.", min=1)
+    ] = None
+    bins: Bins = None
+    binning: Binning = None

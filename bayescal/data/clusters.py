@@ -1,0 +1,173 @@
+"""Clusters of rows from columns of labels: rows of one question, patient or site, whose outcomes may depend."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.data.groups import fractions_of_measurement, is_missing, label_columns, missing_labels
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+#: Types of labels that are never missing.
+COMPLETE = frozenset({str, bytes, int, bool})
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """The cluster of each row.
+
+    Parameters
+    ----------
+    of_row : ndarray of int64, shape (n_rows,)
+        Code of each row's cluster, from 0 to `number` - 1. Codes have no meaning beyond equality.
+    number : int
+        Number of clusters that have rows.
+
+    Examples
+    --------
+    >>> Clusters.from_column(["b", "a", "b"], 3)
+    Clusters(2 clusters, 3 rows)
+    """
+
+    of_row: Ints
+    number: int
+
+    @classmethod
+    def from_column(cls, cluster: Any, n_rows: int, *, name: str = "cluster", rows: str = "y_true") -> "Clusters":
+        """Read a column of cluster labels.
+
+        Parameters
+        ----------
+        cluster : array-like, shape (n_rows,), or data frame, shape (n_rows, n_columns)
+            Labels of any hashable kind. Rows with equal labels form a cluster. Of several columns, every combination
+            that occurs is a cluster.
+        n_rows : int
+            Required number of labels.
+        name : str, default "cluster"
+            Name of the argument, for messages.
+        rows : str, default "y_true"
+            Argument with `n_rows` entries, for messages.
+
+        Returns
+        -------
+        Clusters
+            Only clusters with rows.
+
+        Raises
+        ------
+        TypeError
+            If `cluster` is not a column, or its labels are not hashable.
+        ValueError
+            If labels are missing, their number is not `n_rows`, or a column holds more than 30 distinct non-integer
+            numbers and so is a measurement.
+
+        Examples
+        --------
+        >>> Clusters.from_column([7, 3, 7, 7], 4).of_row
+        array([0, 1, 0, 0])
+        """
+        columns = label_columns(name, cluster)
+        _checks.same_length((name, rows), (len(columns[0]) if columns else 0, n_rows))
+        of_row, number = _coded(name, columns[0])
+        for column in columns[1:]:
+            other, size = _coded(name, column)
+            of_row, number = _integer_codes(of_row * size + other)  # number * size is below n_rows^2, hence below 2^63
+        return cls(of_row, number)
+
+    def __len__(self) -> int:
+        return self.number
+
+    def __repr__(self) -> str:
+        return f"Clusters({self.number} clusters, {len(self.of_row)} rows)"
+
+    def take(self, rows: Array) -> "Clusters":
+        """Return the clusters of some rows, for example of one group: the part of a cluster inside the group is one.
+
+        Parameters
+        ----------
+        rows : ndarray of int or bool
+            Row numbers, or a mask.
+
+        Examples
+        --------
+        >>> Clusters.from_column(["a", "b", "b", "c"], 4).take(np.array([1, 2]))
+        Clusters(1 clusters, 2 rows)
+        """
+        return Clusters(*_integer_codes(self.of_row[rows]))
+
+
+class ClusterCodes:
+    """Codes of cluster labels that come in blocks: equal labels have equal codes in all blocks.
+
+    Examples
+    --------
+    >>> codes = ClusterCodes()
+    >>> codes.of(np.array(["a", "b"], object)), codes.of(np.array(["b", "c"], object)), len(codes)
+    (array([0, 1]), array([1, 2]), 3)
+    """
+
+    def __init__(self) -> None:
+        self._codes: defaultdict[Any, int] = defaultdict(count().__next__)
+
+    def of(self, labels: Array) -> Ints:
+        """Return the code of each label, from 0 in the order of occurrence."""
+        # bound C functions throughout: no interpreted code runs per row
+        return np.fromiter(map(self._codes.__getitem__, labels.tolist()), np.int64, len(labels))
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._codes)
+
+
+def _coded(name: str, labels: Array) -> tuple[Ints, int]:
+    """Return the code of each label and the number of distinct labels; refuse missing labels and measurements."""
+    kind = labels.dtype.kind
+    if kind in "fmM":
+        _checks.no_missing(name, missing_labels(labels))
+    if kind in "biumM":
+        return _integer_codes(labels)
+    if kind == "f":
+        distinct, of_row = np.unique(labels, return_inverse=True)
+        _refuse_measurement(name, distinct[distinct != np.floor(distinct)].tolist())
+        return of_row.astype(np.int64, copy=False), len(distinct)
+    return _hashed(name, labels)
+
+
+def _integer_codes(labels: Array) -> tuple[Ints, int]:
+    """Code integers, booleans or times by a sort."""
+    distinct, of_row = np.unique(labels, return_inverse=True)
+    return of_row.astype(np.int64, copy=False), len(distinct)
+
+
+def _hashed(name: str, labels: Array) -> tuple[Ints, int]:
+    """Code labels by a dictionary, which is faster than sorting strings, in the order of occurrence."""
+    codes = ClusterCodes()
+    try:
+        of_row = codes.of(labels)
+    except TypeError as problem:
+        raise TypeError(
+            f"`{name}` must hold labels that are hashable, like strings, numbers or tuples; {problem}. "
+            "Several columns? Pass a data frame."
+        ) from problem
+    if not COMPLETE.issuperset(map(type, codes)):
+        if any(map(is_missing, codes)):
+            _checks.no_missing(name, missing_labels(labels))
+        _refuse_measurement(name, list(codes))
+    return of_row, len(codes)
+
+
+def _refuse_measurement(name: str, distinct: list[Any]) -> None:
+    if fractions := fractions_of_measurement(distinct):
+        raise ValueError(
+            f"`{name}` must hold cluster labels, such as numbers of questions or patients; it holds {len(fractions)} "
+            f"distinct numbers that are not integers, such as {fractions[0]:.8g}. Is it another column? If every value "
+            f"is a cluster, pass strings, as in `{name}.astype(str)`."
+        )

@@ -1,0 +1,184 @@
+"""Plots of a comparison over data sets: mean ranks, or differences per data set; computed as records, then drawn."""
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal import _checks, _render
+from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.report.drawing import SMALL, axes_or_new, palette
+from bayescal.report.forest import (
+    LEAST_LETTERS,
+    NAME_WIDTH,
+    Forest,
+    draw_forest,
+    forest,
+    forest_height,
+    key,
+    mark_zero,
+)
+from bayescal.report.room import characters, is_small, keep_within, small_words
+from bayescal.results.over_datasets import ComparisonOverDatasets
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Names of the rows below the data sets.
+TOTALS = ("mean of these data sets", "population mean", "new data set")
+#: Width and height in inches below which labels are smaller.
+ROOM = (4.0, 1.8)
+
+
+def rank_rows(result: ComparisonOverDatasets, estimand: EstimandLike = "ece", prob: float = 0.95) -> Forest:
+    """Compute mean ranks over data sets with intervals: one row per classifier, the best mean rank first.
+
+    Parameters
+    ----------
+    result : ComparisonOverDatasets
+        The result.
+    estimand : str, Estimand or callable, default "ece"
+        The estimand whose values are ranked.
+    prob : float, default 0.95
+        Probability of the outer interval.
+
+    Returns
+    -------
+    Forest
+        The rows, from the top.
+    """
+    ranks = result.ranks(estimand).values
+    order = np.argsort(ranks.mean(axis=0), kind="stable")
+    return forest([_render.name(result.names[at]) for at in order], ranks[:, order], prob)
+
+
+def difference_rows(
+    result: ComparisonOverDatasets,
+    first: str | None = None,
+    second: str | None = None,
+    *,
+    estimand: EstimandLike = "ece",
+    prob: float = 0.95,
+) -> Forest:
+    """Compute differences of two classifiers: one row per data set, their mean, and the population.
+
+    Parameters
+    ----------
+    result : ComparisonOverDatasets
+        The result.
+    first, second : str, optional
+        Names of two classifiers; may be omitted if there are only two.
+    estimand : str, Estimand or callable, default "ece"
+        The estimand.
+    prob : float, default 0.95
+        Probability of the outer interval.
+
+    Returns
+    -------
+    Forest
+        The rows, from the top.
+    """
+    each, of = result.differences(first, second, estimand), result.population(first, second, estimand)
+    values = [each.values, result.difference(first, second, estimand).values, of.mean.values, of.new.values]
+    sizes = result.n_rows
+    names = [f"{_render.name(name)} (n = {sizes[name]})" for name in result.datasets]
+    return forest([*names, *TOTALS], np.column_stack(values), prob)
+
+
+def plot_over_datasets(
+    result: ComparisonOverDatasets,
+    ax: "Axes | None" = None,
+    *,
+    first: str | None = None,
+    second: str | None = None,
+    estimand: EstimandLike = "ece",
+    prob: float = 0.95,
+    color: Any = None,
+    reference_color: Any = None,
+) -> "Axes":
+    """Draw mean ranks over data sets with intervals, or the difference of two classifiers on each data set.
+
+    Parameters
+    ----------
+    result : ComparisonOverDatasets
+        From `compare_over_datasets`.
+    ax : matplotlib Axes, optional
+        Where to draw. By default on a new pyplot figure, whose height fits the rows.
+    first, second : str, optional
+        Names of two classifiers, whose differences are drawn: one row per data set, below them the mean of these data
+        sets, the mean of their population, and the difference on a new data set. Without names, two classifiers are
+        drawn so, and of more classifiers the mean ranks, as in place of a diagram of critical differences.
+    estimand : str, Estimand or callable, default "ece"
+        The estimand to compare.
+    prob : float, default 0.95
+        Probability of the outer interval, in (0, 1).
+    color, reference_color : matplotlib color, optional
+        Colour of classifiers or data sets, and of the rows below the data sets.
+
+    Returns
+    -------
+    matplotlib Axes
+        `ax`, or the new one.
+
+    Raises
+    ------
+    TypeError
+        If `result` is something else, only one classifier is named, or `ax` is not an Axes.
+    ValueError
+        If there is no such classifier, `prob` is not strictly between 0 and 1, or a colour is unknown to matplotlib.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from matplotlib.figure import Figure
+    >>> rows = {"one": ([0, 1, 1], {"A": [0.2, 0.4, 0.7], "B": [0.1, 0.1, 0.9]})}
+    >>> rows["other"] = [0, 0, 1], {"A": [0.3, 0.4, 0.7], "B": [0.1, 0.2, 0.9]}
+    >>> ax = plot_over_datasets(bc.compare_over_datasets(rows, bins=2, rng=1), Figure().subplots())
+    >>> [" ".join(label.get_text().split()) for label in ax.get_yticklabels()]
+    ['one (n = 3)', 'other (n = 3)', 'mean of these data sets', 'population mean', 'new data set']
+    """
+    if not isinstance(result, ComparisonOverDatasets):
+        raise TypeError(
+            f"`result` must be a ComparisonOverDatasets, not {type(result).__name__}; make one with "
+            "`bayescal.compare_over_datasets({'data set': comparison, ...})`."
+        )
+    prob = _checks.fraction("prob", prob)
+    of_pair = len(result) == 2 or first is not None or second is not None
+    if of_pair:
+        rows = difference_rows(result, first, second, estimand=estimand, prob=prob)
+    else:
+        rows = rank_rows(result, estimand, prob)
+    ax = axes_or_new(ax, figsize=(6.4, 1.2 + forest_height(rows.names)))
+    small, colours = is_small(ax, *ROOM), palette(ax)
+    blue = _checks.color("color", color, colours.blue)
+    grey = _checks.color("reference_color", reference_color, colours.grey)
+    n_totals = len(TOTALS) * of_pair
+    draw_forest(ax, rows, [blue] * (len(rows) - n_totals) + [grey] * n_totals, small=small)
+    if of_pair:
+        mark_zero(ax, grey)
+        ax.axhline(len(rows) - n_totals - 0.5, color=grey, linewidth=0.6, alpha=0.5)
+        label = _label_of_pair(result, first, second, estimand)
+    else:
+        ax.set_xlim(1 - 0.05 * (len(result) - 1), len(result) + 0.05 * (len(result) - 1))
+        words = as_estimand(estimand).words(result.target)
+        label = [f"mean rank by {words} over {len(result.datasets)} data sets, 1 is the best"]
+    # the label is centred below the axes, which names at the left make narrower
+    letters = max(characters(ax, SMALL + 0.5) - min(NAME_WIDTH, max(map(len, rows.names))), LEAST_LETTERS)
+    lines = [line for words in (*label, key(prob)) for line in wrap(words, letters)]
+    ax.set_xlabel("\n".join(lines), fontsize=SMALL + 0.5, parse_math=False)
+    if small:
+        small_words(ax)
+    keep_within(ax)
+    return ax
+
+
+def _label_of_pair(
+    result: ComparisonOverDatasets, first: str | None, second: str | None, estimand: EstimandLike
+) -> list[str]:
+    """Say whose difference it is, and who is better where."""
+    one, other = (first, second) if first is not None and second is not None else result.labels
+    record = as_estimand(estimand)
+    label = "size of the " * (record.better == "nearest zero") + record.words(result.target)
+    better, worse = (one, other) if record.better != "larger" else (other, one)
+    names = [_render.name(name) for name in (one, other, better, worse)]
+    return [f"{label}: {names[0]} - {names[1]}", f"{names[2]} is better left of 0, {names[3]} right of it"]

@@ -1,0 +1,128 @@
+"""GroupedNetBenefit: decision curves of groups of rows."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bayescal import _checks, _presented, _render
+from bayescal.results.net_benefit import NetBenefit
+from bayescal.results.net_benefit_words import decimals_of, of_draws, shown
+
+HEADER = ("rows", "model", "threshold", "net benefit", "2.5 %", "97.5 %", "treat all", "P(useful)")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupedNetBenefit(_presented.Presented, Mapping[Any, NetBenefit]):
+    """One `NetBenefit` per group of rows, and one of all rows; a mapping from labels.
+
+    Made by ``net_benefit(..., by=...)``. Groups share no information.
+
+    Parameters
+    ----------
+    groups : dict of label to NetBenefit
+        The groups.
+    overall : NetBenefit
+        All rows.
+    name : str
+        Name of the grouping, such as "site".
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> from bayescal.datasets.simulate import simulate
+    >>> rows = simulate(2000, population="flat", rng=1)
+    >>> by_half = bc.net_benefit(rows.outcome, rows.confidence, 0.5, by=["a", "b"] * 1000, rng=1)
+    >>> list(by_half), by_half["a"].counts.n_rows
+    (['a', 'b'], 1000)
+    """
+
+    groups: dict[Any, NetBenefit]
+    overall: NetBenefit
+    name: str
+
+    _index = ("group", "model", "threshold")
+
+    def __getitem__(self, label: Any) -> NetBenefit:
+        _checks.label("group", label, list(self.groups))
+        return self.groups[label]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return the numbers of each group as data: one dict per group, model and threshold.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        list of dict
+            group, rows, and the entries of `NetBenefit.table`.
+        """
+        return [
+            {"group": label, "rows": each.counts.n_rows, **row}
+            for label, each in self.groups.items()
+            for row in each.table(prob)
+        ]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob)
+
+    @property
+    def spec(self) -> str:
+        """Grouping, and the specification of all rows."""
+        return f"{len(self)} groups by {self.name}: {self.overall.spec}"
+
+    @_render.printable
+    def sentence(self, prob: float = 0.95) -> str:
+        """Return the result of all rows in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the interval, and probability from which a model is called useful.
+
+        Returns
+        -------
+        str
+            `NetBenefit.sentence` of all rows; the table shows the groups.
+        """
+        return f"All rows: {self.overall.sentence(prob)}"
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all thresholds.
+
+        Parameters
+        ----------
+        whole : bool, default False
+            Whether the table has all thresholds, instead of about nine.
+
+        Returns
+        -------
+        Sheet
+            The text.
+        """
+        every = self.overall.thresholds
+        listed = set((every if whole else every[shown(every)]).tolist())
+        named = [*((str(label), each) for label, each in self.groups.items()), ("all rows", self.overall)]
+        kept = [(label, each, row) for label, each in named for row in each.table() if row["threshold"] in listed]
+        d = decimals_of([row for *_, row in kept])
+        cells = [[label, *_cells(each, row, d)] for label, each, row in kept]
+        remarks = [f"{label}: {remark}" for label, each in named[:-1] for remark in each.remarks]
+        if len(listed) < len(every):
+            remarks.insert(0, f"The table shows {len(listed)} of {len(every)} thresholds; `table()` has all.")
+        return _render.Sheet(self.sentence(), self.spec, (self.name, *HEADER), cells, remarks)
+
+
+def _cells(of_group: NetBenefit, row: Mapping[str, Any], d: int) -> list[str]:
+    place = of_group.thresholds.tolist().index(row["threshold"])
+    few = bool(of_group.few_rows[row["model"]][place])
+    numbers = [_render.number(row[name], d) for name in ("mean", "low", "high", "treat_all")]
+    useful = "-" if few else of_draws(row["p_useful"])
+    return [str(of_group.counts.n_rows), row["model"], f"{row['threshold']:g}", *numbers, useful]

@@ -1,0 +1,370 @@
+"""ComparisonOverDatasets: several classifiers on several data sets, and how it prints."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _arviz, _checks, _presented, _render
+from bayescal.draws import Draws
+from bayescal.estimands.registry import EstimandLike, as_estimand
+from bayescal.results.joint import decided
+from bayescal.results.over_datasets_draws import OverDatasets, Population
+from bayescal.results.over_datasets_words import HEADER, cells_of, key_of, lines_of, sentence_of
+from bayescal.results.remarks import of_several
+from bayescal.results.verdict import Verdict, better_words, shown_pairs
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+#: Below this number of data sets, a remark says that the population depends on the prior.
+FEW = 5
+#: From this number of data sets on, a remark says that biases of single data sets matter.
+MANY = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparisonOverDatasets(OverDatasets):
+    """The joint posterior of several classifiers on several data sets.
+
+    Returned by `compare_over_datasets`. Draws of one data set are those of its `Comparison`; data sets are independent.
+
+    An estimand is given as for a `Comparison`: by its name, as an `Estimand`, or as a function of draws of the bins.
+
+    Parameters
+    ----------
+    comparisons : dict of str to Comparison
+        The comparison of the same classifiers on each data set, by its name.
+    rope : float
+        Half-width of the region of practical equivalence, in units of the estimand.
+    spread : float
+        Scale of the half-t prior of the standard deviation between data sets, in units of the estimand.
+    order_seed : int
+        Seed with which the draws of each data set are permuted, so that data sets are independent, and of the draws of
+        populations.
+    """
+
+    def each(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Return one dict per classifier, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        list of dict
+            Keys classifier; mean, sd, low, high (of the mean over data sets); rank, rank_low, rank_high (of the mean
+            rank); p_best; and datasets_won, the expected number of data sets on which it is the best.
+        """
+        average, ranks = self.average(estimand), self.ranks(estimand)
+        won = np.sum([list(each.values()) for each in self.p_best_by_dataset(estimand).values()], axis=0)
+        best = self.p_best(estimand).values()
+        columns = (self.labels, average.mean(), average.sd(), *average.interval(prob), ranks.mean())
+        names = ("mean", "sd", "low", "high", "rank", "rank_low", "rank_high", "p_best", "datasets_won")
+        rows = zip(*columns, *ranks.interval(prob), best, won, strict=True)
+        return [
+            {"classifier": label, **{name: float(value) for name, value in zip(names, values, strict=True)}}
+            for label, *values in rows
+        ]
+
+    def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Return the decision table as data: one dict per pair.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        list of dict
+            Keys first, second; mean, sd, low, high (of the mean difference over these data sets); those of `decide`;
+            population_mean, population_low, population_high; spread, spread_low, spread_high (standard deviation
+            between data sets); and p_left_new, p_rope_new, p_right_new (the decision for a new data set). The
+            classifier ``first`` has the better mean rank.
+        """
+        return self._rows(list(combinations(self.in_order(estimand), 2)), prob, estimand)
+
+    def _rows(self, pairs: list[tuple[str, str]], prob: float, estimand: EstimandLike) -> list[dict[str, Any]]:
+        populations = self._populations([self._pair(*pair) for pair in pairs], estimand)
+        return [self._row(pair, of, prob, estimand) for pair, of in zip(pairs, populations, strict=True)]
+
+    def _row(self, pair: tuple[str, str], of: Population, prob: float, estimand: EstimandLike) -> dict[str, Any]:
+        difference = self.difference(*pair, estimand)
+        new = decided(self._sign(estimand) * of.new.values, self.rope)
+        return {
+            "first": pair[0],
+            "second": pair[1],
+            **_of(difference, prob, "mean", "", sd=True),
+            **self.decide(*pair, estimand=estimand),
+            **_of(of.mean, prob, "population_mean", "population_"),
+            **_of(of.spread, prob, "spread", "spread_"),
+            **{f"{name}_new": new[name] for name in ("p_left", "p_rope", "p_right")},
+        }
+
+    def by_dataset(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Return one dict per data set and pair, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        list of dict
+            Keys dataset, first, second, mean, sd, low, high, and those of `decide`, for the difference on the data set.
+        """
+        rows = []
+        for first, second in combinations(self.in_order(estimand), 2):
+            each = self.differences(first, second, estimand)
+            for d, name in enumerate(self.datasets):
+                one = Draws(each.values[:, d], each.name)
+                row = {"dataset": name, "first": first, "second": second, **_of(one, prob, "mean", "", sd=True)}
+                rows.append(row | decided(self._sign(estimand) * one.values, self.rope))
+        return rows
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def summary(self, prob: float = 0.95, *, estimand: EstimandLike = "ece", **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of means over data sets, mean ranks, differences, and populations.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+        **options
+            Passed to `arviz.summary`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows ``ece[A]``, ..., ``rank[A]``, ..., ``difference[A - B]``, ..., ``population_mean[A - B]``, ... and
+            ``spread[A - B]``, ...
+        """
+        prob, name = _checks.fraction("prob", prob), as_estimand(estimand).name
+        arrays = {name: self.average(estimand).values, "rank": self.ranks(estimand).values, **self._by_pair(estimand)}
+        labels = {each: self.names if each in (name, "rank") else self._pair_names for each in arrays}
+        return _arviz.summary(arrays, prob, labels, **options)
+
+    @property
+    def _pair_names(self) -> list[str]:
+        return [f"{first} - {second}" for first, second in combinations(self.names, 2)]
+
+    def _by_pair(self, estimand: EstimandLike) -> dict[str, Floats]:
+        """Draws of mean differences and populations, each of shape (n_draws, n_pairs)."""
+        pairs = list(combinations(range(len(self)), 2))
+        populations = self._populations(pairs, estimand)
+        labels = [(self.labels[i], self.labels[j]) for i, j in pairs]
+        return {
+            "difference": np.stack([self.difference(*pair, estimand).values for pair in labels], axis=1),
+            "population_mean": np.stack([each.mean.values for each in populations], axis=1),
+            "spread": np.stack([each.spread.values for each in populations], axis=1),
+        }
+
+    def to_datatree(self, *, estimand: EstimandLike = "ece") -> "xr.DataTree":
+        """The joint draws as an ArviZ DataTree.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        xarray.DataTree
+            Groups ``posterior`` (the estimand along ``dataset`` and ``classifier``, ``rank`` along ``classifier``;
+            ``difference``, ``population_mean`` and ``spread`` along ``pair``) and ``observed_data`` (numbers of rows).
+        """
+        name = as_estimand(estimand).name
+        posterior: dict[str, tuple[Any, tuple[str, ...]]] = {
+            name: (self.draws(estimand).values, ("dataset", "classifier")),
+            "rank": (self.ranks(estimand).values, ("classifier",)),
+        }
+        posterior |= {each: (values, ("pair",)) for each, values in self._by_pair(estimand).items()}
+        return _arviz.tree_of_arrays(
+            posterior,
+            observed={"n_rows": (np.array(list(self.n_rows.values())), ("dataset",))},
+            coords={"dataset": self.datasets, "classifier": self.names, "pair": self._pair_names},
+            attrs={"spec": self.specification(estimand=estimand), "rope": self.rope, "spread": self.spread},
+        )
+
+    @_render.printable
+    def sentence(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> str:
+        """The result in words: the two classifiers with the best mean ranks, on these data sets and in a population.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str
+            First the mean over these data sets, which assumes nothing about other data sets; then the mean over a
+            population of which they are a random sample.
+        """
+        better, worse = self.in_order(estimand)[:2]
+        of = self.population(better, worse, estimand)
+        return sentence_of(self._verdict(estimand), len(self.datasets), of, self._sign(estimand), prob)
+
+    @_render.printable
+    def verdict(self, *, estimand: EstimandLike = "ece") -> str:
+        """The result on these data sets in words without numbers, for a title.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str
+            The beginning of `sentence`.
+        """
+        return self._verdict(estimand).short()
+
+    def _verdict(self, estimand: EstimandLike) -> Verdict:
+        better, worse = self.in_order(estimand)[:2]
+        difference = self.difference(better, worse, estimand)
+        words = self._words(estimand)
+        signed = as_estimand(estimand).better == "nearest zero" and bool((self.draws(estimand).values < 0).any())
+        return Verdict(
+            better,
+            worse,
+            self.decide(better, worse, estimand=estimand),
+            difference,
+            f"size of the {words}" if signed else words,
+            words,
+            better_words(as_estimand(estimand), words, signed=signed),
+            self.rope,
+            exactly_equal=not self.differences(better, worse, estimand).values.any(),
+        )
+
+    @property
+    def spec(self) -> str:
+        """Classifiers, data sets, rows, bins and model, on one line, for the ECE."""
+        return self.specification()
+
+    def specification(self, *, estimand: EstimandLike = "ece") -> str:
+        """Describe the comparison on one line: data sets, rows, target, estimand, bins, model and prior.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str
+            The line, for a paper.
+        """
+        first = self._first
+        sizes = sorted(self.n_rows.values())
+        n = f"N = {sizes[0]}" if sizes[0] == sizes[-1] else f"N = {sizes[0]} to {sizes[-1]}"
+        return (
+            f"{len(self)} classifiers on {len(self.datasets)} data sets: "
+            f"{as_estimand(estimand).of_target(first.counts.target)}, {first.counts.bins}, {n} per data set, "
+            f"{first.model} model, rope {self.rope:g}, population of data sets: Normal, half-t prior of its sd with 4 "
+            f"degrees of freedom and scale {self.spread:g}"
+        )
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals, each with the data sets that it concerns."""
+        n, warnings = len(self.datasets), []
+        if n < FEW:
+            warnings.append(
+                f"With {n} data sets, intervals of the population depend on the prior of the sd between data sets "
+                f"(scale {self.spread:g})."
+            )
+        if n >= MANY:
+            warnings.append(
+                f"With {n} data sets, the interval of the mean is narrow, and the bias that the prior leaves in the "
+                "posterior of each data set does not average out: it can miss the truth by part of its width."
+            )
+        return (*warnings, *of_several({name: each.remarks for name, each in self.comparisons.items()}))
+
+    def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
+        pairs = shown_pairs(self.in_order(estimand), whole=whole)
+        words = self._words(estimand)
+        remarks: Iterable[str] = (
+            key_of(self.rope, words, as_estimand(estimand).comparative),
+            *lines_of(self.each(estimand=estimand), words, len(self.datasets)),
+            *self.remarks,
+        )
+        cells = cells_of(self._rows(pairs, 0.95, estimand))
+        return _render.Sheet(
+            self.sentence(estimand=estimand), self.specification(estimand=estimand), HEADER, cells, list(remarks)
+        )
+
+    def to_html(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
+        """Return the result as one HTML page with pictures and tables that can be sorted, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str or Path
+            The text; with `path`, the file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            As for `Evaluation.to_html`, or if the estimand cannot be compared.
+        """
+        return _presented.page_of(self, path, estimand=estimand)
+
+    def to_json(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
+        """Return the result as JSON, or write it to a file.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            The file, whose name ends in ``.json``. An existing file is replaced in one step.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        str or Path
+            The text; with `path`, the file that was written.
+
+        Raises
+        ------
+        ValueError, TypeError, OSError
+            As for `Evaluation.to_json`, or if the estimand cannot be compared.
+        """
+        return _presented.json_of(self, path, estimand=estimand)
+
+
+def _of(draws: Draws, prob: float, mean: str, prefix: str, *, sd: bool = False) -> dict[str, float]:
+    """Return mean, standard deviation if wanted, and ends of the interval, by their keys."""
+    low, high = draws.interval(prob)
+    moments = {mean: float(draws.mean())} | ({"sd": float(draws.sd())} if sd else {})
+    return moments | {f"{prefix}low": float(low), f"{prefix}high": float(high)}

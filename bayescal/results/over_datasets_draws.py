@@ -1,0 +1,320 @@
+"""OverDatasets: joint draws of several classifiers on several data sets, their means, ranks and populations."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _presented
+from bayescal.draws import Draws
+from bayescal.estimands.registry import EstimandLike, as_estimand, as_scalar
+from bayescal.posterior.random_effects import RandomEffectsPosterior
+from bayescal.results.comparison import Comparison
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.joint import Labelled, checked_rope, decided, p_smallest, ranks_of
+
+Floats = NDArray[np.float64]
+
+
+class Population(NamedTuple):
+    """Draws of the difference of two classifiers over a population of data sets.
+
+    Parameters
+    ----------
+    mean : Draws
+        Mean of the differences in the population.
+    spread : Draws
+        Their standard deviation between data sets.
+    new : Draws
+        The difference on a new data set of the population.
+    """
+
+    mean: Draws
+    spread: Draws
+    new: Draws
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OverDatasets(Labelled, _presented.Presented):
+    """Comparisons of the same classifiers on several data sets; see `ComparisonOverDatasets`."""
+
+    comparisons: dict[str, Comparison]
+    rope: float
+    spread: float
+    order_seed: int
+
+    axis = "classifier"
+    _index = ("first", "second")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classifiers, in the order of the first data set."""
+        return next(iter(self.comparisons.values())).labels
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Names of the data sets, in the order in which they were given."""
+        return tuple(self.comparisons)
+
+    @property
+    def _first(self) -> Evaluation:
+        return next(iter(next(iter(self.comparisons.values())).evaluations.values()))
+
+    @property
+    def target(self) -> str:
+        """Target of the probabilities, the same for all data sets."""
+        return self._first.counts.target
+
+    def _words(self, estimand: EstimandLike) -> str:
+        return as_estimand(estimand).words(self.target)
+
+    @cached_property
+    def _cache(self) -> dict[str, Floats]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_cache"}
+
+    def draws(self, estimand: EstimandLike = "ece") -> Draws:
+        """Joint draws of an estimand of all classifiers on all data sets.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws, n_datasets, n_classifiers).
+        """
+        record = as_scalar(estimand)
+        if record.name in self._cache and isinstance(estimand, str):
+            return Draws(self._cache[record.name], record.name)
+        streams = _checks.generator(self.order_seed).spawn(len(self.comparisons))
+        values = np.stack(
+            [
+                stream.permutation(self._of_one(name, estimand))
+                for name, stream in zip(self.datasets, streams, strict=True)
+            ],
+            axis=1,
+        )
+        if isinstance(estimand, str):
+            self._cache[record.name] = values
+        return Draws(values, record.name)
+
+    def _of_one(self, dataset: str, estimand: EstimandLike) -> Floats:
+        comparison = self.comparisons[dataset]
+        try:
+            values = comparison.draws(estimand).values
+        except ValueError as problem:
+            raise ValueError(f"data set {dataset!r}: {problem}") from problem
+        return values[:, [comparison.labels.index(name) for name in self.labels]]
+
+    def badness(self, estimand: EstimandLike = "ece") -> Floats:
+        """Joint draws on a scale on which smaller is better.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        ndarray, shape (n_draws, n_datasets, n_classifiers)
+            As `Comparison.badness`.
+        """
+        return as_estimand(estimand).badness(self.draws(estimand).values)
+
+    def average(self, estimand: EstimandLike = "ece") -> Draws:
+        """Draws of the mean of an estimand over these data sets, each with the same weight.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws, n_classifiers); for an estimand whose best value is nearest zero, of absolute values.
+        """
+        return Draws(self._sizes(estimand).mean(axis=1), f"mean {as_estimand(estimand).name}")
+
+    def _sizes(self, estimand: EstimandLike) -> Floats:
+        """Values that are averaged and ranked: absolute values if the value nearest zero is the best."""
+        record = as_estimand(estimand)
+        return self.badness(estimand) if record.better == "nearest zero" else self.draws(estimand).values
+
+    def differences(self, first: str | None = None, second: str | None = None, estimand: EstimandLike = "ece") -> Draws:
+        """Draws of the value of the first classifier minus that of the second on each data set.
+
+        Parameters
+        ----------
+        first, second : str, optional
+            Names of two classifiers; may be omitted if there are only two.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare; absolute values if the value nearest zero is the best.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws, n_datasets).
+        """
+        i, j = self._pair(first, second)
+        sizes = self._sizes(estimand)
+        return Draws(sizes[..., i] - sizes[..., j], f"{as_estimand(estimand).name}: {self.names[i]} - {self.names[j]}")
+
+    def difference(self, first: str | None = None, second: str | None = None, estimand: EstimandLike = "ece") -> Draws:
+        """Draws of the mean difference over these data sets.
+
+        Parameters
+        ----------
+        first, second, estimand
+            As for `differences`.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws,).
+        """
+        each = self.differences(first, second, estimand)
+        return Draws(each.values.mean(axis=1), f"mean {each.name}")
+
+    def population(
+        self, first: str | None = None, second: str | None = None, estimand: EstimandLike = "ece"
+    ) -> Population:
+        """Draws of the difference over a population of data sets, of which these are taken as a random sample.
+
+        Parameters
+        ----------
+        first, second, estimand
+            As for `differences`.
+
+        Returns
+        -------
+        Population
+            Draws of the mean, of the standard deviation between data sets, and of the difference on a new data set.
+
+        Notes
+        -----
+        A Normal random-effects model, given the posterior mean and standard deviation of each difference; see
+        `bayescal.posterior.random_effects.RandomEffectsPosterior`.
+        """
+        return self._populations([self._pair(first, second)], estimand)[0]
+
+    def _populations(self, pairs: list[tuple[int, int]], estimand: EstimandLike) -> list[Population]:
+        """Draw the populations of several pairs, given their positions; a pair has the same draws in any list."""
+        sizes = self._sizes(estimand)
+        first, second = np.array(pairs).T
+        each = sizes[..., first] - sizes[..., second]
+        posterior = RandomEffectsPosterior(each.mean(axis=0).T, each.std(axis=0, ddof=1).T, self.spread)
+        # the same random numbers for each pair: seeded once, drawn for one column, and used for all
+        drawn = posterior.sample(len(sizes), _checks.generator(self.order_seed), common=True)
+        names = ("population mean", "sd between data sets", "new data set")
+        return [
+            Population(*(Draws(values[:, k], name) for values, name in zip(drawn, names, strict=True)))
+            for k in range(len(pairs))
+        ]
+
+    def decide(
+        self,
+        first: str | None = None,
+        second: str | None = None,
+        *,
+        rope: float | None = None,
+        estimand: EstimandLike = "ece",
+    ) -> dict[str, float]:
+        """Probabilities that the first classifier is better on average over these data sets, the second, or neither.
+
+        Parameters
+        ----------
+        first, second : str, optional
+            Names of two classifiers; may be omitted if there are only two.
+        rope : float, optional
+            Half-width of the region of practical equivalence; by default the attribute `rope`.
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        dict of str to float
+            Keys as for `Comparison.decide`.
+        """
+        width = self.rope if rope is None else checked_rope(rope)
+        return decided(self._sign(estimand) * self.difference(first, second, estimand).values, width)
+
+    def _sign(self, estimand: EstimandLike) -> int:
+        """Return -1 if larger values are better."""
+        return -1 if as_estimand(estimand).better == "larger" else 1
+
+    def ranks(self, estimand: EstimandLike = "ece") -> Draws:
+        """Draws of the mean rank of each classifier over these data sets, 1 being the best.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        Draws
+            Shape (n_draws, n_classifiers). Within a data set, classifiers that tie share their mean rank.
+        """
+        badness = self.badness(estimand)
+        ranks = ranks_of(badness.reshape(-1, len(self))).reshape(badness.shape)
+        return Draws(ranks.mean(axis=1), "mean rank")
+
+    def p_best(self, estimand: EstimandLike = "ece") -> dict[str, float]:
+        """Probability that each classifier has the best mean over these data sets; those that tie share it equally.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        dict of str to float
+            Probabilities that add up to 1.
+        """
+        return self._by_label(p_smallest(self._sign(estimand) * self.average(estimand).values))
+
+    def p_best_by_dataset(self, estimand: EstimandLike = "ece") -> dict[str, dict[str, float]]:
+        """Probability that each classifier is the best on each data set.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        dict of str to dict of str to float
+            Data set -> classifier -> probability.
+        """
+        badness = self.badness(estimand)
+        return {name: self._by_label(p_smallest(badness[:, d])) for d, name in enumerate(self.datasets)}
+
+    def in_order(self, estimand: EstimandLike = "ece") -> tuple[str, ...]:
+        """Return the names of the classifiers from the best expected mean rank to the worst.
+
+        Parameters
+        ----------
+        estimand : str, Estimand or callable, default "ece"
+            The estimand to compare.
+
+        Returns
+        -------
+        tuple of str
+            The names; ties keep the given order.
+        """
+        ranks = self._by_label(self.ranks(estimand).values.mean(axis=0))
+        return tuple(sorted(self.labels, key=ranks.__getitem__))
+
+    @property
+    def n_rows(self) -> dict[str, int]:
+        """Number of rows of each data set."""
+        return {name: next(iter(each.evaluations.values())).counts.n_rows for name, each in self.comparisons.items()}

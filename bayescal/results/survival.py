@@ -1,0 +1,280 @@
+"""SurvivalEvaluation: calibration of stated risks at one horizon, from right-censored times; and several horizons."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bayescal import _checks, _render
+from bayescal._presented import Presented
+from bayescal.draws import Draws
+from bayescal.estimands.estimand import Estimand, UnavailableError
+from bayescal.estimands.observed_expected import observed_expected, observed_ratio
+from bayescal.estimands.registry import EstimandLike, as_scalar
+from bayescal.results import wording
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.remarks import of_several
+from bayescal.stats.survival import MOST_NOT_FOLLOWED, HorizonCounts
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+#: Together with the seed of the bins, this number seeds the draws of the ratio of observed to expected events.
+RATIO = 2
+#: Name and label of the ratio.
+NAME, LABEL = "observed_expected", "observed / expected"
+#: Fewer effective rows than this share of all rows are mentioned.
+FEW_EFFECTIVE = 0.5
+HEADER = ("horizon", "events", "censored", "mean", "sd", "2.5 %", "97.5 %", "plug-in", LABEL)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurvivalEvaluation(Evaluation):
+    """The posterior of how well stated risks of an event by a horizon are calibrated.
+
+    Returned by `evaluate_survival` and `evaluate_survival_counts`. It is an `Evaluation` whose outcome is the event by
+    the horizon, and whose counts are `HorizonCounts`: every estimand, plot and table of an `Evaluation` is available,
+    except for the log score if rows are censored.
+
+    Parameters
+    ----------
+    counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
+        As for `Evaluation`; `counts` are `HorizonCounts`.
+    """
+
+    counts: HorizonCounts
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> "SurvivalEvaluation":
+        """Return the evaluation of `HorizonCounts` with what belongs to a horizon."""
+        return cls(**{field.name: getattr(evaluation, field.name) for field in fields(evaluation)})
+
+    @property
+    def horizon(self) -> float:
+        """The horizon, in the unit of the times."""
+        return self.counts.horizon
+
+    @property
+    def not_followed(self) -> float:
+        """Share of the rows in bins whose last row was censored before the horizon.
+
+        The posterior of such a bin comes from the other bins and the prior, and its interval is wide.
+        """
+        return self.counts.not_followed
+
+    @cached_property
+    def observed_expected(self) -> Draws:
+        """Draws of the ratio of the probability of the event to the mean stated risk; 1 if calibrated on average.
+
+        See `bayescal.estimands.observed_expected.observed_expected`.
+        """
+        rng = np.random.SeedSequence((self.bin_draws_seed, RATIO))
+        return replace(observed_expected(self.bin_draws, self.counts, rng=rng), origin=self.bin_draws.fingerprint)
+
+    def _draw(self, record: Estimand) -> Draws:
+        self._require(record)
+        return super()._draw(record)
+
+    def plug_in_of(self, estimand: EstimandLike) -> float:
+        """Plug-in value of any estimand; see `Evaluation.plug_in_of`. Censored rows are weighted as in its draws."""
+        self._require(as_scalar(estimand))
+        return super().plug_in_of(estimand)
+
+    def _require(self, record: Estimand) -> None:
+        """Refuse an estimand that censored rows do not determine."""
+        if record.needs and not record.available(self.counts) and self.counts.n_censored.any():
+            raise UnavailableError(self._lacking(record))
+
+    def _lacking(self, record: Estimand) -> str:
+        if record.needs & self.counts.lacking:
+            return (
+                f"{100 * self.not_followed:.2g} % of the rows are in bins that were not followed to the horizon; with "
+                f"more than {100 * MOST_NOT_FOLLOWED:g} % the {record.symbol} has no valid interval. Use an earlier "
+                "horizon."
+            )
+        return (
+            f"the {record.symbol} is not available: {int(self.counts.n_censored.sum())} rows are censored before the "
+            "horizon, so that their outcome is unknown. The Brier score and the AUC weight the other rows."
+        )
+
+    @property
+    def question(self) -> str:
+        """Horizon, bins, rows and model, in words."""
+        counts, before = self.counts, int(self.counts.n_censored.sum())
+        model = f"{self.model} model ({self.posterior.prior})" if self.posterior.prior else f"{self.model} model"
+        weighted = f" (weighted, effective N = {counts.effective_rows:.0f})" if counts.weighted else ""
+        return (
+            f"ECE{self._of_label} at horizon {self.horizon:g}, {counts.bins}, N = {counts.n_rows}{weighted}, "
+            f"{int(counts.k.sum())} events by the horizon, {before} censored before, {model}"
+        )
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words; see `Evaluation.sentence`."""
+        null = None if self.null_bin_draws is None else self.null
+        name = f"Expected Calibration Error{self._of_label} at horizon {self.horizon:g}"
+        return wording.sentence(name, self.ece, prob, self.plug_in, null)
+
+    def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:
+        """The numbers of a table, as data; by default with a row ``observed_expected`` at the end.
+
+        Parameters
+        ----------
+        prob, estimands
+            As for `Evaluation.table`.
+        """
+        rows = super().table(prob, estimands=estimands)
+        return rows if estimands is not None else [*rows, self._ratio_row(prob)]
+
+    def _ratio_row(self, prob: float = 0.95) -> dict[str, Any]:
+        expected = 1.0 if self.null_bin_draws is not None else float("nan")
+        return wording.table_row(self.observed_expected, NAME, prob, observed_ratio(self.counts), expected)
+
+    def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
+        sheet = super().sheet(whole=whole, estimands=estimands)
+        if estimands is not None:
+            return sheet
+        d, row = wording.decimals(self.ece), self._ratio_row()
+        return replace(
+            sheet, rows=[*sheet.rows, [LABEL, *(_render.number(value, d) for value in list(row.values())[1:])]]
+        )
+
+    def to_datatree(self) -> "xr.DataTree":
+        """Everything as an ArviZ DataTree; see `Evaluation.to_datatree`.
+
+        ``posterior`` also holds ``observed_expected``; the attributes hold the horizon and the share that is not
+        followed, and ``observed_data`` the number of rows per bin that are censored before the horizon.
+        """
+        tree = super().to_datatree()
+        drawn, observed = tree["posterior"].to_dataset(), tree["observed_data"].to_dataset()
+        ratio = drawn["ece"].copy(data=self.observed_expected.values.reshape(drawn["ece"].shape))
+        tree["posterior"] = drawn.assign({NAME: ratio})
+        tree["observed_data"] = observed.assign(n_censored=observed["n_rows"].copy(data=self.counts.n_censored))
+        tree.attrs |= {"horizon": self.horizon, "not_followed": self.not_followed}
+        return tree
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table; empty if no problem is known."""
+        return (*super().remarks, *_remarks(self.counts))
+
+
+def _remarks(counts: HorizonCounts) -> list[str]:
+    """Return what censoring does to the evidence, and how many rows are not followed."""
+    if not counts.n_censored.any():
+        return []
+    worth = f"The {counts.n_rows} rows are worth {counts.effective_n.sum():.0f} rows without censoring."
+    lost = int(np.count_nonzero(~counts.followed))
+    if not lost:
+        return [worth]
+    bins = "1 bin ends" if lost == 1 else f"{lost} bins end"
+    weak = counts.not_followed > MOST_NOT_FOLLOWED
+    more = " Intervals may then contain the truth less often than stated; use an earlier horizon." * weak
+    return [
+        worth,
+        f"Not followed: {100 * counts.not_followed:.2g} % of the rows, because {bins} with a censored row before the "
+        f"horizon.{more}",
+    ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SurvivalHorizons(Presented, Mapping[float, SurvivalEvaluation]):
+    """Evaluations of the same rows at several horizons: a mapping from horizon to `SurvivalEvaluation`.
+
+    Returned by `evaluate_survival` for several horizons. Draws of two horizons are not joint.
+
+    Parameters
+    ----------
+    evaluations : dict of float to SurvivalEvaluation
+        The evaluations, in the order of the horizons.
+    seeds : dict of float to int
+        Seed of each horizon, which reproduces its evaluation.
+    """
+
+    evaluations: dict[float, SurvivalEvaluation]
+    seeds: dict[float, int]
+
+    _index = ("horizon",)
+
+    def __getitem__(self, horizon: float) -> SurvivalEvaluation:
+        _checks.label("horizon", horizon, tuple(self.evaluations))
+        return self.evaluations[horizon]
+
+    def __iter__(self) -> Any:
+        return iter(self.evaluations)
+
+    def __len__(self) -> int:
+        return len(self.evaluations)
+
+    @property
+    def horizons(self) -> tuple[float, ...]:
+        """The horizons, increasing."""
+        return tuple(self.evaluations)
+
+    @property
+    def spec(self) -> str:
+        """Horizons, bins and rows on one line."""
+        first = next(iter(self.values()))
+        listed = ", ".join(f"{horizon:g}" for horizon in self)
+        return f"ECE at horizons {listed}, {first.counts.bins}, N = {first.counts.n_rows}, {first.model} model"
+
+    def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Return one dict per horizon, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, default "ece"
+            The quantity; ``"observed_expected"`` is the ratio of observed to expected events.
+
+        Returns
+        -------
+        list of dict
+            Keys horizon, n_rows, n_events, n_censored, not_followed, mean, sd, low, high, plug_in, null_mean.
+        """
+        return [self._row(horizon, each, prob, estimand) for horizon, each in self.items()]
+
+    def _row(self, horizon: float, each: SurvivalEvaluation, prob: float, estimand: EstimandLike) -> dict[str, Any]:
+        row = each._ratio_row(prob) if estimand == NAME else each.row(estimand, prob)
+        counts = each.counts
+        return {
+            "horizon": horizon,
+            "n_rows": counts.n_rows,
+            "n_events": int(counts.k.sum()),
+            "n_censored": int(counts.n_censored.sum()),
+            "not_followed": counts.not_followed,
+            **{name: value for name, value in row.items() if name != "quantity"},
+        }
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The horizon with the largest posterior mean, in words."""
+        horizon, worst = max(self.items(), key=lambda item: item[1].ece.mean())
+        low, high = worst.ece.interval(prob)
+        d = _render.decimals(high - low)
+        mean, low, high = (_render.number(v, d) for v in (worst.ece.mean(), low, high))
+        return (
+            f"Of {len(self)} horizons, the Expected Calibration Error is largest at {horizon:g}: {mean} "
+            f"({100 * prob:g} % credible interval {low} to {high})."
+        )
+
+    def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data."""
+        d = min(wording.decimals(each.ece) for each in self.values())
+        rows = [
+            [
+                f"{row['horizon']:g}",
+                str(row["n_events"]),
+                str(row["n_censored"]),
+                *(_render.number(row[name], d) for name in ("mean", "sd", "low", "high", "plug_in")),
+                wording.with_interval(self[row["horizon"]].observed_expected, 2),
+            ]
+            for row in self.table(estimand=estimand)
+        ]
+        remarks = of_several({f"horizon {horizon:g}": each.remarks for horizon, each in self.items()})
+        return _render.Sheet(self.sentence(), self.spec, HEADER, rows, remarks)

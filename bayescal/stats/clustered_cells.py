@@ -1,0 +1,193 @@
+"""ClusteredCells: weights of rows by cluster and joint cell, for statistics that treat clusters as independent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.data.clusters import Clusters
+from bayescal.data.predictions import Predictions
+from bayescal.stats._kernel import bin_index
+from bayescal.stats.bins import Bins
+from bayescal.stats.clusters import require_same_kind, require_several
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteredCells:
+    """Weights of rows by cluster and joint cell, in the order of clusters; only combinations with weight are stored.
+
+    Two batches can be added if no cluster has rows in both. Labels are not kept, so this cannot be checked.
+
+    Parameters
+    ----------
+    number : int
+        Number of clusters with rows of positive weight.
+    cluster : ndarray of int64, shape (n_entries,)
+        Code of the cluster, from 0 to `number` - 1.
+    cells : ndarray of int64, shape (n_entries, n_models + 1)
+        The score cell of each model, and the outcome.
+    weight : ndarray, shape (n_entries,)
+        Sum of weights.
+
+    Examples
+    --------
+    >>> ClusteredCells.of_rows(np.array([5, 5, 7]), np.array([[0, 1], [0, 1], [1, 0]]), np.ones(3))
+    ClusteredCells(2 clusters, 2 entries)
+    """
+
+    number: int
+    cluster: Ints
+    cells: Ints
+    weight: Floats
+
+    def __post_init__(self) -> None:
+        for name in ("cluster", "cells", "weight"):
+            values = getattr(self, name).view()
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays from copies and pickles are writable
+
+    @classmethod
+    def of_rows(cls, of_row: Array, cells: Ints, weight: Floats) -> "ClusteredCells":
+        """Sum weights of rows, or of parts of clusters, by cluster and cell; codes of clusters become consecutive."""
+        kept = weight > 0
+        of_row, cells, weight = of_row[kept], cells[kept], weight[kept]
+        order = np.lexsort([*cells.T[::-1], of_row])
+        cluster, cells = of_row[order], cells[order]
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (cluster[1:] != cluster[:-1]) | (cells[1:] != cells[:-1]).any(axis=1)
+        first = np.flatnonzero(new)
+        sums = np.add.reduceat(weight[order], first) if len(first) else weight
+        codes = np.cumsum(np.diff(cluster[first], prepend=cluster[:1]) != 0)
+        return cls(int(codes[-1]) + 1 if len(codes) else 0, codes, cells[first], sums)
+
+    def __repr__(self) -> str:
+        return f"ClusteredCells({self.number} clusters, {len(self.weight)} entries)"
+
+    def __add__(self, other: "ClusteredCells") -> "ClusteredCells":
+        joined = (np.concatenate([getattr(each, name) for each in (self, other)]) for name in ("cells", "weight"))
+        cluster = np.concatenate([self.cluster, self.number + other.cluster])
+        return ClusteredCells(self.number + other.number, cluster, *joined)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ClusteredCells) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in ("cluster", "cells", "weight")
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
+
+    def at(self, place: Ints) -> "ClusteredCells":
+        """Merge score cells: those up to `place[0]` become cell 0, those up to `place[1]` cell 1, and so on."""
+        cells = self.cells.copy()
+        cells[:, :-1] = np.searchsorted(place, self.cells[:, :-1], side="left")
+        return ClusteredCells.of_rows(self.cluster, cells, self.weight)
+
+    @property
+    def effective_number(self) -> float:
+        """Number of clusters of equal weight that carry as much evidence, (sum W_j)^2 / sum W_j^2."""
+        of_cluster = np.bincount(self.cluster, self.weight, self.number)
+        squares = float(of_cluster @ of_cluster)
+        return float(of_cluster.sum() ** 2 / squares) if squares > 0 else 0.0
+
+    def outcome_effect(self, weight_sq: Floats) -> float:
+        r"""Return the design effect of the share of outcome 1, between 1 and that of equal rows in each cluster.
+
+        Parameters
+        ----------
+        weight_sq : ndarray, shape (2,)
+            Sum of squared weights of rows, by outcome.
+
+        Returns
+        -------
+        float
+            With J clusters, :math:`\frac{J}{J - 1} \sum_j (\sum_{i \in j} w_i (y_i - \bar y))^2 / \sum_i w_i^2 (y_i
+            - \bar y)^2`, at most :math:`\sum_j W_j^2 / \sum_i w_i^2`; 1 without both outcomes.
+
+        Examples
+        --------
+        Each of two clusters has one outcome in all of its four rows:
+
+        >>> clustered = ClusteredCells.of_rows(np.repeat([0, 1], 4), np.repeat([[0, 0], [0, 1]], 4, axis=0), np.ones(8))
+        >>> clustered.outcome_effect(np.array([4.0, 4.0]))
+        4.0
+        """
+        of_cluster = np.bincount(self.cluster, self.weight, self.number)
+        events = np.bincount(self.cluster, self.weight * self.cells[:, -1], self.number)
+        share = float(events.sum() / max(of_cluster.sum(), np.finfo(np.float64).tiny))
+        alone = float(weight_sq[1] * (1 - share) ** 2 + weight_sq[0] * share**2)
+        if self.number < 2 or alone <= 0:
+            return 1.0
+        between = float(((events - share * of_cluster) ** 2).sum()) * self.number / (self.number - 1)
+        most = float(of_cluster @ of_cluster / weight_sq.sum())
+        return max(1.0, min(between / alone, most))
+
+    def reaching(self, model: int, n_bins: int) -> Ints:
+        """Return how many clusters have rows that reach each threshold, and that lie below: (2, n_bins - 1)."""
+        if not self.number:
+            return np.zeros((2, n_bins - 1), np.int64)
+        first = np.flatnonzero(np.diff(self.cluster, prepend=-1))
+        highest = np.maximum.reduceat(self.cells[:, model], first)
+        lowest = np.minimum.reduceat(self.cells[:, model], first)
+        reach = np.cumsum(np.bincount(highest, minlength=n_bins)[::-1])[::-1][1:]
+        below = np.cumsum(np.bincount(lowest, minlength=n_bins))[:-1]
+        return np.stack([reach, below])
+
+    def matrix(self, n_bins: int, scale: Floats) -> "csr_array":
+        """Return weights by cluster, and by model, outcome and score cell: (number, n_models * 2 * n_bins), sparse.
+
+        Parameters
+        ----------
+        n_bins : int
+            Number of score cells.
+        scale : ndarray, shape (2,)
+            Factor of the weights of each outcome.
+        """
+        from scipy.sparse import csr_array
+
+        n_models, outcome = self.cells.shape[1] - 1, self.cells[:, -1]
+        place = (2 * np.arange(n_models) + outcome[:, None]) * n_bins + self.cells[:, :-1]
+        values = np.repeat(self.weight * scale[outcome], n_models)
+        rows = np.repeat(self.cluster, n_models)
+        return csr_array((values, (rows, place.ravel())), shape=(self.number, n_models * 2 * n_bins))
+
+
+def cells_of_clusters(rows: Sequence[Predictions], clusters: Clusters | None, bins: Bins) -> ClusteredCells | None:
+    """Return the joint cells of each cluster, of the rows of several models; None if there are no clusters.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two clusters have rows of positive weight.
+    """
+    if clusters is None:
+        return None
+    first = rows[0]
+    columns = [*(bin_index(each.confidence, bins) for each in rows), first.outcome == 1]
+    weight = np.ones(len(first)) if first.weight is None else first.weight
+    found = ClusteredCells.of_rows(clusters.of_row, np.stack(columns, axis=1).astype(np.int64), weight)
+    require_several(found.number)
+    return found
+
+
+def add_cells(one: ClusteredCells | None, other: ClusteredCells | None) -> ClusteredCells | None:
+    """Add the cells of two batches; None if neither has clusters.
+
+    Raises
+    ------
+    ValueError
+        If only one of them has clusters.
+    """
+    require_same_kind(one, other)
+    return None if one is None or other is None else one + other

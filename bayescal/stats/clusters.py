@@ -1,0 +1,346 @@
+"""ClusterSums: sums over clusters of rows, which give the intra-cluster correlation and design effects. Addable."""
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.data.predictions import Columns, Predictions
+from bayescal.stats.bins import Bins
+from bayescal.stats.cluster_cells import ClusterCells
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+#: Up to this design effect of the total, bins count with the geometric mean of their own effect and that of the total.
+LARGEST_TOTAL = 5.0
+#: Largest number of bins whose matrices are kept: 2 MB each.
+MOST_BINS = 512
+#: Share of the pairs of rows of one cluster that must remain after the gaps of the bins were estimated.
+LEAST_PAIRS = 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterSums:
+    r"""Sums over clusters of rows, by pair of bins.
+
+    Rows of one cluster, such as the answers to one question or the images of one patient, may have dependent outcomes.
+    With :math:`n_{jb} = \sum w` and :math:`r_{jb} = \sum w (z - c)` over the rows of cluster j in bin b, the sums over
+    clusters :math:`\sum_j r_{jb} r_{jb'}`, :math:`\sum_j r_{jb} n_{jb'}` and :math:`\sum_j n_{jb} n_{jb'}` give the
+    correlation of two rows of one cluster, and how much wider intervals must be.
+
+    Sums of two batches can be added if no cluster has rows in both. Sums do not contain the labels of clusters, so this
+    cannot be checked: a cluster that is split counts as two.
+
+    Parameters
+    ----------
+    number : int
+        Number of clusters with rows of positive weight.
+    weight, weight_sq : ndarray, shape (n_bins,)
+        Sums of weights and of squared weights.
+    residual : ndarray, shape (n_bins,)
+        Sums of weight * (outcome - confidence).
+    own, own_sq : ndarray, shape (n_bins,)
+        Sums of weight^2 * (outcome - confidence) and of weight^2 * (outcome - confidence)^2.
+    rr, rn, nn : ndarray, shape (n_bins, n_bins)
+        Sums over clusters of :math:`r_{jb} r_{jb'}`, :math:`r_{jb} n_{jb'}` and :math:`n_{jb} n_{jb'}`.
+    losses, log_losses : ndarray, shape (2,)
+        Sums over clusters of :math:`L_j^2` and :math:`L_j n_j`, where :math:`L_j` is the sum of weight times squared
+        error, or times log loss, and :math:`n_j` the sum of weights.
+
+    Examples
+    --------
+    Ten rows, each of which occurs three times:
+
+    >>> from bayescal.data.clusters import Clusters
+    >>> from bayescal.stats.bins import make_bins
+    >>> rows = Columns.read([0, 1, 1, 0, 1, 0, 0, 1, 1, 0] * 3, [0.5] * 30)
+    >>> sums = ClusterSums.from_rows(rows, Clusters.from_column(list(range(10)) * 3, 30).of_row, make_bins(1))
+    >>> sums, sums.icc, sums.total_effect
+    (ClusterSums(10 clusters, 1 bins), 1.0, 3.0)
+    """
+
+    number: int
+    weight: Floats
+    weight_sq: Floats
+    residual: Floats
+    own: Floats
+    own_sq: Floats
+    rr: Floats
+    rn: Floats
+    nn: Floats
+    losses: Floats
+    log_losses: Floats
+
+    def __post_init__(self) -> None:
+        for name in _ARRAYS:
+            values = np.asarray(getattr(self, name), dtype=np.float64).view()
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays from copies and pickles are writable
+
+    @classmethod
+    def from_rows(cls, rows: Predictions | Columns, of_row: Array, bins: Bins) -> "ClusterSums":
+        """Sum validated rows.
+
+        Parameters
+        ----------
+        rows : Predictions or Columns
+            The rows.
+        of_row : ndarray of int64, shape (n_rows,)
+            Code of the cluster of each row, >= 0.
+        bins : Bins
+            The bins, at most 512.
+
+        Raises
+        ------
+        ValueError
+            If there are more bins.
+        """
+        require_few(len(bins))
+        return cls.from_cells(ClusterCells.of_rows(rows, of_row, bins))
+
+    @classmethod
+    def from_cells(cls, cells: ClusterCells) -> "ClusterSums":
+        """Sum the cells of all clusters; no cluster may be in other cells."""
+        number, n, r, (n_j, loss, log_loss) = cells.matrices()
+        return cls(
+            number,
+            n.sum(axis=0),
+            cells.weight_sq,
+            r.sum(axis=0),
+            cells.own,
+            cells.own_sq,
+            (r.T @ r).toarray(),
+            (r.T @ n).toarray(),
+            (n.T @ n).toarray(),
+            np.array([loss @ loss, loss @ n_j]),
+            np.array([log_loss @ log_loss, log_loss @ n_j]),
+        )
+
+    def __repr__(self) -> str:
+        return f"ClusterSums({self.number} clusters, {len(self.weight)} bins)"
+
+    def __add__(self, other: "ClusterSums") -> "ClusterSums":
+        return ClusterSums(
+            self.number + other.number, *(getattr(self, name) + getattr(other, name) for name in _ARRAYS)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ClusterSums)
+            and self.number == other.number
+            and all(np.array_equal(getattr(self, name), getattr(other, name)) for name in _ARRAYS)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
+
+    def coarsen(self, start: Array) -> "ClusterSums":
+        """Merge neighbouring bins; `start` holds the first of the present bins of each new one."""
+
+        def add(values: Floats) -> Floats:
+            for axis in range(values.ndim):
+                values = np.add.reduceat(values, start, axis=axis)
+            return values
+
+        merged = {name: add(getattr(self, name)) for name in (*_BY_BIN, *_BY_PAIR)}
+        return ClusterSums(number=self.number, losses=self.losses, log_losses=self.log_losses, **merged)
+
+    @property
+    def gap(self) -> Floats:
+        """Mean of outcome minus confidence of each bin, shape (n_bins,); 0 in empty bins."""
+        return _ratio(self.residual, self.weight)
+
+    @property
+    def _own_squares(self) -> Floats:
+        """Sum of squared weight times squared centred residual of each bin."""
+        return np.maximum(self.own_sq - self.gap * (2 * self.own - self.gap * self.weight_sq), 0.0)
+
+    @property
+    def variance(self) -> Floats:
+        """Variance of a residual in each bin, shape (n_bins,); one row with the mean variance is added to each."""
+        squares, rows = self._own_squares, _ratio(self.weight**2, self.weight_sq)
+        pooled = squares.sum() / max(self.weight_sq.sum(), np.finfo(float).tiny)
+        return (_ratio(squares, self.weight_sq) * rows + pooled) / (rows + 1)
+
+    @property
+    def _scatter(self) -> Floats:
+        """Products of the residual sums of clusters, each bin centred at its gap, shape (n_bins, n_bins)."""
+        g = self.gap
+        mixed = self.rn * g
+        return self.rr - mixed - mixed.T + np.outer(g, g) * self.nn
+
+    @cached_property
+    def icc(self) -> float:
+        r"""Intra-cluster correlation of the standardised residuals of two rows of one cluster, in [0, 1].
+
+        Notes
+        -----
+        The sum over all pairs of rows of one cluster of the products of their standardised centred residuals is linear
+        in the correlation: its expectation is :math:`(1 - \rho) a_0 + \rho a_1`. Without centring, :math:`a_0` would
+        be 0 and :math:`a_1` the (weighted) number of pairs. Both are exact for clusters of equal size and rows of equal
+        weight, apart from the estimated variances, and approximate otherwise. The estimate is this equation solved for
+        :math:`\rho`, clipped to [0, 1]. It is 1 if hardly any pairs are left after centring, because clusters and bins
+        cannot be told apart; and 0 if every cluster has one row.
+        """
+        pairs = self.nn.sum() - self.weight_sq.sum()
+        if pairs <= 1e-9 * self.weight_sq.sum():
+            return 0.0
+        sd = np.sqrt(np.where(self.variance > 0, self.variance, 1.0))
+        total = ((self._scatter - np.diag(self._own_squares)) / np.outer(sd, sd)).sum()
+        none, full = self._expected
+        if full < LEAST_PAIRS * pairs:
+            return 1.0
+        return float(np.clip((total - none) / (full - none), 0.0, 1.0))
+
+    @property
+    def _expected(self) -> tuple[float, float]:
+        """Expected sum over pairs of centred residuals for correlation 0 and for correlation 1 within clusters."""
+        n, q = self.weight, self.weight_sq
+        own = np.diag(self.nn)
+        per_n, per_row = _ratio(own, n), _ratio(q, n)  # rows of the cluster in the bin; weight of a row
+        size = _ratio(self.nn.sum(axis=0), n)  # rows of the cluster in all bins
+        of_bins = _ratio(self.nn**2, np.outer(n, n)).sum()
+        # residuals of independent rows: what is subtracted by centring is positive within clusters
+        none = (q - per_n * per_row).sum() - (q - per_row**2).sum()
+        # residuals equal within clusters
+        full = self.nn.sum() - 2 * (per_n * size).sum() + of_bins - (q - per_n * per_row).sum()
+        return float(none), float(full)
+
+    @cached_property
+    def bin_effects(self) -> Floats:
+        """Design effect of the gap of each bin, shape (n_bins,): only pairs that share cluster and bin count."""
+        return 1 + self.icc * np.maximum(_ratio(np.diag(self.nn), self.weight_sq, empty=1.0) - 1, 0.0)
+
+    @cached_property
+    def total_effect(self) -> float:
+        """Design effect of the sum of all residuals: all pairs of rows of one cluster count."""
+        sd = np.sqrt(self.variance)
+        alone = float(self.weight_sq @ sd**2)
+        return 1 + self.icc * max(float(sd @ self.nn @ sd) / alone - 1, 0.0) if alone > 0 else 1.0
+
+    @cached_property
+    def effects(self) -> Floats:
+        r"""Design effect by which the effective rows of each bin are divided, shape (n_bins,).
+
+        The geometric mean of the effect of the bin and that of the total while the latter is at most 5, and beyond it
+        that of the total. This is a compromise: see ``docs/explanation/clusters.md``.
+        """
+        total = self.total_effect
+        if total > LARGEST_TOTAL:
+            return np.full(len(self.weight), total)
+        return np.sqrt(self.bin_effects * total)
+
+    @property
+    def correlation(self) -> Floats:
+        """Correlation of the gaps of all bins over data sets, shape (n_bins, n_bins)."""
+        covariance = self.icc * self.nn + (1 - self.icc) * np.diag(self.weight_sq)
+        sd = np.sqrt(np.diag(covariance))
+        result = _ratio(covariance, np.outer(sd, sd))
+        np.fill_diagonal(result, 1.0)
+        return result
+
+    @property
+    def effective_number(self) -> float:
+        """Number of clusters of equal weight that carry as much evidence, (sum n_j)^2 / sum n_j^2."""
+        squares = float(self.nn.sum())
+        return float(self.weight.sum() ** 2 / squares) if squares > 0 else 0.0
+
+    def variance_of_mean(self, total: float, sums: Floats) -> float:
+        r"""Variance of the mean of a loss over rows, from its sums over clusters.
+
+        Parameters
+        ----------
+        total : float
+            Sum of weight times loss.
+        sums : ndarray, shape (2,)
+            `losses` or `log_losses`.
+
+        Returns
+        -------
+        float
+            :math:`\frac{J}{J - 1} \sum_j (L_j - n_j \bar L)^2 / (\sum_j n_j)^2` with the effective number J of
+            clusters; infinite if it is at most 1.
+        """
+        weight, number = float(self.weight.sum()), self.effective_number
+        if number <= 1 + 1e-9:
+            return float("inf")
+        mean = total / weight
+        squares = float(sums[0]) - 2 * mean * float(sums[1]) + mean**2 * float(self.nn.sum())
+        return max(squares, 0.0) / weight**2 * number / (number - 1)
+
+
+_BY_BIN, _BY_PAIR = ("weight", "weight_sq", "residual", "own", "own_sq"), ("rr", "rn", "nn")
+_ARRAYS = tuple(field.name for field in fields(ClusterSums) if field.name != "number")
+
+
+def require_few(n_bins: int) -> None:
+    """Refuse more bins than matrices over pairs of bins can hold."""
+    if n_bins > MOST_BINS:
+        raise ValueError(
+            f"`bins` must be at most {MOST_BINS} for rows in clusters, whose sums are kept for every pair of bins; "
+            f"there are {n_bins}. Count in the bins of the result."
+        )
+
+
+def require_several(number: int, n_rows: int = 1) -> None:
+    """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows."""
+    if n_rows and number < 2:
+        raise ValueError(
+            "`cluster` must hold at least two clusters with rows of positive weight, because the differences between "
+            f"clusters show how uncertain a result is; it holds {number}."
+        )
+
+
+def require_several_clusters(counts: Any) -> None:
+    """Refuse counts whose rows are in a single cluster: only differences between clusters show their dependence."""
+    clusters = clusters_of(counts)
+    if clusters is not None:
+        require_several(clusters.number, counts.n_rows)
+
+
+def refuse_clusters(counts: Any, name: str, what: str) -> None:
+    """Refuse counts of rows in clusters for a method whose intervals or tests take rows as independent."""
+    if clusters_of(counts) is not None:
+        raise ValueError(
+            f"`{name}` must be counts of independent rows: {what} would take rows of one cluster as independent, and "
+            "so state too much certainty. `evaluate`, `compare` and their forms for counts take clusters into account."
+        )
+
+
+def require_same_kind(one: object, other: object) -> None:
+    """Refuse the sum of two batches of which only one has clusters, the other None."""
+    if (one is None) != (other is None):
+        raise ValueError(
+            "counts of rows in clusters cannot be added to counts without: the dependence of the other rows is not "
+            "known. Count all batches with `cluster=`; if the rows of a batch are independent, give each a label of "
+            "its own, such as its number."
+        )
+
+
+def add_clusters(one: ClusterSums | None, other: ClusterSums | None) -> ClusterSums | None:
+    """Add the sums of two batches; None if neither has clusters.
+
+    Raises
+    ------
+    ValueError
+        If only one of them has clusters.
+    """
+    require_same_kind(one, other)
+    return None if one is None or other is None else one + other
+
+
+def clusters_of(counts: Any) -> ClusterSums | None:
+    """Return the sums over clusters of any counts; None if their rows are independent."""
+    sums: ClusterSums | None = getattr(counts, "clusters", None)
+    return sums
+
+
+def _ratio(top: Floats, bottom: Floats, empty: float = 0.0) -> Floats:
+    """Divide; `empty` where the denominator is 0."""
+    return np.divide(top, bottom, out=np.full(np.shape(top), empty), where=bottom > 0)

@@ -1,0 +1,106 @@
+"""PairedClusters: sums over clusters for two classifiers together, which give the correlation of their errors."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.stats.cluster_cells import ClusterCells
+from bayescal.stats.clusters import ClusterSums
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PairedClusters:
+    r"""Sums over clusters, by bin b of the first and bin c of the second classifier.
+
+    As for `ClusterSums`, sums of two batches can be added if no cluster has rows in both.
+
+    Parameters
+    ----------
+    rr, rn, nr, nn : ndarray, shape (n_first, n_second)
+        Sums over clusters j of :math:`r_{jb} s_{jc}`, :math:`r_{jb} m_{jc}`, :math:`n_{jb} s_{jc}` and :math:`n_{jb}
+        m_{jc}`, with sums of residuals r, s and of weights n, m of the first and the second classifier.
+    losses, log_losses : ndarray, shape ()
+        Sums over clusters of the product of the sums of squared errors, and of log losses, of both classifiers.
+    """
+
+    rr: Floats
+    rn: Floats
+    nr: Floats
+    nn: Floats
+    losses: Floats
+    log_losses: Floats
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            values = np.asarray(getattr(self, field.name), dtype=np.float64).view()
+            values.setflags(write=False)
+            object.__setattr__(self, field.name, values)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays from copies and pickles are writable
+
+    @classmethod
+    def from_cells(cls, first: ClusterCells, second: ClusterCells) -> "PairedClusters":
+        """Sum the cells of two classifiers on the same rows."""
+        _, n, r, (_, loss, log_loss) = first.matrices()
+        _, m, s, (_, other_loss, other_log_loss) = second.matrices()
+        products = ((r.T @ s).toarray(), (r.T @ m).toarray(), (n.T @ s).toarray(), (n.T @ m).toarray())
+        return cls(*products, np.asarray(loss @ other_loss), np.asarray(log_loss @ other_log_loss))
+
+    def __add__(self, other: "PairedClusters") -> "PairedClusters":
+        return PairedClusters(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PairedClusters) and all(
+            np.array_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # equality is by content of the arrays, so there is no hash
+
+    def swapped(self) -> "PairedClusters":
+        """Return the sums with the two classifiers exchanged."""
+        return PairedClusters(self.rr.T, self.nr.T, self.rn.T, self.nn.T, self.losses, self.log_losses)
+
+    def product(self, of_gap: tuple[Floats, Floats], of_mass: tuple[Floats, Floats]) -> float:
+        """Sum over clusters of the product of two linear functions of residuals and weights by bin.
+
+        Parameters
+        ----------
+        of_gap, of_mass : pair of ndarray, shape (n_first,) and (n_second,)
+            Coefficients of the residuals and of the weights, for the first and for the second classifier.
+        """
+        (a, b), (c, d) = of_gap, of_mass
+        return float(a @ self.rr @ b + a @ self.rn @ d + c @ self.nr @ b + c @ self.nn @ d)
+
+
+def square(clusters: ClusterSums, of_gap: Floats, of_mass: Floats) -> float:
+    """Sum over clusters of the square of a linear function of residuals and weights by bin."""
+    mixed = 2 * float(of_gap @ clusters.rn @ of_mass)
+    return float(of_gap @ clusters.rr @ of_gap + of_mass @ clusters.nn @ of_mass) + mixed
+
+
+def covariance_of_means(
+    first: ClusterSums, second: ClusterSums, totals: tuple[float, float], member: str, product: float
+) -> float:
+    """Covariance of two mean losses over data sets; see `ClusterSums.variance_of_mean`.
+
+    Parameters
+    ----------
+    first, second : ClusterSums
+        Sums of each classifier on the same rows.
+    totals : (float, float)
+        Sum of weight times loss of each.
+    member : {"losses", "log_losses"}
+        The kind of losses.
+    product : float
+        The sum over clusters of the product of both losses.
+    """
+    weight, number = float(first.weight.sum()), first.effective_number
+    one, other = totals[0] / weight, totals[1] / weight
+    mixed = one * float(getattr(second, member)[1]) + other * float(getattr(first, member)[1])
+    return (product - mixed + one * other * float(first.nn.sum())) / weight**2 * number / (number - 1)

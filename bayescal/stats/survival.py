@@ -1,0 +1,208 @@
+"""HorizonCounts: right-censored rows at one horizon, as counts that posteriors take."""
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.data.predictions import Predictions
+from bayescal.data.survival import SurvivalRows
+from bayescal.stats._kernel import bin_index
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import Bins
+from bayescal.stats.losses import LossSums
+from bayescal.stats.ranks import Ranks
+from bayescal.stats.survival_curves import Exits
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+#: Largest share of rows in bins that are not followed for scores and the AUC to have intervals.
+MOST_NOT_FOLLOWED = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class HorizonCounts:
+    """Right-censored rows at one horizon, by bin of the stated risk.
+
+    It satisfies the protocol `Counts`. Without censoring before the horizon all members equal those of `rows`.
+
+    Parameters
+    ----------
+    rows : BinnedCounts
+        All rows, with outcome 1 for events of the cause that were observed by the horizon.
+    horizon : float
+        The horizon.
+    accuracy : ndarray, shape (n_bins,)
+        Kaplan-Meier or Aalen-Johansen estimate of the probability of the event by the horizon. In a bin that is not
+        followed, the estimate at the last time of the bin. NaN in empty bins.
+    effective_n : ndarray, shape (n_bins,)
+        Number of uncensored rows that the rows are worth; 0 in bins that are not followed.
+    followed : ndarray of bool, shape (n_bins,)
+        Whether the bin has rows at the horizon or its last row has an event; True for empty bins.
+    n_censored : ndarray of int, shape (n_bins,)
+        Number of rows censored before the horizon, whose outcome is unknown.
+    weight : ndarray, shape (2, n_bins)
+        Sums of the weights of rows with known outcome, divided by the probability of not being censored before.
+    losses : LossSums of shape (2, n_bins), or None
+        Squared errors with these weights, for the Brier score. None if more than 5 % of the rows are not followed.
+    ranks : Ranks or None
+        Ranks with these weights, for the area under the ROC curve.
+    """
+
+    rows: BinnedCounts
+    horizon: float
+    accuracy: Floats
+    effective_n: Floats
+    followed: Bools
+    n_censored: NDArray[np.int64]
+    weight: Floats
+    losses: LossSums | None
+    ranks: Ranks | None
+
+    bins, target, n, k = (property(attrgetter(f"rows.{name}")) for name in ("bins", "target", "n", "k"))
+    n_rows, weighted = (property(attrgetter(f"rows.{name}")) for name in ("n_rows", "weighted"))
+    occupied, share = (property(attrgetter(f"rows.{name}")) for name in ("occupied", "share"))
+    mean_confidence = property(attrgetter("rows.mean_confidence"))
+    effective_rows = property(attrgetter("rows.effective_rows"))
+
+    @classmethod
+    def from_rows(cls, rows: SurvivalRows, horizon: float, bins: Bins) -> "HorizonCounts":
+        """Count rows with times; `bins` are those of the stated risk."""
+        counted = BinnedCounts.from_predictions(_observed(rows, horizon), bins=bins)
+        hit = (rows.event > 0) & (rows.time <= horizon)
+        censored = (rows.event == 0) & (rows.time < horizon)
+        if not censored.any():
+            ranks = Ranks.of_rows(rows.risk, hit & (rows.event == rows.cause), rows.weight)
+            return uncensored_counts(counted, horizon, ranks)
+        bin_of = bin_index(rows.risk, bins)
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        leaving = np.flatnonzero((hit | censored) & (weight > 0))
+        stay = ~(hit | censored)
+        staying = np.bincount(bin_of[stay], weight[stay], len(bins))
+        exits, order = Exits.sorted(
+            bin_of[leaving],
+            rows.time[leaving],
+            hit[leaving],
+            rows.event[leaving] == rows.cause,
+            weight[leaving],
+            staying,
+        )
+        n_censored = np.bincount(bin_of[censored], minlength=len(bins))
+        return censored_counts(counted, horizon, exits, n_censored, _known(rows, bin_of, leaving[order], stay, exits))
+
+    @property
+    def effective_k(self) -> Floats:
+        """Effective number of events: `effective_n` times `accuracy`; those of `rows` in bins without censoring."""
+        uncensored = self.n_censored == 0
+        return np.where(uncensored, self.rows.effective_k, np.nan_to_num(self.effective_n * self.accuracy))
+
+    @property
+    def log_losses(self) -> LossSums | None:
+        """Sums of log losses; None if rows are censored."""
+        return None if self.n_censored.any() else self.rows.log_losses
+
+    @property
+    def not_followed(self) -> float:
+        """Share of the rows in bins whose last row was censored before the horizon."""
+        return float(self.share[~self.followed].sum())
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """Needs of estimands that these counts do not meet; see `Estimand.available`."""
+        return frozenset({"losses", "outcomes"}) if self.not_followed > MOST_NOT_FOLLOWED else frozenset()
+
+    def __add__(self, other: Any) -> "HorizonCounts":
+        if isinstance(other, int) and other == 0:
+            return self
+        raise TypeError(
+            "counts at one horizon cannot be added, because curves of all rows do not follow from those of two parts; "
+            "add `SurvivalCounts`."
+        )
+
+    __radd__ = __add__
+
+    def __repr__(self) -> str:
+        return (
+            f"HorizonCounts({self.bins}, {self.n_rows} rows, {int(self.k.sum())} events by {self.horizon:g}, "
+            f"{int(self.n_censored.sum())} censored before)"
+        )
+
+
+def _observed(rows: SurvivalRows, horizon: float) -> Predictions:
+    outcome = (rows.event == rows.cause) & (rows.time <= horizon)
+    return Predictions(confidence=rows.risk, outcome=outcome, weight=rows.weight, target="event")
+
+
+def uncensored_counts(counted: BinnedCounts, horizon: float, ranks: Ranks | None) -> HorizonCounts:
+    """Return counts in which every outcome is known."""
+    none = np.zeros(len(counted.bins), np.int64)
+    effective = counted.effective_n
+    return HorizonCounts(
+        counted, horizon, counted.accuracy, effective, none == 0, none, counted.weight, counted.losses, ranks
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Rows whose outcome is known, weighted by the inverse probability of censoring.
+
+    Parameters
+    ----------
+    weight : ndarray, shape (2, n_bins)
+        Sums of weights, by outcome.
+    losses : LossSums of shape (2, n_bins)
+        Sums of squared errors.
+    ranks : Ranks or None
+        Their ranks.
+    """
+
+    weight: Floats
+    losses: LossSums
+    ranks: Ranks | None
+
+
+def _known(rows: SurvivalRows, bin_of: NDArray[Any], leaving: NDArray[Any], stay: Bools, exits: Exits) -> Known:
+    """Sum rows with known outcome; `leaving` are the rows of `exits`, in their order."""
+    of_events, of_staying = exits.inverse_censoring
+    inverse = np.zeros(len(rows))
+    inverse[leaving] = of_events
+    factor = np.divide(of_staying, exits.staying, out=np.zeros_like(of_staying), where=exits.staying > 0)
+    own = factor[bin_of[stay]]
+    inverse[stay] = own if rows.weight is None else own * rows.weight[stay]
+    outcome = np.zeros(len(rows), bool)
+    outcome[leaving] = exits.of_cause & exits.event
+    n_bins = len(exits.staying)
+    cell = bin_of + n_bins * outcome
+    loss = (outcome - rows.risk) ** 2
+
+    def summed(values: Floats) -> Floats:
+        return np.bincount(cell, values, 2 * n_bins).reshape(2, n_bins)
+
+    known = inverse > 0
+    ranks = Ranks.of_rows(rows.risk[known], outcome[known], inverse[known])
+    return Known(summed(inverse), LossSums(summed(inverse * loss), summed(inverse * loss**2)), ranks)
+
+
+def censored_counts(
+    counted: BinnedCounts, horizon: float, exits: Exits, n_censored: NDArray[np.int64], known: Known
+) -> HorizonCounts:
+    """Return counts in which some outcomes are unknown."""
+    own = n_censored > 0
+    worth = np.where(own, exits.worth(counted.mean_confidence), 1.0)
+    incidence = np.where(own, exits.incidence, counted.accuracy)
+    followed = exits.followed
+    whole = float(counted.share[~followed].sum()) <= MOST_NOT_FOLLOWED
+    return HorizonCounts(
+        counted,
+        horizon,
+        np.where(counted.occupied, incidence, np.nan),
+        counted.effective_n * worth,
+        followed,
+        n_censored,
+        known.weight,
+        known.losses if whole else None,
+        known.ranks if whole else None,
+    )

@@ -1,0 +1,330 @@
+"""SurvivalCounts: right-censored rows by bin of the stated risk and by cell of a grid of times. Frozen and addable."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.data.frames import to_array
+from bayescal.data.survival import SurvivalRows
+from bayescal.stats._kernel import bin_index
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import Bins, make_bins
+from bayescal.stats.losses import LossSums, total_loss
+from bayescal.stats.row_counts import added, row_counts
+from bayescal.stats.survival import HorizonCounts, Known, censored_counts, uncensored_counts
+from bayescal.stats.survival_curves import Exits
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Kinds of exits, on the first axis of the counts: at one time they leave in this order.
+KINDS = ("event", "other event", "censored at the end of the cell", "censored inside the cell")
+EVENT, OTHER, AT_END, INSIDE = range(len(KINDS))
+#: Maximum number of cells, kinds of exits included: 0.4 GB for each of three sums.
+MOST_CELLS = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class SurvivalCounts:
+    """Numbers of rows by kind of exit, bin of the stated risk and cell of a grid of times, with sums of risks.
+
+    Counts of different batches, files or workers can be added. A row belongs to the first time of the grid that is not
+    below its own, so that results are exact if all times up to the horizon are times of the grid, as with times in
+    weeks; otherwise exits within a cell are taken at its end, events first.
+
+    Parameters
+    ----------
+    bins : Bins
+        The bins of the stated risk.
+    times : ndarray, shape (n_times,)
+        The grid, strictly increasing and > 0.
+    exits : ndarray of int64, shape (4, n_bins, n_times + 1)
+        Numbers of rows: with the event, with another event, censored exactly at the time of the grid, censored before
+        it. The last cell holds rows that leave after the last time.
+    deviation : ndarray, shape (4, n_bins, n_times + 1)
+        Sums of (risk - midpoint of the bin).
+    deviation_sq : ndarray, shape (4, n_bins, n_times + 1)
+        Sums of (risk - midpoint of the bin)^2.
+    cause : int, default 1
+        The cause of the event that the risks are about.
+
+    Examples
+    --------
+    >>> counts = SurvivalCounts.from_arrays([3, 5, 5], [1, 0, 1], [0.6, 0.2, 0.7], times=[3, 5], bins=2)
+    >>> counts.exits[EVENT].tolist()
+    [[0, 0, 0], [1, 1, 0]]
+    >>> (counts + counts).n_rows
+    6
+    """
+
+    bins: Bins
+    times: Floats
+    exits: Ints
+    deviation: Floats
+    deviation_sq: Floats
+    cause: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "exits", row_counts("exits", self.exits))
+        for name in ("times", "exits", "deviation", "deviation_sq"):
+            values = getattr(self, name).view()
+            values.setflags(write=False)
+            object.__setattr__(self, name, values)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()  # arrays from copies and pickles are writable and unchecked
+
+    @classmethod
+    def empty(cls, *, times: Any, bins: Any = 10, cause: int = 1) -> "SurvivalCounts":
+        """Return counts without rows; adding them changes nothing.
+
+        Parameters
+        ----------
+        times, bins, cause
+            As for `from_arrays`.
+
+        Examples
+        --------
+        >>> SurvivalCounts.empty(times=[1, 2]).n_rows
+        0
+        """
+        grid, edges = checked_times(times), make_bins(bins)
+        shape = _shape(edges, grid)
+        return cls(edges, grid, np.zeros(shape, np.int64), np.zeros(shape), np.zeros(shape), cause)
+
+    @classmethod
+    def from_arrays(
+        cls, time: Any, event: Any, risk: Any, *, times: Any, bins: Any = 10, cause: int = 1
+    ) -> "SurvivalCounts":
+        """Count rows.
+
+        Parameters
+        ----------
+        time, event, risk : array-like, shape (n_rows,)
+            As for `evaluate_survival`; rows have no weights.
+        times : array-like of float, shape (n_times,)
+            The grid of times, strictly increasing; horizons are taken from it.
+        bins : int, array-like or Bins, default 10
+            Number of equal-width bins of the risk, or edges.
+        cause : int, default 1
+            The cause of the event that the risks are about.
+
+        Returns
+        -------
+        SurvivalCounts
+            The counts.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `evaluate_survival`; also if `times` do not increase.
+
+        Examples
+        --------
+        >>> SurvivalCounts.from_arrays([1, 2], [1, 0], [0.2, 0.7], times=[1, 2])
+        SurvivalCounts(10 equal-width bins [a, b), 2 times from 1 to 2, 2 rows)
+        """
+        grid, edges = checked_times(times), make_bins(bins)
+        rows = SurvivalRows.read(time, event, risk)
+        own = _checks.whole_number("cause", cause)
+        shape = _shape(edges, grid)
+        bin_of = bin_index(rows.risk, edges)
+        cell = np.searchsorted(grid, rows.time, side="left")
+        at_end = np.append(grid, np.inf)[cell] == rows.time
+        kind = np.where(rows.event == 0, np.where(at_end, AT_END, INSIDE), np.where(rows.event == own, EVENT, OTHER))
+        place = (kind * len(edges) + bin_of) * (len(grid) + 1) + cell
+        off = rows.risk.astype(np.float64) - edges.midpoints[bin_of]
+        size = int(np.prod(shape))
+        exits: Ints = np.bincount(place, minlength=size).reshape(shape)
+        total: Floats = np.bincount(place, off, size).reshape(shape)
+        squares: Floats = np.bincount(place, off**2, size).reshape(shape)
+        return cls(edges, grid, exits, total, squares, own)
+
+    def __add__(self, other: object) -> "SurvivalCounts":
+        if isinstance(other, int) and other == 0:  # sum() starts with 0
+            return self
+        if not isinstance(other, SurvivalCounts):
+            return NotImplemented
+        for name, mine, theirs in (
+            ("bins", self.bins, other.bins),
+            ("times", self.times.tolist(), other.times.tolist()),
+            ("cause", self.cause, other.cause),
+        ):
+            if mine != theirs:
+                raise ValueError(
+                    f"counts can be added only if they have the same {name}; these have {_checks.quoted(mine)} and "
+                    f"{_checks.quoted(theirs)}."
+                )
+        return SurvivalCounts(
+            self.bins,
+            self.times,
+            row_counts("exits", added(self.exits, other.exits)),
+            self.deviation + other.deviation,
+            self.deviation_sq + other.deviation_sq,
+            self.cause,
+        )
+
+    __radd__ = __add__
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, SurvivalCounts)
+            and (self.bins, self.cause) == (other.bins, other.cause)
+            and all(
+                np.array_equal(getattr(self, name), getattr(other, name))
+                for name in ("times", "exits", "deviation", "deviation_sq")
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their arrays
+
+    def __repr__(self) -> str:
+        grid = f"{len(self.times)} times from {self.times[0]:g} to {self.times[-1]:g}"
+        return f"SurvivalCounts({self.bins}, {grid}, {self.n_rows} rows)"
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.exits.sum())
+
+    @property
+    def binned(self) -> BinnedCounts:
+        """Counts of all rows by bin, with outcome 1 for events of the cause up to the last time of the grid."""
+        return self._observed(len(self.times) - 1)
+
+    def at(self, horizon: Any = None) -> HorizonCounts:
+        """Return the counts at a horizon.
+
+        Parameters
+        ----------
+        horizon : float, optional
+            A time of the grid; by default the last one.
+
+        Returns
+        -------
+        HorizonCounts
+            Numbers of rows and events, estimates, and effective numbers by bin.
+
+        Raises
+        ------
+        ValueError
+            If the horizon is not on the grid, or all rows leave before it.
+
+        Examples
+        --------
+        >>> counts = SurvivalCounts.from_arrays([3, 5, 5], [1, 0, 1], [0.6, 0.2, 0.7], times=[3, 5], bins=2)
+        >>> counts.at(3).accuracy
+        array([0. , 0.5])
+        """
+        at = self._place(horizon)
+        counted = self._observed(at)
+        n_censored = self._sum(self.exits, AT_END, at) + self._sum(self.exits, INSIDE, at + 1)
+        number = float(self.times[at])
+        if not n_censored.any():
+            return uncensored_counts(counted, number, None)
+        exits, place = self._exits(at)
+        return censored_counts(counted, number, exits, n_censored, self._known(at, exits, place))
+
+    def _place(self, horizon: Any) -> int:
+        """Return the position of a horizon on the grid."""
+        if horizon is None:
+            return self._reached(len(self.times) - 1)
+        found = np.flatnonzero(self.times == float(_checks.positive("horizon", horizon)))
+        if not len(found):
+            nearest = self.times[np.abs(self.times - float(horizon)).argmin()]
+            raise ValueError(
+                f"`horizon` must be a time of the grid of the counts; {horizon:g} is not, and the nearest one is "
+                f"{nearest:g}. Count the rows again with `times` that contain it."
+            )
+        return self._reached(int(found[0]))
+
+    def _reached(self, at: int) -> int:
+        """Refuse a horizon that no row reaches."""
+        after = self.exits[..., at + 1 :].sum() + self.exits[[EVENT, OTHER, AT_END], :, at].sum()
+        if self.n_rows and not after:
+            raise ValueError(
+                f"`horizon` {self.times[at]:g} is after the last time of the rows, and nothing is known beyond it."
+            )
+        return at
+
+    @staticmethod
+    def _sum(values: NDArray[Any], kind: int, cells: int) -> NDArray[Any]:
+        """Sum the first cells of one kind of exit, by bin."""
+        return values[kind, :, :cells].sum(axis=1)
+
+    def _by_outcome(self, values: NDArray[Any], at: int) -> NDArray[Any]:
+        """Sum over rows without and with an event observed up to the horizon, shape (2, n_bins)."""
+        events = self._sum(values, EVENT, at + 1)
+        return np.stack([values.sum(axis=(0, 2)) - events, events])
+
+    def _observed(self, at: int) -> BinnedCounts:
+        """Return the counts of all rows, with outcome 1 for events up to the horizon."""
+        cells, off, squares = (self._by_outcome(v, at) for v in (self.exits, self.deviation, self.deviation_sq))
+        weight = cells.astype(np.float64)
+        losses = _losses(self.bins, weight, off, squares)
+        n = cells.sum(axis=0).astype(np.float64)
+        return BinnedCounts(self.bins, cells, weight, off, squares.sum(axis=0), n, "event", losses=losses)
+
+    def _exits(self, at: int) -> tuple[Exits, tuple[Ints, Ints, Ints]]:
+        """Return the exits up to the horizon, and the positions of their cells (bin, time, kind)."""
+        leaving = self.exits[..., : at + 1].copy()
+        leaving[AT_END, :, at] = 0
+        bin_of, cell, kind = np.nonzero(leaving.transpose(1, 2, 0))  # in the order of bin, time and kind
+        weight = leaving[kind, bin_of, cell].astype(np.float64)
+        staying = (self.exits.sum(axis=(0, 2)) - leaving.sum(axis=(0, 2))).astype(np.float64)
+        exits = Exits(bin_of, self.times[cell], kind <= OTHER, kind == EVENT, weight, staying)
+        return exits, (bin_of, cell, kind)
+
+    def _known(self, at: int, exits: Exits, place: tuple[Ints, Ints, Ints]) -> Known:
+        """Sum rows with known outcome, weighted by the inverse probability of censoring."""
+        bin_of, cell, kind = place
+        size = len(self.bins)
+        of_exits, of_staying = exits.inverse_censoring
+        factor = of_exits / exits.weight
+        of_bins = np.divide(of_staying, exits.staying, out=np.zeros(size), where=exits.staying > 0)
+
+        def summed(values: NDArray[Any]) -> Floats:
+            own = factor * values[kind, bin_of, cell]
+            outcomes = [np.bincount(bin_of, np.where(exits.of_cause == z, own, 0.0), size) for z in (False, True)]
+            left = np.bincount(bin_of, values[kind, bin_of, cell], size)
+            outcomes[0] += of_bins * (values.sum(axis=(0, 2)) - left)
+            return np.stack(outcomes)
+
+        weight = summed(self.exits)
+        losses = _losses(self.bins, weight, summed(self.deviation), summed(self.deviation_sq))
+        return Known(weight, losses, None)
+
+
+def _losses(bins: Bins, weight: Floats, deviation: Floats, deviation_sq: Floats) -> LossSums:
+    """Return sums of squared errors; those of their squares follow from the variance of the risks, to first order."""
+    total = total_loss(bins.midpoints, weight, deviation, deviation_sq)
+    some = np.maximum(weight, np.finfo(np.float64).tiny)
+    variance = np.maximum(deviation_sq / some - (deviation / some) ** 2, 0.0)
+    error = np.array([[0.0], [1.0]]) - (bins.midpoints + deviation / some)
+    return LossSums(total, total**2 / some + 4 * error**2 * variance * weight)
+
+
+def checked_times(times: Any) -> Floats:
+    """Require a grid of times: positive numbers that increase."""
+    grid = np.atleast_1d(to_array("times", times))
+    if grid.ndim != 1 or grid.dtype.kind not in "iuf" or not len(grid):
+        raise TypeError(f"`times` must be an array of numbers, the grid of times, not shape {grid.shape}.")
+    grid = _checks.positive("times", grid)
+    falls = np.diff(grid, prepend=0.0) <= 0
+    if falls.any():
+        _checks.refuse("times", "must be strictly increasing", falls, grid)
+    return grid
+
+
+def _shape(bins: Bins, times: Floats) -> tuple[int, int, int]:
+    shape = (len(KINDS), len(bins), len(times) + 1)
+    if int(np.prod(shape)) > MOST_CELLS:
+        raise ValueError(
+            f"`times` times `bins` must be at most {MOST_CELLS // len(KINDS):g} cells, not {len(times)} times and "
+            f"{len(bins)} bins. Use a coarser grid of times."
+        )
+    return shape

@@ -1,0 +1,178 @@
+"""Product-limit curves in bins (Kaplan-Meier, Aalen-Johansen), and how many uncensored rows the rows are worth."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+#: Mean risks are clipped to this distance from 0 and 1 where a hazard is scaled to them.
+LEAST_RISK = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Exits:
+    """Rows that leave the study up to the horizon, in the order of bin and time; at one time, events come first.
+
+    Rows may be single, or the rows of one bin, time and kind together, with their number as weight.
+
+    Parameters
+    ----------
+    bin : ndarray of int, shape (n_exits,)
+        Bin of each row.
+    time : ndarray, shape (n_exits,)
+        Time of its exit: at most the horizon for events, before the horizon for censored rows.
+    event, of_cause : ndarray of bool, shape (n_exits,)
+        Whether it had any event, and whether this was of the cause in question.
+    weight : ndarray, shape (n_exits,)
+        Weights > 0.
+    staying : ndarray, shape (n_bins,)
+        Weight of the rows that are known to be free of events at the horizon, by bin.
+    """
+
+    bin: Ints
+    time: Floats
+    event: Bools
+    of_cause: Bools
+    weight: Floats
+    staying: Floats
+
+    @classmethod
+    def sorted(
+        cls, bin_of: Ints, time: Floats, event: Bools, of_cause: Bools, weight: Floats, staying: Floats
+    ) -> "tuple[Exits, Ints]":
+        """Sort rows; also return their order."""
+        first = np.concatenate([np.flatnonzero(event), np.flatnonzero(~event)])
+        by_time = first[np.argsort(time[first], kind="stable")]
+        # numpy sorts small integers by radix
+        small = bin_of.astype(np.uint16) if len(staying) <= np.iinfo(np.uint16).max else bin_of
+        order = by_time[np.argsort(small[by_time], kind="stable")]
+        return cls(bin_of[order], time[order], event[order], of_cause[order], weight[order], staying), order
+
+    @cached_property
+    def leaving(self) -> Floats:
+        """Share of the rows at risk in the bin that leaves with each row, in (0, 1]."""
+        passed = np.concatenate([[0.0], np.cumsum(self.weight)])
+        at_risk = passed[self.starts[1:]][self.bin] - passed[:-1] + self.staying[self.bin]
+        return self.weight / np.maximum(at_risk, self.weight)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """First exit of each bin, and the number of exits, shape (n_bins + 1,)."""
+        return np.searchsorted(self.bin, np.arange(len(self.staying) + 1))
+
+    @cached_property
+    def last(self) -> Bools:
+        """Flag exits after which nobody is left in the bin."""
+        return self.leaving == 1
+
+    def _remaining(self, marked: Bools) -> tuple[Floats, Floats]:
+        """Return the product limit of marked exits: just before each exit, and by bin before the last exit of all rows.
+
+        An exit after which nobody is left is not part of the product.
+        """
+        logs = np.concatenate([[0.0], np.cumsum(np.log1p(-np.where(marked & ~self.last, self.leaving, 0.0)))])
+        first = logs[self.starts]
+        return np.exp(logs[:-1] - first[:-1][self.bin]), np.exp(np.diff(first))
+
+    @cached_property
+    def surviving(self) -> Floats:
+        """Kaplan-Meier estimate of the bin just before each exit: share without an event of any cause."""
+        return self._remaining(self.event)[0]
+
+    @cached_property
+    def _uncensored(self) -> tuple[Floats, Floats]:
+        return self._remaining(~self.event)
+
+    @property
+    def uncensored(self) -> Floats:
+        """Kaplan-Meier estimate of not being censored before each exit (events at a time come before censorings)."""
+        return self._uncensored[0]
+
+    @property
+    def uncensored_at_horizon(self) -> Floats:
+        """The same just before the horizon, by bin."""
+        return self._uncensored[1]
+
+    @property
+    def incidence(self) -> Floats:
+        """Aalen-Johansen estimate of the probability of the event by the horizon, by bin.
+
+        With one cause it is 1 minus the Kaplan-Meier estimate. Exits at one time are handled one after another, which
+        gives the same product as handling them together.
+        """
+        jumps = np.where(self.of_cause, self.surviving * self.leaving, 0.0)
+        return np.bincount(self.bin, jumps, len(self.staying))
+
+    @property
+    def followed(self) -> Bools:
+        """Whether the data of each bin extend to the horizon: rows stay, or the last row has an event."""
+        lost = np.zeros(len(self.staying), bool)
+        lost[self.bin[self.last & ~self.event]] = True
+        return ~lost
+
+    @cached_property
+    def hazard(self) -> tuple[Floats, Floats]:
+        """Distinct times of events of the cause in all bins, and the Nelson-Aalen estimate of the cumulative hazard."""
+        order = np.argsort(self.time, kind="stable")
+        time, weight = self.time[order], self.weight[order]
+        left = np.concatenate([[0.0], np.cumsum(weight)])
+        whole = left[-1] + self.staying.sum()
+        hits = self.of_cause[order]
+        of_events = time[hits]
+        new = np.diff(of_events, prepend=-1.0) > 0
+        times = of_events[new]
+        if not len(times):
+            return times, times
+        events = np.add.reduceat(weight[hits], np.flatnonzero(new))
+        at_risk = np.maximum(whole - left[np.searchsorted(time, times, side="left")], events)
+        return times, np.cumsum(events / at_risk)
+
+    def worth(self, mean_risk: Floats) -> Floats:
+        """Return the effective share of the rows of each bin: how many uncensored rows each is worth, in [0, 1].
+
+        Parameters
+        ----------
+        mean_risk : ndarray, shape (n_bins,)
+            Mean stated risk; any value for bins without rows.
+
+        Returns
+        -------
+        ndarray, shape (n_bins,)
+            The inverse of the mean of 1 / G(u-) over the times u of events in all bins, with weights proportional to
+            the increments of exp(c H(u)) - 1: G is the censoring curve of the bin, H the pooled cumulative hazard, and
+            c gives the bin its mean risk at the horizon. It is 1 without censoring, and 0 in bins not followed.
+
+        Notes
+        -----
+        Greenwood's variance of F = 1 - S is S^2 times the sum of dH / Y. With Y = n S G this is F S / (n worth), where
+        the weights dH / S are the increments of the odds 1 / S - 1. The bin's own events do not enter, so that the
+        value exists without events and does not depend on their number.
+        """
+        times, cumulated = self.hazard
+        if not len(times):  # without a hazard, all rows are needed up to the horizon
+            return np.where(self.followed, self.uncensored_at_horizon, 0.0)
+        clipped = np.clip(np.nan_to_num(mean_risk, nan=0.5), LEAST_RISK, 1 - LEAST_RISK)
+        scale = -np.log1p(-clipped) / cumulated[-1]
+        odds = np.expm1(scale * cumulated[-1])
+        at = np.flatnonzero(~self.event & ~self.last)
+        bin_of, leaving = self.bin[at], self.leaving[at]
+        passed = np.concatenate([[0.0], cumulated])[np.searchsorted(times, self.time[at], side="right")]
+        still = odds[bin_of] - np.expm1(scale[bin_of] * passed)
+        # each censored row raises 1 / G by this step for all later events
+        step = leaving / (1 - leaving) / self.uncensored[at]
+        lost = np.bincount(bin_of, step * np.maximum(still, 0.0), len(self.staying))
+        return np.where(self.followed, odds / (odds + lost), 0.0)
+
+    @property
+    def inverse_censoring(self) -> tuple[Floats, Floats]:
+        """Weights 1 / G by inverse probability of censoring: of each event, and of the rows that stay, by bin.
+
+        Censored exits have weight 0. In a bin, the weighted rows with the event, and those without, add up to the
+        product-limit estimate of their numbers.
+        """
+        return np.where(self.event, self.weight / self.uncensored, 0.0), self.staying / self.uncensored_at_horizon

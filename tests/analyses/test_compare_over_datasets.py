@@ -1,0 +1,244 @@
+"""Comparisons over data sets: means and ranks by hand, independence, order, populations, and refusals."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from scipy import stats
+
+import bayescal as bc
+from bayescal.datasets.simulate import simulate
+from bayescal.posterior.random_effects import RandomEffectsPosterior
+from bayescal.report.over_datasets import difference_rows, rank_rows
+from bayescal.results.over_datasets import ComparisonOverDatasets
+
+NAMES = ("A", "B", "C")
+
+
+def rows(seed, n=300, names=NAMES):
+    """Rows of one data set; A is calibrated, B timid, C shifted."""
+    made = simulate(n, population="flat", rng=seed)
+    p = made.confidence
+    scores = {"A": p, "B": 0.25 + p / 2, "C": p**2}
+    return made.outcome, {name: scores[name] for name in names}
+
+
+@pytest.fixture(scope="module")
+def comparisons():
+    return {f"set {i}": bc.compare(*rows(i, 200 + 100 * i), rng=i, draws=800) for i in range(5)}
+
+
+@pytest.fixture(scope="module")
+def result(comparisons):
+    return bc.compare_over_datasets(comparisons, rng=1)
+
+
+def test_each_data_set_keeps_its_own_joint_draws(result, comparisons):
+    drawn = result.draws("ece").values
+    assert drawn.shape == (800, 5, 3)
+    for d, comparison in enumerate(comparisons.values()):
+        own = comparison.draws("ece").values
+        assert not np.array_equal(drawn[:, d], own)
+        np.testing.assert_array_equal(drawn[np.lexsort(drawn[:, d].T), d], own[np.lexsort(own.T)])
+
+
+def test_data_sets_are_independent_although_their_seeds_are_equal():
+    """Same seed for all: without a permutation, correlations of 2000 draws would be near 1; the limit is 5 sd."""
+    given = {f"set {i}": bc.compare(*rows(i, 500), rng=7, draws=2000) for i in range(3)}
+    drawn = bc.compare_over_datasets(given, rng=1).draws("ece").values[..., 1]
+    correlations = np.corrcoef(drawn.T)[np.triu_indices(3, 1)]
+    assert np.abs(correlations).max() < 5 / np.sqrt(2000)
+
+
+def test_means_differences_and_ranks_by_hand(result):
+    drawn = result.draws("ece").values
+    np.testing.assert_allclose(result.average("ece").values, drawn.mean(axis=1))
+    by_hand = (drawn[..., 0] - drawn[..., 2]).mean(axis=1)
+    np.testing.assert_allclose(result.difference("A", "C").values, by_hand)
+    ranks = stats.rankdata(drawn, axis=2).mean(axis=1)
+    np.testing.assert_allclose(result.ranks("ece").values, ranks)
+    row = {each["classifier"]: each for each in result.each()}["B"]
+    assert row["rank"] == pytest.approx(ranks[:, 1].mean())
+    assert (row["rank_low"], row["rank_high"]) == pytest.approx(tuple(np.quantile(ranks[:, 1], [0.025, 0.975])))
+    assert row["datasets_won"] == pytest.approx((drawn.argmin(axis=2) == 1).mean(axis=0).sum())
+    decision = result.decide("A", "C")
+    assert decision["p_left"] == (by_hand < -0.01).mean()
+    assert decision["p_rope"] == (np.abs(by_hand) <= 0.01).mean()
+    assert sum(result.p_best().values()) == pytest.approx(1)
+
+
+def test_larger_values_of_the_auc_have_the_lower_ranks(result):
+    """A and C have the same order of rows in each data set, so that they tie; B too."""
+    given = {}
+    for i in range(3):
+        y, scores = rows(i, 400, ("A", "C"))
+        given[f"set {i}"] = bc.compare(y, scores | {"noise": np.random.default_rng(i).random(400)}, rng=i, draws=400)
+    found = bc.compare_over_datasets(given, rng=1)
+    ranks = {row["classifier"]: row["rank"] for row in found.each(estimand="auc")}
+    assert ranks == {"A": pytest.approx(1.5), "C": pytest.approx(1.5), "noise": pytest.approx(3)}
+    assert found.decide("A", "noise", estimand="auc")["p_left"] == 1
+    assert found.table(estimand="auc")[1]["p_left_new"] > 0.9
+    assert "has a larger AUC than" in found.sentence(estimand="auc") or "same AUC" in found.sentence(estimand="auc")
+
+
+def test_absolute_values_of_signed_errors_are_averaged():
+    """Errors of +0.1 and -0.1 do not cancel: their mean size is 0.1."""
+    y = np.array([0, 1] * 300)
+    given = {
+        "up": (y, {"A": np.full(600, 0.6), "B": np.full(600, 0.5)}),
+        "down": (y[:500], {"A": np.full(500, 0.4), "B": np.full(500, 0.5)}),
+    }
+    found = bc.compare_over_datasets(given, rng=1, draws=500)
+    assert found.difference("A", "B", "signed_error").mean() == pytest.approx(0.1, abs=0.03)
+    assert "size of the signed error" in found.sentence(estimand="signed_error")
+
+
+def test_the_population_is_that_of_means_and_standard_deviations_of_the_differences(result):
+    each = result.differences("A", "C").values
+    exact = RandomEffectsPosterior(each.mean(axis=0)[None], each.std(axis=0, ddof=1)[None], 0.05)
+    population = result.population("A", "C")
+    center, sd = (values[0] for values in exact.mean_moments)
+    assert population.mean.mean() == pytest.approx(center, abs=5 * sd / np.sqrt(800))
+    assert population.new.sd() > population.mean.sd()
+    np.testing.assert_allclose(result.population("C", "A").mean.mean(), -population.mean.mean(), atol=5 * sd / 28)
+    row = next(row for row in result.table() if {row["first"], row["second"]} == {"A", "C"})
+    assert abs(row["population_mean"]) == pytest.approx(abs(population.mean.mean()), abs=5 * sd / np.sqrt(800))
+
+
+def test_a_pair_has_the_same_population_in_any_list(result):
+    table = {(row["first"], row["second"]): row for row in result.table()}
+    for (first, second), row in table.items():
+        assert row["population_low"] == result.population(first, second).mean.interval(0.95)[0]
+
+
+def test_rows_give_the_same_as_their_comparisons():
+    given = {f"set {i}": rows(i) for i in range(3)}
+    found = bc.compare_over_datasets(given, rope=0.02, draws=400, bins=10, rng=1)
+    assert (found.rope, found.spread) == (0.02, 0.1)
+    assert found.comparisons["set 1"].rope == 0.02
+    assert len(found.comparisons["set 1"]["A"].counts.bins) == 10
+    seeds = {each["A"].bin_draws_seed for each in found.comparisons.values()}
+    assert len(seeds) == 3
+    again = bc.compare_over_datasets(given, rope=0.02, draws=400, bins=10, rng=1)
+    np.testing.assert_array_equal(found.draws("ece").values, again.draws("ece").values)
+    assert found.sentence() == again.sentence()
+
+
+def test_classifiers_may_be_in_any_order(comparisons, result):
+    y, scores = rows(1, 300)
+    turned = {**comparisons, "set 1": bc.compare(y, dict(reversed(scores.items())), rng=1, draws=800)}
+    found = bc.compare_over_datasets(turned, rng=1)
+    assert found.names == NAMES
+    means = found.draws("ece").values[:, 1].mean(axis=0)
+    np.testing.assert_allclose(means, [turned["set 1"]["ABC"[k]].ece.mean() for k in range(3)])
+
+
+def test_two_names_of_one_classifier_are_exactly_equal():
+    given = {}
+    for i in range(3):
+        y, scores = rows(i)
+        given[f"set {i}"] = (y, {"A": scores["A"], "again": scores["A"]})
+    found = bc.compare_over_datasets(given, rng=1, draws=400)
+    assert found.sentence() == (
+        "On average over these 3 data sets, A and again have the same ECE in every draw: the difference is exactly 0."
+    )
+    assert found.p_best() == {"A": 0.5, "again": 0.5}
+    assert [row["rank"] for row in found.each()] == [1.5, 1.5]
+
+
+def test_sentence_table_and_exports(result, tmp_path):
+    text = str(result)
+    assert text.startswith("On average over these 5 data sets, A is better calibrated than")
+    assert "In a population of data sets like these, the mean difference is" in " ".join(text.split())
+    assert "mean rank" in text
+    assert list(result.to_frame().index.names) == ["first", "second"]
+    assert len(result.by_dataset()) == 15
+    assert {"ece[A]", "rank[B]", "difference[A - B]", "population_mean[A - C]", "spread[B - C]"} <= set(
+        result.summary().index
+    )
+    tree = result.to_datatree()
+    assert dict(tree["posterior"]["ece"].sizes) == {"chain": 4, "draw": 200, "dataset": 5, "classifier": 3}
+    assert tree["observed_data"]["n_rows"].values.tolist() == [200, 300, 400, 500, 600]
+    document = json.loads(result.to_json(estimand="brier_score"))
+    assert document["estimand"]["name"] == "brier_score"
+    assert [each["rows"] for each in document["datasets"]] == [200, 300, 400, 500, 600]
+    page = result.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 2
+    assert "Each data set" in page
+    assert r"\begin{table}" in result.to_latex()
+    copy = pickle.loads(pickle.dumps(result))
+    np.testing.assert_array_equal(copy.draws("ece").values, result.draws("ece").values)
+
+
+def test_few_data_sets_have_a_remark(comparisons, result):
+    few = bc.compare_over_datasets(dict(list(comparisons.items())[:4]), rng=1)
+    assert few.remarks[0].startswith("With 4 data sets, intervals of the population depend on the prior")
+    assert not any("data sets, intervals" in remark for remark in result.remarks)
+    many = ComparisonOverDatasets({f"set {i}": comparisons["set 0"] for i in range(20)}, 0.01, 0.05, 1)
+    assert many.remarks[0].startswith("With 20 data sets, the interval of the mean is narrow")
+
+
+def test_plots(result):
+    ranks = rank_rows(result)
+    assert ranks.names[0] == "A"
+    assert np.all(np.diff(ranks.mean) >= 0)
+    pair = difference_rows(result, "A", "C")
+    assert pair.names[:1] + pair.names[-3:] == (
+        "set 0 (n = 200)",
+        "mean of these data sets",
+        "population mean",
+        "new data set",
+    )
+    assert pair.mean[-3] == pytest.approx(pair.mean[:5].mean())
+    widths = pair.high - pair.low
+    assert widths[-3] < widths[-2] < widths[-1]
+    ax = bc.plot_over_datasets(result, Figure().subplots())
+    assert ax.get_xlabel().startswith("mean rank by ECE over 5 data sets")
+    ax = bc.plot_over_datasets(result, Figure(figsize=(7, 5)).subplots(), first="C", second="A")
+    label = " ".join(ax.get_xlabel().split())
+    assert "ECE: C - A C is better left of 0, A right of it" in label
+    with pytest.raises(TypeError, match="must be a ComparisonOverDatasets, not dict"):
+        bc.plot_over_datasets({})
+    with pytest.raises(TypeError, match="`first` and `second` must be two"):
+        bc.plot_over_datasets(result, Figure().subplots(), first="A")
+
+
+def test_refusals(comparisons):
+    two = dict(list(comparisons.items())[:2])
+    over = bc.compare_over_datasets
+    with pytest.raises(TypeError, match=r"mapping from names of data sets .* not list"):
+        over([1])
+    with pytest.raises(ValueError, match="at least two data sets; it holds 1"):
+        over({"one": two["set 0"]})
+    with pytest.raises(TypeError, match="names that are strings; 1 is not"):
+        over({1: two["set 0"], "x": two["set 1"]})
+    with pytest.raises(TypeError, match=r"`datasets\['x'\]` must be a Comparison .* not Evaluation"):
+        over({**two, "x": two["set 0"]["A"]})
+    with pytest.raises(TypeError, match="not tuple of length 3"):
+        over({**two, "x": (1, 2, 3)})
+    with pytest.raises(ValueError, match=r"'x' lacks \['C'\]"):
+        over({**two, "x": bc.compare(*rows(9, names=("A", "B")), rng=1, draws=800)})
+    y, scores = rows(9)
+    with pytest.raises(ValueError, match=r"'set 0' lacks \['D'\]"):
+        over({**two, "x": bc.compare(y, scores | {"D": scores["A"]}, rng=1, draws=800)})
+    with pytest.raises(ValueError, match="`datasets` must agree in number of bins: 'set 0' has 15, 'x' has 7"):
+        over({**two, "x": bc.compare(*rows(9), bins=7, rng=1, draws=800)})
+    with pytest.raises(ValueError, match="`datasets` must agree in number of draws"):
+        over({**two, "x": bc.compare(*rows(9), rng=1, draws=100)})
+    with pytest.raises(ValueError, match=r"must agree in the rope; it is 0\.01 and 0\.05"):
+        over({**two, "x": bc.compare(*rows(9), rng=1, draws=800, rope=0.05)})
+    with pytest.raises(ValueError, match="'set 0' and 'again' have the same counts"):
+        over({**two, "again": bc.compare(*rows(0, 200), rng=5, draws=800)})
+    with pytest.raises(TypeError, match="`weights` belongs to the rows of one data set: pass it to `compare`"):
+        over({"a": rows(1), "b": rows(2)}, weights=np.ones(300))
+    with pytest.raises(TypeError, match="`bins` is for data sets given as rows"):
+        over(two, bins=10)
+    with pytest.raises(ValueError, match=r"data set 'bad': .*'A'.* must lie in \[0, 1\]"):
+        over({"good": rows(1), "bad": ([0, 1], {"A": [0.5, 1.5], "B": [0.5, 0.5], "C": [0.1, 0.2]})})
+    with pytest.raises(ValueError, match="`spread` must be given if the rope is 0"):
+        over(two, rope=0)
+    with pytest.raises(ValueError, match="`spread` must be a finite number > 0"):
+        over(two, spread=-1)
+    assert over(two, rope=0, spread=0.05, rng=1).spread == 0.05

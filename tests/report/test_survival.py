@@ -1,0 +1,60 @@
+"""Pictures of survival evaluations: censored rows in the reliability diagram, and errors over several horizons."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import bayescal as bc
+from bayescal.report.diagram import reliability_points
+
+
+@pytest.fixture(scope="module")
+def found():
+    rng = np.random.default_rng(1)
+    risk = rng.beta(1.2, 2.4, 800)
+    died = (np.log(rng.random(800)) / np.log1p(-risk)) ** 0.8
+    lost = rng.exponential(1.5, 800)
+    at = [0.4, 0.8]
+    risks = np.stack([1 - (1 - risk) ** (t**1.25) for t in at], axis=1)
+    return bc.evaluate_survival(np.minimum(died, lost), died <= lost, risks, horizon=at, rng=1, draws=500)
+
+
+def test_the_reliability_diagram_shows_censored_rows(found):
+    ev = found[0.8]
+    points = reliability_points(ev)
+    assert points.censored.sum() == pytest.approx(ev.counts.n_censored.sum() / 800)
+    assert points.accuracy.tolist() == ev.counts.accuracy[ev.counts.occupied].tolist()
+    ax = bc.plot_reliability(ev, Figure().subplots())
+    hatched = [patch for patch in ax.child_axes[0].patches if patch.get_hatch()]
+    assert len(hatched) == len(points.n)
+    for patch, share, of in zip(hatched, points.censored, points.share, strict=True):
+        assert patch.get_height() == pytest.approx(share)
+        assert patch.get_y() + patch.get_height() == pytest.approx(of)
+    assert "censored before the horizon" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_without_censoring_nothing_is_hatched():
+    risk = np.linspace(0.01, 0.99, 200)
+    ev = bc.evaluate_survival(1 / risk, np.ones(200), risk, horizon=2, rng=1, draws=100)
+    ax = bc.plot_reliability(ev, Figure().subplots())
+    assert not any(patch.get_hatch() for patch in ax.child_axes[0].patches)
+    assert len(ax.get_legend().get_texts()) < 4
+
+
+@pytest.mark.parametrize("estimand", ["ece", "observed_expected", "signed_error"])
+def test_several_horizons(found, estimand):
+    ax = bc.plot_horizons(found, Figure().subplots(), estimand=estimand)
+    table = found.table(estimand=estimand)
+    by_gid = {artist.get_gid(): artist for artist in (*ax.get_lines(), *ax.collections)}
+    assert by_gid["means"].get_ydata().tolist() == [row["mean"] for row in table]
+    assert by_gid["plug-in"].get_ydata().tolist() == [row["plug_in"] for row in table]
+    ends = [[float(y) for _, y in path] for path in by_gid["intervals"].get_segments()]
+    assert ends == [[row["low"], row["high"]] for row in table]
+    assert by_gid["calibrated"].get_ydata()[0] == (1.0 if estimand == "observed_expected" else 0.0)
+
+
+def test_other_arguments_are_refused(found):
+    with pytest.raises(TypeError, match="`horizons` must be SurvivalHorizons, not SurvivalEvaluation"):
+        bc.plot_horizons(found[0.8])
+    with pytest.raises(ValueError, match="`estimand` must be one of"):
+        bc.plot_horizons(found, Figure().subplots(), estimand="eces")

@@ -1,0 +1,170 @@
+"""Product limits by bin, and how many uncensored rows they are worth, against plain loops and calculations by hand."""
+
+import numpy as np
+import pytest
+
+from bayescal.data.survival import SurvivalRows
+from bayescal.stats.binned import BinnedCounts
+from bayescal.stats.bins import make_bins
+from bayescal.stats.survival import HorizonCounts
+
+
+def simulated(n, seed, *, causes=1, ties=0):
+    """Rows whose censoring depends on the risk; `ties`: times rounded up to so many values per unit."""
+    rng = np.random.default_rng(seed)
+    risk = rng.beta(1.2, 2.4, n)
+    first = (np.log(rng.random(n)) / np.log1p(-risk)) ** (1 / 1.3)
+    second = rng.exponential(2.0, n) if causes > 1 else np.full(n, np.inf)
+    lost = rng.exponential(1.0, n) / np.exp(2 * (risk - 0.3))
+    time = np.minimum(np.minimum(first, second), lost)
+    event = np.where(time == lost, 0, np.where(time == first, 1, 2))
+    return (np.ceil(time * ties) / ties if ties else time), event, risk
+
+
+def aalen_johansen(time, event, weight, horizon, cause=1):
+    """Definition: at each time with events, S(u-) d / Y; also the censoring curve just before each time."""
+    surviving, incidence, uncensored, curve = 1.0, 0.0, 1.0, {}
+    for u in np.unique(time[time <= horizon]):
+        at_risk = weight[time >= u].sum()
+        here = time == u
+        events, of_cause = weight[here & (event > 0)].sum(), weight[here & (event == cause)].sum()
+        curve[u] = uncensored
+        incidence += surviving * of_cause / at_risk
+        surviving *= 1 - events / at_risk
+        left = at_risk - events
+        uncensored *= 1 - weight[here & (event == 0)].sum() / left if left > 0 else 1.0
+    return incidence, curve
+
+
+def effective(time, event, risk, weight, horizon, members, cause=1):
+    """Definition of the effective number of rows of one bin, a loop over times."""
+    times = np.unique(time[(event == cause) & (time <= horizon)])
+    step = [weight[(time == u) & (event == cause)].sum() / weight[time >= u].sum() for u in times]
+    mean = np.average(risk[members], weights=weight[members])
+    scale = -np.log1p(-mean) / sum(step)
+    odds = np.diff(np.expm1(scale * np.concatenate([[0.0], np.cumsum(step)])))
+    curve = {}
+    remaining = 1.0
+    for u in np.unique(np.concatenate([times, time[members & (event == 0) & (time < horizon)]])):
+        curve[u] = remaining
+        here = members & (time == u)
+        left = weight[members & (time >= u)].sum() - weight[here & (event > 0)].sum()
+        gone = weight[here & (event == 0)].sum()
+        remaining *= 1 - gone / left if gone else 1.0
+    inverse = np.array([1 / curve[u] for u in times])
+    kish = weight[members].sum() ** 2 / (weight[members] ** 2).sum()
+    return kish * odds.sum() / (odds * inverse).sum()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("causes", "ties"), [(1, 0), (1, 8), (2, 0), (2, 8)])
+def test_curves_and_effective_rows_follow_their_definitions(causes, ties, weighted):
+    time, event, risk = simulated(3000, 3, causes=causes, ties=ties)
+    weight = np.random.default_rng(4).gamma(2.0, 1.0, 3000) if weighted else np.ones(3000)
+    bins = make_bins([0, 0.1, 0.2, 0.3, 0.45, 1])
+    rows = SurvivalRows.read(time, event, risk, weight if weighted else None)
+    counts = HorizonCounts.from_rows(rows, 0.75, bins)
+    assert counts.followed.all()
+    for b in range(len(bins)):
+        members = (risk >= bins.edges[b]) & (risk < bins.edges[b + 1])
+        expected, _ = aalen_johansen(time[members], event[members], weight[members], 0.75)
+        assert counts.accuracy[b] == pytest.approx(expected, rel=1e-11)
+        worth = effective(time, event, risk, weight, 0.75, members)
+        assert counts.effective_n[b] == pytest.approx(worth, rel=1e-9)
+        assert counts.effective_k[b] == pytest.approx(worth * expected, rel=1e-9)
+    assert counts.effective_n.sum() < counts.rows.effective_n.sum()
+
+
+def test_a_bin_by_hand():
+    """Six rows: events at 1 and 3, censored at 2, three event-free; S = 5/6 * 3/4, so F = 3/8.
+
+    The pooled hazard is 1/6 + 1/4; with mean risk 1/2, c = log 2 / (5/12), odds rise by 2^(2/5) - 1 and 2 - 2^(2/5),
+    and 1 / G is 1 and 5/4 at the two events.
+    """
+    rows = SurvivalRows.read([1, 2, 3, 9, 9, 9], [1, 0, 1, 0, 0, 0], [0.5] * 6)
+    counts = HorizonCounts.from_rows(rows, 4.0, make_bins(1))
+    first = 2**0.4 - 1
+    assert counts.accuracy[0] == pytest.approx(3 / 8, rel=1e-14)
+    assert counts.effective_n[0] == pytest.approx(6 / (first + (1 - first) * 5 / 4), rel=1e-14)
+    assert counts.n_censored.tolist() == [1]
+
+
+def test_order_of_rows_and_of_ties_does_not_matter():
+    time, event, risk = simulated(2000, 5, causes=2, ties=4)
+    order = np.random.default_rng(6).permutation(2000)
+    one, other = (
+        HorizonCounts.from_rows(SurvivalRows.read(time[at], event[at], risk[at]), 0.75, make_bins(5))
+        for at in (slice(None), order)
+    )
+    assert one.accuracy == pytest.approx(other.accuracy, rel=1e-13)
+    assert one.effective_n == pytest.approx(other.effective_n, rel=1e-12)
+
+
+def test_equal_weights_change_nothing():
+    time, event, risk = simulated(1000, 7)
+    plain = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk), 0.5, make_bins(5))
+    heavy = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk, [3.0] * 1000), 0.5, make_bins(5))
+    for name in ("accuracy", "effective_n", "effective_k", "share"):
+        assert getattr(plain, name) == pytest.approx(getattr(heavy, name), rel=1e-12)
+
+
+@pytest.mark.parametrize("causes", [1, 2])
+def test_inverse_censoring_weights_add_up_to_the_product_limit(causes):
+    """Weighted rows with and without the event add up to n F and n (1 - F): IPCW with the own curve is Kaplan-Meier."""
+    time, event, risk = simulated(2000, 8, causes=causes)
+    counts = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk), 0.5, make_bins(5))
+    followed = counts.followed & counts.occupied
+    assert counts.weight[1][followed] == pytest.approx((counts.n * counts.accuracy)[followed], rel=1e-10)
+    assert counts.weight.sum(axis=0)[followed] == pytest.approx(counts.n[followed], rel=1e-10)
+
+
+def test_without_events_the_worth_is_the_share_that_is_not_censored():
+    rows = SurvivalRows.read([1, 2, 5, 5], [0, 0, 0, 0], [0.1] * 4)
+    counts = HorizonCounts.from_rows(rows, 4.0, make_bins(1))
+    assert counts.effective_n.tolist() == pytest.approx([2.0])
+    assert counts.effective_k.tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("last", "followed"),
+    [
+        ((3.0, 0), False),  # the last row is censored before the horizon
+        ((3.0, 1), True),  # the last row has the event: S = 0 from there on
+        ((4.0, 0), True),  # censored exactly at the horizon: known to be free of events
+        ((9.0, 1), True),
+    ],
+)
+def test_a_bin_is_followed_to_the_horizon(last, followed):
+    time, event = [1.0, 2.0, last[0], 1.5, 6.0], [1, 0, last[1], 1, 0]
+    counts = HorizonCounts.from_rows(SurvivalRows.read(time, event, [0.2] * 3 + [0.8] * 2), 4.0, make_bins(2))
+    assert counts.followed.tolist() == [followed, True]
+    assert counts.not_followed == (0.0 if followed else 0.6)
+    assert (counts.effective_n[0] > 0) == followed
+
+
+def test_an_event_and_a_censoring_at_the_last_time_leave_the_bin_open():
+    """One of two rows has the event, the other is censored then: the curve stays at 1/2 and nobody is left."""
+    rows = SurvivalRows.read([3.0, 3.0, 9.0], [1, 0, 0], [0.2, 0.2, 0.8])
+    counts = HorizonCounts.from_rows(rows, 4.0, make_bins(2))
+    assert counts.followed.tolist() == [False, True]
+    assert counts.accuracy.tolist() == [0.5, 0.0]
+
+
+def test_without_censoring_all_sums_are_those_of_binned_counts():
+    time, event, risk = simulated(500, 9)
+    event[event == 0] = 2
+    outcome = (event == 1) & (time <= 0.5)
+    counts = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk), 0.5, make_bins(10))
+    plain = BinnedCounts.from_arrays(outcome, risk, bins=10, target="event")
+    assert counts.rows == plain
+    for name in ("n", "k", "accuracy", "effective_n", "effective_k", "share", "weight", "effective_rows"):
+        assert np.array_equal(getattr(counts, name), getattr(plain, name), equal_nan=True), name
+    assert counts.losses == plain.losses
+    assert counts.log_losses == plain.log_losses
+
+
+def test_counts_at_a_horizon_cannot_be_added():
+    time, event, risk = simulated(100, 1)
+    counts = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk), 0.5, make_bins(2))
+    with pytest.raises(TypeError, match=r"cannot be added.*SurvivalCounts"):
+        counts + counts

@@ -1,0 +1,83 @@
+"""``bayescal survival``: the numbers of the library, from a file with times."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import bayescal as bc
+from bayescal.cli import app
+
+
+@pytest.fixture
+def patients(tmp_path):
+    rng = np.random.default_rng(1)
+    risk = rng.beta(1.2, 2.4, 500).round(6)
+    died = (np.log(rng.random(500)) / np.log1p(-risk)) ** 0.8
+    lost = rng.exponential(1.5, 500)
+    frame = pd.DataFrame({"years": np.minimum(died, lost).round(6), "died": (died <= lost).astype(int), "p": risk})
+    frame["w"] = rng.gamma(2.0, 1.0, 500).round(4)
+    frame.to_csv(tmp_path / "patients.csv", index=False)
+    return tmp_path / "patients.csv", frame
+
+
+def run(*arguments):
+    given = ["survival", *map(str, arguments)]
+    return CliRunner().invoke(app, given, env={"COLUMNS": "200", "TERM": "dumb"})
+
+
+COLUMNS = ("--time", "years", "--event", "died", "--risk", "p", "--horizon", "1")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_it_is_the_evaluation_of_the_library(patients, tmp_path, weighted):
+    file, frame = patients
+    out = {kind: tmp_path / f"out.{kind}" for kind in ("json", "html", "png", "nc")}
+    given = ["--json", out["json"], "--html", out["html"], "--plot", out["png"], "--netcdf", out["nc"]]
+    done = run(file, *COLUMNS, *given, "--bins", "8", *(["--weights", "w"] if weighted else []))
+    assert done.exit_code == 0, done.output
+    weights = frame["w"] if weighted else None
+    ev = bc.evaluate_survival(frame["years"], frame["died"], frame["p"], horizon=1, bins=8, weights=weights, rng=1)
+    assert ev.spec in done.stdout
+    assert "observed / expected" in done.stdout
+    saved = json.loads(out["json"].read_text(encoding="utf-8"))
+    assert str(saved["table"]) == str(json.loads(ev.to_json())["table"])
+    assert (saved["parameters"]["time"], saved["parameters"]["horizon"]) == ("years", 1.0)
+    assert all(path.stat().st_size > 1000 for path in out.values())
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("--time", "say where the times are: --time COLUMN"),
+        ("--event", "say where the kinds of exit"),
+        ("--risk", "say where the stated risks are: --risk COLUMN"),
+        ("--horizon", "say at which time the risks are stated: --horizon NUMBER"),
+    ],
+)
+def test_every_column_is_needed(patients, missing, message):
+    at = COLUMNS.index(missing)
+    done = run(patients[0], *COLUMNS[:at], *COLUMNS[at + 2 :])
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_errors_name_lines_and_columns(patients, tmp_path):
+    _, frame = patients
+    frame.loc[3, "years"] = -1.0
+    frame.to_csv(tmp_path / "bad.csv", index=False)
+    done = run(tmp_path / "bad.csv", *COLUMNS)
+    assert done.exit_code == 2
+    assert "column 'years' must be >= 0; 1 of 500 values is not, first in line 5: -1" in done.stderr
+    late = run(patients[0], *COLUMNS[:-1], "100")
+    assert late.exit_code == 2
+    assert "--horizon must not exceed the last time" in late.stderr
+
+
+def test_help_has_the_defaults_of_the_library():
+    done = run("--help")
+    assert done.exit_code == 0
+    assert "--horizon" in done.stdout
+    assert "[default: 10]" in done.stdout
