@@ -60,7 +60,7 @@ def _without_evidence(posterior: PooledPosterior) -> PooledPosterior:
 
 def _too_wide(posterior: PooledPosterior) -> PooledPosterior:
     """Multiply the standard deviations of intercepts and slopes."""
-    scales = tuple((1.5 * a, 1.5 * b) for a, b in posterior.prior.drift_sds)
+    scales = tuple((3 * a, 3 * b) for a, b in posterior.prior.drift_sds)
     return replace(posterior, prior=replace(posterior.prior, drift_sds=scales))
 
 
@@ -87,9 +87,9 @@ POOLING_MISTAKES = (
     _control("outcomes of another group", with_data(_next_group), 300),
     _control("weights of the prior", _posterior(_without_evidence), 1000),
     _control("no exact calibration", _with_prior(centres=("common",)), 500),
-    _control("no residuals", _with_prior(taus=(0.0,)), 500),
-    _control("deviations too large by half", _posterior(_too_wide), 2000),
-    _control("masses of each group alone", _with_prior(precisions=(1.0,)), 500),
+    _control("no residuals", _with_prior(taus=(0.0,)), 2000),
+    _control("deviations three times as large", _posterior(_too_wide), 2000),
+    _control("masses of all rows", _with_prior(precisions=(3000.0,)), 500),
     _control("one component for all groups", _with_prior(together=1.0), 2000),
     _control("a component for each group", _with_prior(together=0.0), 2000, SAME),
     _control("groups drawn independently", with_draws(_independent), 2000, SAME),
