@@ -1,0 +1,116 @@
+"""Pictures of pages: their captions and sizes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from bayescal import _render
+from bayescal.estimands.registry import EstimandLike
+from bayescal.report.calibration_curve import plot_calibration_curve
+from bayescal.report.comparison import plot_comparison
+from bayescal.report.cumulative import plot_cumulative
+from bayescal.report.decision_curve import plot_decision_curve
+from bayescal.report.forest import forest_height, name_lines, plot_forest, row_names, rows_height
+from bayescal.report.posterior import plot_posterior
+from bayescal.report.reliability import plot_reliability
+from bayescal.results.calibration_curve import CalibrationCurve
+from bayescal.results.change import Change
+from bayescal.results.classwise import ClasswiseEvaluation
+from bayescal.results.clinical import ClinicalSummary
+from bayescal.results.comparison import Comparison
+from bayescal.results.cumulative import Cumulative
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.net_benefit import NetBenefit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Width in inches of a picture; on a telephone its text is then as large as on paper.
+WIDTH = 4.6
+#: Maximum number of rows of a forest plot that is as high as their names need.
+NAMED = 40
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a page.
+
+    Parameters
+    ----------
+    caption : str
+        Title of the picture.
+    draw : callable
+        Makes the figure.
+    wide : bool, default False
+        Whether it takes the whole width.
+    """
+
+    caption: str
+    draw: "Callable[[], Figure]"
+    wide: bool = False
+
+
+def reliability_picture(evaluation: Evaluation, of: str = "") -> Picture:
+    """Return the reliability diagram of one problem."""
+    draw = partial(drawn, partial(plot_reliability, evaluation), WIDTH, 5.2)
+    return Picture(captioned("Reliability diagram", of), draw)
+
+
+def curve_picture(curve: CalibrationCurve, of: str = "") -> Picture:
+    """Return a smooth calibration curve."""
+    draw = partial(drawn, partial(plot_calibration_curve, curve), WIDTH, 5.2)
+    return Picture(captioned("Calibration curve", of), draw)
+
+
+def decision_picture(result: NetBenefit | ClinicalSummary) -> Picture:
+    """Return decision curves."""
+    draw = partial(drawn, partial(plot_decision_curve, result), 1.4 * WIDTH, WIDTH)
+    return Picture("Decision curves", draw, wide=True)
+
+
+def posterior_picture(evaluation: Evaluation | ClasswiseEvaluation, of: str = "") -> Picture:
+    """Return the posterior of the ECE."""
+    draw = partial(drawn, partial(plot_posterior, evaluation), WIDTH, 3.9)
+    return Picture(captioned("Posterior of the ECE", of), draw)
+
+
+def forest_picture(caption: str, evaluations: Mapping[Any, Evaluation] | ClasswiseEvaluation) -> Picture:
+    """Return the intervals of several problems."""
+    names = row_names(evaluations)
+    height = 1.2 + (rows_height(names) if len(names) <= NAMED else forest_height(names))
+    return Picture(caption, partial(drawn, partial(plot_forest, evaluations), WIDTH, height))
+
+
+def comparison_picture(caption: str, result: Comparison | Change, estimand: EstimandLike) -> Picture:
+    """Return the differences of a comparison, without the title, which is the sentence of the page."""
+    names = [_render.name(name) for name in result.names]
+    height, lines, two = rows_height(names), name_lines(names), len(names) == 2
+    size = (5.4, 4.3 + height + 0.3 * lines) if two else (6.8, min(2.2 + 2 * height + 0.2 * lines, 20.0))
+
+    def draw(ax: "Axes") -> None:
+        plot_comparison(result, ax, estimand=estimand)
+        ax.set_title("", loc="left")  # the sentence of the page
+
+    return Picture(caption, partial(drawn, draw, *size), wide=True)
+
+
+def cumulative_picture(result: Cumulative, of: str = "") -> Picture:
+    """Return a cumulative difference."""
+    draw = partial(drawn, partial(plot_cumulative, result), 1.4 * WIDTH, WIDTH)
+    return Picture(captioned("Cumulative difference", of), draw, wide=True)
+
+
+def captioned(words: str, of: str) -> str:
+    """Return a caption, with the name of what it is about."""
+    return f"{words}: {_render.name(of)}" if of else words
+
+
+def drawn(plot: "Callable[[Axes], Any]", width: float, height: float) -> "Figure":
+    """Draw a plot in a figure of its own, which pyplot does not manage."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="tight")
+    plot(figure.subplots())
+    return figure
