@@ -25,7 +25,8 @@ PINNED := $(UV) pip install -q --python .venv --no-deps
 
 help:
 	@echo "make demo       evaluate and compare two classifiers on real data: tables, sentences, a picture"
-	@echo "make test       lint, types, tests and notebooks"
+	@echo "make test       lint, types and tests; ten minutes"
+	@echo "make notebooks  run the lessons, compare their outputs with the stored ones, check their statements; two minutes"
 	@echo "make spark      all data-frame engines, Spark among them, on a million rows; needs Java"
 	@echo "make docs       build the documentation, warnings are errors"
 	@echo "make pictures   run the Python of the README and the docs; write its output, its pictures and the index of quantities"
@@ -47,7 +48,7 @@ help:
 demo: .venv/ready
 	$(RUN) bayescal demo
 
-test: lint types pytest notebooks
+test: lint types pytest
 
 lint: .venv/ready
 	$(RUN) ruff check
