@@ -21,11 +21,23 @@ Floats = NDArray[np.float64]
 Row = dict[str, Any]
 
 SEED, PROB, BINS, ROWS = 31, 0.95, 15, 2000
-PARTS = ("cells", "few", "paired", "one_sided")
+PARTS = ("cells", "few", "paired", "one_sided", "again")
 CURVES = {"calibrated": ("calibrated", None), "T = 1.5": ("temperature", 1.5), "one bad bin": ("one bad bin", 0.3)}
 SIZES = (2, 10, "unequal", 50)
 #: Numbers of clusters, and rows of each, of the cells with few clusters.
 FEW = ((10, 100), (20, 50), (40, 25))
+#: Cells with low coverage in one of several runs, measured again with more data sets.
+AGAIN, TIMES = (
+    (
+        ("unequal", 0.1, 0.8, "T = 1.5"),
+        (10, 0.5, 0.8, "T = 1.5"),
+        ("unequal", 0.5, 0.8, "T = 1.5"),
+        (50, 0.5, 0.0, "calibrated"),
+        (10, 0.1, 0.0, "T = 1.5"),
+        (2, 0.1, 0.8, "T = 1.5"),
+    ),
+    4,
+)
 #: Intervals of the ECE: rows as independent; the effect of each bin; the geometric mean with that of the total; that of
 #: the total; the mean up to an effect of the total of 5, and the total beyond; `evaluate`.
 METHODS = ("none", "bin", "mean", "total", "switch", "bayescal", "bootstrap")
@@ -132,11 +144,24 @@ def one_sided(rows: SimulatedClusters, draws: int, rng: np.random.Generator) -> 
     return result, effects
 
 
+def of_ece(rows: SimulatedClusters, draws: int, rng: np.random.Generator) -> tuple[dict[Any, Floats], Floats]:
+    """Intervals of the ECE by the default, by the rule that switches, and for independent rows."""
+    counts = bc.BinnedCounts.from_arrays(rows.outcome, rows.confidence, bins=BINS, cluster=rows.cluster)
+    found = counts.clusters
+    mean = np.sqrt(found.bin_effects * found.total_effect)
+    switch = mean if found.total_effect <= LARGEST_TOTAL else np.full(BINS, found.total_effect)
+    result = {}
+    for method, effect in (("bayescal", found.effects), ("switch", switch), ("none", np.ones(BINS))):
+        independent = replace(counts, weight_sq=counts.weight_sq * effect, clusters=None)
+        result["ece", method] = np.array(bc.evaluate_counts(independent, draws=draws, rng=rng).ece.interval(PROB))
+    return result, np.array([found.icc, found.bin_effects.mean(), found.total_effect])
+
+
 def of_cell(job: tuple[Any, ...]) -> list[Row]:
     """One row per quantity and method."""
     size, rho, alike, curve, part, repeats, draws, rng = job
     true, all_of, effects = truths(curve), {}, []
-    measured = one_sided if part == "one_sided" else intervals
+    measured = {"one_sided": one_sided, "again": of_ece}.get(part, intervals)
     named, strength = CURVES[curve]
     for _ in range(repeats):
         number = sizes_of(size, rng) if not isinstance(size, tuple) else np.full(*size)
@@ -235,10 +260,12 @@ def measure(options: argparse.Namespace) -> Row:
         "paired": all_cells(pairs, SECOND, (0.5,)) + all_cells(pairs[:1], SECOND, (0.0,))[:2],
     }
     of_part["one_sided"] = all_cells(SIZES[1:2] if options.quick else SIZES[3:])  # the largest clusters
+    of_part["again"] = list(AGAIN[:1] if options.quick else AGAIN)
     results = about(SEED, {"prob": PROB, "repeats": options.repeats, "draws": options.draws, "columns": list(COLUMNS)})
     for part in [part for part in of_part if part in options.only]:
         jobs = zip(of_part[part], streams[part].spawn(len(of_part[part])), strict=True)
-        listed = [(*cell, part, options.repeats, options.draws, stream) for cell, stream in jobs]
+        repeats = TIMES * options.repeats if part == "again" else options.repeats
+        listed = [(*cell, part, repeats, options.draws, stream) for cell, stream in jobs]
         results[part] = rows_of(
             COLUMNS, rows_of_jobs(of_pair if part == "paired" else of_cell, listed, workers=options.workers)
         )
@@ -262,6 +289,8 @@ def tables(numbers: Row) -> dict[str, str]:
         made[f"clusters_{part}_others"] = _others(rows, (*OTHERS, "null"))
     if rows := records(numbers, "one_sided"):
         made["clusters_one_sided"] = _others(rows, ONE_SIDED)
+    if rows := records(numbers, "again"):
+        made["clusters_again"] = _again(rows)
     if rows := records(numbers, "paired"):
         of_pairs = ("ece", "signed_error", "brier_score", "log_score", "auc")
         made["clusters_paired"] = _others([row for row in rows if row["rho"]], of_pairs)
@@ -281,6 +310,19 @@ def _ece_table(rows: list[Row]) -> str:
     form = "{size}|{rho:g}|{alike:g}|{curve}|{icc:.2f}|{bin_effect:.2f}|{total_effect:.2f}|"
     return table(
         head, cells(lines.values(), form + "|".join(f"{{{m}_coverage:.2f}} ({{{m}_width:.3f}})" for m in METHODS))
+    )
+
+
+def _again(rows: list[Row]) -> str:
+    lines: dict[Any, Row] = {}
+    for row in rows:
+        line = lines.setdefault(tuple(row[name] for name in KEY), dict(row))
+        line |= {f"{row['method']}_{name}": row[name] for name in ("coverage", "width")}
+    methods = ("none", "switch", "bayescal")
+    head = "Cluster size | rho: | Alike: | Curve | " + " | ".join(f"{method}:" for method in methods)
+    form = "{size}|{rho:g}|{alike:g}|{curve}|"
+    return table(
+        head, cells(lines.values(), form + "|".join(f"{{{m}_coverage:.3f}} ({{{m}_width:.3f}})" for m in methods))
     )
 
 
