@@ -404,7 +404,7 @@ def test_netcdf_is_read_by_arviz(tiny):
             "0,0.5\nx,0.5\n",
             "column 'label' must hold numbers or true/false; 1 of 2 rows does not, first in line 3: 'x'",
         ),
-        ("no,0.5\nyes,0.5\n", "String labels ('no', 'yes') need --classes to say what they mean."),
+        ("no,0.5\nyes,0.5\n", "String labels ('no', 'yes') need --classes to say what they mean: first"),
         ("0,0.5\n1,inf\n", "column 'p' must be finite; 1 of 2 values is not, first in line 3: inf"),
         (
             "0\n",

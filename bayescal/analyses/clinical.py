@@ -125,7 +125,7 @@ def clinical_summary(
     >>> from bayescal.datasets.simulate import simulate
     >>> rows = simulate(2000, population="flat", curve="temperature", strength=1.5, rng=1)
     >>> summary = clinical_summary(rows.outcome, rows.confidence, [0.3], rng=1)
-    >>> summary.to_frame().loc["model"].loc[["auc", "slope", "net_benefit"], "mean"].round(2).tolist()
+    >>> summary.to_frame().loc["model"].loc[["auc", "slope", "net_benefit at 0.3"], "mean"].round(2).tolist()
     [0.75, 0.63, 0.32]
     >>> summary.recalibration.slope < 1
     P(slope < 1) = 1

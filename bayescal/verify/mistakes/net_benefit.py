@@ -55,18 +55,18 @@ def _sampled(posterior: Callable[[ThresholdCounts], Any]) -> Callable[[NetBenefi
 class _EqualShares(ScoreCellsPosterior):
     """The prior gives all score cells the same share, whatever their width; scores of the prior are drawn so too."""
 
-    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Any, Any]:
-        atoms, cell = super()._atoms(n_draws, rng)
-        n_bins = self.counts.n_bins
-        return atoms, cell // n_bins * n_bins + rng.integers(0, n_bins, cell.shape)
+    def _summed(self, atoms: Any, outcome: Any, score: Any) -> Any:
+        edges = np.append(self.counts.thresholds, 1.0)
+        cell = np.minimum((score * self.counts.n_bins).astype(np.intp), self.counts.n_bins - 1)
+        return super()._summed(atoms, outcome, np.nextafter(edges, 0.0)[cell])
 
 
 class _SameScores(ScoreCellsPosterior):
     """Both models have the same scores in the prior, so that they differ only where rows show it."""
 
-    def _atoms(self, n_draws: int, rng: np.random.Generator) -> tuple[Any, Any]:
-        atoms, cell = super()._atoms(n_draws, rng)
-        return atoms, np.broadcast_to(cell[:1], cell.shape)
+    def _prior_mass(self, n_draws: int, rng: np.random.Generator) -> Any:
+        mass = super()._prior_mass(n_draws, rng)
+        return np.repeat(mass[:1], len(mass), axis=0)
 
 
 def _independent(drawn: Mapping[str, Any], data: Any, rng: np.random.Generator) -> dict[str, Any]:
