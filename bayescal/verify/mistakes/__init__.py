@@ -87,7 +87,6 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
     --------
     >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects")
     >>> samplers += ("pooling",)
-    >>> samplers += ("pooling",)
     >>> len(controls()) == sum(len(controls(of)) for of in samplers)
     True
     """
