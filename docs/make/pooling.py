@@ -23,9 +23,6 @@ from bayescal.verify.studies.study import TOLERANCE, contains
 
 Floats = NDArray[np.float64]
 
-#: Posteriors of single groups in compiled form, for any number of groups.
-os.environ.setdefault("BAYESCAL_COMPILE", "always")
-
 SEED, PROB, BINS = 23, 0.95, 15
 #: Quantiles of a population from which truths are computed.
 QUANTILES = 15_000
@@ -209,6 +206,7 @@ def of_setting(job: tuple[Any, ...]) -> list[dict[str, Any]]:
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Measure all settings; with --quick, two of them."""
+    os.environ.setdefault("BAYESCAL_COMPILE", "always")  # groups in compiled form, however few there are
     keys = ["B", "F"] if options.quick else [setting.key for setting in SETTINGS]
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
     jobs = jobs_of([(key,) for key in keys], options.repeats, options.draws, rng=np.random.default_rng(SEED))
