@@ -23,7 +23,7 @@ _sys.meta_path.append(_Former)
 _attribute, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
 
 
-def __getattr__(name):  # type: ignore[no-untyped-def]
+def __getattr__(name):  # type: ignore[no-untyped-def]  # `typing` is slow to import
     """Import a public name; the message for an unknown one names the estimand that it may mean."""
     try:
         return _attribute(name)

@@ -63,6 +63,25 @@ class Approximations:
         return cls(mode, chol)
 
 
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """Posterior density of the deviations of some draws; arrays have one row per draw."""
+
+    n: Floats
+    k: Floats
+    offset: Floats
+    lever: Floats
+    sd: Floats
+    tau: float
+
+    def proposed(self, mode: Floats, chol: Floats, z: Floats) -> tuple[Floats, Floats]:
+        """Place standard Normal numbers, and return the log ratio of the density to that of the proposal, too."""
+        at = placed(mode, chol, z)
+        eta = self.offset + at[:, :1] + at[:, 1:] * self.lever
+        ratio = log_likelihood(self.n, self.k, eta, self.tau)
+        return at, ratio + log_prior(at, self.sd) - log_proposal(z, chol)
+
+
 def draw_deviations(
     bins: GroupBins,
     centres: Floats,
@@ -87,22 +106,13 @@ def draw_deviations(
         groups, draws = np.nonzero(live[chosen.component] & (taus[chosen.component] == tau))
         for part in _parts(len(groups), bins.n.shape[1]):
             g, i = groups[part], draws[part]
-            of = chosen.component[g, i]
-            sd, centre = sds[of], chosen.centre[i]
-            mode, chol = fits.mode[of, centre, g], fits.chol[of, centre, g]
+            of, centre = chosen.component[g, i], chosen.centre[i]
             offset = bins.start[g] + centres[centre] * around[of][:, None]
-            n, k, lever = bins.n[g], bins.k[g], bins.lever[g]
-
-            def proposed(step: int) -> tuple[Floats, Floats]:
-                z = normal[step, g, i]  # noqa: B023 - called within this pass only
-                at = placed(mode, chol, z)  # noqa: B023
-                eta = offset + at[:, :1] + at[:, 1:] * lever  # noqa: B023
-                ratio = log_likelihood(n, k, eta, tau)  # noqa: B023
-                return at, ratio + log_prior(at, sd) - log_proposal(z, chol)  # noqa: B023
-
-            at, log_weight = proposed(0)
+            fit = fits.mode[of, centre, g], fits.chol[of, centre, g]
+            target = _Target(bins.n[g], bins.k[g], offset, bins.lever[g], sds[of], tau)
+            at, log_weight = target.proposed(*fit, normal[0, g, i])
             for step in range(1, STEPS):
-                other, other_weight = proposed(step)
+                other, other_weight = target.proposed(*fit, normal[step, g, i])
                 accepted = np.log(uniform[step - 1, g, i]) < other_weight - log_weight
                 at = np.where(accepted[:, None], other, at)
                 log_weight = np.where(accepted, other_weight, log_weight)
