@@ -1,18 +1,18 @@
 """Comparison: the joint posterior of several classifiers."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
-from bayescal import _presented, _render
+from bayescal import _render
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.posterior.contract import Pooled
 from bayescal.results.compared import Compared
+from bayescal.results.of_estimand import OfEstimand
 from bayescal.results.verdict import HEADER, Verdict, better_words, label_lines, pair_cells, pair_key, shown_pairs
 from bayescal.stats.clusters import clusters_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Compared):
+class Comparison(OfEstimand, Compared):
     """The joint posterior of how well several classifiers are calibrated.
 
     Returned by `compare` (the same rows) or `compare_independent` (different rows). The draws of each classifier are
@@ -134,47 +134,3 @@ class Comparison(Compared):
         remarks = [key, *label_lines(self.each(estimand=estimand), self.axis, words), *self.remarks]
         cells, spec = pair_cells(self._rows(pairs, 0.95, estimand)), self.specification(estimand=estimand)
         return _render.Sheet(self.sentence(estimand=estimand), spec, HEADER, cells, remarks)
-
-    def to_html(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
-        """Return the comparison as one HTML page with pictures and sortable tables, or write it to a file.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
-        Returns
-        -------
-        str or Path
-            The text; with `path`, the file that was written.
-
-        Raises
-        ------
-        ValueError, TypeError, OSError
-            As for `Evaluation.to_html`, or if the estimand cannot be compared.
-        """
-        return _presented.page_of(self, path, estimand=estimand)
-
-    def to_json(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
-        """Return the comparison as JSON, or write it to a file, as ``bayescal compare --json`` does.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            The file, whose name ends in ``.json``. An existing file is replaced in one step.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
-        Returns
-        -------
-        str or Path
-            The text; with `path`, the file that was written.
-
-        Raises
-        ------
-        ValueError, TypeError, OSError
-            As for `Evaluation.to_json`, or if the estimand cannot be compared.
-        """
-        return _presented.json_of(self, path, estimand=estimand)

@@ -1,18 +1,19 @@
 """GroupedNetBenefit: decision curves of groups of rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bayescal import _checks, _presented, _render
+from bayescal import _render
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.net_benefit_words import decimals_of, of_draws, shown
+from bayescal.results.of_groups import OfGroups
 
 HEADER = ("rows", "model", "threshold", "net benefit", "2.5 %", "97.5 %", "treat all", "P(useful)")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupedNetBenefit(_presented.Presented, Mapping[Any, NetBenefit]):
+class GroupedNetBenefit(OfGroups[NetBenefit]):
     """One `NetBenefit` per group of rows, and one of all rows; a mapping from labels.
 
     Made by ``net_benefit(..., by=...)``. Groups share no information.
@@ -36,48 +37,7 @@ class GroupedNetBenefit(_presented.Presented, Mapping[Any, NetBenefit]):
     (['a', 'b'], 1000)
     """
 
-    groups: dict[Any, NetBenefit]
-    overall: NetBenefit
-    name: str
-
     _index = ("group", "model", "threshold")
-
-    def __getitem__(self, label: Any) -> NetBenefit:
-        _checks.label("group", label, list(self.groups))
-        return self.groups[label]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.groups)
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
-        """Return the numbers of each group as data: one dict per group, model and threshold.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the intervals.
-
-        Returns
-        -------
-        list of dict
-            group, rows, and the entries of `NetBenefit.table`.
-        """
-        return [
-            {"group": label, "rows": each.counts.n_rows, **row}
-            for label, each in self.groups.items()
-            for row in each.table(prob)
-        ]
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob)
-
-    @property
-    def spec(self) -> str:
-        """Grouping, and the specification of all rows."""
-        return f"{len(self)} groups by {self.name}: {self.overall.spec}"
 
     @_render.printable
     def sentence(self, prob: float = 0.95) -> str:

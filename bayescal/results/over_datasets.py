@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayescal import _arviz, _checks, _presented, _render
+from bayescal import _arviz, _checks, _render
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.results.joint import decided
+from bayescal.results.of_estimand import OfEstimand
 from bayescal.results.over_datasets_draws import OverDatasets, Population
 from bayescal.results.over_datasets_words import HEADER, cells_of, key_of, lines_of, sentence_of
 from bayescal.results.remarks import of_several
@@ -30,7 +30,7 @@ MANY = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ComparisonOverDatasets(OverDatasets):
+class ComparisonOverDatasets(OfEstimand, OverDatasets):
     """The joint posterior of several classifiers on several data sets.
 
     Returned by `compare_over_datasets`. Draws of one data set are those of its `Comparison`; data sets are independent.
@@ -317,50 +317,6 @@ class ComparisonOverDatasets(OverDatasets):
         return _render.Sheet(
             self.sentence(estimand=estimand), self.specification(estimand=estimand), HEADER, cells, list(remarks)
         )
-
-    def to_html(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
-        """Return the result as one HTML page with pictures and sortable tables, or write it to a file.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            The file, whose name ends in ``.html`` or ``.htm``. An existing file is replaced in one step.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
-        Returns
-        -------
-        str or Path
-            The text; with `path`, the file that was written.
-
-        Raises
-        ------
-        ValueError, TypeError, OSError
-            As for `Evaluation.to_html`, or if the estimand cannot be compared.
-        """
-        return _presented.page_of(self, path, estimand=estimand)
-
-    def to_json(self, path: str | Path | None = None, *, estimand: EstimandLike = "ece") -> str | Path:
-        """Return the result as JSON, or write it to a file.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            The file, whose name ends in ``.json``. An existing file is replaced in one step.
-        estimand : str, Estimand or callable, default "ece"
-            The estimand to compare.
-
-        Returns
-        -------
-        str or Path
-            The text; with `path`, the file that was written.
-
-        Raises
-        ------
-        ValueError, TypeError, OSError
-            As for `Evaluation.to_json`, or if the estimand cannot be compared.
-        """
-        return _presented.json_of(self, path, estimand=estimand)
 
 
 def _of(draws: Draws, prob: float, mean: str, prefix: str, *, sd: bool = False) -> dict[str, float]:

@@ -1,15 +1,14 @@
 """GroupedRecalibration: intercepts and slopes of groups of rows."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from bayescal import _checks, _presented, _render
+from bayescal import _render
+from bayescal.results.of_groups import OfGroups
 from bayescal.results.recalibration import QUANTITIES, Recalibration
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupedRecalibration(_presented.Presented, Mapping[Any, Recalibration]):
+class GroupedRecalibration(OfGroups[Recalibration]):
     """One `Recalibration` per group of rows, and one of all rows; a mapping from labels.
 
     Made by ``recalibration(..., by=...)``. Groups share no information.
@@ -33,49 +32,8 @@ class GroupedRecalibration(_presented.Presented, Mapping[Any, Recalibration]):
     (['a', 'b'], 1000)
     """
 
-    groups: dict[Any, Recalibration]
-    overall: Recalibration
-    name: str
-
     _index = ("group", "quantity")
     _columns = ("rows", "mean", "sd", "low", "high", "calibrated")
-
-    def __getitem__(self, label: Any) -> Recalibration:
-        _checks.label("group", label, list(self.groups))
-        return self.groups[label]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.groups)
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
-        """The quantities of each group.
-
-        Parameters
-        ----------
-        prob : float, default 0.95
-            Probability of the (equal-tailed) intervals.
-
-        Returns
-        -------
-        list of dict
-            group, rows, and the entries of `Recalibration.table`.
-        """
-        return [
-            {"group": label, "rows": each.counts.n_rows, **row}
-            for label, each in self.groups.items()
-            for row in each.table(prob)
-        ]
-
-    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
-        return self.table(prob)
-
-    @property
-    def spec(self) -> str:
-        """Grouping, and the specification of all rows."""
-        return f"{len(self)} groups by {self.name}: {self.overall.spec}"
 
     def sentence(self, prob: float = 0.95) -> str:
         """Return the smallest and the largest slope, and the sentence of all rows.
