@@ -1,5 +1,6 @@
 """Deviations of groups under one scale: mode, Laplace approximation and marginal likelihood, all groups at once."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +13,13 @@ Floats = NDArray[np.float64]
 
 #: Nodes and weights of the Gauss-Hermite rule.
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(3)
+#: Points of the rule in two dimensions.
+POINTS = len(NODES) ** 2
 NEWTON_STEPS = 7
 #: Prior precision of a deviation that a scale does not have.
 FIXED = 1e12
+#: Numbers that are held at once, few enough for the cache of a processor; results do not depend on it.
+CHUNK = 50_000
 #: Bound of logits in Newton steps and in Beta-binomial likelihoods.
 FARTHEST = 30.0
 
@@ -37,6 +42,10 @@ class Rows:
     k: Floats
     offset: Floats
     lever: Floats
+
+    def take(self, part: slice) -> "Rows":
+        """Return some problems."""
+        return Rows(self.n[part], self.k[part], self.offset[part], self.lever[part])
 
     def log_likelihood(self, deviation: Floats, tau: float) -> Floats:
         """Log likelihood at deviations of shape (n_problems, n_points, 2), summed over bins."""
@@ -88,6 +97,21 @@ class Deviations:
 
 def deviations(rows: Rows, scale: tuple[float, float, float]) -> Deviations:
     """Approximate the deviations of every problem under one scale: sds of intercept and slope, and tau."""
+    of_parts = [_deviations(rows.take(part), scale) for part in parts(*rows.n.shape, POINTS)]
+    mode, chol, log_evidence = (
+        np.concatenate([getattr(each, name) for each in of_parts]) for name in ("mode", "chol", "log_evidence")
+    )
+    return Deviations(mode, chol, log_evidence)
+
+
+def parts(size: int, *widths: int) -> Iterator[slice]:
+    """Yield slices of `size` items, each of which holds the product of `widths` numbers."""
+    step = max(CHUNK // max(int(np.prod(widths)), 1), 1)
+    for start in range(0, max(size, 1), step):
+        yield slice(start, start + step)
+
+
+def _deviations(rows: Rows, scale: tuple[float, float, float]) -> Deviations:
     *sd, tau = scale
     size = len(rows.n)
     if not any(sd):

@@ -1,6 +1,5 @@
 """Draws of the accuracies of all groups, given the component of every group in every draw."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +12,7 @@ from bayescal.posterior.pooling.evidence import (
     log_likelihood,
     log_prior,
     log_proposal,
+    parts,
     placed,
 )
 from bayescal.posterior.pooling.group_bins import FLOOR, GroupBins, floored_logit
@@ -23,8 +23,6 @@ Ints = NDArray[np.intp]
 
 #: Steps of the independence sampler that corrects the Laplace approximation.
 STEPS = 2
-#: Numbers that are held at once; results do not depend on it.
-CHUNK = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +102,7 @@ def draw_deviations(
     live = sds.any(axis=1)
     for tau in prior.taus:
         groups, draws = np.nonzero(live[chosen.component] & (taus[chosen.component] == tau))
-        for part in _parts(len(groups), bins.n.shape[1]):
+        for part in parts(len(groups), bins.n.shape[1]):
             g, i = groups[part], draws[part]
             of, centre = chosen.component[g, i], chosen.centre[i]
             offset = bins.start[g] + centres[centre] * around[of][:, None]
@@ -136,7 +134,7 @@ def draw_accuracies(
     around = np.array([c.centre == COMMON for c in prior.components])
     accuracy = np.empty((*chosen.component.shape, bins.n.shape[1]))
     shift_of = centres[chosen.centre]
-    for part in _parts(len(bins), chosen.component.shape[1] * bins.n.shape[1]):
+    for part in parts(len(bins), chosen.component.shape[1], bins.n.shape[1]):
         of = chosen.component[part]
         shift = np.where(around[of][..., None], shift_of, 0.0)
         shift += deviation[part, :, :1] + deviation[part, :, 1:] * bins.lever[part, None]
@@ -154,10 +152,3 @@ def draw_accuracies(
 def kappa_of_each(taus: Floats) -> Floats:
     """Precisions of Beta distributions, for several tau > 0."""
     return np.asarray(kappa_of(taus))  # type: ignore[arg-type]  # the formula holds for arrays
-
-
-def _parts(size: int, width: int) -> Iterator[slice]:
-    """Yield slices of items that each hold `width` numbers."""
-    step = max(CHUNK // max(width, 1), 1)
-    for start in range(0, size, step):
-        yield slice(start, start + step)
