@@ -31,13 +31,13 @@ def log_ratio(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     """
     large = kappa + np.max(n) >= DIRECT
     if large.all():
-        return _ratio_by_stirling(n, k, eta, kappa)
+        return ratio_by_stirling(n, k, eta, kappa)
     if not large.any():
         return _ratio_by_gamma(n, k, eta, kappa)
     axis = int(np.argmax(kappa.shape)) - kappa.ndim
     result = np.empty(np.broadcast_shapes(n.shape, eta.shape, kappa.shape))
     parts = np.moveaxis(result, axis, 0)
-    for index, ratio in ((large.ravel(), _ratio_by_stirling), (~large.ravel(), _ratio_by_gamma)):
+    for index, ratio in ((large.ravel(), ratio_by_stirling), (~large.ravel(), _ratio_by_gamma)):
         along = (v.compress(index, axis) if v.ndim >= -axis and v.shape[axis] > 1 else v for v in (n, k, eta, kappa))
         parts[index] = np.moveaxis(ratio(*along), axis, 0)
     return result
@@ -49,7 +49,7 @@ def _ratio_by_gamma(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     return own - (gammaln(kappa + n) - gammaln(kappa)) - (k * eta + n * log_expit(-eta))
 
 
-def _ratio_by_stirling(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
+def ratio_by_stirling(n: Floats, k: Floats, eta: Floats, kappa: Floats) -> Floats:
     """Use Stirling's formula for each log Gamma; its large terms cancel analytically."""
     h, g = expit(eta), expit(-eta)
     own = _rising(kappa * h, k, h, n, kappa) + _rising(kappa * g, n - k, g, n, kappa)

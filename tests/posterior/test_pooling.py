@@ -8,7 +8,7 @@ from scipy.integrate import dblquad, quad
 from scipy.special import expit, softmax
 from scipy.stats import betabinom, binom, dirichlet_multinomial, norm
 
-from bayescal.posterior.pooling import sampling
+from bayescal.posterior.pooling import evidence
 from bayescal.posterior.pooling.evidence import Rows, deviations, log_likelihood
 from bayescal.posterior.pooling.group_bins import GroupBins
 from bayescal.posterior.pooling.masses import precision_probabilities
@@ -104,10 +104,11 @@ def test_precisions_have_dirichlet_multinomial_probabilities():
 
 
 def test_draws_do_not_depend_on_chunks(monkeypatch):
-    posterior = PooledPosterior(BINS, CENTRE)
-    whole = posterior.sample(300, rng=1)
-    monkeypatch.setattr(sampling, "CHUNK", 700)
-    parts = posterior.sample(300, rng=1)
+    factor = np.geomspace(1, 1e5, len(BINS))[:, None]  # likelihoods of few rows and of many are computed differently
+    many = GroupBins(BINS.n * factor, BINS.k * factor, BINS.rows, BINS.confidence, BINS.share)
+    whole = PooledPosterior(many, CENTRE).sample(300, rng=1)
+    monkeypatch.setattr(evidence, "CHUNK", 700)
+    parts = PooledPosterior(many, CENTRE).sample(300, rng=1)
     for name in ("mass", "accuracy", "deviation"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(parts, name))
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, gammaln, log_expit
 
-from bayescal.posterior.beta_binomial import DIRECT, log_ratio
+from bayescal.posterior.beta_binomial import DIRECT, ratio_by_stirling
 
 Floats = NDArray[np.float64]
 
@@ -55,12 +55,14 @@ class Rows:
 
 def log_likelihood(n: Floats, k: Floats, eta: Floats, tau: float) -> Floats:
     """Binomial log likelihood, or Beta-binomial for tau > 0, up to a constant; bins are on the last axis."""
-    kappa = kappa_of(tau) if tau > 0 else 0.0
-    if tau > 0 and kappa + n.max(initial=0.0) < DIRECT:
-        return _beta_binomial(n, k, np.clip(eta, -FARTHEST, FARTHEST), kappa).sum(axis=-1)
-    value = k * eta + n * log_expit(-eta)
-    if tau > 0:  # many rows, for which differences of log Gammas cancel
-        value += log_ratio(n, k, np.clip(eta, -FARTHEST, FARTHEST), np.full([1] * eta.ndim, kappa))
+    binomial = k * eta + n * log_expit(-eta)
+    if tau == 0:
+        return binomial.sum(axis=-1)
+    kappa, eta = kappa_of(tau), np.clip(eta, -FARTHEST, FARTHEST)
+    value = _beta_binomial(n, k, eta, kappa)
+    many = kappa + n >= DIRECT  # differences of log Gammas cancel
+    if many.any():
+        value = np.where(many, binomial + ratio_by_stirling(n, k, eta, np.array(kappa)), value)
     return value.sum(axis=-1)
 
 
