@@ -133,15 +133,15 @@ def expected_groups(evidence: Floats, alpha: Floats) -> Floats:
 def assigned(evidence: Floats, weights: Floats, of: Ints, rng: np.random.Generator) -> Ints:
     """Draw a component of every group given weights number ``of[i]``, shape (n_groups, len(of))."""
     cumulated = (evidence[:, None] * weights).cumsum(axis=2)  # (n_groups, n_kept, n_components)
-    uniform = rng.random((len(evidence), len(of)))
-    found = np.empty(uniform.shape, np.intp)
-    last = cumulated.shape[2] - 1
-    for start in range(0, len(of), len(weights)):  # each pass uses every weight at most once
-        part = slice(start, start + len(weights))
-        own = cumulated[:, of[part]]
-        level = uniform[:, part, None] * own[:, :, -1:]
-        found[:, part] = np.minimum((own <= level).sum(axis=2), last)
-    return found
+    level = rng.random((len(evidence), len(of))) * cumulated[:, of, -1]
+    group = np.arange(len(evidence))[:, None]
+    found = np.zeros(level.shape, np.intp)
+    size = cumulated.shape[2]
+    for step in 2 ** np.arange(int(size).bit_length())[::-1]:  # bisection of all at once
+        last = found + step - 1
+        passed = (last < size) & (cumulated[group, of, np.minimum(last, size - 1)] <= level)
+        found += step * passed
+    return np.minimum(found, size - 1)
 
 
 def _dirichlet(alpha: Floats, rng: np.random.Generator) -> Floats:
