@@ -61,9 +61,10 @@ def cluster_remarks(counts: Counts) -> tuple[str, ...]:
     clusters = clusters_of(counts)
     if clusters is None or not counts.n_rows:
         return ()
-    sizes = counts.n_rows / clusters.number
+    # rows of weight 0 count among the rows, but not in the clusters
+    sizes = "" if counts.weighted else f" ({counts.n_rows / clusters.number:.3g} rows on average)"
     stated = (
-        f"The rows are in {clusters.number} clusters ({sizes:.3g} rows on average). The intra-cluster correlation of "
+        f"The rows are in {clusters.number} clusters{sizes}. The intra-cluster correlation of "
         f"residuals is {clusters.icc:.2g}, and the design effect of the mean residual is {clusters.total_effect:.3g}."
     )
     few = (

@@ -289,20 +289,23 @@ def require_few(n_bins: int) -> None:
         )
 
 
-def require_several(number: int, n_rows: int = 1) -> None:
+def require_several(number: int, n_rows: int = 1, context: str = "") -> None:
     """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows."""
     if n_rows and number < 2:
         raise ValueError(
-            "`cluster` must hold at least two clusters with rows of positive weight, because the differences between "
+            f"{context}`cluster` must hold at least two clusters with rows of positive weight, because the differences between "
             f"clusters show how uncertain a result is; it holds {number}."
         )
 
 
-def require_several_clusters(counts: Any) -> None:
-    """Refuse counts whose rows are in a single cluster: only differences between clusters show their dependence."""
+def require_several_clusters(counts: Any, context: str = "") -> None:
+    """Refuse counts whose rows are in a single cluster: only differences between clusters show their dependence.
+
+    The message begins with `context`, such as the group of the rows.
+    """
     clusters = clusters_of(counts)
     if clusters is not None:
-        require_several(clusters.number, counts.n_rows)
+        require_several(clusters.number, counts.n_rows, context)
 
 
 def refuse_clusters(counts: Any, name: str, what: str) -> None:
