@@ -293,8 +293,8 @@ def require_several(number: int, n_rows: int = 1, context: str = "") -> None:
     """Refuse fewer than two clusters, whose differences show how uncertain a result is; there may be no rows."""
     if n_rows and number < 2:
         raise ValueError(
-            f"{context}`cluster` must hold at least two clusters with rows of positive weight, because the differences between "
-            f"clusters show how uncertain a result is; it holds {number}."
+            f"{context}`cluster` must hold at least two clusters with rows of positive weight, because the "
+            f"differences between clusters show how uncertain a result is; it holds {number}."
         )
 
 
