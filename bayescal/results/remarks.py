@@ -61,17 +61,27 @@ def cluster_remarks(counts: Counts) -> tuple[str, ...]:
     clusters = clusters_of(counts)
     if clusters is None or not counts.n_rows:
         return ()
-    # rows of weight 0 count among the rows, but not in the clusters
-    sizes = "" if counts.weighted else f" ({counts.n_rows / clusters.number:.3g} rows on average)"
+    inside = rows_in_clusters(counts.n_rows, clusters.number, weighted=counts.weighted)
     stated = (
-        f"The rows are in {clusters.number} clusters{sizes}. The intra-cluster correlation of "
-        f"residuals is {clusters.icc:.2g}, and the design effect of the mean residual is {clusters.total_effect:.3g}."
+        f"{inside}. The intra-cluster correlation of residuals is {clusters.icc:.2g}, and the design effect of the mean "
+        f"residual is {clusters.total_effect:.3g}."
     )
     few = (
         f"With fewer than {CLUSTERS} clusters the intra-cluster correlation is uncertain, and intervals may be too "
         "narrow."
     )
     return (stated, few) if clusters.effective_number < CLUSTERS else (stated,)
+
+
+def rows_in_clusters(n_rows: int, number: int, *, weighted: bool) -> str:
+    """State the number of clusters, and their mean size; with weights, rows of weight 0 belong to none of them.
+
+    Examples
+    --------
+    >>> rows_in_clusters(1000, 200, weighted=False)
+    'The rows are in 200 clusters (5 rows on average)'
+    """
+    return f"The rows are in {number} clusters" + ("" if weighted else f" ({n_rows / number:.3g} rows on average)")
 
 
 def grid_remarks(counts: Counts) -> list[str]:
