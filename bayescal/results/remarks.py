@@ -63,8 +63,8 @@ def cluster_remarks(counts: Counts) -> tuple[str, ...]:
         return ()
     inside = rows_in_clusters(counts.n_rows, clusters.number, weighted=counts.weighted)
     stated = (
-        f"{inside}. The intra-cluster correlation of residuals is {clusters.icc:.2g}, and the design effect of the mean "
-        f"residual is {clusters.total_effect:.3g}."
+        f"{inside}. The intra-cluster correlation of residuals is {clusters.icc:.2g}, and the design effect of the "
+        f"mean residual is {clusters.total_effect:.3g}."
     )
     few = (
         f"With fewer than {CLUSTERS} clusters the intra-cluster correlation is uncertain, and intervals may be too "
