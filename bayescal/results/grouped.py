@@ -29,6 +29,12 @@ HEADER = ("", "n", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "if calibrated")
 STANDS_OUT = 0.8
 #: Maximum number of groups that are printed.
 PRINTED = 25
+#: Remark on pooled groups of which none stands out; docs/explanation/partial_pooling.md has the measured numbers.
+POOLED_REMARK = (
+    "Where many groups are nearly equal, the largest probability of being the worst is overstated; the standard "
+    "deviation over the groups is too large if they have different errors of equal size, too small if they form two "
+    "clumps."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -306,7 +312,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             rows.append([name, str(n), *map(_render.number, numbers)])
         more = len(self) + 1 - len(shown)
         remarks = [f"Not shown: {more} of {len(self)} groups; see `.table()` or `.summary()`."] if more else []
-        if self.pooling == "partial" and sum(each.counts.occupied.any() for each in self.groups.values()) > 1:
+        if self._pooled_partially:
             spread = wording.with_interval(self.heterogeneity(), 4)
             remarks.append(f"Standard deviation of the ECE over the groups: {spread}.")
         remarks += self.remarks
@@ -316,7 +322,13 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals, each with the groups that it concerns."""
         of_group = {name: each.remarks for name, each in zip(self.names, self.groups.values(), strict=True)}
-        return tuple(of_several({"all rows": self.overall.remarks, **of_group}))
+        doubtful = (POOLED_REMARK,) if self._pooled_partially and self.standing_out() is None else ()
+        return (*of_several({"all rows": self.overall.remarks, **of_group}), *doubtful)
+
+    @property
+    def _pooled_partially(self) -> bool:
+        """Whether several groups with rows borrow strength from each other."""
+        return self.pooling == "partial" and sum(bool(e.counts.occupied.any()) for e in self.groups.values()) > 1
 
 
 def _row(evaluation: Evaluation, prob: float, estimand: EstimandLike) -> dict[str, Any]:
