@@ -329,8 +329,10 @@ PLACES |= dict.fromkeys(
     "Groups are pooled as in `evaluate(y_true, y_prob, by=site, pooling='partial')`.",
 )
 #: Keywords of functions of rows, for suggestions.
-OF_ROWS = ("target", "bins", "binning", "model", "draws", "rng", "weights", "by", "classes", "logits", "progress")
-OF_ROWS += ("cluster", "pooling")
+OF_ROWS = (
+    *("target", "bins", "binning", "model", "draws", "rng", "weights", "cluster", "by", "pooling"),
+    *("classes", "logits", "progress"),
+)
 
 
 #: Keywords that a function without them explains.
