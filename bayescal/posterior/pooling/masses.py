@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, softmax
 
+from bayescal.posterior.pooling.evidence import parts
 from bayescal.posterior.pooling.group_bins import GroupBins
 
 Floats = NDArray[np.float64]
@@ -22,6 +23,9 @@ def precision_probabilities(bins: GroupBins, precisions: Floats) -> Floats:
 def draw_masses(bins: GroupBins, precisions: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
     """Draw masses, shape (n_groups, n_draws, n_used); the groups of one draw share its precision."""
     chosen = precisions[rng.choice(len(precisions), n_draws, p=precision_probabilities(bins, precisions))]
-    parameters = chosen[:, None] * bins.share + bins.rows[:, None]
-    gamma = rng.standard_gamma(np.maximum(parameters, LEAST))
-    return gamma / gamma.sum(axis=2, keepdims=True)
+    alpha = chosen[:, None] * bins.share
+    mass = np.empty((len(bins), *alpha.shape))
+    for part in parts(len(bins), *alpha.shape):
+        gamma = rng.standard_gamma(np.maximum(alpha + bins.rows[part, None], LEAST), out=mass[part])
+        gamma /= gamma.sum(axis=2, keepdims=True)
+    return mass
