@@ -250,3 +250,27 @@ def test_a_forest_plot_shows_both(pooled, plain):
         bc.plot_forest(pooled, beside={"west": plain["west"]})
     with pytest.raises(ValueError, match="it has none of them"):
         bc.plot_forest(pooled, beside=bc.evaluate(Y, P, by=Y, **OPTIONS))
+
+
+def test_assumptions_of_pooling_that_data_cannot_check_are_stated():
+    few = bc.evaluate(Y, P, by=SITE, pooling="partial", draws=200, rng=1)
+    assert len(set(SITE)) < 5
+    assert f"Partial pooling of {len(set(SITE))} groups with rows depends on the prior" in str(few)
+    one = bc.evaluate(Y, P, by=np.zeros(len(Y), int), pooling="partial", draws=200, rng=1)
+    assert one.remarks[0].startswith("Partial pooling of 1 group with rows depends")
+    assert one.spec.startswith(f"1 group, {len(Y)} rows: event ECE")
+    complete = bc.evaluate(Y, P, by=SITE, pooling="complete", draws=200, rng=1)
+    assert complete.remarks[0].startswith("Complete pooling assumes that all groups have the same accuracies")
+    many = bc.evaluate(Y, P, by=np.arange(len(Y)) % 5, pooling="partial", draws=200, rng=1)
+    assert not any("pooling" in remark for remark in (*many.remarks, *bc.evaluate(Y, P, by=SITE, rng=1).remarks))
+
+
+def test_documents_state_the_heterogeneity_and_the_remarks():
+    pooled = bc.evaluate(Y, P, by=SITE, pooling="partial", draws=200, rng=1)
+    made, drawn = json.loads(pooled.to_json()), pooled.heterogeneity()
+    assert made["heterogeneity"] == {
+        "mean": drawn.mean(),
+        **dict(zip(("low", "high"), drawn.interval(0.95), strict=True)),
+    }
+    assert made["remarks"] == list(pooled.remarks)
+    assert json.loads(bc.evaluate(Y, P, by=SITE, draws=200, rng=1).to_json())["heterogeneity"] is None

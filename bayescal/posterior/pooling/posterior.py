@@ -125,8 +125,10 @@ class PooledPosterior:
     @cached_property
     def _mixtures(self) -> list[Mixture]:
         """Posterior of the weights for every centre, with a fixed seed."""
-        streams = np.random.default_rng(WEIGHTS_SEED).spawn(len(self.centres))
-        return [mixture(of, self.prior, rng) for of, rng in zip(self.log_evidence, streams, strict=True)]
+        n_centres = len(self.centres)
+        streams = np.random.default_rng(WEIGHTS_SEED).spawn(n_centres)
+        each = zip(self.log_evidence, streams, strict=True)
+        return [mixture(of, self.prior, rng, n_centres=n_centres) for of, rng in each]
 
     def sample(self, n_draws: int = 4000, *, rng: Any = None) -> PooledDraws:
         """Draw all groups jointly.
