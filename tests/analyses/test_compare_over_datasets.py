@@ -135,6 +135,14 @@ def test_classifiers_may_be_in_any_order(comparisons, result):
     np.testing.assert_allclose(means, [turned["set 1"]["ABC"[k]].ece.mean() for k in range(3)])
 
 
+def test_one_classifier_may_have_equal_counts_on_two_data_sets():
+    """A constant classifier; the rows differ, as the counts of the other classifier show."""
+    y, constant = np.array([0, 1] * 100), np.full(200, 0.5)
+    given = {f"set {i}": (y, {"A": np.random.default_rng(i).random(200), "constant": constant}) for i in range(2)}
+    found = bc.compare_over_datasets(given, rng=1, draws=200)
+    assert found.in_order() == ("constant", "A")
+
+
 def test_two_names_of_one_classifier_are_exactly_equal():
     given = {}
     for i in range(3):
