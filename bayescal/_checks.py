@@ -317,8 +317,22 @@ PLACES = {
     "share": "It is a keyword of `max_error`, as in `bayescal.max_error(evaluation.bin_draws, share=0.05)`.",
 }
 PLACES |= dict.fromkeys(("estimands", "metric", "metrics"), PLACES["estimand"])
+PLACES |= dict.fromkeys(
+    ("by", "group", "groups", "group_by", "groupby"), "Groups are `by`, as in `evaluate(y_true, y_prob, by=site)`."
+)
+PLACES |= dict.fromkeys(
+    ("cluster", "clusters", "cluster_id"),
+    "Clusters of rows are `cluster`, as in `evaluate(y_true, y_prob, cluster=patient)` and in `compare`.",
+)
+PLACES |= dict.fromkeys(
+    ("pooled", "pooling", "partial_pooling"),
+    "Groups are pooled as in `evaluate(y_true, y_prob, by=site, pooling='partial')`.",
+)
 #: Keywords of functions of rows, for suggestions.
-OF_ROWS = ("target", "bins", "binning", "model", "draws", "rng", "weights", "by", "classes", "logits", "progress")
+OF_ROWS = (
+    *("target", "bins", "binning", "model", "draws", "rng", "weights", "cluster", "by", "pooling"),
+    *("classes", "logits", "progress"),
+)
 
 
 #: Keywords that a function without them explains.
@@ -347,7 +361,8 @@ def known_keywords(
 
 def no_keywords_of_rows(function: str, given: Collection[str]) -> None:
     """Raise if a function of counts is given a keyword that was settled when the rows were counted."""
-    settled = {"bins", "n_bins", "binning", "closed", "target", "weights", "sample_weight", "by", "classes", "logits"}
+    settled = {"bins", "n_bins", "binning", "closed", "target", "weights", "sample_weight", "classes", "logits"}
+    settled |= {"by", "cluster"}
     for word in given:
         if word in settled:
             raise TypeError(

@@ -50,7 +50,9 @@ def test_report(table, path):
 def test_report_of_groups(table, path):
     shown = run("report", path, *COLUMNS, "--by", "site", "--draws", 100)
     assert "in 60 clusters" in shown
-    assert "site 0: The rows are in 30 clusters" in shown
+    assert "all rows: The rows are in 60 clusters" in shown  # those of a group are among its remarks
+    assert "site 0, site 1: With fewer than 40 clusters" in shown
+    assert "site 0: The rows" not in shown
 
 
 def test_count_and_report_of_counts(table, path):
@@ -70,6 +72,8 @@ def test_compare(table, path):
     low, high = ours.difference("p", "other").interval(0.95)
     text = out.read_text()
     assert json.loads(text)["parameters"]["cluster"] == "q"
+    assert json.loads(text)["remarks"] == list(ours.remarks)
+    assert "p: The rows are in 60 clusters (5 rows on average)" in shown
     assert f"{low:.6g}"[:6] in text
     assert f"{high:.6g}"[:6] in text
 

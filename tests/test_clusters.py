@@ -53,6 +53,14 @@ def test_the_specification_and_a_remark_state_the_clusters(rows):
         assert any("fewer than 40 clusters" in remark for remark in found.remarks)
 
 
+def test_clusters_of_single_rows_are_named_as_such(rows):
+    each = bc.evaluate(rows.outcome, rows.confidence, cluster=np.arange(1000), draws=100, rng=1)
+    assert each.remarks == (
+        "Each of the 1000 clusters has a single row, so that intervals of calibration errors are those of independent "
+        "rows. If some rows belong together, this is not the column that says so.",
+    )
+
+
 def test_the_signed_error_has_the_design_effect_of_the_total(rows):
     """Under the Dirichlet model its variance is nearly that of the mean residual times the design effect."""
     evaluation = bc.evaluate(

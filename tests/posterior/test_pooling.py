@@ -11,7 +11,7 @@ from scipy.stats import betabinom, binom, dirichlet_multinomial, norm
 from bayescal.posterior.pooling import evidence
 from bayescal.posterior.pooling.evidence import Rows, deviations, log_likelihood
 from bayescal.posterior.pooling.group_bins import GroupBins
-from bayescal.posterior.pooling.masses import precision_probabilities
+from bayescal.posterior.pooling.masses import draw_masses, precision_probabilities
 from bayescal.posterior.pooling.posterior import PooledPosterior
 from bayescal.posterior.pooling.prior import COMPLETE, PoolingPrior
 from bayescal.posterior.pooling.weights import assigned, mixture
@@ -101,6 +101,37 @@ def test_precisions_have_dirichlet_multinomial_probabilities():
     rows = BINS.rows.astype(int)
     each = [sum(dirichlet_multinomial(c * BINS.share, n.sum()).logpmf(n) for n in rows) for c in precisions]
     np.testing.assert_allclose(precision_probabilities(BINS, precisions), softmax(each))
+
+
+def test_masses_vary_with_the_shares_of_all_rows(close_to):
+    """Moments of a Dirichlet whose centre is Dirichlet: E = (C s + r) / (C + R), and the law of total variance."""
+    rows, share, precision, of_all = np.array([[3.0, 1.0, 6.0], [0.0, 0.0, 0.0]]), np.array([0.2, 0.3, 0.5]), 20.0, 50.0
+    bins = GroupBins(rows, 0 * rows, rows, np.full((2, 3), 0.5), share, share_rows=of_all)
+    drawn = draw_masses(bins, np.array([precision]), 40_000, np.random.default_rng(1))
+    total = precision + rows.sum(axis=1, keepdims=True)
+    expected = (precision * share + rows) / total
+    of_centre = (precision / total) ** 2 * share * (1 - share) / (of_all + 1)
+    variance = (expected * (1 - expected) - of_centre) / (total + 1) + of_centre
+    close_to(drawn.mean(axis=1), expected, np.sqrt(variance / 40_000))
+    np.testing.assert_allclose(drawn.var(axis=1), variance, rtol=0.05)
+    # groups of one draw have the same shares
+    np.testing.assert_allclose(
+        np.cov(drawn[0, :, 0], drawn[1, :, 0])[0, 1], precision / total[0, 0] * share[0] * (1 - share[0]) / 51, rtol=0.1
+    )
+
+
+def test_errors_carry_over_to_other_confidences_within_a_bin():
+    """As the same shift of the logit or as the same gap, whichever stays nearer to the accuracy of all rows."""
+    of_all, theta = np.array([0.98, 0.98, 0.5, 0.98]), np.array([0.8, 0.8, 0.6, 0.99])
+    confidence = np.array([[1.0, 0.97, 0.52, 0.99]])
+    n = np.ones((1, 4))
+    bins = GroupBins(n, n, n, confidence, np.full(4, 0.25), of_all=of_all)
+    curve = np.log(theta / (1 - theta)) - np.log(of_all / (1 - of_all))
+    same = 0.99 / 0.01 * (theta[3] / 0.01) / (0.98 / 0.02)  # odds of the group times the ratio of odds of all rows
+    found = expit(bins.start + bins.shifts(np.array([curve, np.zeros(4)])))
+    np.testing.assert_allclose(found[0, 0], [0.82, 0.79, 0.62, same / (1 + same)], atol=1e-3)
+    np.testing.assert_allclose(found[0, 0, :2], [0.82, 0.79], rtol=1e-12)
+    np.testing.assert_allclose(found[1, 0], confidence[0])
 
 
 def test_draws_do_not_depend_on_chunks(monkeypatch):
