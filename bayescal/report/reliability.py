@@ -331,5 +331,5 @@ def _reliability_key(ax: "Axes", prob: float, color: str, *, thin: bool, small: 
     if hatched:
         from matplotlib.patches import Patch
 
-        entries.append((Patch(**{**_hatched(ax), "facecolor": color, "alpha": 0.55}), "censored before the horizon"))
+        entries.append((Patch(**{**_hatched(ax), "facecolor": color, "alpha": 0.55}), "censored"))
     return key_above(ax, entries, small=small)

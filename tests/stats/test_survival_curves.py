@@ -234,3 +234,18 @@ def test_no_more_events_than_rows_if_every_known_row_has_the_event():
         counts = HorizonCounts.from_rows(rows, 50.0, make_bins(2))
         assert counts.accuracy[0] == pytest.approx(1.0, rel=1e-13)
         assert counts.effective_k[0] <= counts.effective_n[0]
+
+
+@pytest.mark.parametrize("scale", [4.0, 3.0, 1e-150, 1e150])
+def test_the_scale_of_weights_does_not_matter(scale):
+    time, event, risk = simulated(300, 12)
+    weights = np.random.default_rng(13).gamma(2.0, 1.0, 300)
+    one, other = (
+        HorizonCounts.from_rows(SurvivalRows.read(time, event, risk, each), 0.5, make_bins(5))
+        for each in (weights, scale * weights)
+    )
+    for name in ("accuracy", "effective_n", "effective_k", "share"):
+        assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-12), name
+    some = one.losses.squares > 0
+    ratios = other.losses.squares[some] / one.losses.squares[some]
+    assert ratios == pytest.approx(ratios[0], rel=1e-12)
