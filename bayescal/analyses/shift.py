@@ -106,8 +106,8 @@ def evaluate_shifted(
     target, too: r then depends on the classes of the labelled rows in the bin.
 
     Under covariate shift, the accuracies of the bins are those of the weighted labelled rows [2]_, with Kish's
-    effective number of rows. The uncertainty of the weights is not part of the interval, nor are differences in features from
-    which the weights were not computed.
+    effective number of rows. The uncertainty of the weights is not part of the interval, nor are differences in
+    features from which the weights were not computed.
 
     References
     ----------
