@@ -80,8 +80,8 @@ def stated_clusters(counts: Counts) -> str | None:
         )
     inside = rows_in_clusters(counts.n_rows, clusters.number, weighted=counts.weighted)
     return (
-        f"{inside}. The intra-cluster correlation of residuals is {clusters.icc:.2g}, and the design effect of the mean "
-        f"residual is {clusters.total_effect:.3g}."
+        f"{inside}. The intra-cluster correlation of residuals is {clusters.icc:.2g}, and the design effect of the "
+        f"mean residual is {clusters.total_effect:.3g}."
     )
 
 
