@@ -31,6 +31,12 @@ STANDS_OUT = 0.8
 FEWEST = 5
 #: Maximum number of groups that are printed.
 PRINTED = 25
+#: Remark on pooled groups of which none stands out; docs/explanation/partial_pooling.md has the measured numbers.
+POOLED_REMARK = (
+    "The largest probability of being the worst is overstated where many groups are nearly equal. The standard "
+    "deviation over the groups is too large if their errors differ but have equal size, and too small if the groups "
+    "form two distinct sets."
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,7 +319,7 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
             rows.append([name, str(n), *map(_render.number, numbers)])
         more = len(self) + 1 - len(shown)
         remarks = [f"Not shown: {more} of {len(self)} groups; see `.table()` or `.summary()`."] if more else []
-        if self.pooling == "partial" and self.n_with_rows > 1:
+        if self._pooled_partially:
             spread = wording.with_interval(self.heterogeneity(), 4)
             remarks.append(f"Standard deviation of the ECE over the groups: {spread}.")
         remarks += self.remarks
@@ -339,13 +345,20 @@ class GroupedEvaluation(Evaluations, Mapping[Any, Evaluation]):
                 "narrow.",
             )
         number = self.n_with_rows
-        if self.pooling == "none" or number >= FEWEST:
+        if self.pooling == "none":
             return ()
+        if number >= FEWEST:
+            return (POOLED_REMARK,) if self.standing_out() is None else ()
         groups = "1 group with rows" if number == 1 else f"{number} groups with rows"
         return (
             f"Partial pooling of {groups} depends on the prior of the differences between groups; its coverage was "
             f"measured with {FEWEST} groups or more.",
         )
+
+    @property
+    def _pooled_partially(self) -> bool:
+        """Whether several groups with rows borrow strength from each other."""
+        return self.pooling == "partial" and self.n_with_rows > 1
 
 
 def _row(evaluation: Evaluation, prob: float, estimand: EstimandLike) -> dict[str, Any]:
