@@ -100,6 +100,18 @@ def test_groups_have_the_clusters_inside_them(rows):
         assert alone.counts.clusters.number == 100
 
 
+def test_a_group_in_one_cluster_is_named(rows):
+    by = np.where(rows.cluster == 7, "alone", "others")
+    with pytest.raises(ValueError, match=r"group 'alone': `cluster` must hold at least two clusters .* it holds 1"):
+        bc.evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, by=by, rng=1)
+
+
+def test_rows_of_weight_zero_are_not_averaged_over_clusters(rows):
+    weights = np.where(rows.cluster < 50, 0.0, 1.5)
+    remarks = bc.evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, weights=weights, rng=1).remarks
+    assert any(remark.startswith("The rows are in 50 clusters. ") for remark in remarks)
+
+
 def test_classes_have_clusters():
     rng = np.random.default_rng(3)
     p = rng.dirichlet([1, 1, 1], 200)

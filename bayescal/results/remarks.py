@@ -78,11 +78,22 @@ def stated_clusters(counts: Counts) -> str | None:
             f"Each of the {clusters.number} clusters has a single row, so that intervals of calibration errors are "
             "those of independent rows. If some rows belong together, this is not the column that says so."
         )
+    inside = rows_in_clusters(counts.n_rows, clusters.number, weighted=counts.weighted)
     return (
-        f"The rows are in {clusters.number} clusters ({counts.n_rows / clusters.number:.3g} rows on average). The "
-        f"intra-cluster correlation of residuals is {clusters.icc:.2g}, and the design effect of the mean residual is "
-        f"{clusters.total_effect:.3g}."
+        f"{inside}. The intra-cluster correlation of residuals is {clusters.icc:.2g}, and the design effect of the "
+        f"mean residual is {clusters.total_effect:.3g}."
     )
+
+
+def rows_in_clusters(n_rows: int, number: int, *, weighted: bool) -> str:
+    """State the number of clusters, and their mean size; with weights, rows of weight 0 belong to none of them.
+
+    Examples
+    --------
+    >>> rows_in_clusters(1000, 200, weighted=False)
+    'The rows are in 200 clusters (5 rows on average)'
+    """
+    return f"The rows are in {number} clusters" + ("" if weighted else f" ({n_rows / number:.3g} rows on average)")
 
 
 def grid_remarks(counts: Counts) -> list[str]:
