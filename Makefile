@@ -98,6 +98,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/net_benefit_clusters.py $(SHORT)
 	$(RUN) python docs/make/loss_ratio.py $(SHORT)
 	$(RUN) python docs/make/survival.py $(SHORT)
+	$(RUN) python docs/make/label_shift.py $(SHORT)
 	$(RUN) python docs/make/several_data_sets.py $(SHORT)
 	$(RUN) python docs/make/pooling.py $(SHORT)
 	$(RUN) python docs/make/clusters.py $(SHORT)
@@ -111,6 +112,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/cumulative_weak.py $(SHORT)
 	$(RUN) python docs/make/cumulative_screens.py $(SHORT)
 	$(RUN) python docs/make/calibration_curve.py $(SHORT)
+	$(RUN) python docs/make/covariate_shift.py $(SHORT)
 
 verify: .venv/ready
 	$(RUN) python docs/make/verify.py $(SHORT)

@@ -34,6 +34,7 @@ from .analyses.recalibrators import IsotonicRecalibration as IsotonicRecalibrati
 from .analyses.recalibrators import LogisticRecalibration as LogisticRecalibration
 from .analyses.screen import screen_subpopulations as screen_subpopulations
 from .analyses.shift import evaluate_shifted as evaluate_shifted
+from .analyses.shift_evidence import shift_evidence as shift_evidence
 from .analyses.survival import evaluate_survival as evaluate_survival
 from .analyses.survival import evaluate_survival_counts as evaluate_survival_counts
 from .analyses.weight_report import weight_report as weight_report
@@ -105,6 +106,7 @@ from .results.recalibration import Recalibration as Recalibration
 from .results.recalibrations import GroupedRecalibration as GroupedRecalibration
 from .results.score_comparison import ScoreComparison as ScoreComparison
 from .results.screen import SubpopulationScreen as SubpopulationScreen
+from .results.shift_evidence import ShiftEvidence as ShiftEvidence
 from .results.subpopulation import SubpopulationDifference as SubpopulationDifference
 from .results.survival import SurvivalEvaluation as SurvivalEvaluation
 from .results.survival import SurvivalHorizons as SurvivalHorizons

@@ -207,6 +207,18 @@ def of_percent(value: Any) -> str:
     return f" Write {float(number) / 100:g}."
 
 
+def of_percentages(value: Any) -> str:
+    """Return a hint for values of a column such as "4%", otherwise an empty string.
+
+    Examples
+    --------
+    >>> of_percentages("85%"), of_percentages("85")
+    ("Percentages? Write 0.85 in place of '85%'.", '')
+    """
+    hint = of_percent(value)
+    return f"Percentages?{hint[:-1]} in place of {quoted(value)}." if hint else ""
+
+
 def explained[F: Callable[..., Any]](hint: str, **names: str) -> Callable[[F], F]:
     """Let a function add a hint to the error that Python raises for missing or surplus arguments.
 
@@ -258,7 +270,7 @@ def _hint_of_keywords(function: Callable[..., Any], names: dict[str, str], given
         return ""
     if " " in names.get(unknown, ""):
         return f" {names[unknown]}"
-    if unknown in ABSENT:
+    if unknown in ABSENT and "cluster" not in known:
         return f" {ABSENT[unknown]}"
     if unknown in called:
         return f" Here it is called {called[unknown]!r}."

@@ -87,3 +87,15 @@ def test_compare_files_refuses_clusters_that_differ(table, path):
     result = CliRunner().invoke(app, ["compare", str(one), str(two), *columns], env={"COLUMNS": "200"})
     assert result.exit_code != 0
     assert "must be the same in both files" in " ".join(result.output.split())
+
+
+def test_columns_that_hold_something_else_are_refused(path):
+    refused = CliRunner().invoke(app, ["report", str(path), "--label", "y", "--prob", "p", "--cluster", "p"])
+    assert refused.exit_code == 2
+    assert "--cluster must name a column of clusters; 'p' holds the probabilities" in refused.output
+    refused = CliRunner().invoke(app, ["report", str(path), "--label", "y", "--prob", "p", "--cluster", "other"])
+    assert refused.exit_code == 2
+    assert "--cluster must name a column of cluster labels" in refused.output
+    columns = ["--label", "y", "--prob", "p", "--by", "site", "--pooling", "partial", "--cluster", "q"]
+    refused = CliRunner().invoke(app, ["report", str(path), *columns])
+    assert "or leave out --cluster if the groups are the clusters" in refused.output

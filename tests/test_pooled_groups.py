@@ -190,7 +190,7 @@ def test_the_command_line_gives_the_same(tmp_path, pooled):
         ({"pooling": "none"}, "needs groups, and there are none"),
         ({"pooling": "partial", "target": "classwise"}, "needs groups, and there are none"),
         ({"pooling": "some", "by": SITE}, "`pooling` must be one of"),
-        ({"pooling": "partial", "by": SITE, "model": "dirichlet"}, "exists for model='shrinkage' only"),
+        ({"pooling": "partial", "by": SITE, "model": "dirichlet"}, "exists for `model='shrinkage'` only"),
     ],
 )
 def test_what_is_refused(options, message):

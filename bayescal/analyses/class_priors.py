@@ -11,12 +11,13 @@ from bayescal import _checks
 from bayescal._invalid import quoted
 from bayescal.data.shifted import LABELLED, ShiftedRows
 from bayescal.posterior.class_priors import ClassPriorPosterior
+from bayescal.posterior.prior_likelihood import PriorLikelihoodPosterior
 from bayescal.results.class_priors import FEW, ClassPriors
 from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
 
 #: Up to this number of classes, cells are ranges of confidence within predicted classes, and how many.
 FEW_CLASSES, RANGES = 5, 3
-USING = ("cells",)
+USING = ("cells", "probabilities")
 #: Maximum number of classes.
 MOST_CLASSES = 100
 
@@ -60,9 +61,14 @@ def class_priors(
         Probabilities stated for the rows of the source, for 2 to 100 classes. Every class needs labelled rows.
     y_prob_target : array-like of float, shape (n_target,) or (n_target, n_classes)
         Probabilities that the same classifier states for rows of the target, whose labels are unknown.
-    using : {"cells"}, default "cells"
-        How predictions are used. ``cells`` counts rows by predicted class and, for up to 5 classes, by three ranges of
-        its probability. Probabilities need not be calibrated.
+    using : {"cells", "probabilities"}, default "cells"
+        How predictions are used:
+
+        - ``cells`` counts rows by predicted class and, for up to 5 classes, by three ranges of its probability.
+          Probabilities need not be calibrated;
+        - ``probabilities`` recalibrates probabilities on the source by a temperature and a bias per class, with their
+          uncertainty, and uses the likelihood of every row. Intervals are narrower, and right only if such a
+          recalibration calibrates the classifier.
     cells : ShiftCells, optional
         Other cells, as in ``ShiftCells.predicted_class(n_classes)``.
     draws : int, default 1000
@@ -96,8 +102,8 @@ def class_priors(
 
     Notes
     -----
-    `ClassPriorPosterior` describes the model. The predicted class alone gives the estimate of [1]_, which inverts the
-    confusion matrix, if no frequency is near 0.
+    `ClassPriorPosterior` and `PriorLikelihoodPosterior` describe the models. The predicted class alone gives the
+    estimate of [1]_, which inverts the confusion matrix, if no frequency is near 0.
 
     References
     ----------
@@ -125,7 +131,14 @@ def priors_of_rows(
     if n_classes > MOST_CLASSES:
         raise ValueError(f"`y_prob` must have at most {MOST_CLASSES} columns; it has {n_classes}.")
     require_all_classes(np.bincount(rows.label, minlength=n_classes), rows.classes)
-    return class_priors_counts(ShiftCounts.from_rows(rows, cells or default_cells(rows)), draws=draws, rng=rng)
+    if using == "cells":
+        return class_priors_counts(ShiftCounts.from_rows(rows, cells or default_cells(rows)), draws=draws, rng=rng)
+    if cells is not None:
+        raise ValueError("`cells` belong to `using='cells'`; `using='probabilities'` needs none.")
+    posterior = PriorLikelihoodPosterior(rows)
+    drawn = posterior.sample(_checks.whole_number("draws", draws, at_least=2), rng=rng)
+    counts = ShiftCounts.from_rows(rows, ShiftCells.predicted_class(n_classes))
+    return ClassPriors(counts, drawn, posterior.worth, "recalibrated probabilities")
 
 
 def default_cells(rows: ShiftedRows) -> ShiftCells:

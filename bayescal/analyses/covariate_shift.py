@@ -1,6 +1,7 @@
 """Covariate shift: weighted source rows and confidences of a target -> counts -> evaluation of the target."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ from numpy.typing import NDArray
 from bayescal import _checks
 from bayescal.analyses.one import DEFAULT_MODEL, count_rows, evaluate_one
 from bayescal.analyses.weight_report import report_of
-from bayescal.data.confidences import read_confidences
-from bayescal.data.predictions import Predictions, read_rows
+from bayescal.data.frames import column_names
+from bayescal.data.predictions import Predictions, TopLabels, read_rows
+from bayescal.data.shifted import TARGET, target_event, target_matrix
 from bayescal.results.covariate_shift import CovariateShiftEvaluation
 from bayescal.results.weight_report import FEWEST_ROWS, WeightReport
 from bayescal.stats.bins import Bins, make_bins
@@ -29,8 +31,7 @@ def evaluate_covariate_shift(
     y_prob: Any,
     y_prob_target: Any,
     *,
-    weights: Any,
-    names: tuple[str, str] = ("y_prob_target", "weights"),
+    weights: Any = None,
     target: str | None = None,
     classes: Any = None,
     logits: bool = False,
@@ -41,36 +42,28 @@ def evaluate_covariate_shift(
     rng: Any = None,
     **options: Any,
 ) -> CovariateShiftEvaluation:
-    """Evaluate a target population; see `bayescal.evaluate_shifted`, which calls it with ``shift="covariate"``.
-
-    Parameters
-    ----------
-    y_true, y_prob : array-like
-        Labels and probabilities of the source rows.
-    y_prob_target : array-like
-        Probabilities of the target rows, of the same classifier.
-    weights : array-like, shape (n_rows,)
-        Density of the target divided by that of the source, at each source row, up to a factor.
-    names : (str, str)
-        Names of the last two arguments in messages.
-    target, classes, logits, bins, binning, model, draws, rng, **options
-        As for `evaluate`.
-    """
+    """Evaluate a target in which the features have another distribution; see `evaluate_shifted`."""
     if weights is None:
         raise ValueError(
-            f"`{names[1]}` is needed for `shift='covariate'`: the density of the target divided by that of the source "
-            "at each source row, up to a factor. Weights of 1 assume that the probability of the outcome at a score is "
-            "the same in both."
+            "`weights` are needed for `shift='covariate'`: the density of the target divided by that of the source at "
+            "each row of the source, up to a factor. Weights of 1 assume that the probability of the outcome at a "
+            "score is the same in both."
         )
-    rows = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
-    checked = rows.checked().scale_free()
-    confidence = read_confidences(names[0], y_prob_target, target=checked.target, logits=logits)
-    assert checked.weight is not None  # `weights` were given
-    report = report_of(checked.weight)
-    _require_evidence(report, names[1])
-    source = count_rows(checked, _edges(checked, confidence, bins, binning), "equal-width", ranked=True)
+    given = read_rows(y_true, y_prob, target=target, classes=classes, logits=logits, weights=weights)
+    rows = given.checked().scale_free()
+    if isinstance(given, TopLabels):
+        confidence = target_matrix(y_prob_target, given.rows.n_classes, column_names(y_prob), logits).max(axis=1)
+    else:
+        confidence = target_event(y_prob_target, logits)[:, 1]
+    assert rows.weight is not None  # `weights` were given
+    report = report_of(rows.weight)
+    _require_evidence(report)
+    source = count_rows(rows, _edges(rows, confidence, bins, binning), "equal-width", ranked=True)
+    if source.ranks is not None and source.ranks.both_outcomes:
+        uneven = source.ranks.with_uneven_weights(rows.confidence, rows.outcome, rows.weight)
+        source = replace(source, ranks=uneven)
     counts = TargetCounts.from_confidences(source, confidence)
-    _require_overlap(counts, names[0])
+    _require_overlap(counts)
     evaluation = evaluate_one(counts, model=model, draws=draws, rng=rng, **options)
     return CovariateShiftEvaluation.of(evaluation, report)
 
@@ -82,11 +75,11 @@ def _edges(rows: Predictions, confidence: NDArray[Any], bins: Any, binning: str)
     return make_bins(bins, binning=binning, confidence=confidence)
 
 
-def _require_evidence(report: WeightReport, name: str) -> None:
+def _require_evidence(report: WeightReport) -> None:
     """Refuse weights that leave too few effective rows; warn about weights that are not reliable."""
     if report.effective_rows < FEWEST_ROWS:
         raise ValueError(
-            f"`{name}` must leave at least {FEWEST_ROWS} effective rows; the {report.n_rows} rows are worth "
+            f"`weights` must leave at least {FEWEST_ROWS} effective rows; the {report.n_rows} rows are worth "
             f"{report.effective_rows:.3g}, and the largest weight has {100 * report.largest_share:.2g} % of the total. "
             "Source and target overlap too little: label rows of the target, and use `evaluate`."
         )
@@ -94,12 +87,12 @@ def _require_evidence(report: WeightReport, name: str) -> None:
         warnings.warn(f"{text} See `weight_report`.", WeightsWarning, skip_file_prefixes=_checks.PACKAGE)
 
 
-def _require_overlap(counts: TargetCounts, name: str) -> None:
+def _require_overlap(counts: TargetCounts) -> None:
     """Refuse a target most of whose rows have scores that no source row has."""
     if counts.uncovered > REFUSED:
         empty = int(np.count_nonzero(counts.occupied & ~counts.source.occupied))
         raise ValueError(
-            f"`{name}` must have scores like those of the source: {100 * counts.uncovered:.0f} % of its "
+            f"`{TARGET}` must have scores like those of the source: {100 * counts.uncovered:.0f} % of its "
             f"{counts.n_target_rows} rows are in {empty} bins without source rows of positive weight, and at most "
             f"{100 * REFUSED:g} % may be. Use fewer bins, or label rows of the target."
         )

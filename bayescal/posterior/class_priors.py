@@ -15,6 +15,8 @@ from bayescal.stats.shift_cells import ShiftCounts
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Largest Dirichlet parameter of a cell, and of all cells of a class.
+CELL_ALPHA, CELL_ROWS = 0.5, 3.0
 #: Steps of expectation maximisation before the first sweep of a chain.
 STEPS = 40
 #: Fewest sweeps of a chain, and most of a problem with few and with many entries of C; entries times sweeps.
@@ -23,6 +25,8 @@ FEWEST, MOST, MOST_OF_MANY, BUDGET = 30, 300, 60, 8000
 HELD = 50_000
 #: Least share of a class or cell, so that logarithms and ratios are finite.
 TINY = 1e-300
+#: Smaller eigenvalues and squared entries of eigenvectors are rounding errors.
+RELEVANT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +42,8 @@ class ClassPriorPosterior:
 
     Notes
     -----
-    With K classes and J cells, class k has the distribution :math:`C_k \sim \mathrm{Dirichlet}(1/J)` over cells, and
+    With K classes and J cells, class k has the distribution :math:`C_k \sim \mathrm{Dirichlet}(\min(1/2, 3/J))` over
+    cells, and
 
     .. math::
         s_k \sim \mathrm{Multinomial}(n_k, C_k), \quad \pi \sim \mathrm{Dirichlet}(\alpha), \quad
@@ -61,8 +66,8 @@ class ClassPriorPosterior:
 
     @property
     def cell_alpha(self) -> float:
-        """Dirichlet parameter of the cells of a class: one row in total."""
-        return 1 / len(self.counts.cells)
+        """Dirichlet parameter of the cells of a class: at most half a row per cell, and three rows in total."""
+        return min(CELL_ALPHA, CELL_ROWS / len(self.counts.cells))
 
     @cached_property
     def _of_source(self) -> Floats:
@@ -95,12 +100,7 @@ class ClassPriorPosterior:
         It is the variance of the frequency if the classes of the target rows were known, divided by that given their
         cells, where the cells of each class are known. 1 if cells show the class; 0 if they do not.
         """
-        pi, _ = self._expected
-        values, vectors = np.linalg.eigh(self.information)
-        inverse = np.where(values > 1e-9, 1 / np.maximum(values, 1e-9), np.inf)
-        with np.errstate(invalid="ignore"):
-            spread = np.where(vectors**2 > 1e-12, vectors**2 * inverse, 0.0).sum(axis=1)
-        return np.asarray((1 - pi) / np.maximum(spread - pi, 1 - pi))
+        return worth_of(self.information, self._expected[0])
 
     @property
     def sweeps(self) -> int:
@@ -142,7 +142,15 @@ class ClassPriorPosterior:
         return pi, cells
 
 
-def most_probable(cells: Floats, target: Ints, alpha: float = 1.0, steps: int = STEPS) -> Floats:
+def worth_of(information: Floats, pi: Floats) -> Floats:
+    """Return `ClassPriorPosterior.worth` for an information matrix and class frequencies."""
+    values, vectors = np.linalg.eigh(information)
+    squares = vectors**2
+    spread = np.where(squares > RELEVANT, squares / np.maximum(values, RELEVANT), 0.0).sum(axis=1)
+    return np.asarray((1 - pi) / np.maximum(spread - pi, 1 - pi))
+
+
+def most_probable(cells: Floats, target: NDArray[Any], alpha: float = 1.0, steps: int = STEPS) -> Floats:
     """Approximate the most probable class frequencies, given the cells of each class, by expectation maximisation.
 
     Parameters

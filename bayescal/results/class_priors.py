@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from bayescal import _arviz, _checks, _render
 from bayescal._presented import Presented
 from bayescal.draws import Draws, fingerprint
+from bayescal.stats.shift_cells import ShiftCounts
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Maximum number of classes that are printed.
 PRINTED = 20
@@ -27,26 +27,6 @@ FEW = 5
 NAMED = 5
 
 
-class Source(Protocol):
-    """Classes, and the numbers of rows in source and target: all that a result needs of the rows."""
-
-    @property
-    def classes(self) -> tuple[Any, ...]:
-        """Label of each class."""
-
-    @property
-    def by_class(self) -> Ints:
-        """Labelled rows of each class."""
-
-    @property
-    def n_source(self) -> int:
-        """Labelled rows."""
-
-    @property
-    def n_target(self) -> int:
-        """Rows of the target."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class ClassPriors(Presented):
     """Posterior of the class frequencies of a target population whose rows have no labels.
@@ -55,8 +35,8 @@ class ClassPriors(Presented):
 
     Parameters
     ----------
-    rows : Source
-        Classes and numbers of rows; `ShiftCounts` if ``using="cells"``.
+    counts : ShiftCounts
+        Rows by class and cell.
     drawn : ndarray, shape (n_draws, n_classes)
         Independent draws of the class frequencies; each sums to 1.
     worth : ndarray, shape (n_classes,)
@@ -79,7 +59,7 @@ class ClassPriors(Presented):
     True
     """
 
-    rows: Source
+    counts: ShiftCounts
     drawn: Floats
     worth: Floats
     method: str
@@ -91,7 +71,7 @@ class ClassPriors(Presented):
     @property
     def classes(self) -> tuple[Any, ...]:
         """Label of each class."""
-        return self.rows.classes
+        return self.counts.classes
 
     def __len__(self) -> int:
         return len(self.classes)
@@ -134,7 +114,7 @@ class ClassPriors(Presented):
     @property
     def source(self) -> Floats:
         """Share of each class among the labelled rows, shape (n_classes,)."""
-        return np.asarray(self.rows.by_class / self.rows.n_source)
+        return np.asarray(self.counts.by_class / self.counts.n_source)
 
     @property
     def p_increase(self) -> Floats:
@@ -196,7 +176,7 @@ class ClassPriors(Presented):
             {
                 "class": label,
                 **dict(zip(("mean", "sd", "low", "high", "source"), map(float, numbers), strict=True)),
-                "n_source": int(self.rows.by_class[k]),
+                "n_source": int(self.counts.by_class[k]),
                 "worth": float(self.worth[k]),
             }
             for k, (label, numbers) in enumerate(zip(self.classes, columns, strict=True))
@@ -227,8 +207,8 @@ class ClassPriors(Presented):
     def spec(self) -> str:
         """Rows and method on one line."""
         return (
-            f"class frequencies of the target ({len(self)} classes), {self.rows.n_source} labelled rows, "
-            f"{self.rows.n_target} rows of the target, {self.method}"
+            f"class frequencies of the target ({len(self)} classes), {self.counts.n_source} labelled rows, "
+            f"{self.counts.n_target} rows of the target, {self.method}"
         )
 
     def sentence(self, prob: float = 0.95) -> str:
@@ -280,7 +260,7 @@ class ClassPriors(Presented):
     def remarks(self) -> tuple[str, ...]:
         """Warnings about the intervals; empty if no problem is known."""
         found = []
-        few = self.rows.by_class < FEW
+        few = self.counts.by_class < FEW
         if few.any():
             found.append(
                 f"Fewer than {FEW} labelled rows: {self._named(few)}. Their cells, and so their frequencies, depend on "

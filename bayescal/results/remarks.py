@@ -68,17 +68,6 @@ def cluster_remarks(counts: Counts) -> tuple[str, ...]:
     return (stated, few) if clusters.effective_number < CLUSTERS else (stated,)
 
 
-def rows_in_clusters(n_rows: int, number: int, *, weighted: bool) -> str:
-    """State the number of clusters, and their mean size; with weights, rows of weight 0 belong to none of them.
-
-    Examples
-    --------
-    >>> rows_in_clusters(1000, 200, weighted=False)
-    'The rows are in 200 clusters (5 rows on average)'
-    """
-    return f"The rows are in {number} clusters" + ("" if weighted else f" ({n_rows / number:.3g} rows on average)")
-
-
 def stated_clusters(counts: Counts) -> str | None:
     """State the number of clusters, the correlation within them and the design effect; None without clusters."""
     clusters = clusters_of(counts)
@@ -94,6 +83,17 @@ def stated_clusters(counts: Counts) -> str | None:
         f"{inside}. The intra-cluster correlation of residuals is {clusters.icc:.2g}, and the design effect of the "
         f"mean residual is {clusters.total_effect:.3g}."
     )
+
+
+def rows_in_clusters(n_rows: int, number: int, *, weighted: bool) -> str:
+    """State the number of clusters, and their mean size; with weights, rows of weight 0 belong to none of them.
+
+    Examples
+    --------
+    >>> rows_in_clusters(1000, 200, weighted=False)
+    'The rows are in 200 clusters (5 rows on average)'
+    """
+    return f"The rows are in {number} clusters" + ("" if weighted else f" ({n_rows / number:.3g} rows on average)")
 
 
 def grid_remarks(counts: Counts) -> list[str]:

@@ -1,6 +1,7 @@
 """Covariate shift: masses of the target, accuracies of weighted source rows, refusals and warnings."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,9 +9,12 @@ from scipy.special import expit
 from scipy.stats import genpareto
 
 import bayescal as bc
-from bayescal.analyses.covariate_shift import WeightsWarning, evaluate_covariate_shift
+from bayescal.analyses.covariate_shift import WeightsWarning
 from bayescal.estimands.plug_in import null_bins, observed_bins
+from bayescal.stats.ranks import Ranks
 from bayescal.stats.target_counts import TargetCounts
+
+covariate = partial(bc.evaluate_shifted, shift="covariate")
 
 
 def rows(n=1000, seed=1):
@@ -25,7 +29,7 @@ def rows(n=1000, seed=1):
 def test_without_a_shift_it_is_the_evaluation_of_the_source():
     """Equal scores in source and target, and weights of 1: every number of `evaluate`."""
     y, p, _ = rows()
-    shifted, plain = evaluate_covariate_shift(y, p, p, weights=np.ones(1000), rng=1), bc.evaluate(y, p, rng=1)
+    shifted, plain = covariate(y, p, p, weights=np.ones(1000), rng=1), bc.evaluate(y, p, rng=1)
     for name in ("ece", "max_error", "signed_error", "brier_score", "log_score", "auc"):
         np.testing.assert_allclose(shifted.draws(name).values, plain.draws(name).values, rtol=1e-9)
         assert shifted.plug_in_of(name) == pytest.approx(plain.plug_in_of(name))
@@ -35,7 +39,7 @@ def test_without_a_shift_it_is_the_evaluation_of_the_source():
 def test_weights_have_no_unit():
     y, p, rng = rows()
     w, target = rng.lognormal(0, 0.5, 1000), rng.random(500)
-    one, other = (evaluate_covariate_shift(y, p, target, weights=f * w, rng=1) for f in (1.0, 1e200))
+    one, other = (covariate(y, p, target, weights=f * w, rng=1) for f in (1.0, 1e200))
     np.testing.assert_allclose(one.ece.values, other.ece.values, rtol=1e-9)
 
 
@@ -59,7 +63,7 @@ def test_posterior_is_that_of_labelled_target_rows_with_the_same_counts():
     y, p = [0, 1, 1, 0, 1, 1] * 40, [0.2, 0.2, 0.3, 0.7, 0.8, 0.9] * 40
     doubled = [2.0] * 3 + [1.0] * 3  # twice the weight of the lower bin: 2/3 of the target
     target = [0.2, 0.2, 0.3] * 80 + [0.7, 0.8, 0.9] * 40
-    ev = evaluate_covariate_shift(y, p, target, weights=doubled * 40, bins=2, rng=1)
+    ev = covariate(y, p, target, weights=doubled * 40, bins=2, rng=1)
     np.testing.assert_allclose(ev.counts.share, [2 / 3, 1 / 3])
     # inside each bin the weights are equal, so no evidence is lost
     np.testing.assert_allclose(ev.counts.effective_n, [120, 120])
@@ -75,7 +79,7 @@ def test_the_truth_under_a_known_shift():
     x, z = rng.standard_normal((20_000, 2)), rng.standard_normal((200_000, 2)) + moved
     y, z_label = (rng.random(len(v)) < expit(v @ of_event) for v in (x, z))
     p, q = expit(x @ of_score), expit(z @ of_score)
-    ev = evaluate_covariate_shift(y, p, q, weights=np.exp(x @ moved), bins=10, rng=1)
+    ev = covariate(y, p, q, weights=np.exp(x @ moved), bins=10, rng=1)
     known, source = bc.evaluate(z_label, q, bins=10, rng=1), bc.evaluate(y, p, bins=10, rng=1)
     for name in ("ece", "signed_error", "l2_error", "brier_score", "log_score", "auc"):
         own, truth = ev.draws(name), known.draws(name)
@@ -84,12 +88,28 @@ def test_the_truth_under_a_known_shift():
     assert abs(source.ece.mean() - known.ece.mean()) > 5 * np.hypot(source.ece.sd(), known.ece.sd())
 
 
+def test_variance_of_the_area_under_weights_that_depend_on_the_score():
+    """The bootstrap of weighted rows has the variance of the posterior; Kish's numbers alone give less."""
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal(4000)
+    y, p, w = rng.random(4000) < expit(1.5 * x), expit(1.5 * x), np.exp(1.2 * x)
+    ev = covariate(y, p, p, weights=w, rng=1)
+    drawn = []
+    for _ in range(300):
+        take = rng.integers(4000, size=4000)
+        drawn.append(Ranks.of_rows(p[take], y[take], w[take]).auc)
+    assert ev.auc.sd() == pytest.approx(np.std(drawn), rel=0.1)
+    assert bc.evaluate(y, p, weights=w, rng=1).auc.sd() < 0.9 * np.std(drawn)
+    even = covariate(y, p, p, weights=np.ones(4000), rng=1)
+    assert even.counts.ranks.design_effect == pytest.approx(1)
+
+
 def test_bins_without_source_rows():
     """Accuracies are drawn from the model; plug-in value and null distribution leave their gaps out."""
     y, p, rng = rows()
     y, p = y[p < 0.8], p[p < 0.8]
     target = rng.random(1000)
-    ev = evaluate_covariate_shift(y, p, target, weights=np.ones(len(y)), bins=10, rng=1)
+    ev = covariate(y, p, target, weights=np.ones(len(y)), bins=10, rng=1)
     share = np.mean(target >= 0.8)
     assert ev.counts.uncovered == pytest.approx(share)
     assert any(f"{100 * share:.2g} % of the target rows" in text for text in ev.remarks)
@@ -104,8 +124,8 @@ def test_top_labels():
     rng = np.random.default_rng(2)
     matrix, target = rng.dirichlet(np.ones(3), 600), rng.dirichlet(np.ones(3), 400)
     label = np.array([rng.choice(3, p=row) for row in matrix])
-    ev = evaluate_covariate_shift(label, matrix, target, weights=np.ones(600), rng=1)
-    column = evaluate_covariate_shift(
+    ev = covariate(label, matrix, target, weights=np.ones(600), rng=1)
+    column = covariate(
         matrix.argmax(1) == label, matrix.max(1), target.max(1), weights=np.ones(600), target="confidence", rng=1
     )
     assert ev.counts.target == "top-label"
@@ -115,13 +135,13 @@ def test_top_labels():
 def test_equal_mass_bins_are_those_of_the_target():
     y, p, rng = rows()
     target = rng.beta(4, 1, 500)
-    ev = evaluate_covariate_shift(y, p, target, weights=np.ones(1000), bins=5, binning="equal-mass", rng=1)
+    ev = covariate(y, p, target, weights=np.ones(1000), bins=5, binning="equal-mass", rng=1)
     assert ev.counts.target_rows.tolist() == [100] * 5
 
 
 def test_result_prints_and_exports():
     y, p, rng = rows()
-    ev = evaluate_covariate_shift(y, p, rng.random(500), weights=rng.lognormal(0, 0.3, 1000), rng=1)
+    ev = covariate(y, p, rng.random(500), weights=rng.lognormal(0, 0.3, 1000), rng=1)
     assert "N = 500 target rows and 1000 source rows (weighted, effective N = 9" in ev.question
     assert "uncertainty of the weights" in str(ev)
     assert "target rows" in ev.to_html()
@@ -137,7 +157,7 @@ def test_result_prints_and_exports():
 @pytest.mark.parametrize(
     ("change", "kind", "message"),
     [
-        ({"weights": None}, ValueError, r"`weights` is needed for `shift='covariate'`"),
+        ({"weights": None}, ValueError, r"`weights` are needed for `shift='covariate'`"),
         (
             {"weights": np.r_[np.ones(20), np.zeros(980)]},
             ValueError,
@@ -147,7 +167,8 @@ def test_result_prints_and_exports():
         ({"y_prob_target": []}, ValueError, "`y_prob_target` is empty"),
         ({"y_prob_target": [0.2, 1.2]}, ValueError, r"`y_prob_target` must lie in \[0, 1\].*first at index 1"),
         ({"y_prob_target": [0.2, np.nan]}, ValueError, "`y_prob_target` .*missing"),
-        ({"y_prob_target": [[0.2, 0.8]]}, ValueError, "`y_prob_target` must be one-dimensional"),
+        ({"y_prob_target": [[0.2, 0.8]]}, ValueError, "`y_prob_target` must be one column"),
+        ({"target": "classwise"}, ValueError, "`target='classwise'` needs a matrix"),
         ({"bims": 5}, TypeError, "Did you mean 'bins'"),
     ],
 )
@@ -155,14 +176,14 @@ def test_refused(change, kind, message):
     y, p, _ = rows()
     given = {"y_prob_target": p, "weights": np.ones(1000)} | change
     with pytest.raises(kind, match=message):
-        evaluate_covariate_shift(y, p, given.pop("y_prob_target"), rng=1, **given)
+        covariate(y, p, given.pop("y_prob_target"), rng=1, **given)
 
 
 def test_a_target_beyond_the_source_is_refused():
     y, p, _ = rows()
     low = p < 0.4
     with pytest.raises(ValueError, match=r"60 % of its 10 rows are in 3 bins without source rows"):
-        evaluate_covariate_shift(
+        covariate(
             y[low], p[low], np.arange(10) / 10 + 0.05, weights=np.ones(low.sum()), bins=[0, 0.4, 0.6, 0.8, 1], rng=1
         )
 
@@ -171,7 +192,7 @@ def test_uneven_weights_warn():
     y, p, rng = rows()
     w = rng.pareto(1.0, 1000)
     with pytest.warns(WeightsWarning) as caught:
-        ev = evaluate_covariate_shift(y, p, p, weights=w, rng=1)
+        ev = covariate(y, p, p, weights=w, rng=1)
     few, heavy = (str(each.message) for each in caught)
     assert "rows of the target: less than 10 %" in few
     assert "above 0.7" in heavy
@@ -182,12 +203,12 @@ def test_even_weights_do_not_warn():
     y, p, _ = rows()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        evaluate_covariate_shift(y, p, p, weights=np.exp(0.5 * p), rng=1)
+        covariate(y, p, p, weights=np.exp(0.5 * p), rng=1)
 
 
 def test_few_effective_rows_per_bin_are_a_remark():
     y, p, _ = rows(100)
-    ev = evaluate_covariate_shift(y, p, np.tile(p, 20), weights=np.ones(100), rng=1)
+    ev = covariate(y, p, np.tile(p, 20), weights=np.ones(100), rng=1)
     assert any("fewer than 10 effective source rows per bin" in text for text in ev.remarks)
 
 

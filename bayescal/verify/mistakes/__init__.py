@@ -6,9 +6,11 @@ import numpy as np
 
 from bayescal.posterior.segments import SUB_MODELS as SEGMENTS
 from bayescal.posterior.shrinkage.prior import ENDS, EXACT, NOISE, SHARED
+from bayescal.verify.class_priors import ClassPriorSimulator
 from bayescal.verify.clinical.net_benefit import NetBenefitSimulator
 from bayescal.verify.clinical.recalibration import RecalibrationSimulator
 from bayescal.verify.clinical.smooth_curve import SmoothCurveSimulator
+from bayescal.verify.mistakes.class_priors import CLASS_PRIOR_MISTAKES
 from bayescal.verify.mistakes.control import Control
 from bayescal.verify.mistakes.dirichlet import DIRICHLET_MISTAKES
 from bayescal.verify.mistakes.families import FAMILY_MISTAKES, UNSPOILT_FAMILIES
@@ -60,6 +62,7 @@ def problems() -> dict[str, Simulator | NamedSimulator]:
         "net benefit": NetBenefitSimulator(),
         "smooth curve": SmoothCurveSimulator(),
         "random effects": RandomEffectsSimulator(),
+        "class frequencies": ClassPriorSimulator(),
         OWN: PoolingSimulator(),
         SAME: PoolingSimulator(together=True),
     }
@@ -75,8 +78,8 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
     Parameters
     ----------
     of : str, optional
-        Name of the sampler: "dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects"
-        or "pooling". By default all.
+        Name of the sampler: "dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects",
+        "pooling" or "class frequencies". By default all.
 
     Returns
     -------
@@ -86,7 +89,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
     Examples
     --------
     >>> samplers = ("dirichlet", "shrinkage", "recalibration", "net benefit", "smooth curve", "random effects")
-    >>> samplers += ("pooling",)
+    >>> samplers += ("pooling", "class frequencies")
     >>> len(controls()) == sum(len(controls(of)) for of in samplers)
     True
     """
@@ -99,6 +102,7 @@ def controls(of: str | None = None) -> tuple[Control, ...]:
         *SMOOTH_CURVE_MISTAKES,
         *RANDOM_EFFECTS_MISTAKES,
         *POOLING_MISTAKES,
+        *CLASS_PRIOR_MISTAKES,
     )
     return tuple(c for c in every if of in (None, c.of))
 

@@ -1,0 +1,122 @@
+"""Class frequencies of a target again in PyMC, and a simulator of their prior and data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.posterior.class_priors import TINY, ClassPriorPosterior
+from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
+from bayescal.verify.named import Moments, NamedSimulator, below, by_name
+
+if TYPE_CHECKING:
+    import pymc as pm
+    import xarray as xr
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Quantiles of the closed form at which distribution functions are compared.
+LEVELS = (0.025, 0.25, 0.5, 0.75, 0.975)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPriorTwin:
+    """The posterior of class frequencies from cells, in closed form and in PyMC; for `agreement`.
+
+    In PyMC the classes of the target rows are summed out: class frequencies and cells are parameters, and the rows of
+    the target are Multinomial.
+
+    Parameters
+    ----------
+    posterior : ClassPriorPosterior
+        The posterior.
+    thresholds : ndarray, shape (n_classes, n_thresholds)
+        Points of the distribution function of each frequency.
+    """
+
+    posterior: ClassPriorPosterior
+    thresholds: Floats
+
+    def model(self) -> "pm.Model":
+        """Write the model in PyMC."""
+        import pymc as pm
+
+        counts = self.posterior.counts
+        n_classes, n_cells = counts.source.shape
+        with pm.Model() as model:
+            pi = pm.Dirichlet("pi", np.full(n_classes, self.posterior.alpha))
+            cells = pm.Dirichlet("cells", np.full((n_classes, n_cells), self.posterior.cell_alpha))
+            pm.Multinomial("source", n=counts.by_class, p=cells, observed=counts.source)
+            pm.Multinomial("target", n=counts.n_target, p=pi @ cells, observed=counts.target)
+        return model
+
+    def of_pymc(self, tree: "xr.DataTree") -> Mapping[str, Any]:
+        """Return frequencies from chains, and events."""
+        return self._named(by_name(tree, ["pi"])["pi"])
+
+    def of_closed_form(self, n_draws: int, rng: np.random.Generator) -> Mapping[str, Floats | Moments]:
+        """Draw with the package."""
+        return self._named(self.posterior.sample(n_draws, rng=rng))
+
+    def _named(self, pi: Floats) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for k, points in enumerate(self.thresholds):
+            name = f"pi[{k}]"
+            found |= {name: pi[:, k], **below(name, pi[:, k], points.tolist())}
+        return found
+
+
+def three_classes() -> ClassPriorTwin:
+    """Make the twin of three classes in six cells, with few rows of one class, so that priors matter."""
+    cells = ShiftCells(np.array([[0.7], [0.6], [0.8]]))
+    source = np.array([[30, 25, 5, 4, 2, 0], [6, 3, 20, 18, 4, 2], [1, 0, 2, 1, 4, 3]])
+    posterior = ClassPriorPosterior(ShiftCounts(source, np.array([20, 14, 25, 21, 18, 12]), cells))
+    return ClassPriorTwin(posterior, np.quantile(posterior.sample(4000, rng=1), LEVELS, axis=0).T)
+
+
+class ClassPriorSimulator(NamedSimulator):
+    """Class frequencies and cells from their prior, and rows of source and target.
+
+    Parameters
+    ----------
+    n_classes : int, default 2
+        Number of classes.
+    n_ranges : int, default 3
+        Ranges of confidence per predicted class.
+    source_rows : int, default 60
+        Labelled rows of each class.
+    target_rows : int, default 100
+        Rows of the target.
+    """
+
+    def __init__(self, n_classes: int = 2, n_ranges: int = 3, source_rows: int = 60, target_rows: int = 100) -> None:
+        self.source_rows, self.target_rows = source_rows, target_rows
+        self.cells = ShiftCells(np.tile(np.linspace(0.6, 0.9, n_ranges - 1), (n_classes, 1)))
+
+    def simulate_one(self, rng: np.random.Generator) -> tuple[Mapping[str, Any], ShiftCounts]:
+        """Draw frequencies and cells, and counts given them."""
+        n_classes, n_cells = self.cells.n_classes, len(self.cells)
+        empty = ShiftCounts(np.zeros((n_classes, n_cells), int), np.zeros(n_cells, int), self.cells)
+        posterior = ClassPriorPosterior(empty)
+        pi = rng.dirichlet(np.full(n_classes, posterior.alpha))
+        cells = rng.dirichlet(np.full(n_cells, posterior.cell_alpha), n_classes)
+        source = rng.multinomial(self.source_rows, cells)
+        target = rng.multinomial(self.target_rows, pi @ cells)
+        return {"pi": pi[1:], "cells": cells.ravel()}, ShiftCounts(source, target, self.cells)
+
+    def sample_one(self, data: ShiftCounts, n_draws: int, rng: np.random.Generator) -> Mapping[str, Any]:
+        """Draw with the package's sampler."""
+        pi, cells = ClassPriorPosterior(data).sample_all(n_draws, rng=rng)
+        return {"pi": pi[:, 1:], "cells": cells.reshape(n_draws, -1)}
+
+    def log_likelihood_one(self, values: Mapping[str, Any], data: ShiftCounts) -> Floats:
+        """Log likelihood of both tables of counts."""
+        rest = np.asarray(values["pi"])
+        cells = np.maximum(values["cells"], TINY).reshape(-1, *data.source.shape)
+        pi = np.concatenate([1 - rest.sum(axis=1, keepdims=True), rest], axis=1)
+        mixed = np.einsum("nk,nkj->nj", pi, cells)
+        total: Floats = (data.source * np.log(cells)).sum(axis=(1, 2)) + np.log(np.maximum(mixed, TINY)) @ data.target
+        return total

@@ -1,0 +1,114 @@
+"""Class frequencies from cells and from probabilities: exact cases, quadrature, identification, threads."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import bayescal as bc
+from bayescal.data.shifted import ShiftedRows
+from bayescal.posterior.class_priors import ClassPriorPosterior, most_probable
+from bayescal.posterior.prior_likelihood import PriorLikelihoodPosterior, fit_recalibration, sample_given_ratios
+
+PREDICTED = bc.ShiftCells.predicted_class(2)
+
+
+def posterior(source, target, cells=PREDICTED):
+    return ClassPriorPosterior(bc.ShiftCounts(np.array(source), np.array(target), cells))
+
+
+def test_classes_that_cells_show_have_a_beta_posterior():
+    """With a million labelled rows on the diagonal the classes of target rows are known: Beta(1 + 30, 1 + 10)."""
+    drawn = posterior([[10**6, 0], [0, 10**6]], [10, 30]).sample(4000, rng=1)[:, 1]
+    assert stats.kstest(drawn, stats.beta(31, 11).cdf).pvalue > 1e-4
+
+
+def test_known_cells_agree_with_quadrature():
+    """Cells are known from 10^7 rows; the posterior of one frequency is integrated on a grid."""
+    cells, target = np.array([[0.7, 0.3], [0.2, 0.8]]), np.array([40, 60])
+    drawn = posterior((cells * 10**7).astype(int), target).sample(4000, rng=2)[:, 1]
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    height = target @ np.log((1 - grid) * cells[0][:, None] + grid * cells[1][:, None])
+    distribution = np.cumsum(np.exp(height - height.max()))
+    cdf = np.interp(drawn, grid, distribution / distribution[-1])
+    assert stats.kstest(cdf, "uniform").pvalue > 1e-4
+
+
+def test_worth_of_a_row():
+    """For two classes: (c_1 - c_0)^2 pi (1 - pi) / (q (1 - q)), 1 if cells show the class and 0 if they do not."""
+    assert posterior([[10**9, 0], [0, 10**9]], [50, 50]).worth == pytest.approx([1, 1], abs=1e-3)
+    assert posterior([[500, 500], [500, 500]], [50, 50]).worth == pytest.approx([0, 0], abs=1e-3)
+    one = posterior([[70_000, 30_000], [20_000, 80_000]], [450, 550])
+    pi = one._expected[0][1]
+    q = 0.3 * (1 - pi) + 0.8 * pi
+    assert one.worth == pytest.approx(np.full(2, 0.25 * pi * (1 - pi) / (q * (1 - q))), rel=1e-3)
+
+
+def test_classes_that_cells_do_not_tell_apart_have_wide_intervals():
+    drawn = posterior([[50, 50], [50, 50]], [30, 30]).sample(2000, rng=3)[:, 1]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    assert low < 0.1
+    assert high > 0.9
+
+
+def test_draws_do_not_depend_on_threads(monkeypatch):
+    one = posterior(
+        np.full((10, 10), 3) + 50 * np.eye(10, dtype=int), np.full(10, 20), bc.ShiftCells.predicted_class(10)
+    )
+    first = one.sample(700, rng=4)
+    monkeypatch.setenv("BAYESCAL_THREADS", "2")
+    np.testing.assert_array_equal(first, one.sample(700, rng=4))
+    assert first.shape == (700, 10)
+    np.testing.assert_allclose(first.sum(axis=1), 1)
+
+
+def test_expectation_maximisation_reaches_the_maximum():
+    """The gradient of the log posterior along the simplex is 0; a step of EM adds alpha rows to each class."""
+    cells, target = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3]]), np.array([20, 30, 25])
+    pi = most_probable(cells, target, alpha=1.0, steps=5000)
+    mixed = pi @ cells
+    gradient = cells @ (target / mixed) + 1 / pi
+    assert gradient[0] == pytest.approx(gradient[1], rel=1e-6)
+
+
+def test_recalibration_is_logistic_regression():
+    """The gradient of the penalised log likelihood is 0, by numerical differences."""
+    from scipy.optimize import approx_fprime
+    from scipy.special import softmax
+
+    rng = np.random.default_rng(5)
+    label = rng.integers(3, size=400)
+    x = rng.standard_normal((400, 3)) + 2 * np.eye(3)[label]
+    matrix = softmax(2 * x, axis=1)
+    mode, covariance = fit_recalibration(matrix, label)
+
+    def height(theta):
+        eta = np.log(matrix) * (1 + theta[0]) + np.r_[theta[1:], 0]
+        chosen = eta[np.arange(400), label] - np.log(np.exp(eta).sum(axis=1))
+        return chosen.sum() - theta[0] ** 2 / 2 - (theta[1:] ** 2).sum() / (2 * 2.5**2)
+
+    np.testing.assert_allclose(approx_fprime(mode, height, 1e-6), 0, atol=1e-2)
+    curvature = approx_fprime(mode, lambda theta: approx_fprime(theta, height, 1e-4), 1e-4)
+    np.testing.assert_allclose(np.linalg.inv(-curvature), covariance, rtol=0.02, atol=1e-5)
+
+
+def test_draws_given_ratios_agree_with_quadrature():
+    rng = np.random.default_rng(6)
+    ratio = np.stack([rng.gamma(2, size=60), rng.gamma(2, size=60)], axis=1)
+    drawn = sample_given_ratios(ratio, 4000, 1.0, np.random.default_rng(1))[:, 1]
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    height = np.log(ratio[:, :1] * (1 - grid) + ratio[:, 1:] * grid).sum(axis=0)
+    distribution = np.cumsum(np.exp(height - height.max()))
+    cdf = np.interp(drawn, grid, distribution / distribution[-1])
+    assert abs(cdf.mean() - 0.5) < 5 * np.sqrt(1 / 12 / 1000)  # resampled draws repeat: worth at least 1000
+    assert abs((cdf < 0.025).mean() - 0.025) < 5 * np.sqrt(0.025 / 1000)
+
+
+def test_probabilities_that_are_too_extreme_are_recalibrated():
+    """Logits times 2: the interval still contains 0.2; with 400 rows it would exclude it without recalibration."""
+    rng = np.random.default_rng(7)
+    y, y_target = np.arange(2000) % 2, rng.random(1000) < 0.2
+    p, p_target = (1 / (1 + np.exp(-4 * rng.normal(2.0 * each - 1, 1))) for each in (y, y_target))
+    found = PriorLikelihoodPosterior(ShiftedRows.read(y, p, p_target))
+    assert found.recalibration[0][0] == pytest.approx(-0.5, abs=0.1)
+    low, high = np.quantile(found.sample(1000, rng=1)[:, 1], [0.025, 0.975])
+    assert low < y_target.mean() < high

@@ -1,0 +1,116 @@
+"""Counts of source and target by cell, and labelled rows as counts of a target."""
+
+import numpy as np
+import pytest
+
+import bayescal as bc
+from bayescal.stats.bins import make_bins
+from bayescal.stats.label_shift import ShiftedBins
+
+PREDICTED = bc.ShiftCells.predicted_class(2)
+
+
+def test_cells_are_predicted_classes_and_ranges():
+    cells = bc.ShiftCells(np.array([[0.5, 0.8], [0.6, 0.7], [0.4, 0.9]]))
+    p = np.array([[0.45, 0.45, 0.1], [0.5, 0.25, 0.25], [0.1, 0.8, 0.1], [0.2, 0.1, 0.7], [0.0, 0.0, 1.0]])
+    assert cells.of_rows(p).tolist() == [0, 1, 5, 7, 8]
+    assert len(cells) == 9
+
+
+def test_ranges_hold_a_third_of_each_predicted_class():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet([1.0, 1.0], 3000)
+    rows = np.bincount(bc.ShiftCells.of_confidences(p, 3).of_rows(p), minlength=6)
+    top = np.bincount(p.argmax(axis=1))
+    np.testing.assert_allclose(rows.reshape(2, 3), np.tile(top[:, None] / 3, 3), atol=1)
+
+
+def test_batches_add_up_to_all_rows():
+    rng = np.random.default_rng(2)
+    p, y = rng.dirichlet(np.ones(4), 500), rng.integers(4, size=500)
+    cells = bc.ShiftCells.of_confidences(p, 2)
+    whole = bc.ShiftCounts.of_source(y, p, cells=cells) + bc.ShiftCounts.of_target(p, cells=cells)
+    parts = [bc.ShiftCounts.of_source(y[i::3], p[i::3], cells=cells) for i in range(3)]
+    parts += [bc.ShiftCounts.of_target(p[i::3], cells=cells) for i in range(3)]
+    summed = sum(parts)
+    np.testing.assert_array_equal(summed.source, whole.source)
+    np.testing.assert_array_equal(summed.target, whole.target)
+    assert whole.n_source == whole.n_target == 500
+
+
+def test_counts_with_other_cells_or_classes_are_refused():
+    target = bc.ShiftCounts.of_target([0.2, 0.9], cells=PREDICTED)
+    other = bc.ShiftCounts.of_target([0.2, 0.9], cells=bc.ShiftCells(np.array([[0.6], [0.6]])))
+    with pytest.raises(ValueError, match="same cells"):
+        target + other
+    named = [bc.ShiftCounts.of_source(list(c), [0.2, 0.9], cells=PREDICTED, classes=tuple(c)) for c in ("ab", "xy")]
+    assert (named[0] + target).classes == ("a", "b")
+    with pytest.raises(ValueError, match="same classes"):
+        named[0] + named[1]
+
+
+@pytest.mark.parametrize(
+    ("cuts", "message"),
+    [
+        ([0.5, 0.6], "shape"),
+        ([[0.5], [1.5]], r"`cuts` must be probabilities.*\(1, 0\): 1.5"),
+        ([[0.6, 0.5]] * 2, "decrease"),
+    ],
+)
+def test_impossible_cuts_are_refused(cuts, message):
+    with pytest.raises(ValueError, match=message):
+        bc.ShiftCells(np.array(cuts))
+
+
+def shifted(label, source, target, of=1, n_classes=2):
+    priors = np.full(n_classes, 1 / n_classes)
+    return ShiftedBins.from_rows(np.array(label), np.array(source), np.array(target), of, make_bins(2), priors)
+
+
+def test_bayes_rule_in_a_bin():
+    """20 of 40 rows have the event in one bin, and the odds are multiplied by 1/3: 1/4 of 40 (1/2 + 1/6)^2 3 rows."""
+    y, p = [0] * 30 + [1] * 10 + [0] * 20 + [1] * 20, [0.2] * 40 + [0.8] * 40
+    rows = shifted(y, p, [0.3] * 30 + [0.9] * 10)
+    rho = 30 / 80
+    pi = (rho / (1 - rho) / 3) / (1 + rho / (1 - rho) / 3)
+    counts = rows.at(np.array([1 - pi, pi]))
+    np.testing.assert_allclose(counts.accuracy[1], 1 / 4)
+    np.testing.assert_allclose(counts.effective_n[1], 40 * (4 / 6) ** 2 * 3)
+    np.testing.assert_allclose(counts.effective_k, counts.effective_n * counts.accuracy)
+    np.testing.assert_allclose(counts.share, [0.75, 0.25])
+    np.testing.assert_allclose(counts.mean_confidence, [0.3, 0.9])
+    theta = counts.accuracy
+    information = counts.effective_n * theta * (1 - theta)
+    np.testing.assert_allclose(information, [40 * 0.25 * 0.75, 40 * 0.25])
+
+
+def test_without_shift_counts_are_those_of_the_source():
+    rng = np.random.default_rng(3)
+    p, y = rng.random(300), rng.random(300) < 0.4
+    rows = shifted(y.astype(int), p, p)
+    counts = rows.at(rows.frequency)
+    own = bc.BinnedCounts.from_arrays(y, p, bins=2)
+    np.testing.assert_allclose(counts.effective_n, own.n)
+    np.testing.assert_allclose(counts.effective_k, own.k)
+    np.testing.assert_allclose(counts.weight, own.weight)
+    np.testing.assert_allclose(counts.losses.total, own.losses.total)
+
+
+def test_several_classes_have_their_own_ratio_in_each_bin():
+    """Weighted rows of a large source: w_1 s_1 / sum w_l s_l, whatever the mixture of the other classes."""
+    rng = np.random.default_rng(4)
+    y = rng.integers(3, size=300_000)
+    p = np.clip(rng.normal(0.2 + 0.25 * y, 0.2), 0, 1)
+    priors = np.array([0.7, 0.1, 0.2])
+    rows = ShiftedBins.from_rows(y, p, p, 1, make_bins(5), priors)
+    weight = (priors / rows.frequency)[:, None] * rows.by_class
+    np.testing.assert_allclose(rows.at(priors).accuracy, weight[1] / weight.sum(axis=0), rtol=1e-3)
+
+
+def test_bins_without_labelled_rows_are_counted():
+    rows = shifted([0, 1, 1], [0.2, 0.3, 0.1], [0.2, 0.7, 0.8, 0.9])
+    counts = rows.at(np.array([0.5, 0.5]))
+    assert counts.without_labels == 0.75
+    np.testing.assert_allclose(counts.accuracy[1], counts.mean_confidence[1])
+    with pytest.raises(TypeError, match="cannot be added"):
+        counts + counts
