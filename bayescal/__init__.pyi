@@ -11,6 +11,7 @@ from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
 from .analyses.compare_over_datasets import compare_over_datasets as compare_over_datasets
 from .analyses.compare_scores import compare_scores as compare_scores
+from .analyses.compare_survival import compare_survival as compare_survival
 from .analyses.cumulative import cumulative_difference as cumulative_difference
 from .analyses.cumulative import cumulative_difference_subpopulation as cumulative_difference_subpopulation
 from .analyses.decompose import brier_decomposition as brier_decomposition
@@ -100,6 +101,7 @@ from .results.screen import SubpopulationScreen as SubpopulationScreen
 from .results.subpopulation import SubpopulationDifference as SubpopulationDifference
 from .results.survival import SurvivalEvaluation as SurvivalEvaluation
 from .results.survival import SurvivalHorizons as SurvivalHorizons
+from .results.survival_comparison import SurvivalComparison as SurvivalComparison
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_effective_mass_edges as equal_effective_mass_edges

@@ -169,7 +169,7 @@ def evaluate_survival(
             raise ValueError("`by` needs a single `horizon`: call the function once per horizon.")
         return _evaluate_horizons(rows, horizon, bins, binning, rng=rng, **arguments)
     at = rows.checked_horizon(horizon)
-    edges = _edges(rows, bins, binning)
+    edges = edges_of_risks(rows, bins, binning)
     if by is not None:
         same_rows({"time": time, "risk": risk, "by": by})
         groups = Groups.from_column(by, len(rows), rows="time")
@@ -231,7 +231,8 @@ def evaluate_survival_counts(
     return _evaluate(counts.at(horizon), model=model, draws=draws, rng=rng, **options)
 
 
-def _edges(rows: SurvivalRows, bins: Any, binning: str) -> Bins:
+def edges_of_risks(rows: SurvivalRows, bins: Any, binning: str) -> Bins:
+    """Return bins of the stated risk."""
     return make_bins(bins, binning=binning, confidence=rows.risk, weights=rows.weight)
 
 
@@ -268,7 +269,9 @@ def _evaluate_horizons(
     found = {}
     for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
         own = rows.at(i)
-        found[each] = _evaluate(HorizonCounts.from_rows(own, each, _edges(own, bins, binning)), rng=seed, **arguments)
+        found[each] = _evaluate(
+            HorizonCounts.from_rows(own, each, edges_of_risks(own, bins, binning)), rng=seed, **arguments
+        )
     return SurvivalHorizons(found, dict(zip(at, seeds, strict=True)))
 
 
