@@ -168,3 +168,38 @@ def test_counts_at_a_horizon_cannot_be_added():
     counts = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk), 0.5, make_bins(2))
     with pytest.raises(TypeError, match=r"cannot be added.*SurvivalCounts"):
         counts + counts
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_weights_do_not_hide_that_the_last_row_is_censored(seed):
+    """Sums of weights are rounded; nobody is left after the last row all the same."""
+    rng = np.random.default_rng(seed)
+    time = rng.permutation(30) + 1.0
+    event = rng.integers(0, 2, 30)
+    event[time.argmax()] = 0
+    rows = SurvivalRows.read([*time, 99.0], [*event, 0], [0.2] * 30 + [0.8], rng.gamma(1.0, 1.0, 31))
+    counts = HorizonCounts.from_rows(rows, 50.0, make_bins(2))
+    assert counts.followed.tolist() == [False, True]
+    assert counts.effective_n[0] == 0
+
+
+def test_a_bin_does_not_depend_on_the_weights_of_other_bins():
+    """Weights of one bin are 1e18 times as large, so that sums over both lose those of the other."""
+    time, event, risk = [1, 2, 3, 9, 1, 2, 3, 9], [1, 0, 1, 0, 0, 1, 1, 0], [0.2] * 4 + [0.8] * 4
+    weights = [2e18, 1e18, 3e18, 1e18, 1, 2, 1, 3]
+    both = HorizonCounts.from_rows(SurvivalRows.read(time, event, risk, weights), 4.0, make_bins(2))
+    assert both.accuracy[1] == pytest.approx(1 - 4 / 6 * 3 / 4, rel=1e-14)
+    assert both.accuracy[0] == pytest.approx(1 - 5 / 7 * 1 / 4, rel=1e-14)
+    assert both.followed.all()
+
+
+def test_no_more_events_than_rows_if_every_known_row_has_the_event():
+    """Rounding of a sum of jumps must not exceed 1; the last row of each data set has the event."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        event = rng.integers(0, 2, 30)
+        event[-1] = 1
+        rows = SurvivalRows.read([*range(1, 31), 99], [*event, 0], [0.2] * 30 + [0.8])
+        counts = HorizonCounts.from_rows(rows, 50.0, make_bins(2))
+        assert counts.accuracy[0] == pytest.approx(1.0, rel=1e-13)
+        assert counts.effective_k[0] <= counts.effective_n[0]
