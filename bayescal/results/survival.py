@@ -74,15 +74,15 @@ class SurvivalEvaluation(Evaluation):
         return replace(observed_expected(self.bin_draws, self.counts, rng=rng), origin=self.bin_draws.fingerprint)
 
     def _draw(self, record: Estimand) -> Draws:
-        self.require(record)
+        self._require(record)
         return super()._draw(record)
 
     def plug_in_of(self, estimand: EstimandLike) -> float:
         """Plug-in value of any estimand; see `Evaluation.plug_in_of`. Censored rows are weighted as in its draws."""
-        self.require(as_scalar(estimand))
+        self._require(as_scalar(estimand))
         return super().plug_in_of(estimand)
 
-    def require(self, record: Estimand) -> None:
+    def _require(self, record: Estimand) -> None:
         """Raise a ValueError for an estimand that censored rows do not determine."""
         if record.needs and not record.available(self.counts) and self.counts.n_censored.any():
             raise UnavailableError(self._lacking(record))

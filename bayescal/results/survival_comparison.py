@@ -95,7 +95,7 @@ class SurvivalComparison(Comparison):
         """Refuse an estimand that censored rows do not determine, with the name of the model."""
         for name, evaluation in self.evaluations.items():
             try:
-                evaluation.require(record)
+                evaluation._require(record)
             except ValueError as problem:
                 raise ValueError(f"{self.axis} {name!r}: {problem}") from problem
 
