@@ -39,6 +39,7 @@ def numbers_of(name):
         ("pooling", "pooling.json", "partial_pooling.md"),
         ("recalibration", "recalibration.json", "recalibration.md"),
         ("survival", "survival.json", "survival.md"),
+        ("survival_comparison", "survival_comparison.json", "survival.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],
 )
@@ -456,6 +457,28 @@ def test_survival_predictions_meet_their_requirements(script):
         assert found["observed / expected", 1, n_rows, "bayescal"]["mean"] >= 0.94
         assert found["ECE", 1, n_rows, "censored = event-free"]["mean"] < 0.3
         assert found["observed / expected", 1, n_rows, "pooled Kaplan-Meier"]["mean"] < 0.8
+
+
+def test_differences_of_survival_models_contain_the_truth(script):
+    """Over the cells in which the stated risks explain censoring; joint draws are narrower than independent ones."""
+    numbers = numbers_of("survival_comparison.json")
+    found = {
+        (line["quantity"], line["holds"], line["n_rows"], line["method"]): line
+        for line in script("survival_comparison").summary(script("pages").rows_again(numbers))
+    }
+    assert numbers["repeats"] == 100
+    ours, unpaired = "compare_survival", "unpaired"
+    for n_rows, least in ((500, 0.89), (2000, 0.94)):
+        of_ece = found["ECE", "yes", n_rows, ours]
+        assert of_ece["cells"] == 8
+        assert of_ece["mean"] >= least
+        assert of_ece["worst"] >= 0.82
+        assert of_ece["mean"] > found["ECE", "yes", n_rows, "plug-in, jackknife"]["mean"]
+        assert found["ECE", "yes", n_rows, "censored = event-free"]["mean"] < 0.2
+        for quantity, mean in (("observed / expected", 0.93), ("Brier score", 0.91), ("AUC", 0.95)):
+            one = found[quantity, "yes", n_rows, ours]
+            assert one["mean"] >= mean
+            assert one["width"] < found[quantity, "yes", n_rows, unpaired]["width"] / 2
 
 
 def test_intervals_of_pooled_groups_contain_the_truth():
