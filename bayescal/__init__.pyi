@@ -116,4 +116,5 @@ from .stats.paired import PairedCounts as PairedCounts
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts
 from .stats.survival_counts import SurvivalCounts as SurvivalCounts
+from .stats.survival_file import count_survival_file as count_survival_file
 from .stats.threshold_counts import ThresholdCounts as ThresholdCounts

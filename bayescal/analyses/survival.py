@@ -1,7 +1,7 @@
 """Calibration of stated risks at a horizon, from right-censored times: rows -> counts -> posterior -> evaluation."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
@@ -12,7 +12,7 @@ from bayescal._invalid import prefixed
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.data.alignment import same_rows
-from bayescal.data.groups import Groups
+from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.survival import SurvivalRows
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
@@ -177,29 +177,34 @@ def evaluate_survival(
     return _evaluate(HorizonCounts.from_rows(rows, at, edges), rng=rng, **arguments)
 
 
+@overload
+def evaluate_survival_counts(counts: SurvivalCounts, **options: Any) -> SurvivalEvaluation: ...
+@overload
+def evaluate_survival_counts(counts: Mapping[Any, SurvivalCounts], **options: Any) -> GroupedEvaluation: ...
 def evaluate_survival_counts(
-    counts: SurvivalCounts,
+    counts: SurvivalCounts | Mapping[Any, SurvivalCounts],
     *,
     horizon: float | None = None,
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
+    progress: bool | None = None,
     **options: Any,
-) -> SurvivalEvaluation:
+) -> SurvivalEvaluation | GroupedEvaluation:
     """Compute the posterior of the calibration error of stated risks at a horizon, from counts.
 
     Parameters
     ----------
-    counts : SurvivalCounts
-        Counts of the rows on a grid of times.
+    counts : SurvivalCounts, or mapping of label to SurvivalCounts
+        Counts of the rows on a grid of times; of groups by label, as from ``SurvivalCounts.from_frame(..., by=)``.
     horizon : float, optional
         A time of the grid, at which the risks are stated; by default the last one.
-    model, draws, rng, **options
+    model, draws, rng, progress, **options
         As for `evaluate_survival`.
 
     Returns
     -------
-    SurvivalEvaluation
+    SurvivalEvaluation or GroupedEvaluation
         That of the rows, if their times up to the horizon are times of the grid. Rows of one bin are not ordered, which
         matters for the AUC alone.
 
@@ -222,12 +227,21 @@ def evaluate_survival_counts(
     >>> evaluate_survival_counts(counts, horizon=26, rng=1).counts
     HorizonCounts(10 equal-width bins [a, b), 1000 rows, ... events by 26, ... censored before)
     """
-    if not isinstance(counts, SurvivalCounts):
-        raise TypeError(
-            f"`counts` must be SurvivalCounts, not {type(counts).__name__}; make them with "
-            "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `evaluate_survival`."
-        )
     _checks.no_keywords_of_rows("evaluate_survival_counts", options)
+    for each in counts.values() if isinstance(counts, Mapping) else [counts]:
+        if not isinstance(each, SurvivalCounts):
+            raise TypeError(
+                f"`counts` must be SurvivalCounts, not {type(each).__name__}; make them with "
+                "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `evaluate_survival`."
+            )
+    if isinstance(counts, Mapping):
+        if not counts:
+            raise ValueError("`counts` must hold at least one group.")
+        first, *others = counts.values()
+        overall = sum(others, start=first)
+        parts = (each.at(horizon) for each in counts.values())
+        arguments = {"model": model, "draws": draws, "rng": rng, "progress": progress, **options}
+        return _evaluated_groups(tuple(counts), parts, overall.at(horizon), UNNAMED, **arguments)
     return _evaluate(counts.at(horizon), model=model, draws=draws, rng=rng, **options)
 
 
@@ -288,15 +302,23 @@ def require_increasing(horizons: Sequence[float]) -> None:
 def _evaluate_groups(
     rows: SurvivalRows, groups: Groups, horizon: float, edges: Bins, **arguments: Any
 ) -> GroupedEvaluation:
-    overall = require_followed(HorizonCounts.from_rows(rows, horizon, edges))
+    overall = HorizonCounts.from_rows(rows, horizon, edges)
+    parts = (HorizonCounts.from_rows(rows.part(of_group), horizon, edges) for of_group in groups.rows())
+    return _evaluated_groups(groups.labels, parts, overall, groups.name, **arguments)
+
+
+def _evaluated_groups(
+    labels: Sequence[Any], parts: Iterator[HorizonCounts], overall: HorizonCounts, name: str, **arguments: Any
+) -> GroupedEvaluation:
+    require_followed(overall)
 
     def counts() -> Iterator[HorizonCounts]:
-        for label, of_group in zip(groups.labels, groups.rows(), strict=True):
+        for label in labels:
             try:
-                yield require_followed(HorizonCounts.from_rows(rows.part(of_group), horizon, edges))
+                yield require_followed(next(parts))
             except ValueError as problem:
                 raise prefixed(problem, f"group {label!r}: ") from problem
 
-    found = evaluate_groups(groups.labels, counts(), overall, name=groups.name, **arguments)
+    found = evaluate_groups(labels, counts(), overall, name=name, **arguments)
     members: dict[Any, Evaluation] = {label: SurvivalEvaluation.of(each) for label, each in found.groups.items()}
     return replace(found, groups=members, overall=SurvivalEvaluation.of(found.overall))
