@@ -99,6 +99,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/loss_ratio.py $(SHORT)
 	$(RUN) python docs/make/survival.py $(SHORT)
 	$(RUN) python docs/make/survival_comparison.py $(SHORT)
+	$(RUN) python docs/make/survival_weak.py $(SHORT)
 	$(RUN) python docs/make/several_data_sets.py $(SHORT)
 	$(RUN) python docs/make/pooling.py $(SHORT)
 	$(RUN) python docs/make/clusters.py $(SHORT)

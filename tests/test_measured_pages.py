@@ -40,6 +40,7 @@ def numbers_of(name):
         ("recalibration", "recalibration.json", "recalibration.md"),
         ("survival", "survival.json", "survival.md"),
         ("survival_comparison", "survival_comparison.json", "survival.md"),
+        ("survival_weak", "survival_weak.json", "survival.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],
 )
@@ -479,6 +480,27 @@ def test_differences_of_survival_models_contain_the_truth(script):
             one = found[quantity, "yes", n_rows, ours]
             assert one["mean"] >= mean
             assert one["width"] < found[quantity, "yes", n_rows, unpaired]["width"] / 2
+
+
+def test_weights_small_groups_and_the_weakest_cells_of_survival_predictions(script):
+    """Requirements of the page; the weakest cell is no weaker than the same cell with all outcomes known."""
+    rows = script("pages").rows_again(numbers_of("survival_weak.json"))
+    by_part = {}
+    for row in rows:
+        by_part.setdefault((row["part"], row["method"]), []).append(row)
+    assert min(row["coverage"] for row in by_part["group", "censored"]) >= 0.95
+    assert len(by_part["group", "censored"]) == 6
+    for part in ("weights", "sampled"):
+        assert min(row["coverage"] for row in by_part[part, "weights"]) >= 0.86
+    [hidden], [weighted], [twice] = (
+        by_part["hidden", method]
+        for method in ("hidden cause ignored", "inverse weights, censored rows 0", "inverse weights of all rows")
+    )
+    assert hidden["coverage"] < twice["coverage"] < weighted["coverage"]
+    assert weighted["coverage"] >= 0.95
+    for censored, known in zip(by_part["repeated", "censored"], by_part["repeated", "all outcomes known"], strict=True):
+        assert censored["repeats"] == 400
+        assert censored["coverage"] >= known["coverage"]
 
 
 def test_intervals_of_pooled_groups_contain_the_truth():

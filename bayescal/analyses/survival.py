@@ -81,7 +81,8 @@ def evaluate_survival(
     cause : int, default 1
         The cause of the event that `risk` is about.
     weights : array-like, shape (n_rows,), optional
-        Importance weights >= 0, such as those of a model of censoring that depends on more than the risk.
+        Importance weights >= 0. If censoring depends on more than the risk: for rows with known outcome the inverse
+        probability, from a model of censoring, of not being censored before the time or the horizon, and 0 for others.
     by : array-like, shape (n_rows,), or data frame of several columns, optional
         Group of each row; see `evaluate`. It needs a single horizon.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
