@@ -3,6 +3,8 @@ from ._invalid import InvalidRows as InvalidRows
 from ._version import __version__ as __version__
 from .analyses.bin_sensitivity import bin_sensitivity as bin_sensitivity
 from .analyses.calibration_curve import calibration_curve as calibration_curve
+from .analyses.class_priors import class_priors as class_priors
+from .analyses.class_priors import class_priors_counts as class_priors_counts
 from .analyses.classical import calibration_tests as calibration_tests
 from .analyses.classical import classical_calibration_curves as classical_calibration_curves
 from .analyses.clinical import clinical_summary as clinical_summary
@@ -32,8 +34,11 @@ from .analyses.recalibration import recalibration_counts as recalibration_counts
 from .analyses.recalibrators import IsotonicRecalibration as IsotonicRecalibration
 from .analyses.recalibrators import LogisticRecalibration as LogisticRecalibration
 from .analyses.screen import screen_subpopulations as screen_subpopulations
+from .analyses.shift import evaluate_shifted as evaluate_shifted
+from .analyses.shift_evidence import shift_evidence as shift_evidence
 from .analyses.survival import evaluate_survival as evaluate_survival
 from .analyses.survival import evaluate_survival_counts as evaluate_survival_counts
+from .analyses.weight_report import weight_report as weight_report
 from .data.predictions import Predictions as Predictions
 from .data.survival import risk_at_horizon as risk_at_horizon
 from .draws import BinDraws as BinDraws
@@ -74,6 +79,7 @@ from .report.survival import plot_horizons as plot_horizons
 from .results.bin_sensitivity import BinSensitivity as BinSensitivity
 from .results.calibration_curve import CalibrationCurve as CalibrationCurve
 from .results.calibration_curve import CurveBand as CurveBand
+from .results.class_priors import ClassPriors as ClassPriors
 from .results.classical import CalibrationTests as CalibrationTests
 from .results.classical import ClassicalCurves as ClassicalCurves
 from .results.classwise import ClasswiseEvaluation as ClasswiseEvaluation
@@ -81,6 +87,7 @@ from .results.clinical import ClinicalSummary as ClinicalSummary
 from .results.clinical import ModelParts as ModelParts
 from .results.comparison import Comparison as Comparison
 from .results.confidence_sequence import ConfidenceSequence as ConfidenceSequence
+from .results.covariate_shift import CovariateShiftEvaluation as CovariateShiftEvaluation
 from .results.cumulative_difference import CumulativeDifference as CumulativeDifference
 from .results.cumulative_parts import CumulativeBand as CumulativeBand
 from .results.cumulative_posterior import CumulativePosterior as CumulativePosterior
@@ -89,6 +96,8 @@ from .results.decomposition import MurphyDecomposition as MurphyDecomposition
 from .results.evaluation import Evaluation as Evaluation
 from .results.evidence import Evidence as Evidence
 from .results.grouped import GroupedEvaluation as GroupedEvaluation
+from .results.label_shift import LabelShiftClasses as LabelShiftClasses
+from .results.label_shift import LabelShiftEvaluation as LabelShiftEvaluation
 from .results.loss_ratio import LossRatio as LossRatio
 from .results.mean_score import MultiClassScore as MultiClassScore
 from .results.net_benefit import NetBenefit as NetBenefit
@@ -98,10 +107,12 @@ from .results.recalibration import Recalibration as Recalibration
 from .results.recalibrations import GroupedRecalibration as GroupedRecalibration
 from .results.score_comparison import ScoreComparison as ScoreComparison
 from .results.screen import SubpopulationScreen as SubpopulationScreen
+from .results.shift_evidence import ShiftEvidence as ShiftEvidence
 from .results.subpopulation import SubpopulationDifference as SubpopulationDifference
 from .results.survival import SurvivalEvaluation as SurvivalEvaluation
 from .results.survival import SurvivalHorizons as SurvivalHorizons
 from .results.survival_comparison import SurvivalComparison as SurvivalComparison
+from .results.weight_report import WeightReport as WeightReport
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
 from .stats.bins import equal_effective_mass_edges as equal_effective_mass_edges
@@ -113,6 +124,8 @@ from .stats.files import count_file as count_file
 from .stats.logits import LogitCounts as LogitCounts
 from .stats.logits import logit_bins as logit_bins
 from .stats.paired import PairedCounts as PairedCounts
+from .stats.shift_cells import ShiftCells as ShiftCells
+from .stats.shift_cells import ShiftCounts as ShiftCounts
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts
 from .stats.survival_counts import SurvivalCounts as SurvivalCounts

@@ -400,5 +400,10 @@ class BinDraws:
         """A number that differs between draws of different evaluations, computed from the first draw."""
         return fingerprint(self.mass[0], self.accuracy[0], self.confidence[0])
 
+    def part(self, rows: Any) -> "BinDraws":
+        """Return some of the draws; `rows` is an index array or a slice of draws."""
+        confidence = self.confidence if len(self.confidence) == 1 else self.confidence[rows]
+        return BinDraws(self.mass[rows], self.accuracy[rows], confidence, self.occupied, self.weight[rows])
+
     def __len__(self) -> int:
         return len(self.accuracy)

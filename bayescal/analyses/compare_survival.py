@@ -8,7 +8,7 @@ from bayescal import _checks
 from bayescal._invalid import prefixed
 from bayescal.analyses.compare import named_classifiers
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
-from bayescal.analyses.survival import edges_of_risks, require_followed
+from bayescal.analyses.survival import edges_of_risks, require_followed, warn_of_codes
 from bayescal.data.alignment import same_rows
 from bayescal.data.frames import by_column
 from bayescal.data.survival import SurvivalRows
@@ -117,6 +117,7 @@ def compare_survival(
         except (ValueError, TypeError) as problem:
             raise prefixed(problem, f"model {name!r}: ") from problem
     every = list(models.values())
+    warn_of_codes(every[0].rows)
     pairs = {(i, j): paired_horizons(every[i], every[j]) for i, j in combinations(range(len(every)), 2)}
     common, order = (int(s) for s in _checks.generator(rng).integers(2**63, size=2))
     found = {

@@ -65,8 +65,33 @@ def evaluate_one(
 ) -> Evaluation:
     """Posterior of one problem from its counts; see `bayescal.evaluate_counts`. `compiled`: one of many problems."""
     require_counts(counts)
+    make = posterior_maker(model, compiled, options)
+    total = partial(_total_bins, make) if isinstance(counts, BinnedCounts) and counts.clusters is not None else None
+    return evaluation_of(counts, make, model=model, draws=draws, rng=rng, compiled=compiled, total=total)
+
+
+def posterior_maker(model: str, compiled: bool, options: dict[str, Any]) -> Callable[[Counts], Posterior]:
+    """Return the function that makes the posterior of counts; refuse unknown models and options."""
     _checks.one_of("model", model, MODELS)
     _checks.known_keywords(f"`model={model!r}`", options, MODELS[model])
+    return partial(_posterior, model, compiled, options)
+
+
+def _posterior(model: str, compiled: bool, options: dict[str, Any], counts: Counts) -> Posterior:
+    return compiled_form(MODELS[model](counts, **options)) if compiled else MODELS[model](counts, **options)
+
+
+def evaluation_of(
+    counts: Counts,
+    make: Callable[[Counts], Posterior],
+    *,
+    model: str,
+    draws: int,
+    rng: Any,
+    compiled: bool = False,
+    total: Callable[[Counts, int, int], BinDraws] | None = None,
+) -> Evaluation:
+    """Draw from the posterior that `make` returns for counts; `total` draws the bins with the effect of the total."""
     draws = _checks.whole_number("draws", draws, at_least=2)
     if draws * len(counts.bins) > MOST_DRAWN:
         raise ValueError(
@@ -76,12 +101,10 @@ def evaluate_one(
     require_several_clusters(counts)
     # separate seeds: the null distribution does not depend on how many random numbers the model uses
     seed, for_null, for_dirichlet = (int(s) for s in _checks.generator(rng).integers(2**63, size=3))
-    posterior = compiled_form(MODELS[model](counts, **options)) if compiled else MODELS[model](counts, **options)
+    posterior = make(counts)
     drawn = posterior.sample(draws, rng=seed)
     if not all(np.isfinite(values).all() for values in (drawn.mass, drawn.accuracy, drawn.confidence)):
         raise ArithmeticError(f"the {model} posterior has draws that are not finite; this is a bug, please report it.")
-    in_clusters = isinstance(counts, BinnedCounts) and counts.clusters is not None
-    total = partial(_total_bins, counts, model, draws, seed, compiled, options) if in_clusters else None
     return Evaluation(
         counts=counts,
         posterior=posterior,
@@ -90,12 +113,11 @@ def evaluate_one(
         model=model,
         bin_draws_seed=seed,
         dirichlet_seed=for_dirichlet,
-        draw_total_bins=total,
+        draw_total_bins=None if total is None else partial(total, counts, draws, seed),
     )
 
 
-def _total_bins(counts: Any, model: str, draws: int, seed: int, compiled: bool, options: dict[str, Any]) -> BinDraws:
+def _total_bins(make: Callable[[Counts], Posterior], counts: Any, draws: int, seed: int) -> BinDraws:
     """Draw the bins given counts whose effective rows are divided by the design effect of the total."""
     whole = replace(counts, weight_sq=counts.weight_sq * counts.clusters.total_effect, clusters=None)
-    posterior = compiled_form(MODELS[model](whole, **options)) if compiled else MODELS[model](whole, **options)
-    return posterior.sample(draws, rng=seed)
+    return make(whole).sample(draws, rng=seed)

@@ -1,9 +1,10 @@
 """A file with times -> an evaluation or a comparison of stated risks, as ``bayescal survival`` saves and shows it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bayescal._invalid import InvalidRows
 from bayescal.analyses.compare_survival import compare_survival
 from bayescal.analyses.survival import evaluate_survival
 from bayescal.cli.classifiers import named_columns
@@ -55,6 +56,10 @@ class _Read:
     risks: dict[str, Any]
     named: dict[str, str]
     risk_columns: dict[str, str]
+
+
+#: What a column of events holds.
+CODES = "Write 0 for censored rows, 1 for the event, and 2, 3, ... for other causes that prevent it."
 
 
 def evaluate_survival_file(
@@ -147,7 +152,12 @@ def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestion
     source = open_source(file)
     kinds: dict[str, Kind] = {"event": "label"}
     wanted = [(column, kinds.get(name, "number")) for name, column in named.items()]
-    values = source.read([*wanted, *((column, "number") for column in risk_columns.values())])
+    try:
+        values = source.read([*wanted, *((column, "number") for column in risk_columns.values())])
+    except InvalidRows as problem:
+        finding = problem.finding
+        hint = CODES if finding.argument == named["event"] and "classes=" in finding.hint else finding.hint
+        raise InvalidRows(replace(finding, hint=hint)) from None
     read = dict(zip(named, values[: len(named)], strict=True))
     risks = dict(zip(risk_columns, values[len(named) :], strict=True))
     rows = Rows(

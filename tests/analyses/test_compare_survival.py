@@ -22,7 +22,7 @@ def simulated(n=1500, seed=1):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_without_censoring_every_number_equals_that_of_compare(weighted):
     time, event, risks = simulated(500)
-    event = np.where(event == 0, 2, event)
+    event = np.where(event == 0, 3, event)
     weights = np.random.default_rng(3).gamma(2.0, 1.0, 500) if weighted else None
     options = {"bins": 8, "weights": weights, "draws": 400, "rng": 5, "rope": 0.02}
     survival = bc.compare_survival(time, event, risks, horizon=0.6, **options)

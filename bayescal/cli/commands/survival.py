@@ -27,9 +27,10 @@ def survival(
 ) -> Job:
     """Estimate the calibration error of stated risks at a horizon, from times of which some are censored.
 
-    Prints a sentence to quote, a table with 95 % credible intervals that includes the ratio of observed to expected
-    events, and a one-line specification of the estimate. With several models, prints which is better calibrated, and a
-    table of differences.
+    Prints a sentence to quote, a table with 95 % credible intervals, and a one-line specification of the estimate.
+
+    The last row of the table is the ratio of observed to expected events. With several models, the command prints which
+    one is better calibrated, and a table of differences.
 
     The rows must fit into memory.
     """

@@ -1,0 +1,205 @@
+"""Class frequencies of a target without labels: rows or counts -> posterior -> ClassPriors."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._invalid import quoted
+from bayescal.data.shifted import LABELLED, ShiftedRows
+from bayescal.posterior.class_priors import ClassPriorPosterior
+from bayescal.results.class_priors import FEW, ClassPriors
+from bayescal.stats.shift_cells import ShiftCells, ShiftCounts
+
+#: Up to this number of classes, cells are ranges of confidence within predicted classes, and how many.
+FEW_CLASSES, RANGES = 5, 3
+USING = ("cells",)
+#: Maximum number of classes.
+MOST_CLASSES = 100
+
+
+class FewRowsWarning(UserWarning):
+    """A class has fewer than 5 labelled rows."""
+
+
+@_checks.explained(
+    "For counts, use `class_priors_counts(counts)`.",
+    y_source="y_true",
+    P_source="y_prob",
+    P_target="y_prob_target",
+    y_target=LABELLED,
+    y_true_target=LABELLED,
+    shift="`class_priors` assumes label shift; `evaluate_shifted` has the keyword `shift`.",
+)
+def class_priors(
+    y_true: Any,
+    y_prob: Any,
+    y_prob_target: Any,
+    *,
+    using: str = "cells",
+    cells: ShiftCells | None = None,
+    draws: int = 1000,
+    rng: Any = None,
+    classes: Sequence[Any] | None = None,
+    logits: bool = False,
+) -> ClassPriors:
+    r"""Compute the posterior of the class frequencies of a target without labels, under label shift.
+
+    Label shift means that the rows of each class have the same distribution in source and target, and that only the
+    frequencies of the classes differ.
+
+    Parameters
+    ----------
+    y_true : array-like, shape (n_source,)
+        Labels of the source: 0/1 or booleans if `y_prob` is a column, class numbers 0..K-1 if it is a matrix. Other
+        labels need `classes`.
+    y_prob : array-like of float, shape (n_source,) or (n_source, n_classes)
+        Probabilities stated for the rows of the source, for 2 to 100 classes. Every class needs labelled rows.
+    y_prob_target : array-like of float, shape (n_target,) or (n_target, n_classes)
+        Probabilities that the same classifier states for rows of the target, whose labels are unknown.
+    using : {"cells"}, default "cells"
+        How predictions are used. ``cells`` counts rows by predicted class and, for up to 5 classes, by three ranges of
+        its probability. Probabilities need not be calibrated.
+    cells : ShiftCells, optional
+        Other cells, as in ``ShiftCells.predicted_class(n_classes)``.
+    draws : int, default 1000
+        Number of independent posterior draws, at least 2.
+    rng : None, int, SeedSequence or Generator
+        Seed or generator, as for `numpy.random.default_rng`.
+    classes : sequence, optional
+        Labels in the order of the columns; for a column, the labels of outcomes 0 and 1.
+    logits : bool, default False
+        Whether `y_prob` and `y_prob_target` hold logits.
+
+    Returns
+    -------
+    ClassPriors
+        Draws, intervals, and how well the predictions tell the classes apart.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For invalid input, as for `evaluate`; also if a class has no labelled row, or there are more than 100 classes.
+
+    Warns
+    -----
+    FewRowsWarning
+        If a class has fewer than 5 labelled rows.
+
+    See Also
+    --------
+    class_priors_counts : The same from counts of streams or large data.
+    evaluate_shifted : Calibration errors in the target.
+
+    Notes
+    -----
+    `ClassPriorPosterior` describes the model. The predicted class alone gives the estimate of [1]_, which inverts the
+    confusion matrix, if no frequency is near 0.
+
+    References
+    ----------
+    .. [1] Z. Lipton, Y.-X. Wang and A. Smola (2018), "Detecting and correcting for label shift with black box
+       predictors", Proceedings of the 35th International Conference on Machine Learning, 3122-3130.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> y, y_target = rng.random(1000) < 1 / 2, rng.random(1000) < 1 / 5
+    >>> p, p_target = (1 / (1 + np.exp(-rng.normal(4 * each - 2.0, 2))) for each in (y, y_target))
+    >>> print(class_priors(y, p, p_target, rng=1).sentence())
+    The frequency of class 1 in the target is 0.2... (95 % credible interval 0.1... to 0.2...); in the source it is ...
+    """
+    rows = ShiftedRows.read(y_true, y_prob, y_prob_target, classes=classes, logits=logits)
+    return priors_of_rows(rows, using=using, cells=cells, draws=draws, rng=rng)
+
+
+def priors_of_rows(
+    rows: ShiftedRows, *, using: str = "cells", cells: ShiftCells | None = None, draws: int = 1000, rng: Any = None
+) -> ClassPriors:
+    """Compute the posterior from validated rows; see `class_priors`."""
+    _checks.one_of("using", using, USING)
+    n_classes = rows.n_classes
+    if n_classes > MOST_CLASSES:
+        raise ValueError(f"`y_prob` must have at most {MOST_CLASSES} columns; it has {n_classes}.")
+    require_all_classes(np.bincount(rows.label, minlength=n_classes), rows.classes)
+    return class_priors_counts(ShiftCounts.from_rows(rows, cells or default_cells(rows)), draws=draws, rng=rng)
+
+
+def default_cells(rows: ShiftedRows) -> ShiftCells:
+    """Return the cells for this number of classes, with cuts from the labelled rows."""
+    if rows.n_classes > FEW_CLASSES:
+        return ShiftCells.predicted_class(rows.n_classes)
+    return ShiftCells.of_confidences(rows.source, RANGES)
+
+
+def class_priors_counts(counts: ShiftCounts, *, draws: int = 1000, rng: Any = None) -> ClassPriors:
+    """Compute the posterior of the class frequencies of a target from counts.
+
+    Parameters
+    ----------
+    counts : ShiftCounts
+        Labelled rows of the source by class and cell, and rows of the target by cell.
+    draws, rng
+        As for `class_priors`.
+
+    Returns
+    -------
+    ClassPriors
+        As for `class_priors` of the rows.
+
+    Raises
+    ------
+    TypeError
+        If `counts` are of another type.
+    ValueError
+        If a class has no labelled row, or there are no rows of the target.
+
+    Examples
+    --------
+    >>> cells = ShiftCells.predicted_class(2)
+    >>> source = ShiftCounts.of_source([0, 0, 1, 1] * 50, [0.1, 0.2, 0.7, 0.9] * 50, cells=cells)
+    >>> target = ShiftCounts.of_target([0.1, 0.2, 0.4, 0.9] * 50, cells=cells)
+    >>> class_priors_counts(source + target, rng=1).mean().round(2)
+    array([0.75, 0.25])
+    """
+    if not isinstance(counts, ShiftCounts):
+        raise TypeError(
+            f"`counts` must be ShiftCounts, not {type(counts).__name__}; add `ShiftCounts.of_source(y, p, cells=cells)`"
+            " and `ShiftCounts.of_target(p_target, cells=cells)`."
+        )
+    draws = _checks.whole_number("draws", draws, at_least=2)
+    require_all_classes(counts.by_class, counts.classes)
+    if not counts.n_target:
+        raise ValueError("`counts` have no rows of the target; add `ShiftCounts.of_target(p_target, cells=cells)`.")
+    posterior = ClassPriorPosterior(counts)
+    notes: tuple[str, ...] = ()
+    if posterior.sweeps == posterior.most_sweeps:
+        notes = (
+            "The cells retain little information about some frequencies, so that chains converge slowly: intervals may "
+            "be too narrow by a few per cent.",
+        )
+    return ClassPriors(counts, posterior.sample(draws, rng=rng), posterior.worth, f"cells: {counts.cells}", notes)
+
+
+def require_all_classes(by_class: NDArray[np.int64], classes: Sequence[Any]) -> None:
+    """Refuse classes without labelled rows; warn about classes with few."""
+    none = by_class == 0
+    if none.any():
+        first = quoted(classes[int(none.argmax())])
+        raise ValueError(
+            f"`y_true` must have rows of every class; {int(none.sum())} of {len(none)} have none, the first is {first}."
+            " Where a class has no labelled row, nothing is known about its predictions. Leave its column out, and "
+            "divide rows by their sums, if the class cannot occur in the target."
+        )
+    few = by_class < FEW
+    if few.any():
+        first = quoted(classes[int(few.argmax())])
+        warnings.warn(
+            f"{int(few.sum())} of {len(few)} classes have fewer than {FEW} labelled rows, the first is {first}: their "
+            "frequencies in the target depend on the prior.",
+            FewRowsWarning,
+            skip_file_prefixes=_checks.PACKAGE,
+        )

@@ -1,0 +1,128 @@
+"""Rows of a labelled source and of a target without labels: probabilities of the same classes in both."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._invalid import quoted
+from bayescal.data.columns import column, numbers, sigmoid, softmax
+from bayescal.data.frames import column_names, to_array
+from bayescal.data.matrix import ClassRows
+from bayescal.data.predictions import Predictions
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: The argument that holds the predictions of the target.
+TARGET = "y_prob_target"
+#: Hint for labels of the target.
+LABELLED = (
+    "Labels of the target are not used here. If they are known, `evaluate(y_target, y_prob_target)` needs no shift."
+)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShiftedRows:
+    """Validated rows: class and probabilities of the source, probabilities of the target.
+
+    Parameters
+    ----------
+    label : ndarray of int, shape (n_source,)
+        Class numbers 0..K-1.
+    source : ndarray of float64, shape (n_source, n_classes)
+        Probabilities of the labelled rows.
+    target : ndarray of float64, shape (n_target, n_classes)
+        Probabilities of the rows without labels.
+    classes : tuple
+        Label of each class.
+    event : bool
+        Whether the probabilities were one column: those of class 1.
+    """
+
+    label: Ints
+    source: Floats
+    target: Floats
+    classes: tuple[Any, ...]
+    event: bool
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @classmethod
+    def read(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        y_prob_target: Any,
+        *,
+        classes: Sequence[Any] | None = None,
+        logits: bool = False,
+    ) -> "ShiftedRows":
+        """Validate all values; parameters as for `class_priors`."""
+        names = column_names(y_prob)
+        if to_array("y_prob", y_prob).ndim < 2 or (names is not None and len(names) == 1):
+            rows = Predictions.from_outcomes(
+                y_true, y_prob, names=("y_true", "y_prob"), target="event", classes=classes, logits=logits
+            )
+            label, source = rows.outcome.astype(np.int64), both_columns(rows.confidence)
+            named = (0, 1) if classes is None else tuple(classes)
+            return cls(
+                label=label, source=source, target=target_event(y_prob_target, logits), classes=named, event=True
+            )
+        matrix = ClassRows.read(y_true, y_prob, classes=classes, logits=logits).checked()
+        target = target_matrix(y_prob_target, matrix.n_classes, names, logits)
+        source = matrix.matrix.astype(np.float64, copy=False)
+        return cls(label=matrix.label, source=source, target=target, classes=matrix.classes, event=False)
+
+
+def both_columns(p: Array) -> Floats:
+    """Return the probabilities of both classes of an event, shape (n_rows, 2)."""
+    p = p.astype(np.float64, copy=False)
+    return np.stack([1 - p, p], axis=1)
+
+
+def target_event(values: Any, logits: bool = False, name: str = TARGET) -> Floats:
+    """Validate the probabilities of an event in the target; return those of both classes, shape (n_target, 2)."""
+    given = to_array(name, values)
+    if given.ndim == 2 and given.shape[1] > 1:
+        raise ValueError(
+            f"`{name}` must be one column, as `y_prob` is; its shape is {given.shape}. Pass the column of the event, "
+            f"`{name}[:, 1]`."
+        )
+    given = column(name, given)
+    _checks.not_empty(name, len(given), hint=", without its label")
+    p = sigmoid(name, given) if logits else numbers(name, given)
+    return both_columns(_checks.probabilities(name, p))
+
+
+def target_matrix(
+    values: Any, n_classes: int, names: Sequence[Any] | None = None, logits: bool = False, name: str = TARGET
+) -> Floats:
+    """Validate the probabilities of all classes in the target, shape (n_target, n_classes).
+
+    `names` are the names of the columns of the source; a target whose columns have other names is refused.
+    """
+    own = column_names(values)
+    if names is not None and own is not None and list(names) != list(own):
+        raise ValueError(
+            f"`{name}` must have the columns of `y_prob`, in the same order: {quoted(list(names)[:10])}, not "
+            f"{quoted(list(own)[:10])}."
+        )
+    given = to_array(name, values)
+    if given.ndim != 2 or given.shape[1] != n_classes:
+        raise ValueError(
+            f"`{name}` must have the {n_classes} columns of `y_prob`, shape (n_target, {n_classes}); its shape is "
+            f"{given.shape}."
+        )
+    _checks.not_empty(name, len(given), hint=", without its label")
+    matrix = softmax(name, given) if logits else numbers(name, given)
+    matrix = _checks.probabilities(name, matrix)
+    _checks.rows_sum_to_one(name, matrix)
+    return matrix.astype(np.float64, copy=False)

@@ -1,0 +1,191 @@
+"""Class frequencies of a target without labels, from cells: conditionally conjugate, drawn by short parallel chains."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal._loops import in_threads
+from bayescal.stats.shift_cells import ShiftCounts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Steps of expectation maximisation before the first sweep of a chain.
+STEPS = 40
+#: Fewest sweeps of a chain, and most of a problem with few and with many entries of C; entries times sweeps.
+FEWEST, MOST, MOST_OF_MANY, BUDGET = 30, 300, 60, 8000
+#: Entries of (chains, classes, cells) that are held at a time; they fit into the second-level cache.
+HELD = 50_000
+#: Least share of a class or cell, so that logarithms and ratios are finite.
+TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPriorPosterior:
+    r"""Posterior of the class frequencies of a target, given rows by class and cell.
+
+    Parameters
+    ----------
+    counts : ShiftCounts
+        The rows.
+    alpha : float, default 1.0
+        Dirichlet parameter of the class frequencies; 1 is uniform.
+
+    Notes
+    -----
+    With K classes and J cells, class k has the distribution :math:`C_k \sim \mathrm{Dirichlet}(1/J)` over cells, and
+
+    .. math::
+        s_k \sim \mathrm{Multinomial}(n_k, C_k), \quad \pi \sim \mathrm{Dirichlet}(\alpha), \quad
+        t \sim \mathrm{Multinomial}\left(m, \textstyle\sum_k \pi_k C_k\right).
+
+    Given the unknown classes of the target rows, everything is conjugate: data augmentation [1]_ draws these classes,
+    :math:`\pi` and C in turn. Each draw is the last state of a chain of its own, so that draws are independent. A chain
+    starts with a draw of C given the source and the most probable :math:`\pi` given that C [2]_.
+
+    References
+    ----------
+    .. [1] M. A. Tanner and W. H. Wong (1987), "The calculation of posterior distributions by data augmentation",
+       Journal of the American Statistical Association 82, 528-540.
+    .. [2] M. Saerens, P. Latinne and C. Decaestecker (2002), "Adjusting the outputs of a classifier to new a priori
+       probabilities: a simple procedure", Neural Computation 14, 21-41.
+    """
+
+    counts: ShiftCounts
+    alpha: float = 1.0
+
+    @property
+    def cell_alpha(self) -> float:
+        """Dirichlet parameter of the cells of a class: one row in total."""
+        return 1 / len(self.counts.cells)
+
+    @cached_property
+    def _of_source(self) -> Floats:
+        """Parameters of the Dirichlet posterior of C given the source, shape (n_classes, n_cells)."""
+        return self.counts.source.astype(np.float64) + self.cell_alpha
+
+    @cached_property
+    def _expected(self) -> tuple[Floats, Floats]:
+        """Mean of C given the source, and the most probable class frequencies given it."""
+        cells: Floats = self._of_source / self._of_source.sum(axis=1, keepdims=True)
+        return most_probable(cells, self.counts.target, self.alpha, steps=10 * STEPS), cells
+
+    @cached_property
+    def information(self) -> Floats:
+        """Fisher information about the class frequencies per target row, relative to rows with labels.
+
+        Shape (n_classes, n_classes): a symmetric matrix with eigenvalues in [0, 1], one of which is 1 because
+        frequencies add up to 1. It is the identity if each class has cells of its own.
+        """
+        pi, cells = self._expected
+        joint = pi[:, None] * cells
+        total = joint.sum(axis=0)
+        given = joint / np.sqrt(np.maximum(pi[:, None] * total, TINY))
+        return np.asarray(given @ given.T)
+
+    @property
+    def worth(self) -> Floats:
+        """Labelled rows that a row of the target is worth for the frequency of each class, shape (n_classes,).
+
+        It is the variance of the frequency if the classes of the target rows were known, divided by that given their
+        cells, where the cells of each class are known. 1 if cells show the class; 0 if they do not.
+        """
+        pi, _ = self._expected
+        values, vectors = np.linalg.eigh(self.information)
+        inverse = np.where(values > 1e-9, 1 / np.maximum(values, 1e-9), np.inf)
+        with np.errstate(invalid="ignore"):
+            spread = np.where(vectors**2 > 1e-12, vectors**2 * inverse, 0.0).sum(axis=1)
+        return np.asarray((1 - pi) / np.maximum(spread - pi, 1 - pi))
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of each chain: more if the cells retain little information about the classes."""
+        least = float(np.linalg.eigvalsh(self.information)[0])
+        return int(np.clip(np.ceil(3 / max(least, 1e-6)), FEWEST, self.most_sweeps))
+
+    @property
+    def most_sweeps(self) -> int:
+        """Most sweeps of a chain, which limits the time if the cells retain little information."""
+        return int(np.clip(BUDGET // self.counts.source.size, MOST_OF_MANY, MOST))
+
+    def sample(self, n_draws: int = 1000, *, rng: Any = None) -> Floats:
+        """Draw the class frequencies, shape (n_draws, n_classes)."""
+        return np.concatenate([pi for pi, _ in self._blocks(n_draws, rng)])
+
+    def sample_all(self, n_draws: int = 1000, *, rng: Any = None) -> tuple[Floats, Floats]:
+        """Draw the class frequencies, and the cells of each class, shape (n_draws, n_classes, n_cells)."""
+        pi, cells = zip(*self._blocks(n_draws, rng), strict=True)
+        return np.concatenate(pi), np.concatenate(cells)
+
+    def _blocks(self, n_draws: int, rng: Any) -> Iterator[tuple[Floats, Floats]]:
+        step = max(HELD // self.counts.source.size, 1)
+        chains = np.diff(np.append(np.arange(0, n_draws, step), n_draws)).tolist()
+        own = _checks.generator(rng).spawn(len(chains))  # so that draws do not depend on the number of threads
+        return in_threads(lambda i: self._chains(chains[i], own[i]), range(len(chains)))
+
+    def _chains(self, chains: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        target = self.counts.target
+        own = self._of_source
+        cells = dirichlet(np.broadcast_to(own, (chains, *own.shape)), rng)
+        if not self.counts.n_target:
+            return dirichlet(np.full((chains, len(own)), self.alpha), rng), cells
+        pi = most_probable(cells, target, self.alpha)
+        for _ in range(self.sweeps):
+            drawn = classes_of(target, pi[:, :, None] * cells, rng)
+            pi = dirichlet(self.alpha + drawn.sum(axis=2), rng)
+            cells = dirichlet(own + drawn, rng)
+        return pi, cells
+
+
+def most_probable(cells: Floats, target: Ints, alpha: float = 1.0, steps: int = STEPS) -> Floats:
+    """Approximate the most probable class frequencies, given the cells of each class, by expectation maximisation.
+
+    Parameters
+    ----------
+    cells : ndarray, shape (..., n_classes, n_cells)
+        Distribution of each class over cells.
+    target : ndarray, shape (n_cells,)
+        Rows of the target.
+    alpha : float, default 1.0
+        Dirichlet parameter; each step adds it to the expected rows of a class.
+    steps : int
+        Number of steps.
+
+    Returns
+    -------
+    ndarray, shape (..., n_classes)
+        Positive, with sum 1.
+    """
+    n_classes = cells.shape[-2]
+    pi = np.full(cells.shape[:-1], 1 / n_classes)
+    total = target.sum() + n_classes * alpha
+    for _ in range(steps):
+        mixed = np.einsum("...k,...kj->...j", pi, cells)
+        ratio = target / np.maximum(mixed, TINY)
+        pi = (pi * np.einsum("...kj,...j->...k", cells, ratio) + alpha) / total
+    return pi
+
+
+def dirichlet(parameters: NDArray[Any], rng: np.random.Generator) -> Floats:
+    """Draw from Dirichlet distributions along the last axis."""
+    drawn = np.maximum(rng.standard_gamma(parameters), TINY)
+    drawn /= drawn.sum(axis=-1, keepdims=True)
+    return drawn
+
+
+def classes_of(target: Ints, joint: Floats, rng: np.random.Generator) -> Ints:
+    """Draw how many of the target rows of each cell belong to each class.
+
+    `joint` has shape (chains, classes, cells), as the result; it is proportional to the probability of the class.
+    """
+    if joint.shape[1] == 2:
+        ones = rng.binomial(target, joint[:, 1] / joint.sum(axis=1))
+        return np.stack([target - ones, ones], axis=1)
+    by_cell = np.ascontiguousarray(np.swapaxes(joint, 1, 2))
+    by_cell /= by_cell.sum(axis=2, keepdims=True)
+    return np.swapaxes(rng.multinomial(target, by_cell), 1, 2)

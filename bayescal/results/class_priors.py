@@ -1,0 +1,310 @@
+"""ClassPriors: posterior of the class frequencies of a target without labels."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _arviz, _checks, _render
+from bayescal._presented import Presented
+from bayescal.draws import Draws, fingerprint
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Maximum number of classes that are printed.
+PRINTED = 20
+#: A class is hardly told apart if a row of the target is worth less than this of a labelled row.
+HARDLY = 0.1
+#: Fewer labelled rows of a class than this are mentioned.
+FEW = 5
+#: Classes named in a remark.
+NAMED = 5
+
+
+class Source(Protocol):
+    """Classes, and the numbers of rows in source and target: all that a result needs of the rows."""
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """Label of each class."""
+
+    @property
+    def by_class(self) -> Ints:
+        """Labelled rows of each class."""
+
+    @property
+    def n_source(self) -> int:
+        """Labelled rows."""
+
+    @property
+    def n_target(self) -> int:
+        """Rows of the target."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClassPriors(Presented):
+    """Posterior of the class frequencies of a target population whose rows have no labels.
+
+    Returned by `class_priors`; printing it shows a sentence and a table of the classes.
+
+    Parameters
+    ----------
+    rows : Source
+        Classes and numbers of rows; `ShiftCounts` if ``using="cells"``.
+    drawn : ndarray, shape (n_draws, n_classes)
+        Independent draws of the class frequencies; each sums to 1.
+    worth : ndarray, shape (n_classes,)
+        Labelled rows that one row of the target is worth for the frequency of each class: 1 if predictions show the
+        class, 0 if they say nothing about it.
+    method : str
+        How the predictions were used, in words.
+    notes : tuple of str
+        Warnings about the computation.
+
+    Examples
+    --------
+    >>> import bayescal as bc
+    >>> rng = np.random.default_rng(1)
+    >>> y, y_target = rng.random(1000) < 0.5, rng.random(1000) < 0.2
+    >>> score = lambda y: 1 / (1 + np.exp(-2 * rng.normal(2 * y - 1.0, 1)))
+    >>> priors = bc.class_priors(y, score(y), score(y_target), rng=1)
+    >>> low, high = priors.interval()
+    >>> bool(low[1] < 0.2 < high[1])
+    True
+    """
+
+    rows: Source
+    drawn: Floats
+    worth: Floats
+    method: str
+    notes: tuple[str, ...] = ()
+
+    _index = ("class",)
+    _columns = ("mean", "sd", "low", "high", "source", "n_source", "worth")
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """Label of each class."""
+        return self.rows.classes
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+    def __getitem__(self, label: Any) -> Draws:
+        """Draws of the frequency of one class."""
+        _checks.label("class", label, self.classes)
+        k = self.classes.index(label)
+        return Draws(self.drawn[:, k], f"frequency of class {label}", self._origin)
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Draws of all class frequencies, shape (n_draws, n_classes)."""
+        return Draws(self.drawn, "class frequencies", self._origin)
+
+    @cached_property
+    def _origin(self) -> int:
+        return fingerprint(type(self).__name__, self.drawn)
+
+    def mean(self) -> Floats:
+        """Posterior mean of each class frequency, shape (n_classes,); it sums to 1."""
+        return np.asarray(self.drawn.mean(axis=0))
+
+    def interval(self, prob: float = 0.95) -> tuple[Floats, Floats]:
+        """Equal-tailed credible interval of each class frequency.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Posterior probability of each interval, in (0, 1).
+
+        Returns
+        -------
+        (low, high) : tuple of ndarray, shape (n_classes,)
+            The bounds.
+        """
+        low, high = self.draws.interval(prob)
+        return low, high
+
+    @property
+    def source(self) -> Floats:
+        """Share of each class among the labelled rows, shape (n_classes,)."""
+        return np.asarray(self.rows.by_class / self.rows.n_source)
+
+    @property
+    def p_increase(self) -> Floats:
+        """Posterior probability that each class is more frequent in the target than among the labelled rows."""
+        return np.asarray((self.drawn > self.source).mean(axis=0))
+
+    def adapt(self, y_prob: Any) -> Floats:
+        r"""Adapt probabilities to the target, by the ratio of the class frequencies.
+
+        Parameters
+        ----------
+        y_prob : array-like of float, shape (n_rows,) or (n_rows, n_classes)
+            Probabilities that are right where the source's class frequencies hold; of the second class if they are a
+            column.
+
+        Returns
+        -------
+        ndarray
+            :math:`p_k w_k / \sum_l p_l w_l` with the posterior mean of the target's frequencies divided by the source's
+            as weights w, of the same shape.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If values are missing or not in [0, 1], or the number of columns is not that of the classes.
+
+        Examples
+        --------
+        >>> import bayescal as bc
+        >>> priors = bc.class_priors([0, 0, 1, 1] * 50, [0.1, 0.3, 0.7, 0.9] * 50, [0.1, 0.3, 0.1, 0.9] * 50, rng=1)
+        >>> priors.adapt([0.5]).round(1)
+        array([0.3])
+        """
+        from bayescal.data.shifted import target_event, target_matrix
+
+        given = np.ndim(y_prob) < 2 and len(self) == 2
+        name = "y_prob"
+        matrix = target_event(y_prob, name=name) if given else target_matrix(y_prob, len(self), name=name)
+        changed = adapted(matrix, self.mean() / self.source)
+        return changed[:, 1] if given else changed
+
+    def table(self, prob: float = 0.95) -> list[dict[str, Any]]:
+        """Return one dict per class, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+
+        Returns
+        -------
+        list of dict
+            Keys class, mean, sd, low, high, source (share among labelled rows), n_source (labelled rows) and worth.
+        """
+        low, high = self.interval(_checks.fraction("prob", prob))
+        mean, sd = self.mean(), self.drawn.std(axis=0, ddof=1)
+        columns = zip(mean, sd, low, high, self.source, strict=True)
+        return [
+            {
+                "class": label,
+                **dict(zip(("mean", "sd", "low", "high", "source"), map(float, numbers), strict=True)),
+                "n_source": int(self.rows.by_class[k]),
+                "worth": float(self.worth[k]),
+            }
+            for k, (label, numbers) in enumerate(zip(self.classes, columns, strict=True))
+        ]
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob)
+
+    def summary(self, prob: float = 0.95, **options: Any) -> "pd.DataFrame":
+        """ArviZ's table of the class frequencies.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the (equal-tailed) intervals.
+        **options
+            Passed to `arviz.summary`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Rows ``frequency[label]``.
+        """
+        prob = _checks.fraction("prob", prob)
+        return _arviz.summary({"frequency": self.draws}, prob, {"frequency": self.classes}, **options)
+
+    @property
+    def spec(self) -> str:
+        """Rows and method on one line."""
+        return (
+            f"class frequencies of the target ({len(self)} classes), {self.rows.n_source} labelled rows, "
+            f"{self.rows.n_target} rows of the target, {self.method}"
+        )
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+
+        Returns
+        -------
+        str
+            Of two classes the frequency of the second; of more, that of the class whose frequency changes most.
+        """
+        rows = self.table(prob)
+        if len(rows) == 2:
+            row, said = rows[1], "The frequency"
+        else:
+            change = np.abs(self.mean() - self.source) / np.maximum(self.drawn.std(axis=0), 1e-12)
+            row, said = rows[int(change.argmax())], "The clearest change: the frequency"
+        low, high = row["low"], row["high"]
+        d = _render.decimals(high - low)
+        mean, low, high, source = (_render.number(v, d) for v in (row["mean"], low, high, row["source"]))
+        return (
+            f"{said} of class {_render.name(row['class'])} in the target is {mean} ({100 * prob:g} % credible interval "
+            f"{low} to {high}); in the source it is {source}."
+        )
+
+    def sheet(self, *, whole: bool = False) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
+        header = ("class", "mean", "sd", "2.5 %", "97.5 %", "in the source", "labelled rows", "worth per row")
+        rows = [
+            [
+                _render.name(row["class"]),
+                *(_render.number(row[name]) for name in ("mean", "sd", "low", "high", "source")),
+                str(row["n_source"]),
+                _render.number(row["worth"], 2),
+            ]
+            for row in self.table()
+        ]
+        shown, remarks = rows, []
+        if len(rows) > PRINTED and not whole:
+            shown = rows[:PRINTED]
+            remarks = [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes; see `.table()`."]
+        return _render.Sheet(self.sentence(), self.spec, header, shown, [*remarks, *self.remarks])
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the intervals; empty if no problem is known."""
+        found = []
+        few = self.rows.by_class < FEW
+        if few.any():
+            found.append(
+                f"Fewer than {FEW} labelled rows: {self._named(few)}. Their cells, and so their frequencies, depend on "
+                "the prior."
+            )
+        hard = self.worth < HARDLY
+        if hard.any():
+            found.append(
+                f"The predictions hardly tell apart {self._named(hard)}: a row of the target is worth less than "
+                f"{HARDLY:g} labelled rows for their frequencies."
+            )
+        return (*found, *self.notes)
+
+    def _named(self, which: NDArray[np.bool_]) -> str:
+        labels = [_render.name(label) for label, chosen in zip(self.classes, which, strict=True) if chosen]
+        more = f" and {len(labels) - NAMED} more" if len(labels) > NAMED else ""
+        return f"class{'es' if len(labels) > 1 else ''} {', '.join(labels[:NAMED])}{more}"
+
+
+def adapted(matrix: Floats, weight: Floats) -> Floats:
+    """Multiply the probabilities of each class by its weight, and divide rows by their sums; shape (n_rows, n_classes).
+
+    Rows whose classes of positive probability all have weight 0 keep their probabilities.
+    """
+    changed = matrix * weight
+    total = changed.sum(axis=1, keepdims=True)
+    return np.where(total > 0, changed / np.where(total > 0, total, 1.0), matrix)

@@ -1,0 +1,265 @@
+"""LabelShiftEvaluation: calibration in a target without labels, if class frequencies alone differ; and many classes."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks, _render
+from bayescal._presented import Presented
+from bayescal.draws import Draws
+from bayescal.estimands.estimand import Estimand
+from bayescal.estimands.registry import EstimandLike
+from bayescal.posterior.over_priors import OverPriors
+from bayescal.results import wording
+from bayescal.results.class_priors import ClassPriors
+from bayescal.results.evaluation import Evaluation
+from bayescal.results.remarks import of_several
+from bayescal.stats.label_shift import LabelShiftedCounts
+
+Floats = NDArray[np.float64]
+
+#: Name of the row of the adapted predictions.
+ADAPTED = "ece_adapted"
+#: Shares of the target's rows in bins without labelled rows from here on are mentioned.
+UNLABELLED = 0.001
+#: Maximum number of classes that are printed.
+PRINTED = 20
+HEADER = ("class", "mean", "sd", "2.5 %", "97.5 %", "plug-in", "frequency", "ECE adapted")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelShiftEvaluation(Evaluation):
+    """The posterior of how well a classifier is calibrated in a target without labels, under label shift.
+
+    Returned by `evaluate_shifted` for ``shift="label"``. It is an `Evaluation` of the target: its estimands, tables and
+    plots are available. Its draws are pooled over draws of the class frequencies of the target, so that intervals
+    include their uncertainty.
+
+    Parameters
+    ----------
+    counts, posterior, bin_draws, null_bin_draws, model, bin_draws_seed, dirichlet_seed, label, draw_total_bins
+        As for `Evaluation`; `counts` are `LabelShiftedCounts` at the posterior mean of the class frequencies.
+    priors : ClassPriors
+        Posterior of the class frequencies.
+    evaluate_adapted : callable, optional
+        Evaluates the predictions that are adapted to the target; None if this is that evaluation.
+    """
+
+    counts: LabelShiftedCounts
+    posterior: OverPriors
+    priors: ClassPriors = None  # type: ignore[assignment]  # fields of the base class have defaults
+    evaluate_adapted: "Callable[[], LabelShiftEvaluation] | None" = None
+
+    @classmethod
+    def of(
+        cls,
+        evaluation: Evaluation,
+        priors: ClassPriors,
+        evaluate_adapted: "Callable[[], LabelShiftEvaluation] | None" = None,
+        label: str = "",
+    ) -> "LabelShiftEvaluation":
+        """Return the evaluation of `LabelShiftedCounts` with what belongs to label shift."""
+        given = {field.name: getattr(evaluation, field.name) for field in fields(evaluation)}
+        return cls(**given | {"label": label}, priors=priors, evaluate_adapted=evaluate_adapted)
+
+    @cached_property
+    def adapted(self) -> "LabelShiftEvaluation":
+        """Evaluation of the predictions after `adapt`, in the target.
+
+        Raises
+        ------
+        AttributeError
+            If the predictions are adapted already.
+        """
+        if self.evaluate_adapted is None:
+            raise AttributeError("these predictions are adapted to the target already.")
+        return self.evaluate_adapted()
+
+    def adapt(self, y_prob: Any) -> Floats:
+        """Adapt probabilities to the class frequencies of the target; see `ClassPriors.adapt`."""
+        return self.priors.adapt(y_prob)
+
+    def _draw(self, record: Estimand) -> Draws:
+        """Draw an estimand that needs more than the bins given each draw of the class frequencies."""
+        if not (record.needs and record.available(self.counts)):
+            return super()._draw(record)
+        part = self.posterior.part_of(len(self.bin_draws), self.bin_draws_seed)
+        values, name = np.empty(len(part)), record.name
+        seeds = np.random.SeedSequence((self.bin_draws_seed, 1)).spawn(len(self.posterior.parts))
+        for i, (each, seed) in enumerate(zip(self.posterior.parts, seeds, strict=True)):
+            own = np.flatnonzero(part == i)
+            drawn = record.draw(self.bin_draws.part(own), each.counts, rng=seed)
+            values[own], name = drawn.values, drawn.name
+        origin = self.bin_draws.fingerprint
+        return Draws(values, name, (origin, record.name) if "outcomes" in record.needs else origin)
+
+    @property
+    def question(self) -> str:
+        """Target, bins, rows and model, in words."""
+        counts = self.counts
+        model = f"{self.model} model ({self.posterior.prior})" if self.posterior.prior else f"{self.model} model"
+        adapted = "" if self.evaluate_adapted is not None else " of adapted predictions"
+        return (
+            f"ECE{self._of_label}{adapted} in a target under label shift, {counts.bins}, {counts.n_rows} labelled rows "
+            f"of the source, {counts.effective_rows:.0f} rows of the target, {model}"
+        )
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The result in words; see `Evaluation.sentence`."""
+        adapted = "" if self.evaluate_adapted is not None else " of the adapted predictions"
+        name = f"Expected Calibration Error{self._of_label}{adapted} in the target"
+        low, high = self.ece.interval(prob)
+        d = _render.decimals(high - low)
+        mean, low, high = (_render.number(v, d) for v in (self.ece.mean(), low, high))
+        return (
+            f"If class frequencies alone differ, the {name} is {mean} ({100 * prob:g} % credible interval {low} to "
+            f"{high})."
+        )
+
+    def table(self, prob: float = 0.95, *, estimands: Iterable[EstimandLike] | None = None) -> list[dict[str, Any]]:
+        """The numbers of a table, as data; by default with a row ``ece_adapted`` at the end.
+
+        Parameters
+        ----------
+        prob, estimands
+            As for `Evaluation.table`. ``ece_adapted`` is the ECE after `adapt`.
+        """
+        rows = super().table(prob, estimands=estimands)
+        if estimands is not None or self.evaluate_adapted is None:
+            return rows
+        return [*rows, {**self.adapted.row("ece", prob), "quantity": ADAPTED}]
+
+    def sheet(self, *, whole: bool = False, estimands: Iterable[EstimandLike] | None = None) -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows; see `Evaluation.sheet`."""
+        sheet = super().sheet(whole=whole, estimands=estimands)
+        if estimands is not None or self.evaluate_adapted is None:
+            return sheet
+        d, row = wording.decimals(self.ece), self.adapted.row("ece")
+        cells = ["ece adapted", *(_render.number(value, d) for value in list(row.values())[1:])]
+        return replace(sheet, rows=[*sheet.rows, cells])
+
+    def _beside(self) -> list[str]:
+        """Line below the table: the class frequencies."""
+        row = self.priors.table()[self.counts.rows.of]
+        mean, low, high, source = (_render.number(row[name], 3) for name in ("mean", "low", "high", "source"))
+        of = f"class {_render.name(row['class'])}"
+        return [f"Frequency of {of} in the target: {mean}, 95 % interval [{low}, {high}]; in the source {source}."]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Warnings about the interval, which are printed below the table; empty if no problem is known."""
+        lost = self.counts.without_labels
+        own = (
+            f"{100 * lost:.2g} % of the target's rows are in bins without labelled rows: their calibration is taken "
+            "from the other bins and the prior.",
+        )
+        return (*super().remarks, *(own if lost >= UNLABELLED else ()), *self.priors.remarks)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelShiftClasses(Presented, Mapping[Any, LabelShiftEvaluation]):
+    """Evaluations of several classes in a target under label shift: a mapping from class to `LabelShiftEvaluation`.
+
+    Returned by `evaluate_shifted` for a matrix of probabilities. Each class is evaluated against the others. Draws of
+    two classes are not joint.
+
+    Parameters
+    ----------
+    evaluations : dict
+        Class -> its evaluation, in the order of the columns.
+    priors : ClassPriors
+        Posterior of the class frequencies.
+    """
+
+    evaluations: dict[Any, LabelShiftEvaluation]
+    priors: ClassPriors
+
+    _index = ("class",)
+
+    def __getitem__(self, label: Any) -> LabelShiftEvaluation:
+        _checks.label("class", label, tuple(self.evaluations))
+        return self.evaluations[label]
+
+    def __iter__(self) -> Any:
+        return iter(self.evaluations)
+
+    def __len__(self) -> int:
+        return len(self.evaluations)
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The classes, in the order of the columns."""
+        return tuple(self.evaluations)
+
+    def adapt(self, y_prob: Any) -> Floats:
+        """Adapt probabilities to the class frequencies of the target; see `ClassPriors.adapt`."""
+        return self.priors.adapt(y_prob)
+
+    @property
+    def spec(self) -> str:
+        """Classes, bins and rows on one line."""
+        first = next(iter(self.values()))
+        counts = first.counts
+        return (
+            f"ECE of each of {len(self)} classes in a target under label shift, {counts.bins}, {counts.n_rows} "
+            f"labelled rows of the source, {counts.effective_rows:.0f} rows of the target, {first.model} model"
+        )
+
+    def table(self, prob: float = 0.95, *, estimand: EstimandLike = "ece") -> list[dict[str, Any]]:
+        """Return one dict per class, as data.
+
+        Parameters
+        ----------
+        prob : float, default 0.95
+            Probability of the intervals.
+        estimand : str, Estimand or callable, default "ece"
+            The quantity.
+
+        Returns
+        -------
+        list of dict
+            Keys class, mean, sd, low, high, plug_in, null_mean and adapted, the posterior mean after `adapt`.
+        """
+        rows = []
+        for label, each in self.items():
+            row = {name: value for name, value in each.row(estimand, prob).items() if name != "quantity"}
+            rows.append({"class": label, **row, "adapted": float(each.adapted.draws(estimand).mean())})
+        return rows
+
+    def _records(self, prob: float, **options: Any) -> list[dict[str, Any]]:
+        return self.table(prob, **options)
+
+    def sentence(self, prob: float = 0.95) -> str:
+        """The class with the largest posterior mean, in words."""
+        label, worst = max(self.items(), key=lambda item: item[1].ece.mean())
+        low, high = worst.ece.interval(prob)
+        d = _render.decimals(high - low)
+        mean, low, high = (_render.number(v, d) for v in (worst.ece.mean(), low, high))
+        return (
+            f"Of {len(self)} classes in the target, the Expected Calibration Error is largest for class "
+            f"{_render.name(label)}: {mean} ({100 * prob:g} % credible interval {low} to {high})."
+        )
+
+    def sheet(self, *, whole: bool = False, estimand: EstimandLike = "ece") -> _render.Sheet:
+        """Return the sentence, table and remarks that printing shows, as data; with `whole`, all rows."""
+        d = max(wording.decimals(each.ece) for each in self.values())
+        frequency = self.priors.mean()
+        rows = [
+            [
+                _render.name(row["class"]),
+                *(_render.number(row[name], d) for name in ("mean", "sd", "low", "high", "plug_in")),
+                _render.number(frequency[k], 3),
+                _render.number(row["adapted"], d),
+            ]
+            for k, row in enumerate(self.table(estimand=estimand))
+        ]
+        remarks = list(of_several({f"class {label}": Evaluation.remarks.fget(each) for label, each in self.items()}))  # type: ignore[attr-defined]  # a property
+        remarks += self.priors.remarks
+        shown = rows
+        if len(rows) > PRINTED and not whole:
+            shown, remarks = rows[:PRINTED], [f"Not shown: {len(rows) - PRINTED} of {len(rows)} classes.", *remarks]
+        return _render.Sheet(self.sentence(), self.spec, HEADER, shown, remarks)

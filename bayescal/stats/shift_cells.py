@@ -1,0 +1,241 @@
+"""ShiftCounts: labelled rows of a source by class and cell, and rows of a target by cell. Frozen and addable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal import _checks
+from bayescal.data.shifted import ShiftedRows, target_event, target_matrix
+from bayescal.stats.row_counts import added, row_counts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Entries of the matrix that are assigned to cells at a time.
+CHUNK = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftCells:
+    """A partition of predictions into cells: the predicted class, and ranges of its probability.
+
+    Parameters
+    ----------
+    cuts : ndarray, shape (n_classes, n_ranges - 1)
+        For each predicted class, the increasing probabilities at which its ranges begin. Shape (n_classes, 0) for cells
+        that are the predicted classes alone.
+
+    Examples
+    --------
+    >>> cells = ShiftCells(np.array([[0.8], [0.7]]))
+    >>> cells.of_rows(np.array([[0.9, 0.1], [0.6, 0.4], [0.4, 0.6], [0.3, 0.7]]))
+    array([1, 0, 2, 3])
+    """
+
+    cuts: Floats
+
+    def __post_init__(self) -> None:
+        cuts = np.array(self.cuts, dtype=np.float64)
+        if cuts.ndim != 2 or len(cuts) < 2:
+            raise ValueError(f"`cuts` must have shape (n_classes, n_ranges - 1); its shape is {cuts.shape}.")
+        bad = ~((cuts >= 0) & (cuts <= 1))
+        if bad.any():
+            _checks.refuse("cuts", "must be probabilities in [0, 1]", bad, cuts)
+        if (np.diff(cuts, axis=1) < 0).any():
+            raise ValueError("`cuts` must not decrease within a predicted class.")
+        cuts.setflags(write=False)
+        object.__setattr__(self, "cuts", cuts)
+
+    @classmethod
+    def predicted_class(cls, n_classes: int) -> "ShiftCells":
+        """Return one cell per predicted class."""
+        return cls(np.empty((_checks.whole_number("n_classes", n_classes, at_least=2), 0)))
+
+    @classmethod
+    def of_confidences(cls, matrix: Floats, n_ranges: int) -> "ShiftCells":
+        """Divide the rows of each predicted class into ranges of its probability with nearly equal numbers of rows.
+
+        Parameters
+        ----------
+        matrix : ndarray, shape (n_rows, n_classes)
+            Probabilities of the source.
+        n_ranges : int
+            Number of ranges per predicted class. A class that no row has as its most probable one has the cuts of all
+            rows.
+        """
+        top, confidence = matrix.argmax(axis=1), matrix.max(axis=1)
+        levels = np.arange(1, n_ranges) / n_ranges
+        cuts = np.tile(np.quantile(confidence, levels), (matrix.shape[1], 1))
+        for k in np.unique(top):
+            cuts[k] = np.quantile(confidence[top == k], levels)
+        return cls(cuts)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes K."""
+        return len(self.cuts)
+
+    @property
+    def n_ranges(self) -> int:
+        """Number of ranges per predicted class."""
+        return self.cuts.shape[1] + 1
+
+    def __len__(self) -> int:
+        return self.n_classes * self.n_ranges
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShiftCells) and np.array_equal(self.cuts, other.cuts)
+
+    __hash__ = None  # type: ignore[assignment]  # instances are compared by the contents of their array
+
+    def __repr__(self) -> str:
+        if self.n_ranges == 1:
+            return f"{len(self)} predicted classes"
+        return f"{self.n_classes} predicted classes x {self.n_ranges} ranges of confidence"
+
+    def of_rows(self, matrix: Floats) -> Ints:
+        """Return the cell of each row of probabilities, shape (n_rows,); the first class wins ties."""
+        cell = np.empty(len(matrix), np.int64)
+        step = max(CHUNK // (self.n_classes + self.n_ranges), 1)
+        for start in range(0, len(matrix), step):
+            block = matrix[start : start + step]
+            top = block.argmax(axis=1)
+            within = (block.max(axis=1)[:, None] >= self.cuts[top]).sum(axis=1)
+            cell[start : start + step] = top * self.n_ranges + within
+        return cell
+
+
+@dataclass(frozen=True, eq=False)
+class ShiftCounts:
+    """Rows of a labelled source by class and cell, and rows of a target by cell: all that `class_priors` needs.
+
+    Counts of streams and of data that do not fit into memory are added with ``+``. The two sides may be counted apart,
+    with `of_source` and `of_target`.
+
+    Parameters
+    ----------
+    source : ndarray of int, shape (n_classes, n_cells)
+        Labelled rows of each class in each cell.
+    target : ndarray of int, shape (n_cells,)
+        Rows of the target in each cell.
+    cells : ShiftCells
+        The cells.
+    classes : tuple, optional
+        Label of each class; by default its number.
+
+    Examples
+    --------
+    >>> cells = ShiftCells.predicted_class(2)
+    >>> source = ShiftCounts.of_source([0, 0, 1, 1], [0.1, 0.6, 0.7, 0.9], cells=cells)
+    >>> stream = (ShiftCounts.of_target(batch, cells=cells) for batch in ([0.2, 0.3], [0.4, 0.8]))
+    >>> counts = sum(stream, start=source)
+    >>> counts.source.tolist(), counts.target.tolist()
+    ([[1, 1], [0, 2]], [3, 1])
+    """
+
+    source: Ints
+    target: Ints
+    cells: ShiftCells
+    classes: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        k, j = self.cells.n_classes, len(self.cells)
+        for name, shape in (("source", (k, j)), ("target", (j,))):
+            values = np.asarray(getattr(self, name))
+            if values.shape != shape:
+                raise ValueError(f"`{name}` must have shape {shape} for {self.cells}; its shape is {values.shape}.")
+            counted = row_counts(name, values).copy()
+            counted.setflags(write=False)
+            object.__setattr__(self, name, counted)
+        object.__setattr__(self, "classes", tuple(self.classes) or tuple(range(k)))
+        if len(self.classes) != k:
+            raise ValueError(f"`classes` must name the {k} classes; it has {len(self.classes)} names.")
+
+    @classmethod
+    def from_rows(cls, rows: ShiftedRows, cells: ShiftCells) -> "ShiftCounts":
+        """Count validated rows of both sides."""
+        source = _by_class(rows.label, cells.of_rows(rows.source), cells)
+        target = np.bincount(cells.of_rows(rows.target), minlength=len(cells))
+        return cls(source, target, cells, rows.classes)
+
+    @classmethod
+    def of_source(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        cells: ShiftCells,
+        classes: Sequence[Any] | None = None,
+        logits: bool = False,
+    ) -> "ShiftCounts":
+        """Count labelled rows of the source; parameters as for `class_priors`."""
+        rows = ShiftedRows.read(y_true, y_prob, y_prob, classes=classes, logits=logits)
+        _require_classes(rows.n_classes, cells)
+        source = _by_class(rows.label, cells.of_rows(rows.source), cells)
+        return cls(source, np.zeros(len(cells), np.int64), cells, rows.classes)
+
+    @classmethod
+    def of_target(
+        cls, y_prob_target: Any, *, cells: ShiftCells, classes: Sequence[Any] | None = None, logits: bool = False
+    ) -> "ShiftCounts":
+        """Count rows of the target, which have no labels; parameters as for `class_priors`."""
+        event = cells.n_classes == 2 and np.ndim(y_prob_target) < 2
+        matrix = (
+            target_event(y_prob_target, logits)
+            if event
+            else target_matrix(y_prob_target, cells.n_classes, logits=logits)
+        )
+        target = np.bincount(cells.of_rows(matrix), minlength=len(cells))
+        none = np.zeros((cells.n_classes, len(cells)), np.int64)
+        return cls(none, target, cells, tuple(classes or ()))
+
+    @property
+    def n_source(self) -> int:
+        """Number of labelled rows."""
+        return int(self.source.sum())
+
+    @property
+    def n_target(self) -> int:
+        """Number of rows of the target."""
+        return int(self.target.sum())
+
+    @property
+    def by_class(self) -> Ints:
+        """Labelled rows of each class, shape (n_classes,)."""
+        return self.source.sum(axis=1)
+
+    def __add__(self, other: object) -> "ShiftCounts":
+        if isinstance(other, int) and other == 0:  # sum() starts with 0
+            return self
+        if not isinstance(other, ShiftCounts):
+            return NotImplemented
+        if self.cells != other.cells:
+            raise ValueError(
+                f"counts can be added only if they have the same cells; these have {self.cells} and {other.cells}. "
+                "Pass one `cells=` to all of them."
+            )
+        numbered = tuple(range(self.cells.n_classes))
+        named = [each.classes for each in (self, other) if each.classes != numbered]
+        if len(named) == 2 and named[0] != named[1]:
+            raise ValueError(f"counts can be added only if they have the same classes, not {named[0]} and {named[1]}.")
+        source = row_counts("source", added(self.source, other.source))
+        target = row_counts("target", added(self.target, other.target))
+        return ShiftCounts(source, target, self.cells, named[0] if named else numbered)
+
+    __radd__ = __add__
+
+    def __repr__(self) -> str:
+        return f"ShiftCounts({self.cells}, {self.n_source} rows of the source, {self.n_target} of the target)"
+
+
+def _by_class(label: Ints, cell: Ints, cells: ShiftCells) -> Ints:
+    k, j = cells.n_classes, len(cells)
+    return np.bincount(label * j + cell, minlength=k * j).reshape(k, j)
+
+
+def _require_classes(n_classes: int, cells: ShiftCells) -> None:
+    if n_classes != cells.n_classes:
+        raise ValueError(f"`cells` are those of {cells.n_classes} classes; `y_prob` has {n_classes}.")
