@@ -13,6 +13,7 @@ from .analyses.compare import compare_counts as compare_counts
 from .analyses.compare import compare_independent as compare_independent
 from .analyses.compare_over_datasets import compare_over_datasets as compare_over_datasets
 from .analyses.compare_scores import compare_scores as compare_scores
+from .analyses.compare_survival import compare_survival as compare_survival
 from .analyses.cumulative import cumulative_difference as cumulative_difference
 from .analyses.cumulative import cumulative_difference_subpopulation as cumulative_difference_subpopulation
 from .analyses.decompose import brier_decomposition as brier_decomposition
@@ -110,6 +111,7 @@ from .results.shift_evidence import ShiftEvidence as ShiftEvidence
 from .results.subpopulation import SubpopulationDifference as SubpopulationDifference
 from .results.survival import SurvivalEvaluation as SurvivalEvaluation
 from .results.survival import SurvivalHorizons as SurvivalHorizons
+from .results.survival_comparison import SurvivalComparison as SurvivalComparison
 from .results.weight_report import WeightReport as WeightReport
 from .stats.binned import BinnedCounts as BinnedCounts
 from .stats.bins import Bins as Bins
@@ -127,4 +129,5 @@ from .stats.shift_cells import ShiftCounts as ShiftCounts
 from .stats.stored import load_counts as load_counts
 from .stats.stored import save_counts as save_counts
 from .stats.survival_counts import SurvivalCounts as SurvivalCounts
+from .stats.survival_file import count_survival_file as count_survival_file
 from .stats.threshold_counts import ThresholdCounts as ThresholdCounts

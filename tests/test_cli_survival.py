@@ -92,3 +92,36 @@ def test_events_in_words_are_refused(patients, tmp_path):
     assert "column 'died' must hold numbers or true/false" in done.stderr
     assert "Write 0 for censored rows, 1 for the event" in done.stderr
     assert "--classes" not in done.stderr
+
+
+def test_several_risks_are_compared(patients, tmp_path):
+    _, frame = patients
+    frame["q"] = (frame["p"] ** 0.7).round(6)
+    frame.to_csv(tmp_path / "both.csv", index=False)
+    both, out = ("--risk", "q", "--risk", "Old=p"), tmp_path / "out.json"
+    rest = ("--time", "years", "--event", "died", "--horizon", "1")
+    html = tmp_path / "out.html"
+    done = run(tmp_path / "both.csv", *both, *rest, "--json", out, "--html", html, "--rope", "0.02")
+    assert done.exit_code == 0, done.output
+    risks = {"q": frame["q"], "Old": frame["p"]}
+    found = bc.compare_survival(frame["years"], frame["died"], risks, horizon=1, rng=1, rope=0.02)
+    assert found.sentence() in " ".join(done.stdout.split())
+    assert "Observed / expected: q: " in done.stdout
+    saved = json.loads(out.read_text(encoding="utf-8"))
+    assert saved["parameters"]["risk"] == ["q", "p"]
+    assert saved["parameters"]["rope"] == 0.02
+    assert html.stat().st_size > 1000
+    scores = run(tmp_path / "both.csv", *both, *rest, "--estimand", "brier-score")
+    assert "smaller Brier score than" in " ".join(scores.stdout.split())
+    frame.loc[3, "q"] = 1.2
+    frame.to_csv(tmp_path / "both.csv", index=False)
+    bad = run(tmp_path / "both.csv", *both, *rest)
+    assert bad.exit_code == 2
+    assert "model 'q'" in bad.stderr
+    assert "first in line 5: 1.2" in bad.stderr
+
+
+def test_options_of_a_comparison_need_several_risks(patients):
+    done = run(patients[0], *COLUMNS, "--rope", "0.1")
+    assert done.exit_code == 2
+    assert "--rope cannot be used with a single model: repeat --risk to compare several" in done.stderr

@@ -40,6 +40,8 @@ def numbers_of(name):
         ("recalibration", "recalibration.json", "recalibration.md"),
         ("survival", "survival.json", "survival.md"),
         ("covariate_shift", "covariate_shift.json", "covariate_shift.md"),
+        ("survival_comparison", "survival_comparison.json", "survival.md"),
+        ("survival_weak", "survival_weak.json", "survival.md"),
         ("several_data_sets", "several_data_sets.json", "several_data_sets.md"),
     ],
 )
@@ -457,6 +459,49 @@ def test_survival_predictions_meet_their_requirements(script):
         assert found["observed / expected", 1, n_rows, "bayescal"]["mean"] >= 0.94
         assert found["ECE", 1, n_rows, "censored = event-free"]["mean"] < 0.3
         assert found["observed / expected", 1, n_rows, "pooled Kaplan-Meier"]["mean"] < 0.8
+
+
+def test_differences_of_survival_models_contain_the_truth(script):
+    """Over the cells in which the stated risks explain censoring; joint draws are narrower than independent ones."""
+    numbers = numbers_of("survival_comparison.json")
+    found = {
+        (line["quantity"], line["holds"], line["n_rows"], line["method"]): line
+        for line in script("survival_comparison").summary(script("pages").rows_again(numbers))
+    }
+    assert numbers["repeats"] == 100
+    ours, unpaired = "compare_survival", "unpaired"
+    for n_rows, least in ((500, 0.89), (2000, 0.94)):
+        of_ece = found["ECE", "yes", n_rows, ours]
+        assert of_ece["cells"] == 8
+        assert of_ece["mean"] >= least
+        assert of_ece["worst"] >= 0.82
+        assert of_ece["mean"] > found["ECE", "yes", n_rows, "plug-in, jackknife"]["mean"]
+        assert found["ECE", "yes", n_rows, "censored = event-free"]["mean"] < 0.2
+        for quantity, mean in (("observed / expected", 0.93), ("Brier score", 0.91), ("AUC", 0.95)):
+            one = found[quantity, "yes", n_rows, ours]
+            assert one["mean"] >= mean
+            assert one["width"] < found[quantity, "yes", n_rows, unpaired]["width"] / 2
+
+
+def test_weights_small_groups_and_the_weakest_cells_of_survival_predictions(script):
+    """Requirements of the page; the weakest cell is no weaker than the same cell with all outcomes known."""
+    rows = script("pages").rows_again(numbers_of("survival_weak.json"))
+    by_part = {}
+    for row in rows:
+        by_part.setdefault((row["part"], row["method"]), []).append(row)
+    assert min(row["coverage"] for row in by_part["group", "censored"]) >= 0.95
+    assert len(by_part["group", "censored"]) == 6
+    for part in ("weights", "sampled"):
+        assert min(row["coverage"] for row in by_part[part, "weights"]) >= 0.86
+    [hidden], [weighted], [twice] = (
+        by_part["hidden", method]
+        for method in ("hidden cause ignored", "inverse weights, censored rows 0", "inverse weights of all rows")
+    )
+    assert hidden["coverage"] < twice["coverage"] < weighted["coverage"]
+    assert weighted["coverage"] >= 0.95
+    for censored, known in zip(by_part["repeated", "censored"], by_part["repeated", "all outcomes known"], strict=True):
+        assert censored["repeats"] == 400
+        assert censored["coverage"] >= known["coverage"]
 
 
 def test_intervals_of_pooled_groups_contain_the_truth():

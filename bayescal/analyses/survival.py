@@ -1,7 +1,7 @@
 """Calibration of stated risks at a horizon, from right-censored times: rows -> counts -> posterior -> evaluation."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
@@ -13,7 +13,7 @@ from bayescal._invalid import prefixed
 from bayescal.analyses.groups import evaluate_groups
 from bayescal.analyses.one import DEFAULT_MODEL, evaluate_one
 from bayescal.data.alignment import same_rows
-from bayescal.data.groups import Groups
+from bayescal.data.groups import UNNAMED, Groups
 from bayescal.data.survival import SurvivalRows
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.grouped import GroupedEvaluation
@@ -83,7 +83,8 @@ def evaluate_survival(
     cause : int, default 1
         The cause of the event that `risk` is about.
     weights : array-like, shape (n_rows,), optional
-        Importance weights >= 0, such as those of a model of censoring that depends on more than the risk.
+        Importance weights >= 0. If censoring depends on more than the risk: for rows with known outcome the inverse
+        probability, from a model of censoring, of not being censored before the time or the horizon, and 0 for others.
     by : array-like, shape (n_rows,), or data frame of several columns, optional
         Group of each row; see `evaluate`. It needs a single horizon.
     model : {"shrinkage", "dirichlet"}, default "shrinkage"
@@ -171,14 +172,14 @@ def evaluate_survival(
         raise TypeError("`evaluate_survival` takes no 'cluster': there are no intervals for censored rows in clusters.")
     count = len(horizon) if several else None
     rows = SurvivalRows.read(time, event, risk, weights, cause=cause, horizons=count)
-    _warn_of_codes(rows)
+    warn_of_codes(rows)
     arguments = {"model": model, "draws": draws, **options}
     if several:
         if by is not None:
             raise ValueError("`by` needs a single `horizon`: call the function once per horizon.")
         return _evaluate_horizons(rows, horizon, bins, binning, rng=rng, **arguments)
     at = rows.checked_horizon(horizon)
-    edges = _edges(rows, bins, binning)
+    edges = edges_of_risks(rows, bins, binning)
     if by is not None:
         same_rows({"time": time, "risk": risk, "by": by})
         groups = Groups.from_column(by, len(rows), rows="time")
@@ -186,29 +187,34 @@ def evaluate_survival(
     return _evaluate(HorizonCounts.from_rows(rows, at, edges), rng=rng, **arguments)
 
 
+@overload
+def evaluate_survival_counts(counts: SurvivalCounts, **options: Any) -> SurvivalEvaluation: ...
+@overload
+def evaluate_survival_counts(counts: Mapping[Any, SurvivalCounts], **options: Any) -> GroupedEvaluation: ...
 def evaluate_survival_counts(
-    counts: SurvivalCounts,
+    counts: SurvivalCounts | Mapping[Any, SurvivalCounts],
     *,
     horizon: float | None = None,
     model: str = DEFAULT_MODEL,
     draws: int = 4000,
     rng: Any = None,
+    progress: bool | None = None,
     **options: Any,
-) -> SurvivalEvaluation:
+) -> SurvivalEvaluation | GroupedEvaluation:
     """Compute the posterior of the calibration error of stated risks at a horizon, from counts.
 
     Parameters
     ----------
-    counts : SurvivalCounts
-        Counts of the rows on a grid of times.
+    counts : SurvivalCounts, or mapping of label to SurvivalCounts
+        Counts of the rows on a grid of times; of groups by label, as from ``SurvivalCounts.from_frame(..., by=)``.
     horizon : float, optional
         A time of the grid, at which the risks are stated; by default the last one.
-    model, draws, rng, **options
+    model, draws, rng, progress, **options
         As for `evaluate_survival`.
 
     Returns
     -------
-    SurvivalEvaluation
+    SurvivalEvaluation or GroupedEvaluation
         That of the rows, if their times up to the horizon are times of the grid. Rows of one bin are not ordered, which
         matters for the AUC alone.
 
@@ -231,16 +237,25 @@ def evaluate_survival_counts(
     >>> evaluate_survival_counts(counts, horizon=26, rng=1).counts
     HorizonCounts(10 equal-width bins [a, b), 1000 rows, ... events by 26, ... censored before)
     """
-    if not isinstance(counts, SurvivalCounts):
-        raise TypeError(
-            f"`counts` must be SurvivalCounts, not {type(counts).__name__}; make them with "
-            "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `evaluate_survival`."
-        )
     _checks.no_keywords_of_rows("evaluate_survival_counts", options)
+    for each in counts.values() if isinstance(counts, Mapping) else [counts]:
+        if not isinstance(each, SurvivalCounts):
+            raise TypeError(
+                f"`counts` must be SurvivalCounts, not {type(each).__name__}; make them with "
+                "`SurvivalCounts.from_arrays(time, event, risk, times=grid)`, or use `evaluate_survival`."
+            )
+    if isinstance(counts, Mapping):
+        if not counts:
+            raise ValueError("`counts` must hold at least one group.")
+        first, *others = counts.values()
+        overall = sum(others, start=first)
+        parts = (each.at(horizon) for each in counts.values())
+        arguments = {"model": model, "draws": draws, "rng": rng, "progress": progress, **options}
+        return _evaluated_groups(tuple(counts), parts, overall.at(horizon), UNNAMED, **arguments)
     return _evaluate(counts.at(horizon), model=model, draws=draws, rng=rng, **options)
 
 
-def _warn_of_codes(rows: SurvivalRows) -> None:
+def warn_of_codes(rows: SurvivalRows) -> None:
     """Warn if events may have the codes 1 (censored) and 2 (event), as often in R."""
     if rows.cause == 1 and (rows.event == 1).any() and (rows.event == 2).any() and rows.event.min() > 0:
         warnings.warn(
@@ -251,7 +266,8 @@ def _warn_of_codes(rows: SurvivalRows) -> None:
         )
 
 
-def _edges(rows: SurvivalRows, bins: Any, binning: str) -> Bins:
+def edges_of_risks(rows: SurvivalRows, bins: Any, binning: str) -> Bins:
+    """Return bins of the stated risk."""
     return make_bins(bins, binning=binning, confidence=rows.risk, weights=rows.weight)
 
 
@@ -289,7 +305,9 @@ def _evaluate_horizons(
     found = {}
     for i, (each, seed) in enumerate(zip(at, seeds, strict=True)):
         own = rows.at(i)
-        found[each] = _evaluate(HorizonCounts.from_rows(own, each, _edges(own, bins, binning)), rng=seed, **arguments)
+        found[each] = _evaluate(
+            HorizonCounts.from_rows(own, each, edges_of_risks(own, bins, binning)), rng=seed, **arguments
+        )
     return SurvivalHorizons(found, dict(zip(at, seeds, strict=True)))
 
 
@@ -315,15 +333,23 @@ def require_rising(risk: NDArray[Any]) -> None:
 def _evaluate_groups(
     rows: SurvivalRows, groups: Groups, horizon: float, edges: Bins, **arguments: Any
 ) -> GroupedEvaluation:
-    overall = require_followed(HorizonCounts.from_rows(rows, horizon, edges))
+    overall = HorizonCounts.from_rows(rows, horizon, edges)
+    parts = (HorizonCounts.from_rows(rows.part(of_group), horizon, edges) for of_group in groups.rows())
+    return _evaluated_groups(groups.labels, parts, overall, groups.name, **arguments)
+
+
+def _evaluated_groups(
+    labels: Sequence[Any], parts: Iterator[HorizonCounts], overall: HorizonCounts, name: str, **arguments: Any
+) -> GroupedEvaluation:
+    require_followed(overall)
 
     def counts() -> Iterator[HorizonCounts]:
-        for label, of_group in zip(groups.labels, groups.rows(), strict=True):
+        for label in labels:
             try:
-                yield require_followed(HorizonCounts.from_rows(rows.part(of_group), horizon, edges))
+                yield require_followed(next(parts))
             except ValueError as problem:
                 raise prefixed(problem, f"group {label!r}: ") from problem
 
-    found = evaluate_groups(groups.labels, counts(), overall, name=groups.name, **arguments)
+    found = evaluate_groups(labels, counts(), overall, name=name, **arguments)
     members: dict[Any, Evaluation] = {label: SurvivalEvaluation.of(each) for label, each in found.groups.items()}
     return replace(found, groups=members, overall=SurvivalEvaluation.of(found.overall))

@@ -1,19 +1,62 @@
-"""A file with times -> the evaluation of its stated risks, as ``bayescal survival`` saves and shows it."""
+"""A file with times -> an evaluation or a comparison of stated risks, as ``bayescal survival`` saves and shows it."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from bayescal._invalid import InvalidRows
+from bayescal.analyses.compare_survival import compare_survival
 from bayescal.analyses.survival import evaluate_survival
+from bayescal.cli.classifiers import named_columns
+from bayescal.cli.comparison import ComparedFiles
 from bayescal.cli.counts import holds_counts
 from bayescal.cli.evaluation import EvaluatedFile
 from bayescal.cli.keywords import keywords_of, settings
-from bayescal.cli.options import ModelOptions
+from bayescal.cli.options import ModelOptions, refuse
 from bayescal.cli.survival_options import SurvivalColumnOptions, SurvivalQuestionOptions
 from bayescal.cli.words import warnings_as_notes
 from bayescal.data.files.formats import open_source
 from bayescal.data.files.predictions import Rows
 from bayescal.data.files.source import Kind
+from bayescal.estimands.registry import as_scalar
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class ComparedSurvivalFile(ComparedFiles):
+    """The comparison of models that state risks by a horizon."""
+
+    def show(self, screen: "Console") -> None:
+        """Print what `ComparedFiles.show` prints, and the remarks."""
+        super().show(screen)
+        for remark in self.comparison.remarks:
+            screen.print(remark)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Columns of a file with times.
+
+    Parameters
+    ----------
+    rows : Rows
+        Kinds of exit and the risks of the first model, with the file.
+    columns : dict of str to ndarray
+        Times, kinds of exit and weights, by the names of arguments.
+    risks : dict of str to ndarray
+        Risks by model.
+    named : dict of str to str
+        Names of the columns by argument, and of those of the risks by model.
+    """
+
+    rows: Rows
+    columns: dict[str, Any]
+    risks: dict[str, Any]
+    named: dict[str, str]
+    risk_columns: dict[str, str]
+
 
 #: What a column of events holds.
 CODES = "Write 0 for censored rows, 1 for the event, and 2, 3, ... for other causes that prevent it."
@@ -45,31 +88,19 @@ def evaluate_survival_file(
     ValueError, TypeError, OSError
         If an option or the file is invalid.
     """
-    if holds_counts(file):
-        raise ValueError(f"'{file.name}' holds counts; the rows of a file with times are needed.")
-    named = _named(columns)
-    if question.horizon is None:
-        raise ValueError("say at which time the risks are stated: --horizon NUMBER.")
+    alone = {name: value for name, value in question.given().items() if name in ("estimand", "rope")}
+    refuse(alone, "with a single model: repeat --risk to compare several")
+    read = _read(file, columns, question)
     keywords = keywords_of(evaluate_survival, question, model)
-    wanted = named | ({} if columns.weights is None else {"weights": columns.weights})
-    kinds: dict[str, Kind] = {"event": "label"}
-    source = open_source(file)
-    try:
-        arrays = source.read([(column, kinds.get(name, "number")) for name, column in wanted.items()])
-    except InvalidRows as problem:
-        finding = problem.finding
-        hint = CODES if finding.argument == wanted["event"] and "classes=" in finding.hint else finding.hint
-        raise InvalidRows(replace(finding, hint=hint)) from None
-    read = dict(zip(wanted, arrays, strict=True))
-    called = {name: f"column {column!r}" for name, column in wanted.items()}
-    event, risk, weights = read["event"], read["risk"], read.get("weights")
-    rows = Rows(y_true=event, y_prob=risk, weights=weights, classes=None, columns=(named["risk"],), source=source)
-    with warnings_as_notes(rows, called) as notes:
-        evaluation = evaluate_survival(read["time"], event, risk, **keywords | {"weights": weights})
+    risk_column, risk = next(iter(read.risk_columns.values())), next(iter(read.risks.values()))
+    called = {name: f"column {column!r}" for name, column in (read.named | {"risk": risk_column}).items()}
+    with warnings_as_notes(read.rows, called) as notes:
+        evaluation = evaluate_survival(risk=risk, **keywords | read.columns)
     parameters = {
         "file": file.name,
         "rows": evaluation.counts.n_rows,
-        **wanted,
+        **read.named,
+        "risk": risk_column,
         "horizon": question.horizon,
         "cause": keywords["cause"],
         **settings(evaluation.counts, keywords, len(evaluation.counts.bins)),
@@ -77,11 +108,64 @@ def evaluate_survival_file(
     return EvaluatedFile(evaluation, parameters, notes)
 
 
-def _named(columns: SurvivalColumnOptions) -> dict[str, str]:
-    """Return the three columns, all of which are needed."""
+def compare_survival_file(
+    file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions, model: ModelOptions
+) -> ComparedSurvivalFile:
+    """Compare the models whose stated risks are in a file; arguments and errors as for `evaluate_survival_file`."""
+    keywords = keywords_of(compare_survival, question, model)
+    estimand = as_scalar(keywords.pop("estimand", "ece").replace("-", "_"))
+    read = _read(file, columns, question)
+    called = {name: f"column {column!r}" for name, column in read.named.items()}
+    called |= {f"risk[{name!r}]": f"column {column!r}" for name, column in read.risk_columns.items()}
+    with warnings_as_notes(read.rows, called) as notes:
+        comparison = compare_survival(risk=read.risks, **keywords | read.columns)
+        comparison.draws(estimand)  # raises if the estimand cannot be compared, before anything is saved or shown
+    counts = comparison[comparison.names[0]].counts
+    parameters = {
+        "file": file.name,
+        "rows": counts.n_rows,
+        **read.named,
+        "risk": list(read.risk_columns.values()),
+        "horizon": question.horizon,
+        "cause": keywords["cause"],
+        **settings(counts, keywords, keywords["bins"]),
+        "rope": comparison.rope,
+        "estimand": estimand.name,
+    }
+    return ComparedSurvivalFile(comparison, estimand, parameters, notes)
+
+
+def _read(file: Path, columns: SurvivalColumnOptions, question: SurvivalQuestionOptions) -> _Read:
+    """Read the columns, all of which are needed, and those of several risks at once."""
+    if holds_counts(file):
+        raise ValueError(f"'{file.name}' holds counts; the rows of a file with times are needed.")
     about = {"time": "times", "event": "kinds of exit (0 censored, 1 the event)", "risk": "stated risks"}
     given = columns.given()
     for name, words in about.items():
         if name not in given:
             raise ValueError(f"say where the {words} are: --{name} COLUMN.")
-    return {name: given[name] for name in about}
+    if question.horizon is None:
+        raise ValueError("say at which time the risks are stated: --horizon NUMBER.")
+    models = named_columns([file], "risk", given["risk"], [given["event"]], None)
+    risk_columns = {name: str(each.prob) for name, each in models.items()}
+    named: dict[str, str] = {name: given[name] for name in ("time", "event", "weights") if name in given}
+    source = open_source(file)
+    kinds: dict[str, Kind] = {"event": "label"}
+    wanted = [(column, kinds.get(name, "number")) for name, column in named.items()]
+    try:
+        values = source.read([*wanted, *((column, "number") for column in risk_columns.values())])
+    except InvalidRows as problem:
+        finding = problem.finding
+        hint = CODES if finding.argument == named["event"] and "classes=" in finding.hint else finding.hint
+        raise InvalidRows(replace(finding, hint=hint)) from None
+    read = dict(zip(named, values[: len(named)], strict=True))
+    risks = dict(zip(risk_columns, values[len(named) :], strict=True))
+    rows = Rows(
+        y_true=read["event"],
+        y_prob=next(iter(risks.values())),
+        weights=read.get("weights"),
+        classes=None,
+        columns=tuple(risk_columns.values()),
+        source=source,
+    )
+    return _Read(rows, read, risks, named, risk_columns)

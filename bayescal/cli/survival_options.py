@@ -4,7 +4,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from bayescal.cli.options import FILE, QUESTION, Binning, Bins, Options, Weights, argument, column, number, option
+from bayescal.cli.options import (
+    FILE,
+    NAMED_COLUMN,
+    QUESTION,
+    Binning,
+    Bins,
+    Options,
+    Weights,
+    argument,
+    column,
+    number,
+    option,
+)
 
 SurvivalFile = Annotated[Path, argument(FILE)]
 
@@ -17,7 +29,14 @@ class SurvivalColumnOptions(Options):
     event: Annotated[
         str | None, column("How the row ends: 0 censored, 1 the event, 2, 3, ... other causes; or true/false.")
     ] = None
-    risk: Annotated[str | None, column("Stated probability of the event by the horizon; not of survival.")] = None
+    risk: Annotated[
+        list[str] | None,
+        column(
+            "Stated probability of the event by the horizon; not of survival. Repeat the option to compare several "
+            "models.",
+            NAMED_COLUMN,
+        ),
+    ] = None
     weights: Weights = None
 
 
@@ -34,3 +53,16 @@ class SurvivalQuestionOptions(Options):
     ] = None
     bins: Bins = None
     binning: Binning = None
+    estimand: Annotated[
+        str | None, option(QUESTION, "NAME", "Quantity to compare, for several models. [dim]\\[default: ece][/]")
+    ] = None
+    rope: Annotated[
+        float | None,
+        option(
+            QUESTION,
+            "NUMBER",
+            "Region of practical equivalence, for several models: those that differ by at most this much count as "
+            "equal. [dim]\\[default: 0.01][/]",
+            parser=number,
+        ),
+    ] = None

@@ -19,6 +19,8 @@ Ints = NDArray[np.int64]
 
 #: Largest number of causes of events.
 MOST_CAUSES = 1000
+#: The rule of kinds of exits.
+EVENT_RULE = "must be 0 (censored), 1 (the event) or 2, 3, ... (other causes)"
 #: What to do with survival curves in place of risks.
 OF_CURVES = "For survival curves, pass `risk_at_horizon(curves, horizon)`."
 #: What to pass as kinds of exits.
@@ -144,8 +146,7 @@ def _kinds(values: Array) -> Ints:
     bad = (values < 0) | (values > MOST_CAUSES) | (values != np.floor(values))
     if bad.any():
         swapped = " Are `time` and `event` swapped?" if np.count_nonzero(bad & (values > 0)) * 2 > bad.size else ""
-        rule = "must be 0 (censored), 1 (the event) or 2, 3, ... (other causes)"
-        _checks.refuse("event", rule, bad, values, hint=KINDS_OF_EXIT + swapped)
+        _checks.refuse("event", EVENT_RULE, bad, values, hint=KINDS_OF_EXIT + swapped)
     return values.astype(np.int64)
 
 

@@ -12,8 +12,7 @@ from bayescal.estimands.errors import _of_bins
 from bayescal.estimands.registry import estimand
 from bayescal.posterior.joint import nearest_correlation
 from bayescal.stats.clusters import clusters_of
-from bayescal.stats.contract import Counts
-from bayescal.stats.paired import PairedCounts
+from bayescal.stats.contract import Counts, Paired
 from bayescal.stats.ranks import Ranks, correlation_of_areas
 
 Floats = NDArray[np.float64]
@@ -120,7 +119,7 @@ def _require_clusters_in_ranks(counts: Counts, ranks: Ranks) -> None:
         )
 
 
-def correlation_of_aucs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int], PairedCounts]) -> Floats:
+def correlation_of_aucs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
     r"""Estimate the correlation between the AUCs of several classifiers on the same rows.
 
     Parameters
@@ -160,7 +159,7 @@ def correlation_of_aucs(counts: Sequence[Counts], pairs: Mapping[tuple[int, int]
     return nearest_correlation(result)
 
 
-def _from_bins(first: Ranks, second: Ranks, pair: PairedCounts) -> float:
+def _from_bins(first: Ranks, second: Ranks, pair: Paired) -> float:
     """Approximate the correlation from joint cells."""
     if _same_classifier(pair):
         return 1.0
@@ -178,7 +177,7 @@ def _from_bins(first: Ranks, second: Ranks, pair: PairedCounts) -> float:
     return float(np.sqrt(shown)) * correlation_of_areas(sides, pair.weight)
 
 
-def _same_classifier(pair: PairedCounts) -> bool:
+def _same_classifier(pair: Paired) -> bool:
     """Whether both classifiers have the same bins, outcomes and losses in all rows."""
     difference = pair.loss_difference
     same = np.array_equal(pair.cells[:, :2], pair.cells[:, 2:])

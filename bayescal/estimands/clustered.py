@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.stats.clusters import ClusterSums, clusters_of
-from bayescal.stats.contract import Counts
+from bayescal.stats.contract import Counts, Paired
 from bayescal.stats.losses import LossSums
-from bayescal.stats.paired import PairedCounts
 from bayescal.stats.paired_clusters import covariance_of_means
 
 Floats = NDArray[np.float64]
@@ -66,7 +65,7 @@ def mean_loss_draws(
 
 
 def covariance_over_clusters(
-    counts: Sequence[Counts], losses: Sequence[LossSums], pairs: Mapping[tuple[int, int], PairedCounts], member: str
+    counts: Sequence[Counts], losses: Sequence[LossSums], pairs: Mapping[tuple[int, int], Paired], member: str
 ) -> tuple[Floats, float]:
     """Covariance of mean losses of several classifiers on the same rows in clusters.
 

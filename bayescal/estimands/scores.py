@@ -15,9 +15,8 @@ from bayescal.estimands.registry import _add
 from bayescal.posterior.copula import with_ranks_of
 from bayescal.posterior.dirichlet import dirichlet_posterior
 from bayescal.stats.clusters import clusters_of
-from bayescal.stats.contract import Counts
+from bayescal.stats.contract import Counts, Paired
 from bayescal.stats.losses import KINDS, LossSums
-from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
 
@@ -299,7 +298,7 @@ def _require_finite(losses: LossSums, n_rows: int) -> None:
 
 
 def joint_brier_scores(
-    counts: Sequence[Counts], pairs: Mapping[tuple[int, int], PairedCounts], n_draws: int, *, rng: Any = None
+    counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, *, rng: Any = None
 ) -> Floats | None:
     r"""Draw the Brier scores of several classifiers on the same rows jointly.
 
@@ -344,7 +343,7 @@ def joint_brier_scores(
 
 
 def joint_log_scores(
-    counts: Sequence[Counts], pairs: Mapping[tuple[int, int], PairedCounts], n_draws: int, *, rng: Any = None
+    counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, *, rng: Any = None
 ) -> Floats | None:
     """Draw the log scores of several classifiers on the same rows jointly, as `joint_brier_scores` does.
 
@@ -367,7 +366,7 @@ def joint_log_scores(
 
 
 def _joint_scores(
-    score: _Score, counts: Sequence[Counts], pairs: Mapping[tuple[int, int], PairedCounts], n_draws: int, rng: Any
+    score: _Score, counts: Sequence[Counts], pairs: Mapping[tuple[int, int], Paired], n_draws: int, rng: Any
 ) -> Floats | None:
     weight = np.array([float(c.weight.sum()) for c in counts])
     rows = min(c.effective_rows for c in counts)
@@ -388,22 +387,23 @@ def _joint_scores(
     return np.clip(mean + drawn, 0, score.largest)[:, same]
 
 
-def _covariance(
-    variance: Floats, pairs: Mapping[tuple[int, int], PairedCounts], score: _Score
-) -> tuple[Floats, list[int]]:
+def _covariance(variance: Floats, pairs: Mapping[tuple[int, int], Paired], score: _Score) -> tuple[Floats, list[int]]:
     """Return the covariance of losses over rows, and for each classifier the first one with the same losses."""
     covariance, same = np.diag(variance), list(range(len(variance)))
     for (i, j), pair in sorted(pairs.items()):
         difference = _difference(pair, score)
         if not difference.squares:
             same[j] = min(same[j], same[i])
+        if pair.loss_covariance is not None:
+            covariance[np.ix_((i, j), (i, j))] = pair.loss_covariance
+            continue
         total = float(pair.weight.sum())
         of_difference = float(difference.squares) / total - (float(difference.total) / total) ** 2
         covariance[i, j] = covariance[j, i] = (variance[i] + variance[j] - max(of_difference, 0.0)) / 2
     return covariance, same
 
 
-def _difference(pair: PairedCounts, score: _Score) -> LossSums:
+def _difference(pair: Paired, score: _Score) -> LossSums:
     difference: LossSums | None = getattr(pair, KINDS[score.member].difference)
     if difference is None:
         raise ValueError(

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayescal.draws import BinDraws
-from bayescal.stats.paired import PairedCounts
-from bayescal.stats.paired_clusters import square
+from bayescal.stats.contract import Paired
 
 Floats = NDArray[np.float64]
 
@@ -19,9 +18,7 @@ RIDGE = 1e-9
 SAME = 1e-9
 
 
-def correlation(
-    values: Sequence[Floats], bins: Sequence[BinDraws], pairs: Mapping[tuple[int, int], PairedCounts]
-) -> Floats:
+def correlation(values: Sequence[Floats], bins: Sequence[BinDraws], pairs: Mapping[tuple[int, int], Paired]) -> Floats:
     r"""Estimate the correlation between the posteriors of one estimand of several classifiers, from joint counts.
 
     Parameters
@@ -30,7 +27,7 @@ def correlation(
         Draws of the estimand of each classifier, each from its own posterior.
     bins : sequence of BinDraws
         The draws of the bins from which `values` were computed.
-    pairs : mapping of (int, int) to PairedCounts
+    pairs : mapping of (int, int) to PairedCounts or PairedHorizons
         Joint counts of the classifiers i < j.
 
     Returns
@@ -93,45 +90,11 @@ def _linear(values: Floats, bins: BinDraws) -> _Fit:
     return _Fit(of_gap, of_mass, min(1.0, float(fitted @ fitted) / total))
 
 
-def _pair_correlation(a: _Fit, b: _Fit, bins_a: BinDraws, bins_b: BinDraws, pair: PairedCounts) -> float:
-    bin_a, z_a, bin_b, z_b = pair.cells.T
-    moved = [
-        fit.of_gap[at] * (z - counts.mean_confidence[at]) + fit.of_mass[at]
-        for fit, counts, at, z in ((a, pair.first, bin_a, z_a), (b, pair.second, bin_b, z_b))
-    ]
-    centres = [np.average(m, weights=pair.weight) if pair.weight.any() else 0.0 for m in moved]
-    # equal cells mean the same classifier, even if nothing varies
-    same = bool(np.array_equal(pair.cells[:, :2], pair.cells[:, 2:]))
-    if pair.clusters is None:
-        linear = _cosine(moved[0] - centres[0], moved[1] - centres[1], pair.weight_sq, same)
-    else:
-        linear = _cosine_over_clusters((a, b), centres, pair, same)
-    gap_a, gap_b = (d.gap.mean(axis=0)[at] for d, at in ((bins_a, bin_a), (bins_b, bin_b)))
-    similarity = max(_cosine(gap_a, gap_b, pair.weight, same), 0.0)
+def _pair_correlation(a: _Fit, b: _Fit, bins_a: BinDraws, bins_b: BinDraws, pair: Paired) -> float:
+    linear = pair.linear_cosine((a.of_gap, b.of_gap), (a.of_mass, b.of_mass))
+    similarity = max(pair.gap_cosine((bins_a.gap.mean(axis=0), bins_b.gap.mean(axis=0))), 0.0)
     residual = np.sqrt((1 - a.explained) * (1 - b.explained))
     return float(np.sqrt(a.explained * b.explained) * linear + residual * similarity**LIKENESS_POWER)
-
-
-def _cosine_over_clusters(fits: tuple[_Fit, _Fit], centres: Sequence[float], pair: PairedCounts, same: bool) -> float:
-    """Cosine similarity of the sums over clusters of the contributions of rows to two linear functions."""
-    own = pair.first.clusters, pair.second.clusters
-    assert pair.clusters is not None
-    assert own[0] is not None
-    assert own[1] is not None
-    of_gap = fits[0].of_gap, fits[1].of_gap
-    of_mass = fits[0].of_mass - centres[0], fits[1].of_mass - centres[1]
-    squares = square(own[0], of_gap[0], of_mass[0]) * square(own[1], of_gap[1], of_mass[1])
-    if squares <= 0:
-        return 1.0 if same else 0.0
-    return float(np.clip(pair.clusters.product(of_gap, of_mass) / np.sqrt(squares), -1.0, 1.0))
-
-
-def _cosine(x: Floats, y: Floats, weight: Floats, same: bool) -> float:
-    """Weighted cosine similarity; if a vector is zero, 1 for the same classifier and 0 otherwise."""
-    xx, yy, xy = (float((weight * p).sum()) for p in (x * x, y * y, x * y))
-    if xx == 0 or yy == 0:
-        return 1.0 if same else 0.0
-    return xy / np.sqrt(xx * yy)
 
 
 def nearest_correlation(matrix: Floats) -> Floats:

@@ -14,14 +14,14 @@ from bayescal.posterior.copula import reorder
 from bayescal.posterior.joint import correlation
 from bayescal.results.evaluation import Evaluation
 from bayescal.stats.bins import FROM_ROWS
+from bayescal.stats.contract import Paired
 from bayescal.stats.losses import KINDS, is_finite
-from bayescal.stats.paired import PairedCounts
 
 Floats = NDArray[np.float64]
 
 
 def common_estimands(
-    evaluations: Iterable[Evaluation], pairs: Mapping[tuple[int, int], PairedCounts] | None = None
+    evaluations: Iterable[Evaluation], pairs: Mapping[tuple[int, int], Paired] | None = None
 ) -> list[str]:
     """Return the names of the estimands that all of these evaluations have; curves are not among them."""
     counts = [evaluation.counts for evaluation in evaluations]
@@ -51,7 +51,7 @@ def order_rng(seed: int, estimand: Estimand) -> int | np.random.SeedSequence:
 
 def joint_values(
     evaluations: Sequence[Evaluation],
-    pairs: Mapping[tuple[int, int], PairedCounts] | None,
+    pairs: Mapping[tuple[int, int], Paired] | None,
     estimand: EstimandLike,
     seed: int,
 ) -> Floats:
@@ -75,13 +75,13 @@ def joint_values(
     return reorder(np.stack(values, axis=1), correlations, rng=rng)
 
 
-def require_one_event(record: Estimand, pairs: Mapping[tuple[int, int], PairedCounts] | None) -> None:
+def require_one_event(record: Estimand, pairs: Mapping[tuple[int, int], Paired] | None) -> None:
     """Raise ValueError if values of classifiers on the same rows cannot be compared, because their events differ."""
     if different := different_events(record, pairs):
         raise ValueError(different)
 
 
-def different_events(record: Estimand, pairs: Mapping[tuple[int, int], PairedCounts] | None) -> str:
+def different_events(record: Estimand, pairs: Mapping[tuple[int, int], Paired] | None) -> str:
     """Return why values of classifiers on the same rows cannot be compared: their events differ; empty if they can.
 
     One classifier on different rows, such as groups or periods, has one event, so that its values can be compared.

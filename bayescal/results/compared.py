@@ -1,5 +1,6 @@
 """Compared: named evaluations, and their differences relative to a region of practical equivalence."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from bayescal.results.comparable import common_estimands, different_events, join
 from bayescal.results.evaluation import Evaluation
 from bayescal.results.evaluations import Evaluations
 from bayescal.results.remarks import of_several
-from bayescal.stats.paired import PairedCounts
+from bayescal.stats.contract import Paired
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +42,7 @@ class Compared(Evaluations):
     """
 
     evaluations: dict[str, Evaluation]
-    pairs: dict[tuple[int, int], PairedCounts] | None
+    pairs: Mapping[tuple[int, int], Paired] | None
     rope: float
     order_seed: int
 

@@ -98,7 +98,7 @@ class SurvivalEvaluation(Evaluation):
         return super().plug_in_of(estimand)
 
     def _require(self, record: Estimand) -> None:
-        """Refuse an estimand that censored rows do not determine."""
+        """Raise a ValueError for an estimand that censored rows do not determine."""
         if record.needs and not record.available(self.counts) and self.counts.n_censored.any():
             raise UnavailableError(self._lacking(record))
 

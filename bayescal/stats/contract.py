@@ -7,7 +7,9 @@ from numpy.typing import NDArray
 
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums
+from bayescal.stats.paired_clusters import PairedClusters
 from bayescal.stats.ranks import Ranks
+from bayescal.stats.similarity import Coefficients
 
 Floats = NDArray[np.float64]
 
@@ -90,6 +92,63 @@ class Counts(Protocol):
 
     def __add__(self, other: Any, /) -> "Counts":
         """Return the counts of the rows of both."""
+
+
+class Paired(Protocol):
+    """Joint counts of two classifiers on the same rows: everything that comparisons ask for.
+
+    `PairedCounts` is the one for rows with outcomes; see there for the members.
+    """
+
+    @property
+    def first(self) -> Counts:
+        """Counts of the first classifier."""
+
+    @property
+    def second(self) -> Counts:
+        """Counts of the second classifier."""
+
+    @property
+    def cells(self) -> NDArray[np.int64]:
+        """Joint cells: bin and outcome of each classifier."""
+
+    @property
+    def n(self) -> NDArray[np.int64]:
+        """Rows per joint cell."""
+
+    @property
+    def weight(self) -> Floats:
+        """Weight per joint cell."""
+
+    @property
+    def loss_difference(self) -> LossSums | None:
+        """Sums of the difference of squared errors; None if they were not counted."""
+
+    @property
+    def log_loss_difference(self) -> LossSums | None:
+        """Sums of the difference of log losses; None if they were not counted."""
+
+    @property
+    def loss_covariance(self) -> Floats | None:
+        """Covariance over rows of what they add to the two Brier scores; None if their losses say it."""
+
+    @property
+    def area_correlation(self) -> float | None:
+        """Correlation of the areas under the ROC curve; None if the joint cells give it."""
+
+    @property
+    def clusters(self) -> PairedClusters | None:
+        """Sums over clusters; None if rows are independent."""
+
+    def linear_cosine(self, of_gap: Coefficients, of_mass: Coefficients) -> float:
+        """Cosine similarity over rows, or over clusters, of two linear functions of gaps and masses of the bins.
+
+        `of_gap` and `of_mass` hold coefficients of mass * gap and of mass by bin, for the first and for the second
+        classifier. Weighted means of the contributions of rows are subtracted. 1 for two names of one classifier.
+        """
+
+    def gap_cosine(self, gaps: Coefficients) -> float:
+        """Cosine similarity over rows of two profiles of gaps by bin."""
 
 
 #: Types that satisfy the protocol, whose check takes longer than that of other arguments.

@@ -15,10 +15,11 @@ from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.cluster_cells import ClusterCells
 from bayescal.stats.losses import DIFFERENCES, KINDS, Kind, LossSums, added_by_name, applied_by_name
-from bayescal.stats.paired_clusters import PairedClusters
+from bayescal.stats.paired_clusters import PairedClusters, square
 from bayescal.stats.query.framed import bins_before_rows, framed, joint_of, loss_differences_of, sums_of
 from bayescal.stats.ranks import correlation_of_areas
 from bayescal.stats.row_counts import row_counts, summed_by_key, unit_weights
+from bayescal.stats.similarity import Coefficients, cosine, cosine_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -82,6 +83,9 @@ class PairedCounts:
     log_loss_difference: LossSums | None = None
     area_correlation: float | None = None
     clusters: PairedClusters | None = None
+
+    #: The losses of rows with outcomes say how they vary.
+    loss_covariance = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n", row_counts("n", self.n))
@@ -324,6 +328,31 @@ class PairedCounts:
         parts: dict[str, Any] = applied_by_name(DIFFERENCES, self, LossSums.negated)
         parts["clusters"] = None if self.clusters is None else self.clusters.swapped()
         return PairedCounts(self.second, self.first, *joint, **parts, area_correlation=self.area_correlation)
+
+    def linear_cosine(self, of_gap: Coefficients, of_mass: Coefficients) -> float:
+        """Cosine similarity over rows, or over clusters, of two linear functions of the bins; see `Paired`."""
+        counts, sides, same = (self.first, self.second), (self.cells.T[:2], self.cells.T[2:]), self._same_cells
+        moved = [
+            gap[at] * (z - each.mean_confidence[at]) + mass[at]
+            for gap, mass, each, (at, z) in zip(of_gap, of_mass, counts, sides, strict=True)
+        ]
+        centres = [np.average(m, weights=self.weight) if self.weight.any() else 0.0 for m in moved]
+        if self.clusters is None:
+            return cosine_of(moved[0] - centres[0], moved[1] - centres[1], self.weight_sq, same=same)
+        own = of_mass[0] - centres[0], of_mass[1] - centres[1]
+        assert self.first.clusters is not None
+        assert self.second.clusters is not None
+        xx, yy = square(self.first.clusters, of_gap[0], own[0]), square(self.second.clusters, of_gap[1], own[1])
+        return cosine(xx, yy, self.clusters.product(of_gap, own), same=same)
+
+    def gap_cosine(self, gaps: Coefficients) -> float:
+        """Cosine similarity over rows of two profiles of gaps by bin; see `Paired`."""
+        return cosine_of(gaps[0][self.cells[:, 0]], gaps[1][self.cells[:, 2]], self.weight, same=self._same_cells)
+
+    @property
+    def _same_cells(self) -> bool:
+        """Whether both classifiers have the same bins and outcomes, as two names of one classifier have."""
+        return bool(np.array_equal(self.cells[:, :2], self.cells[:, 2:]))
 
 
 def _joint_sums(first: Predictions, second: Predictions, bins: Bins, others: Bins) -> tuple[Ints, Ints, Floats, Floats]:

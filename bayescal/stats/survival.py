@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from bayescal.data.predictions import Predictions
 from bayescal.data.survival import SurvivalRows
-from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins
 from bayescal.stats.losses import LossSums
 from bayescal.stats.ranks import Ranks
 from bayescal.stats.survival_curves import Exits
+from bayescal.stats.survival_rows import HorizonRows, censored_before
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -71,27 +71,19 @@ class HorizonCounts:
     @classmethod
     def from_rows(cls, rows: SurvivalRows, horizon: float, bins: Bins) -> "HorizonCounts":
         """Count rows with times; `bins` are those of the stated risk."""
-        counted = BinnedCounts.from_predictions(_observed(rows, horizon), bins=bins)
-        hit = (rows.event > 0) & (rows.time <= horizon)
-        censored = (rows.event == 0) & (rows.time < horizon)
-        if not censored.any():
-            ranks = Ranks.of_rows(rows.risk, hit & (rows.event == rows.cause), rows.weight)
-            return uncensored_counts(counted, horizon, ranks)
-        bin_of = bin_index(rows.risk, bins)
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        leaving = np.flatnonzero((hit | censored) & (weight > 0))
-        stay = ~(hit | censored)
-        staying = np.bincount(bin_of[stay], weight[stay], len(bins))
-        exits, order = Exits.sorted(
-            bin_of[leaving],
-            rows.time[leaving],
-            hit[leaving],
-            rows.event[leaving] == rows.cause,
-            weight[leaving],
-            staying,
-        )
-        n_censored = np.bincount(bin_of[censored], minlength=len(bins))
-        return censored_counts(counted, horizon, exits, n_censored, _known(rows, bin_of, leaving[order], stay, exits))
+        counted = BinnedCounts.from_predictions(observed_rows(rows, horizon), bins=bins)
+        if not censored_before(rows, horizon).any():
+            hit = (rows.event == rows.cause) & (rows.time <= horizon)
+            return uncensored_counts(counted, horizon, Ranks.of_rows(rows.risk, hit, rows.weight))
+        return cls.from_horizon_rows(HorizonRows.of_rows(rows, horizon, bins), rows.risk, counted, horizon)
+
+    @classmethod
+    def from_horizon_rows(
+        cls, at: HorizonRows, risk: NDArray[Any], counted: BinnedCounts, horizon: float
+    ) -> "HorizonCounts":
+        """Count rows of which some are censored; `counted` are those with the observed outcomes."""
+        n_censored = np.bincount(at.bin_of[at.censored], minlength=len(counted.bins))
+        return censored_counts(counted, horizon, at.exits, n_censored, _known(at, risk))
 
     @property
     def effective_k(self) -> Floats:
@@ -131,7 +123,8 @@ class HorizonCounts:
         )
 
 
-def _observed(rows: SurvivalRows, horizon: float) -> Predictions:
+def observed_rows(rows: SurvivalRows, horizon: float) -> Predictions:
+    """Return all rows, with outcome 1 for events of the cause that were observed by the horizon."""
     outcome = (rows.event == rows.cause) & (rows.time <= horizon)
     return Predictions(confidence=rows.risk, outcome=outcome, weight=rows.weight, target="event")
 
@@ -164,25 +157,17 @@ class Known:
     ranks: Ranks | None
 
 
-def _known(rows: SurvivalRows, bin_of: NDArray[Any], leaving: NDArray[Any], stay: Bools, exits: Exits) -> Known:
-    """Sum rows with known outcome; `leaving` are the rows of `exits`, in their order."""
-    of_events, of_staying = exits.inverse_censoring
-    inverse = np.zeros(len(rows))
-    inverse[leaving] = of_events
-    factor = np.divide(of_staying, exits.staying, out=np.zeros_like(of_staying), where=exits.staying > 0)
-    own = factor[bin_of[stay]]
-    inverse[stay] = own if rows.weight is None else own * rows.weight[stay]
-    outcome = np.zeros(len(rows), bool)
-    outcome[leaving] = exits.of_cause & exits.event
-    n_bins = len(exits.staying)
-    cell = bin_of + n_bins * outcome
-    loss = (outcome - rows.risk) ** 2
+def _known(at: HorizonRows, risk: NDArray[Any]) -> Known:
+    """Sum rows with known outcome."""
+    inverse, outcome, n_bins = at.inverse_censoring, at.outcome, len(at.exits.staying)
+    cell = at.bin_of + n_bins * outcome
+    loss = (outcome - risk) ** 2
 
     def summed(values: Floats) -> Floats:
         return np.bincount(cell, values, 2 * n_bins).reshape(2, n_bins)
 
     known = inverse > 0
-    ranks = Ranks.of_rows(rows.risk[known], outcome[known], inverse[known])
+    ranks = Ranks.of_rows(risk[known], outcome[known], inverse[known])
     return Known(summed(inverse), LossSums(summed(inverse * loss), summed(inverse * loss**2)), ranks)
 
 

@@ -1,19 +1,23 @@
 """SurvivalCounts: right-censored rows by bin of the stated risk and by cell of a grid of times. Frozen and addable."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayescal import _checks
+from bayescal._rules import LARGEST_WEIGHT
+from bayescal.data.columns import allowed_weights, refuse_scale, weight_column
 from bayescal.data.frames import to_array
 from bayescal.data.survival import SurvivalRows, require_horizon
 from bayescal.stats._kernel import bin_index
 from bayescal.stats.binned import BinnedCounts
 from bayescal.stats.bins import Bins, make_bins
 from bayescal.stats.losses import LossSums, total_loss
-from bayescal.stats.row_counts import added, row_counts
+from bayescal.stats.query.survival_sums import survival_sums
+from bayescal.stats.row_counts import added, row_counts, summed_by_key
 from bayescal.stats.survival import HorizonCounts, Known, censored_counts, uncensored_counts
 from bayescal.stats.survival_curves import Exits
 
@@ -25,6 +29,8 @@ KINDS = ("event", "other event", "censored at the end of the cell", "censored in
 EVENT, OTHER, AT_END, INSIDE = range(len(KINDS))
 #: Maximum number of cells, kinds of exits included: 0.4 GB for each of three sums.
 MOST_CELLS = 50_000_000
+#: Sums of counts of weighted rows.
+WEIGHTS = ("weight", "weight_sq")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +51,15 @@ class SurvivalCounts:
         Numbers of rows: with the event, with another event, censored exactly at the time of the grid, censored before
         it. The last cell holds rows that leave after the last time.
     deviation : ndarray, shape (4, n_bins, n_times + 1)
-        Sums of (risk - midpoint of the bin).
+        Sums of weight times (risk - midpoint of the bin).
     deviation_sq : ndarray, shape (4, n_bins, n_times + 1)
-        Sums of (risk - midpoint of the bin)^2.
+        Sums of weight times (risk - midpoint of the bin)^2.
     cause : int, default 1
         The cause of the event that the risks are about.
+    weight : ndarray, shape (4, n_bins, n_times + 1), or None
+        Sums of weights; None if rows have none.
+    weight_sq : ndarray, shape (n_bins,), or None
+        Sums of squared weights; None if rows have none.
 
     Examples
     --------
@@ -66,10 +76,12 @@ class SurvivalCounts:
     deviation: Floats
     deviation_sq: Floats
     cause: int = 1
+    weight: Floats | None = None
+    weight_sq: Floats | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exits", row_counts("exits", self.exits))
-        for name in ("times", "exits", "deviation", "deviation_sq"):
+        for name in ("times", "exits", "deviation", "deviation_sq", *WEIGHTS[2 * (self.weight is None) :]):
             values = getattr(self, name).view()
             values.setflags(write=False)
             object.__setattr__(self, name, values)
@@ -98,20 +110,22 @@ class SurvivalCounts:
 
     @classmethod
     def from_arrays(
-        cls, time: Any, event: Any, risk: Any, *, times: Any, bins: Any = 10, cause: int = 1
+        cls, time: Any, event: Any, risk: Any, *, times: Any, bins: Any = 10, cause: int = 1, weights: Any = None
     ) -> "SurvivalCounts":
         """Count rows.
 
         Parameters
         ----------
         time, event, risk : array-like, shape (n_rows,)
-            As for `evaluate_survival`; rows have no weights.
+            As for `evaluate_survival`.
         times : array-like of float, shape (n_times,)
             The grid of times, strictly increasing; horizons are taken from it.
         bins : int, array-like or Bins, default 10
             Number of equal-width bins of the risk, or edges.
         cause : int, default 1
             The cause of the event that the risks are about.
+        weights : array-like, shape (n_rows,), optional
+            Importance weights >= 0. Counts with weights add to counts without, whose rows have the weight 1.
 
         Returns
         -------
@@ -121,7 +135,7 @@ class SurvivalCounts:
         Raises
         ------
         ValueError, TypeError
-            As for `evaluate_survival`; also if `times` do not increase.
+            As for `evaluate_survival`; also if `times` do not increase, or squared weights cannot be summed.
 
         Examples
         --------
@@ -130,19 +144,94 @@ class SurvivalCounts:
         """
         grid, edges = checked_times(times), make_bins(bins)
         rows = SurvivalRows.read(time, event, risk)
-        own = _checks.whole_number("cause", cause)
-        shape = _shape(edges, grid)
-        bin_of = bin_index(rows.risk, edges)
-        cell = np.searchsorted(grid, rows.time, side="left")
-        at_end = np.append(grid, np.inf)[cell] == rows.time
-        kind = np.where(rows.event == 0, np.where(at_end, AT_END, INSIDE), np.where(rows.event == own, EVENT, OTHER))
-        place = (kind * len(edges) + bin_of) * (len(grid) + 1) + cell
-        off = rows.risk.astype(np.float64) - edges.midpoints[bin_of]
-        size = int(np.prod(shape))
-        exits: Ints = np.bincount(place, minlength=size).reshape(shape)
-        total: Floats = np.bincount(place, off, size).reshape(shape)
-        squares: Floats = np.bincount(place, off**2, size).reshape(shape)
-        return cls(edges, grid, exits, total, squares, own)
+        weight = weight_column(weights, len(rows), "time")
+        if weight is not None and not 1 / LARGEST_WEIGHT < allowed_weights(weight).max() < LARGEST_WEIGHT:
+            refuse_scale(weight)
+        return cls.from_rows(replace(rows, weight=weight), grid, edges, _checks.whole_number("cause", cause))
+
+    @classmethod
+    def from_rows(cls, rows: SurvivalRows, times: Floats, bins: Bins, cause: int) -> "SurvivalCounts":
+        """Count validated rows on a checked grid; see `from_arrays`."""
+        shape = _shape(bins, times)
+        bin_of = bin_index(rows.risk, bins)
+        cell = np.searchsorted(times, rows.time, side="left")
+        at_end = np.append(times, np.inf)[cell] == rows.time
+        kind = np.where(rows.event == 0, np.where(at_end, AT_END, INSIDE), np.where(rows.event == cause, EVENT, OTHER))
+        place = (kind * len(bins) + bin_of) * (len(times) + 1) + cell
+        off, weight = rows.risk.astype(np.float64) - bins.midpoints[bin_of], rows.weight
+        moment = off if weight is None else weight * off
+
+        def summed(values: Floats | None) -> Any:
+            return np.bincount(place, values, int(np.prod(shape))).reshape(shape)
+
+        sums = summed(None), summed(moment), summed(moment * off), cause
+        if weight is None:
+            return cls(bins, times, *sums)
+        return cls(bins, times, *sums, summed(weight), np.bincount(bin_of, weight**2, len(bins)))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        time: str = "time",
+        event: str = "event",
+        risk: str = "risk",
+        weights: str | None = None,
+        by: str | Sequence[str] | None = None,
+        times: Any,
+        bins: Any = 10,
+        cause: int = 1,
+    ) -> Any:
+        """Count the rows of a data frame in one query of its engine, which returns sums and no rows.
+
+        Parameters
+        ----------
+        frame : data frame
+            As for `BinnedCounts.from_frame`.
+        time, event, risk : str
+            Columns of times, kinds of exit and stated risks, as for `evaluate_survival`.
+        weights : str, optional
+            Column of importance weights >= 0.
+        by : str or sequence of str, optional
+            Columns of group labels: rows are counted by label, in the same query.
+        times, bins, cause
+            As for `from_arrays`.
+
+        Returns
+        -------
+        SurvivalCounts, or dict of label to SurvivalCounts
+            The counts; with `by`, those of each group, which `evaluate_survival_counts` takes.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As for `BinnedCounts.from_frame`; also if times are negative, or events are not 0, 1, 2, ...
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> frame = pa.table({"week": [3, 5, 5], "event": [1, 0, 1], "risk": [0.6, 0.2, 0.7]})
+        >>> SurvivalCounts.from_frame(frame, time="week", times=[3, 5], bins=2).exits[EVENT].tolist()
+        [[0, 0, 0], [1, 1, 0]]
+        """
+        grid, edges, own = checked_times(times), make_bins(bins), _checks.whole_number("cause", cause)
+        shape, found = _shape(edges, grid), {}
+        columns = {"time": time, "event": event, "risk": risk}
+        for label, exit_of, rows in survival_sums(frame, columns, weights, by, edges, grid, own):
+            cell, kind, index = *exit_of, rows.index[0]
+            place = np.ravel_multi_index((kind, index, cell), shape)
+
+            off, squares, weight = (
+                np.bincount(place, each, int(np.prod(shape))).reshape(shape)
+                for each in (rows.deviation[0], rows.deviation_sq[0], rows.n if rows.weight is None else rows.weight)
+            )
+            exits = row_counts("exits", summed_by_key(place, rows.n, int(np.prod(shape)))).reshape(shape)
+            counts = cls(edges, grid, exits, off, squares, own)
+            if rows.weight_sq is not None:
+                counts = replace(counts, weight=weight, weight_sq=np.bincount(index, rows.weight_sq, len(edges)))
+            found[label] = counts
+        return found[None] if by is None else found
 
     def __add__(self, other: object) -> "SurvivalCounts":
         if isinstance(other, int) and other == 0:  # sum() starts with 0
@@ -159,14 +248,15 @@ class SurvivalCounts:
                     f"counts can be added only if they have the same {name}; these have {_checks.quoted(mine)} and "
                     f"{_checks.quoted(theirs)}."
                 )
-        return SurvivalCounts(
-            self.bins,
-            self.times,
+        sums = (
             row_counts("exits", added(self.exits, other.exits)),
             self.deviation + other.deviation,
             self.deviation_sq + other.deviation_sq,
-            self.cause,
         )
+        if self.weight is None and other.weight is None:
+            return SurvivalCounts(self.bins, self.times, *sums, self.cause)
+        weights = (a + b for a, b in zip(self.weights, other.weights, strict=True))
+        return SurvivalCounts(self.bins, self.times, *sums, self.cause, *weights)
 
     __radd__ = __add__
 
@@ -176,7 +266,7 @@ class SurvivalCounts:
             and (self.bins, self.cause) == (other.bins, other.cause)
             and all(
                 np.array_equal(getattr(self, name), getattr(other, name))
-                for name in ("times", "exits", "deviation", "deviation_sq")
+                for name in ("times", "exits", "deviation", "deviation_sq", *WEIGHTS)
             )
         )
 
@@ -190,6 +280,18 @@ class SurvivalCounts:
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.exits.sum())
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.weight is not None
+
+    @property
+    def weights(self) -> tuple[Floats, Floats]:
+        """Sums of weights by cell, and of squared weights by bin; each row has the weight 1 if rows have none."""
+        if self.weight is None or self.weight_sq is None:
+            return self.exits.astype(np.float64), self.exits.sum(axis=(0, 2)).astype(np.float64)
+        return self.weight, self.weight_sq
 
     @property
     def binned(self) -> BinnedCounts:
@@ -264,19 +366,19 @@ class SurvivalCounts:
 
     def _observed(self, at: int) -> BinnedCounts:
         """Return the counts of all rows, with outcome 1 for events up to the horizon."""
-        cells, off, squares = (self._by_outcome(v, at) for v in (self.exits, self.deviation, self.deviation_sq))
-        weight = cells.astype(np.float64)
+        sums, (weights, weight_sq) = (self.exits, self.deviation, self.deviation_sq), self.weights
+        cells, off, squares, weight = (self._by_outcome(v, at) for v in (*sums, weights))
         losses = _losses(self.bins, weight, off, squares)
-        n = cells.sum(axis=0).astype(np.float64)
-        return BinnedCounts(self.bins, cells, weight, off, squares.sum(axis=0), n, "event", losses=losses)
+        return BinnedCounts(self.bins, cells, weight, off, squares.sum(axis=0), weight_sq, "event", losses=losses)
 
     def _exits(self, at: int) -> tuple[Exits, tuple[Ints, Ints, Ints]]:
         """Return the exits up to the horizon, and the positions of their cells (bin, time, kind)."""
-        leaving = self.exits[..., : at + 1].copy()
+        weights = self.weights[0]
+        leaving = weights[..., : at + 1].copy()
         leaving[AT_END, :, at] = 0
         bin_of, cell, kind = np.nonzero(leaving.transpose(1, 2, 0))  # in the order of bin, time and kind
-        weight = leaving[kind, bin_of, cell].astype(np.float64)
-        staying = (self.exits.sum(axis=(0, 2)) - leaving.sum(axis=(0, 2))).astype(np.float64)
+        weight = leaving[kind, bin_of, cell]
+        staying = _staying(weights, at)
         exits = Exits(bin_of, self.times[cell], kind <= OTHER, kind == EVENT, weight, staying)
         return exits, (bin_of, cell, kind)
 
@@ -291,13 +393,17 @@ class SurvivalCounts:
         def summed(values: NDArray[Any]) -> Floats:
             own = factor * values[kind, bin_of, cell]
             outcomes = [np.bincount(bin_of, np.where(exits.of_cause == z, own, 0.0), size) for z in (False, True)]
-            left = np.bincount(bin_of, values[kind, bin_of, cell], size)
-            outcomes[0] += of_bins * (values.sum(axis=(0, 2)) - left)
+            outcomes[0] += of_bins * _staying(values, at)
             return np.stack(outcomes)
 
-        weight = summed(self.exits)
+        weight = summed(self.weights[0])
         losses = _losses(self.bins, weight, summed(self.deviation), summed(self.deviation_sq))
         return Known(weight, losses, None)
+
+
+def _staying(values: Floats, at: int) -> Floats:
+    """Sum the rows that stay up to a time of the grid, by bin."""
+    return values[..., at + 1 :].sum(axis=(0, 2)) + values[AT_END, :, at]
 
 
 def _losses(bins: Bins, weight: Floats, deviation: Floats, deviation_sq: Floats) -> LossSums:

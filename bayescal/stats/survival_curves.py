@@ -179,3 +179,42 @@ class Exits:
         product-limit estimate of their numbers.
         """
         return np.where(self.event, self.weight / self.uncensored, 0.0), self.staying / self.uncensored_at_horizon
+
+    def influences(self, values: Floats, staying: Floats) -> tuple[Floats, Floats]:
+        r"""Return how much one more unit of weight of a row would add to a total over rows with known outcome.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_exits,)
+            Value of each exit; those of censored rows do not matter.
+        staying : ndarray, shape (n_bins,)
+            Sum of weight times value over the rows that stay.
+
+        Returns
+        -------
+        (of_exits, of_censoring) : tuple of ndarray, shape (n_exits,) and (n_bins,)
+            The derivative by the weight of each exit. That by the weight of a row that stays is its value divided by
+            `uncensored_at_horizon`, minus `of_censoring` of its bin.
+
+        Notes
+        -----
+        The total is :math:`T = \sum w v / G(u-)`, with the censoring curve G of the bin. A row adds its own value, and
+        it changes G: with the share :math:`l_k` of the rows at risk that leaves with the censored row k, and the part
+        :math:`T_k` of the total after it,
+
+        .. math::
+            \frac{\partial T}{\partial w_i} = \frac{v_i}{G_i} + \frac{T_i}{1 - l_i} \frac{l_i}{w_i}
+            - \sum_{k \le i} \frac{T_k}{1 - l_k} \frac{l_k^2}{w_k},
+
+        where the first term belongs to events and the others to censored rows. With the outcome as the value, T is
+        the product-limit estimate of the number of events, and the derivative is the outcome itself without censoring.
+        """
+        inverse, _ = self.inverse_censoring
+        parts = inverse * np.where(self.event, values, 0.0)
+        passed = np.concatenate([[0.0], np.cumsum(parts)])
+        after = passed[self.starts[1:]][self.bin] - passed[1:] + (staying / self.uncensored_at_horizon)[self.bin]
+        lost = ~self.event & ~self.last
+        own = np.where(lost, after * self.leaving / np.where(lost, 1 - self.leaving, 1.0), 0.0) / self.weight
+        changed = np.concatenate([[0.0], np.cumsum(own * self.leaving)])
+        before = changed[self.starts[:-1]]
+        return parts / self.weight + own - (changed[1:] - before[self.bin]), changed[self.starts[1:]] - before

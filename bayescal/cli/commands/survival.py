@@ -12,6 +12,9 @@ EXAMPLES = """\b
 [dim]a page for the browser, and the reliability diagram[/]
   bayescal survival patients.parquet --time years --event died \\
       --risk risk5 --horizon 5 --html survival.html --plot survival.png
+[dim]two models that state risks for the same patients[/]
+  bayescal survival patients.csv --time years --event died \\
+      --risk Old=risk_a --risk New=risk_b --horizon 5
 """
 
 
@@ -26,10 +29,12 @@ def survival(
 
     Prints a sentence to quote, a table with 95 % credible intervals, and a one-line specification of the estimate.
 
-    The last row of the table is the ratio of observed to expected events.
+    The last row of the table is the ratio of observed to expected events. With several models, the command prints which
+    one is better calibrated, and a table of differences.
 
     The rows must fit into memory.
     """
-    from bayescal.cli.survival import evaluate_survival_file
+    from bayescal.cli.survival import compare_survival_file, evaluate_survival_file
 
-    return Job(lambda: evaluate_survival_file(file, columns, question, model), outputs.given(), [file])
+    of_file = compare_survival_file if len(columns.risk or ()) > 1 else evaluate_survival_file
+    return Job(lambda: of_file(file, columns, question, model), outputs.given(), [file])

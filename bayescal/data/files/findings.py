@@ -1,13 +1,28 @@
 """Invalid values in the blocks of a file, reported once about all rows, with columns and lines of the file."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Protocol
 
 from bayescal._checks import PACKAGE
 from bayescal._invalid import Finding, InvalidRows, Rounding, RoundingWarning
-from bayescal.data.files.predictions import RowStream
+
+
+class Named(Protocol):
+    """A file whose columns and rows have words for messages, as `RowStream` has."""
+
+    @property
+    def called(self) -> Mapping[str, str]:
+        """Words for the column of each argument."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Columns of a matrix."""
+
+    def place(self, row: int) -> str:
+        """Position of a row in words."""
 
 
 class BlockFindings:
@@ -15,11 +30,11 @@ class BlockFindings:
 
     Parameters
     ----------
-    stream : RowStream
+    stream : Named
         The file, which names columns and lines.
     """
 
-    def __init__(self, stream: RowStream) -> None:
+    def __init__(self, stream: Named) -> None:
         self._stream = stream
         self._rows: list[int] = []
         self._invalid: list[Finding | None] = []
@@ -72,14 +87,14 @@ class BlockFindings:
         )
 
 
-def in_file[F: Finding](finding: F, stream: RowStream) -> F:
+def in_file[F: Finding](finding: F, stream: Named) -> F:
     """Name the column and the line of a finding about arrays that were read from a file.
 
     Parameters
     ----------
     finding : Finding
         A finding about `y_true`, `y_prob` or `weights`.
-    stream : RowStream
+    stream : Named
         The file.
 
     Returns

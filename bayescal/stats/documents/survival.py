@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from bayescal import _checks, _files
 from bayescal.stats.documents.bins import bins_document, bins_from_document
 from bayescal.stats.documents.values import floats, integers, require_total, within
+from bayescal.stats.documents.weights import WEIGHTS, require_possible_weights
 from bayescal.stats.survival_counts import SurvivalCounts, checked_times
 
 SUMS = ("n", "deviation", "deviation_sq")
@@ -18,6 +19,9 @@ NEEDED = ("bins", "times", "cause", "rows", "cell", *SUMS)
 def survival_document(counts: SurvivalCounts) -> dict[str, Any]:
     """Return bins, grid of times, and the sums of the cells with rows, by their position."""
     used = np.flatnonzero(counts.exits)
+    weights: dict[str, Any] = {}
+    if counts.weight is not None and counts.weight_sq is not None:
+        weights = {"weight": counts.weight.ravel()[used].tolist(), "weight_sq": counts.weight_sq.tolist()}
     sums = zip(SUMS, (counts.exits, counts.deviation, counts.deviation_sq), strict=True)
     return {
         "bins": bins_document(counts.bins),
@@ -26,12 +30,13 @@ def survival_document(counts: SurvivalCounts) -> dict[str, Any]:
         "rows": counts.n_rows,
         "cell": used.tolist(),
         **{name: values.ravel()[used].tolist() for name, values in sums},
+        **weights,
     }
 
 
 def survival_from_document(document: Mapping[str, Any]) -> SurvivalCounts:
     """Convert plain data to counts, with validation."""
-    _files.require_entries(document, list(NEEDED))
+    _files.require_entries(document, list(NEEDED), WEIGHTS)
     bins = bins_from_document(document["bins"])
     length = len(document["times"]) if isinstance(document["times"], list) else 0
     times = checked_times(floats("times", document["times"], (length,)))
@@ -48,14 +53,39 @@ def survival_from_document(document: Mapping[str, Any]) -> SurvivalCounts:
     off, squares = (floats(name, document[name], (size,)) for name in SUMS[1:])
     if (squares < 0).any():
         raise ValueError("`deviation_sq` must hold numbers >= 0.")
-    half = (bins.widths / 2)[(cell // (len(times) + 1)) % len(bins)]
-    within("deviation", "be at most half the width of the bin per row", np.abs(off), half * n, off)
-    within("deviation_sq", "be at most (half the width of the bin)^2 per row", squares, half**2 * n, squares)
-    within("deviation", "have a square of at most deviation_sq times the rows", off**2, squares * n, off)
+    bin_of = (cell // (len(times) + 1)) % len(bins)
+    weight, weight_sq = _read_weights(document, n, bin_of, len(bins))
+    total, half = (n if weight is None else weight), (bins.widths / 2)[bin_of]
+    within("deviation", "be at most half the width of the bin per row", np.abs(off), half * total, off)
+    within("deviation_sq", "be at most (half the width of the bin)^2 per row", squares, half**2 * total, squares)
+    within("deviation", "have a square of at most deviation_sq times the rows", off**2, squares * total, off)
 
     def spread(values: NDArray[Any]) -> NDArray[Any]:
         full = np.zeros(empty.exits.size, values.dtype)
         full[cell] = values
         return full.reshape(empty.exits.shape)
 
-    return SurvivalCounts(bins, times, spread(n), spread(off), spread(squares), cause)
+    of_cells = None if weight is None else spread(weight)
+    return SurvivalCounts(bins, times, spread(n), spread(off), spread(squares), cause, of_cells, weight_sq)
+
+
+def _read_weights(
+    document: Mapping[str, Any], n: NDArray[Any], bin_of: NDArray[Any], size: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | tuple[None, None]:
+    """Read sums of weights by cell and of squared weights by bin; None if rows have none."""
+    given = [name for name in WEIGHTS if name in document]
+    if not given:
+        return None, None
+    if len(given) < len(WEIGHTS):
+        raise ValueError(f"`{given[0]}` stands alone: weights need both of {list(WEIGHTS)}.")
+    weight, weight_sq = (
+        floats("weight", document["weight"], n.shape),
+        floats("weight_sq", document["weight_sq"], (size,)),
+    )
+    for name, values in (("weight", weight), ("weight_sq", weight_sq)):
+        if (values < 0).any():
+            raise ValueError(f"`{name}` must hold numbers >= 0.")
+    by_bin = np.bincount(bin_of, weight, size)
+    rows = np.bincount(bin_of, n, size)
+    require_possible_weights("", rows.astype(np.int64), by_bin, weight_sq)
+    return weight, weight_sq

@@ -23,7 +23,7 @@ KINDS = 5
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
-def _is_number(x: nw.Expr) -> nw.Expr:
+def is_number(x: nw.Expr) -> nw.Expr:
     """Return whether a value is neither NaN nor infinite, by subtraction.
 
     An engine may answer from statistics: duckdb takes the largest value from the end of a Parquet file, where most
@@ -47,7 +47,7 @@ def confidence_state(c: nw.Expr) -> nw.Expr:
         .then(nw.lit(INFINITE))
         .when((c < -_rules.OVERSHOOT) | (c > 1 + _rules.OVERSHOOT))
         .then(nw.lit(OUTSIDE))
-        .when(_is_number(c))
+        .when(is_number(c))
         .then(nw.lit(OK))
         .otherwise(nw.lit(MISSING))
     )
@@ -64,7 +64,7 @@ def outcome_state(z: nw.Expr) -> nw.Expr:
         .then(nw.lit(FRACTION))
         .when(_is_infinite(z))
         .then(nw.lit(INFINITE))
-        .when(_is_number(z))
+        .when(is_number(z))
         .then(nw.lit(OTHER))
         .otherwise(nw.lit(MISSING))
     )
@@ -81,7 +81,7 @@ def weight_state(w: nw.Expr) -> nw.Expr:
         .then(nw.lit(NEGATIVE))
         .when(w >= _rules.LARGEST_WEIGHT)
         .then(nw.lit(TOO_LARGE))
-        .when(_is_number(w))
+        .when(is_number(w))
         .then(nw.lit(OK))
         .otherwise(nw.lit(MISSING))
     )

@@ -92,9 +92,11 @@ class RowSums:
         order = np.argsort(self.groups.of_row, kind="stable")
         ends = np.cumsum(np.bincount(self.groups.of_row, minlength=len(self.groups)))
         for label, keys in zip(self.groups.labels, np.split(order, ends[:-1]), strict=True):
-            yield label, self._at(keys)
+            yield label, self.at(keys)
 
-    def _at(self, keys: Ints) -> "RowSums":
+    def at(self, keys: Ints) -> "RowSums":
+        """Return the sums of some combinations, without their groups."""
+
         def part(values: Any) -> Any:
             if isinstance(values, list):
                 return [part(v) for v in values]
@@ -226,7 +228,7 @@ class Query:
             at, mid = edges.astype(np.float64)[1:-1], self.bins.midpoints
             index = np.arange(len(mid), dtype=np.float64)
             frame = frame.with_columns(
-                _looked_up(c, at, index, eager).alias(b), _looked_up(c, at, mid, eager).alias("mid")
+                looked_up(c, at, index, eager).alias(b), looked_up(c, at, mid, eager).alias("mid")
             )
             return frame.with_columns((c - nw.col("mid")).alias(d))
         size = len(self.bins)
@@ -312,7 +314,7 @@ def _edge(k: nw.Expr, size: int, dtype: Any) -> nw.Expr:
     return edge.cast(nw.Float32).cast(nw.Float64) if dtype == np.float32 else edge
 
 
-def _looked_up(c: nw.Expr, at: Floats, values: Floats, eager: bool) -> nw.Expr:
+def looked_up(c: nw.Expr, at: Floats, values: Floats, eager: bool) -> nw.Expr:
     """Return values[b] for each row, with at[b - 1] <= c < at[b]."""
     if eager:  # an eager engine would evaluate every branch of a tree for every row
         return c.map_batches(

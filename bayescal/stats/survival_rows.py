@@ -1,0 +1,105 @@
+"""HorizonRows: right-censored rows at one horizon in the bins of one model, and what each row adds to a total."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayescal.data.survival import SurvivalRows
+from bayescal.stats._kernel import bin_index
+from bayescal.stats.bins import Bins
+from bayescal.stats.survival_curves import Exits
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class HorizonRows:
+    """Rows at one horizon, in the bins of the stated risk.
+
+    Parameters
+    ----------
+    bin_of : ndarray of int64, shape (n_rows,)
+        Bin of each row.
+    outcome : ndarray of bool, shape (n_rows,)
+        Whether the event of the cause was observed by the horizon.
+    censored : ndarray of bool, shape (n_rows,)
+        Whether the outcome at the horizon is unknown.
+    stay : ndarray of bool, shape (n_rows,)
+        Whether the row is known to be free of events at the horizon.
+    weight : ndarray, shape (n_rows,)
+        Weights; 1 if rows have none.
+    exits : Exits
+        The rows of positive weight that leave.
+    leaving : ndarray of int64, shape (n_exits,)
+        Their positions among the rows, in the order of `exits`.
+    """
+
+    bin_of: Ints
+    outcome: Bools
+    censored: Bools
+    stay: Bools
+    weight: Floats
+    exits: Exits
+    leaving: Ints
+
+    @classmethod
+    def of_rows(cls, rows: SurvivalRows, horizon: float, bins: Bins) -> "HorizonRows":
+        """Sort the rows that leave by bin and time."""
+        hit, censored = (rows.event > 0) & (rows.time <= horizon), censored_before(rows, horizon)
+        bin_of = bin_index(rows.risk, bins)
+        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+        leaving, stay = np.flatnonzero((hit | censored) & (weight > 0)), ~(hit | censored)
+        of_cause = rows.event == rows.cause
+        staying = np.bincount(bin_of[stay], weight[stay], len(bins))
+        exits, order = Exits.sorted(
+            bin_of[leaving], rows.time[leaving], hit[leaving], of_cause[leaving], weight[leaving], staying
+        )
+        return cls(bin_of, hit & of_cause, censored, stay, weight, exits, leaving[order])
+
+    def by_bin(self, values: NDArray[Any]) -> Floats:
+        """Sum values of all rows by bin."""
+        return np.bincount(self.bin_of, values, len(self.exits.staying))
+
+    @property
+    def inverse_censoring(self) -> Floats:
+        """Weight of each row by the inverse probability of censoring, times its weight; 0 if its outcome is unknown."""
+        of_events, of_staying = self.exits.inverse_censoring
+        inverse = np.zeros(len(self.bin_of))
+        inverse[self.leaving] = of_events
+        staying = self.exits.staying
+        factor = np.divide(of_staying, staying, out=np.zeros_like(of_staying), where=staying > 0)
+        own = factor[self.bin_of[self.stay]]
+        inverse[self.stay] = own * self.weight[self.stay]
+        return inverse
+
+    def influences(self, values: Floats) -> Floats:
+        """Return how much one more unit of weight of each row would add to a total over rows with known outcome.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_rows,)
+            Value of each row; those of rows with unknown outcome do not matter.
+
+        Returns
+        -------
+        ndarray, shape (n_rows,)
+            See `Exits.influences`; 0 for rows of weight 0 that leave.
+        """
+        exits, at = self.exits, self.bin_of[self.stay]
+        of_stay = values[self.stay]
+        of_exits, of_censoring = exits.influences(
+            values[self.leaving], np.bincount(at, self.weight[self.stay] * of_stay, len(exits.staying))
+        )
+        found = np.zeros(len(values))
+        found[self.leaving] = of_exits
+        found[self.stay] = of_stay / exits.uncensored_at_horizon[at] - of_censoring[at]
+        return found
+
+
+def censored_before(rows: SurvivalRows, horizon: float) -> Bools:
+    """Flag rows that are censored before the horizon."""
+    return (rows.event == 0) & (rows.time < horizon)
