@@ -1,6 +1,7 @@
 """Results as data for JSON documents."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
@@ -29,6 +30,7 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
+from bayescal.results.shift_evidence import ShiftEvidence
 from bayescal.results.wording import SMALL_ECE
 from bayescal.stats.thresholds import TREAT_ALL, TREAT_NONE
 
@@ -365,6 +367,18 @@ def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[s
         "models": models,
         "net_benefit": None if result.net_benefit is None else document(result.net_benefit),
         "decision_curve": document(result.decision_curve),
+    }
+
+
+@document.register
+def _(result: ShiftEvidence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
+    """Return also ``total_variation`` (mean, low, high) and ``tests`` (statistic, null_mean and p_value of each)."""
+    size = result.total_variation
+    low, high = size.interval(PROB)
+    return {
+        **_with_table(result, parameters),
+        "total_variation": {"mean": size.mean(), "low": low, "high": high},
+        "tests": {"no_shift": asdict(result.no_shift), "label_shift": asdict(result.label_shift)},
     }
 
 
