@@ -98,6 +98,7 @@ coverage: .venv/ready
 	$(RUN) python docs/make/net_benefit_clusters.py $(SHORT)
 	$(RUN) python docs/make/loss_ratio.py $(SHORT)
 	$(RUN) python docs/make/survival.py $(SHORT)
+	$(RUN) python docs/make/label_shift.py $(SHORT)
 	$(RUN) python docs/make/several_data_sets.py $(SHORT)
 	$(RUN) python docs/make/pooling.py $(SHORT)
 	$(RUN) python docs/make/clusters.py $(SHORT)

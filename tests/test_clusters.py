@@ -53,6 +53,14 @@ def test_the_specification_and_a_remark_state_the_clusters(rows):
         assert any("fewer than 40 clusters" in remark for remark in found.remarks)
 
 
+def test_clusters_of_single_rows_are_named_as_such(rows):
+    each = bc.evaluate(rows.outcome, rows.confidence, cluster=np.arange(1000), draws=100, rng=1)
+    assert each.remarks == (
+        "Each of the 1000 clusters has a single row, so that intervals of calibration errors are those of independent "
+        "rows. If some rows belong together, this is not the column that says so.",
+    )
+
+
 def test_the_signed_error_has_the_design_effect_of_the_total(rows):
     """Under the Dirichlet model its variance is nearly that of the mean residual times the design effect."""
     evaluation = bc.evaluate(
@@ -90,6 +98,18 @@ def test_groups_have_the_clusters_inside_them(rows):
         )
         assert grouped[label].counts == alone.counts
         assert alone.counts.clusters.number == 100
+
+
+def test_a_group_in_one_cluster_is_named(rows):
+    by = np.where(rows.cluster == 7, "alone", "others")
+    with pytest.raises(ValueError, match=r"group 'alone': `cluster` must hold at least two clusters .* it holds 1"):
+        bc.evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, by=by, rng=1)
+
+
+def test_rows_of_weight_zero_are_not_averaged_over_clusters(rows):
+    weights = np.where(rows.cluster < 50, 0.0, 1.5)
+    remarks = bc.evaluate(rows.outcome, rows.confidence, cluster=rows.cluster, weights=weights, rng=1).remarks
+    assert any(remark.startswith("The rows are in 50 clusters. ") for remark in remarks)
 
 
 def test_classes_have_clusters():
@@ -149,6 +169,25 @@ def test_the_difference_of_brier_scores_has_the_variance_between_clusters(rows):
     half = 1.9842 * means.std(ddof=1) / 10
     found = comparison.difference("a", "b", estimand="brier_score").interval(0.95)
     np.testing.assert_allclose(found, [means.mean() - half, means.mean() + half], atol=0.02 * half)
+
+
+def test_few_clusters_have_the_t_distribution_of_their_means():
+    """Six clusters of equal size: means of clusters are six numbers, and half widths those of Student t with 5."""
+    rows = simulate_clusters([100] * 6, dependence=0.5, rng=3)
+    y, p = rows.outcome, rows.confidence
+    q = np.clip(p + 0.1 * np.sin(9 * p), 0.01, 0.99)
+    comparison = bc.compare(y, {"p": p, "q": q}, cluster=rows.cluster, draws=20_000, rng=1)
+    losses = {"p": (y - p) ** 2, "difference": (y - p) ** 2 - (y - q) ** 2}
+    found = {
+        "p": bc.evaluate(y, p, cluster=rows.cluster, draws=20_000, rng=1).brier_score,
+        "difference": comparison.difference("p", "q", estimand="brier_score"),
+    }
+    for name, loss in losses.items():
+        means = loss.reshape(6, 100).mean(axis=1)
+        half = 2.5706 * means.std(ddof=1) / np.sqrt(6)  # 97.5 % quantile of Student t with 5 degrees of freedom
+        low, high = found[name].interval(0.95)
+        assert (high - low) / 2 == pytest.approx(half, rel=0.05)
+        assert (high + low) / 2 == pytest.approx(means.mean(), abs=0.05 * half)
 
 
 def test_repeated_rows_have_the_correlation_of_rows_once():

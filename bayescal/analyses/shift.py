@@ -11,6 +11,8 @@ from bayescal.data.shifted import LABELLED
 
 #: What differs between source and target -> the function that evaluates the target.
 SHIFTS: dict[str, Callable[..., Any]] = {"label": evaluate_label_shift, "covariate": evaluate_covariate_shift}
+#: Names that labels of the target may be given.
+LABELS = {"y_target", "y_true_target", "labels_target", "target_labels"}
 #: Hint for calls without `shift`.
 NAMED = (
     "State what differs between source and target: `shift='label'` if it is the class frequencies alone, "
@@ -18,7 +20,7 @@ NAMED = (
 )
 
 
-@_checks.explained(NAMED, y_target=LABELLED, y_true_target=LABELLED, p_target="y_prob_target")
+@_checks.explained(NAMED)
 def evaluate_shifted(
     y_true: Any,
     y_prob: Any,
@@ -139,5 +141,7 @@ def evaluate_shifted(
     (0.0..., 0.1...)
     """
     _checks.one_of("shift", shift, SHIFTS)
+    if labels := sorted(options.keys() & LABELS):
+        raise TypeError(f"`evaluate_shifted` takes no {labels[0]!r}. {LABELLED}")
     shared = {"bins": bins, "binning": binning, "model": model, "draws": draws, "rng": rng}
     return SHIFTS[shift](y_true, y_prob, y_prob_target, **shared, classes=classes, logits=logits, **options)

@@ -5,13 +5,26 @@ from typing import Annotated
 import typer
 
 from bayescal.cli.command import command
-from bayescal.cli.commands import clinical, compare, count, cumulative, demo, merge, plan, report, survival, verify
+from bayescal.cli.commands import (
+    clinical,
+    compare,
+    count,
+    cumulative,
+    demo,
+    merge,
+    plan,
+    report,
+    shift,
+    survival,
+    verify,
+)
 from bayescal.cli.help import (
     Commands,
     HelpOfClinical,
     HelpOfCompare,
     HelpOfEvaluate,
     HelpOfPlan,
+    HelpOfShift,
     HelpOfSurvival,
     OneValueEach,
 )
@@ -58,6 +71,7 @@ app.command(cls=HelpOfPlan, no_args_is_help=True, epilog=plan.EXAMPLES)(command(
 app.command(cls=OneValueEach, no_args_is_help=True, epilog=cumulative.EXAMPLES)(command(cumulative.cumulative))
 app.command(cls=HelpOfClinical, no_args_is_help=True, epilog=clinical.EXAMPLES)(command(clinical.clinical))
 app.command(cls=HelpOfSurvival, no_args_is_help=True, epilog=survival.EXAMPLES)(command(survival.survival))
+app.command(cls=HelpOfShift, no_args_is_help=True, epilog=shift.EXAMPLES)(command(shift.shift))
 app.command(cls=OneValueEach, no_args_is_help=True, epilog=verify.EXAMPLES)(command(verify.verify))
 
 

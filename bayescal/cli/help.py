@@ -116,3 +116,13 @@ class HelpOfSurvival(HelpOfEvaluate):
         from bayescal.analyses.survival import evaluate_survival
 
         return defaults_of(evaluate_survival)
+
+
+class HelpOfShift(HelpOfEvaluate):
+    """Help with the defaults of `bayescal.evaluate_shifted`."""
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the default of each keyword."""
+        from bayescal.analyses.shift import evaluate_shifted
+
+        return defaults_of(evaluate_shifted)

@@ -1,7 +1,6 @@
 """Results as data for JSON documents."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +13,7 @@ from bayescal.analyses.planning.plan import Plan
 from bayescal.draws import Draws
 from bayescal.estimands.registry import EstimandLike, as_estimand
 from bayescal.report.cumulative import cumulative_points
+from bayescal.report.diagram import observed_accuracy
 from bayescal.results.calibration_curve import CalibrationCurve
 from bayescal.results.change import Change
 from bayescal.results.classwise import ClasswiseEvaluation
@@ -30,7 +30,7 @@ from bayescal.results.grouped import GroupedEvaluation
 from bayescal.results.net_benefit import NetBenefit
 from bayescal.results.over_datasets import ComparisonOverDatasets
 from bayescal.results.score_comparison import ScoreComparison
-from bayescal.results.shift_evidence import ShiftEvidence
+from bayescal.results.survival import SurvivalEvaluation
 from bayescal.results.wording import SMALL_ECE
 from bayescal.stats.thresholds import TREAT_ALL, TREAT_NONE
 
@@ -65,7 +65,7 @@ def document(result: Any, parameters: Parameters = NO_PARAMETERS, **options: Any
     -------
     dict
         Always schema, bayescal (version), spec, sentence and parameters. An `Evaluation` and a `ClasswiseEvaluation`
-        have question, interval, table, probability_below, ``seeds`` and ``bins``, a list of bins; with
+        have question, interval, remarks, table, probability_below, ``seeds`` and ``bins``, a list of bins; with
         ``target="classwise"``, ``classes``, each with its ``bins``, replaces ``bins``. The functions for the other
         results describe theirs.
 
@@ -102,8 +102,10 @@ def _(result: ClasswiseEvaluation, parameters: Parameters = NO_PARAMETERS) -> di
 def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
     """Return also ``by``, the name of the column; ``overall`` and ``groups``, each with its table and its bins.
 
-    ``pooling`` states how the groups borrow strength from each other. Each group has its label, the name under which it
-    is printed, the probability that its error is the largest, and the seed that reproduces its evaluation.
+    ``pooling`` states how the groups borrow strength from each other, and ``heterogeneity`` the standard deviation of
+    the ECE over the groups (null without partial pooling, or if only one group has rows). Each group has its label, the
+    name under which it is printed, the probability that its error is the largest, and the seed that reproduces its
+    evaluation.
     """
     largest = result.p_largest()
     named = zip(result.names, result.groups.items(), strict=True)
@@ -115,10 +117,19 @@ def _(result: GroupedEvaluation, parameters: Parameters = NO_PARAMETERS) -> dict
         **_with_intervals(GROUPS_SCHEMA, result, parameters),
         "by": result.name,
         "pooling": result.pooling,
+        "heterogeneity": _heterogeneity(result),
         "overall": _whole(result.overall),
         "groups": groups,
         "seeds": {"order": str(result.order_seed)},
     }
+
+
+def _heterogeneity(result: GroupedEvaluation) -> dict[str, float] | None:
+    if result.pooling != "partial" or result.n_with_rows < 2:
+        return None
+    drawn = result.heterogeneity()
+    low, high = drawn.interval(PROB)
+    return {"mean": float(drawn.mean()), "low": float(low), "high": float(high)}
 
 
 @document.register
@@ -370,24 +381,13 @@ def _(result: ClinicalSummary, parameters: Parameters = NO_PARAMETERS) -> dict[s
     }
 
 
-@document.register
-def _(result: ShiftEvidence, parameters: Parameters = NO_PARAMETERS) -> dict[str, Any]:
-    """Return also ``total_variation`` (mean, low, high) and ``tests`` (statistic, null_mean and p_value of each)."""
-    size = result.total_variation
-    low, high = size.interval(PROB)
-    return {
-        **_with_table(result, parameters),
-        "total_variation": {"mean": size.mean(), "low": low, "high": high},
-        "tests": {"no_shift": asdict(result.no_shift), "label_shift": asdict(result.label_shift)},
-    }
-
-
 def _with_table(result: _presented.Presented, parameters: Parameters, **options: Any) -> dict[str, Any]:
     sheet = result.sheet(whole=True)
     return {
         **_head(RESULT_SCHEMA, sheet, parameters),
         "kind": type(result).__name__,
         "table": result._records(PROB, **options),
+        **result._more(PROB),
         "remarks": list(sheet.remarks),
     }
 
@@ -399,12 +399,15 @@ def _head(schema: str, sheet: _render.Sheet, parameters: Parameters) -> dict[str
 
 def _with_intervals(schema: str, result: Evaluation | Evaluations, parameters: Parameters) -> dict[str, Any]:
     interval = {"probability": PROB, "kind": "equal-tailed"}
-    return {**_head(schema, result.sheet(), parameters), "interval": interval}
+    return {**_head(schema, result.sheet(), parameters), "interval": interval, "remarks": list(result.remarks)}
 
 
 def _of_ece(evaluation: Evaluation | ClasswiseEvaluation) -> dict[str, Any]:
     small = {"ece": SMALL_ECE, "probability": evaluation.ece.pr(lambda e: e < SMALL_ECE)}
-    return {"question": evaluation.question, "table": evaluation.table(PROB), "probability_below": small}
+    found = {"question": evaluation.question, "table": evaluation.table(PROB), "probability_below": small}
+    if not isinstance(evaluation, SurvivalEvaluation):
+        return found
+    return {**found, "horizon": evaluation.horizon, "not_followed": evaluation.not_followed}
 
 
 def _whole(evaluation: Evaluation) -> dict[str, Any]:
@@ -419,7 +422,10 @@ def _bins_and_seeds(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return one record per bin; means, shares and interval are missing (NaN) where a bin has no rows."""
+    """Return one record per bin; means, shares and interval are missing (NaN) where a bin has no rows.
+
+    With censored rows, the observed share is missing where the data of the bin end before the horizon.
+    """
     counts = evaluation.counts
     ends = np.where(counts.occupied, Draws(evaluation.bin_draws.accuracy).interval(PROB), np.nan)
     columns = {
@@ -432,5 +438,8 @@ def bin_table(evaluation: Evaluation) -> list[dict[str, Any]]:
         "accuracy_low": ends[0],
         "accuracy_high": ends[1],
     }
+    if isinstance(evaluation, SurvivalEvaluation):
+        columns["accuracy"] = observed_accuracy(evaluation)
+        columns |= {name: getattr(evaluation.counts, name) for name in ("n_censored", "effective_n", "followed")}
     rows = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
     return [dict(zip(columns, row, strict=True)) for row in rows]

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pages import rows_again, table
+from pages import save_parts, table
 from scipy.special import expit, softmax
-from studies import errors_near, jobs_of, measured, rows_of_jobs, run_study
+from studies import about, errors_near, jobs_of, rows_of_jobs, run_study
 
 import bayescal as bc
 from bayescal.analyses.class_priors import FEW_CLASSES
@@ -36,9 +36,6 @@ PRIOR_FACTORS, FACTORS, SHARES = (1.0, 2.0), (0.7, 1.0, 1.5), (0.3, 0.15)
 BINS, GRID, POPULATION = 10, 40_001, 200_000
 #: Resamples of the bootstraps, and steps of expectation maximisation in each.
 RESAMPLES, STEPS = 100, 100
-COLUMNS = (
-    "part", "n_classes", "n_rows", "factor", "share", "quantity", "method", "coverage", "worst", "width", "repeats",
-)  # fmt: skip
 OURS, PLUGGED = "pooled over frequencies", "frequencies plugged in"
 IGNORED, ONE_RATIO = "shift ignored", "one ratio of odds in all bins"
 
@@ -103,16 +100,16 @@ def priors_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
         for method, drawn in bootstraps(y, p, p_target, rng):
             tail = (1 - PROB) / 2
             found.setdefault(method, []).append(np.quantile(drawn, [tail, 1 - tail], axis=0))
-    about = {"part": "priors", "n_classes": n_classes, "n_rows": n_rows, "factor": factor, "share": float("nan")}
-    return [row_of({**about, "quantity": "frequency", "method": method}, ends, truth) for method, ends in found.items()]
+    cell = {"part": "priors", "n_classes": n_classes, "n_rows": n_rows, "factor": factor, "share": float("nan")}
+    return [row_of({**cell, "quantity": "frequency", "method": method}, ends, truth) for method, ends in found.items()]
 
 
-def row_of(about: dict[str, Any], ends: Iterable[Any], truth: Any) -> dict[str, Any]:
+def row_of(cell: dict[str, Any], ends: Iterable[Any], truth: Any) -> dict[str, Any]:
     """Coverage of one method: mean and least over classes. `ends` are pairs per data set."""
     low, high = np.moveaxis(np.asarray(list(ends)), 1, 0)
     inside = np.atleast_1d(((low <= truth) & (truth <= high)).mean(axis=0))
     numbers = {"coverage": float(inside.mean()), "worst": float(inside.min()), "width": float((high - low).mean())}
-    return {**about, **numbers, "repeats": len(low)}
+    return {**cell, **numbers, "repeats": len(low)}
 
 
 def error_of_event(share: float, scores: Floats, x: Floats) -> float:
@@ -162,9 +159,9 @@ def events_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
         for quantity, own in (("raw", p), ("adapted", raw.adapt(p))):
             counts = bc.BinnedCounts.from_arrays(y, own, bins=edges)
             found.setdefault((quantity, IGNORED), []).append(ends_of(counts, draws, rng))
-    about = {"part": "event", "n_classes": 2, "n_rows": n_rows, "factor": factor, "share": share}
+    cell = {"part": "event", "n_classes": 2, "n_rows": n_rows, "factor": factor, "share": share}
     return [
-        row_of({**about, "quantity": quantity, "method": method}, ends, np.array(truths[quantity]))
+        row_of({**cell, "quantity": quantity, "method": method}, ends, np.array(truths[quantity]))
         | {"coverage": inside(ends, truths[quantity]), "worst": inside(ends, truths[quantity])}
         for (quantity, method), ends in found.items()
     ]
@@ -179,7 +176,6 @@ def inside(ends: list[Ends], truth: list[float]) -> float:
 def classes_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
     """Coverage of the ECE of each of several classes in the target."""
     _, n_classes, n_rows, factor, repeats, draws, rng = job
-    repeats = max(repeats // 2, 2)
     pi = frequencies(n_classes)
     of_population = rng.choice(n_classes, POPULATION, p=pi)
     right = probabilities(of_population, n_classes, 1.0, rng)
@@ -202,14 +198,15 @@ def classes_of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
             found.setdefault((quantity, ONE_RATIO), []).append(
                 np.array([ends_of_one_ratio(each, draws, rng) for each in own]).T
             )
-    about = {"part": "classes", "n_classes": n_classes, "n_rows": n_rows, "factor": factor, "share": float("nan")}
+    cell = {"part": "classes", "n_classes": n_classes, "n_rows": n_rows, "factor": factor, "share": float("nan")}
     return [
-        row_of({**about, "quantity": quantity, "method": method}, ends, np.array(truths[quantity]))
+        row_of({**cell, "quantity": quantity, "method": method}, ends, np.array(truths[quantity]))
         for (quantity, method), ends in found.items()
     ]
 
 
 WORK = {"priors": priors_of_cell, "event": events_of_cell, "classes": classes_of_cell}
+TITLES = {"priors": "Class frequencies", "event": "ECE of an event", "classes": "ECE of each class"}
 
 
 def of_cell(job: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -226,8 +223,10 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     classes = [("classes", k, n, f) for k in SEVERAL for n in SIZES for f in FACTORS[1:]]
     places = [priors[0], events[0], classes[0]] if options.quick else [*priors, *events, *classes]
     jobs = jobs_of(places, options.repeats, options.draws, rng=np.random.default_rng(SEED))
+    chosen = [job for job in jobs if job[0] in options.only]
+    rows = rows_of_jobs(of_cell, chosen, workers=options.workers)
     settings = {"prob": PROB, "repeats": options.repeats, "draws": options.draws}
-    return measured(SEED, settings, COLUMNS, rows_of_jobs(of_cell, jobs, workers=options.workers))
+    return about(SEED, settings) | {part: [row for row in rows if row["part"] == part] for part in options.only}
 
 
 def by_method(rows: list[dict[str, Any]], columns: list[tuple[str, dict[str, Any]]], head: str) -> str:
@@ -243,24 +242,30 @@ def by_method(rows: list[dict[str, Any]], columns: list[tuple[str, dict[str, Any
     return table(" | ".join([head, *(title for title, _ in columns)]), lines)
 
 
+def conditions_of(numbers: dict[str, Any], part: str, rows: list[dict[str, Any]]) -> str:
+    """Conditions of one part, with the standard error of one share of its data sets."""
+    repeats = rows[0]["repeats"]
+    return (
+        f"* {TITLES[part]}: bayescal {numbers['bayescal']}, {repeats} data sets per cell, {numbers['draws']} draws, "
+        f"seed {numbers['seed']}; the standard error of one share near {numbers['prob']:g} is "
+        f"{errors_near(numbers['prob'], repeats)[0]}."
+    )
+
+
 def tables(numbers: dict[str, Any]) -> dict[str, str]:
     """Return conditions and tables by the name of their marker."""
-    rows = rows_again(numbers)
-    parts = {part: [row for row in rows if row["part"] == part] for part in WORK}
+    parts = {part: numbers.get(part, []) for part in WORK}
     of_priors = [(f"K = {k}, factor {f:g}", {"n_classes": k, "factor": f}) for k in CLASSES for f in PRIOR_FACTORS]
     of_errors = [(name, {"quantity": name}) for name in ("raw", "adapted")]
     of_classes = [
         (f"K = {k}, {name}", {"n_classes": k, "quantity": name}) for k in SEVERAL for name in ("raw", "adapted")
     ]
     return {
-        "label_conditions": (
-            f"bayescal {numbers['bayescal']}: {numbers['repeats']} data sets per cell, {numbers['draws']} draws, seed "
-            f"{numbers['seed']}.\nThe standard error of one share near {numbers['prob']:g} is "
-            f"{errors_near(numbers['prob'], numbers['repeats'])[0]}.\n"
-        ),
-        "label_priors": by_method(parts["priors"], of_priors, "Class frequencies"),
-        "label_event": by_method(parts["event"], of_errors, "ECE of an event"),
-        "label_classes": by_method(parts["classes"], of_classes, "ECE of each class"),
+        "label_conditions": "\n".join(conditions_of(numbers, name, rows) for name, rows in parts.items() if rows)
+        + "\n",
+        "label_priors": by_method(parts["priors"], of_priors, TITLES["priors"]),
+        "label_event": by_method(parts["event"], of_errors, TITLES["event"]),
+        "label_classes": by_method(parts["classes"], of_classes, TITLES["classes"]),
     }
 
 
@@ -272,6 +277,8 @@ if __name__ == "__main__":
         numbers="label_shift.json",
         page="shift.md",
         shown=("label_conditions", "label_priors", "label_event", "label_classes"),
+        save=save_parts,
         repeats=(60, 2),
         draws=(1000, 200),
+        parts=tuple(WORK),
     )

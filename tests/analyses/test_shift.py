@@ -1,0 +1,217 @@
+"""class_priors and evaluate_shifted: label shift, refusals, results."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import expit, softmax
+
+import bayescal as bc
+from bayescal.analyses.class_priors import FewRowsWarning
+from bayescal.posterior.shrinkage.model import shrinkage_posterior
+
+
+def event(n, share, rng, n_target=None, target=0.2):
+    y, y_target = np.arange(n) % 100 < 100 * share, rng.random(n_target or n) < target
+    return y.astype(int), *(expit(2 * rng.normal(2.0 * each - 1, 1)) for each in (y, y_target)), y_target.astype(int)
+
+
+def several(n, rng):
+    y, y_target = rng.integers(3, size=n), rng.choice(3, n, p=[0.6, 0.3, 0.1])
+    p, p_target = (softmax(1.75 * (rng.standard_normal((n, 3)) + 1.75 * np.eye(3)[c]), axis=1) for c in (y, y_target))
+    return y, p, p_target, y_target
+
+
+@pytest.fixture(scope="module")
+def shifted():
+    y, p, p_target, y_target = event(2000, 0.5, np.random.default_rng(1))
+    return bc.evaluate_shifted(y, p, p_target, shift="label", bins=10, rng=1), y, p, p_target, y_target
+
+
+def test_the_interval_agrees_with_labels_of_the_target(shifted):
+    """The evaluation with 20 000 labels of the target is exact enough to be the truth; it lies in 99.9 % intervals."""
+    found = shifted[0]
+    _, _, p_target, y_target = event(100, 0.5, np.random.default_rng(2), n_target=20_000)
+    true = bc.evaluate(y_target, p_target, bins=10, rng=1)
+    for name in ("ece", "signed_error", "l2_error", "brier_score", "log_score", "auc"):
+        low, high = found.draws(name).interval(0.999)
+        assert low < true.draws(name).mean() < high, name
+    adapted = bc.evaluate(y_target, found.adapt(p_target), bins=10, rng=1)
+    low, high = found.adapted.ece.interval(0.999)
+    assert low <= adapted.ece.mean() < high
+
+
+def test_uncertain_frequencies_widen_the_interval(shifted):
+    found = shifted[0]
+    plugged = bc.Draws(found.posterior.parts[8].sample(2000, rng=1).gap[:, 0])
+    assert found.bin_draws.gap[:, 5].std() > 1.1 * found.posterior.parts[8].sample(2000, rng=1).gap[:, 5].std()
+    assert len(plugged) == 2000
+
+
+def test_draws_of_parts_are_those_of_their_frequencies(shifted):
+    """The draws that belong to one part have the mean of its own posterior."""
+    found = shifted[0]
+    part = found.posterior.part_of(4000, found.bin_draws_seed)
+    assert np.bincount(part).tolist() == [250] * 16
+    for i in (0, 15):
+        own = found.bin_draws.accuracy[part == i, 5]
+        reference = shrinkage_posterior(found.posterior.parts[i].counts).sample(4000, rng=9).accuracy[:, 5]
+        error = reference.std() * np.sqrt(1 / 250 + 1 / 4000)
+        assert abs(own.mean() - reference.mean()) < 5 * error
+    assert found.posterior.parts[0].counts.priors[1] < found.posterior.parts[15].counts.priors[1]
+
+
+def test_adaptation_multiplies_the_odds(shifted):
+    found = shifted[0]
+    pi, rho = found.priors.mean()[1], found.priors.source[1]
+    expected = expit(np.log(0.3 / 0.7) + np.log(pi / (1 - pi)) - np.log(rho / (1 - rho)))
+    assert found.adapt([0.3])[0] == pytest.approx(expected)
+    matrix = found.priors.adapt([[0.7, 0.3], [1.0, 0.0]])
+    assert matrix[:, 1] == pytest.approx([expected, 0.0])
+    with pytest.raises(AttributeError, match="adapted to the target already"):
+        found.adapted.adapted  # noqa: B018  # the attribute raises
+
+
+def test_printing_and_exports(shifted):
+    found = shifted[0]
+    text = str(found)
+    assert "If class frequencies alone differ" in text
+    assert "ece adapted" in text
+    assert "Frequency of class 1 in the target" in text
+    frame = found.to_frame()
+    assert frame.loc["ece_adapted", "mean"] == pytest.approx(found.adapted.ece.mean())
+    assert json.loads(found.to_json())["table"]
+    priors = found.priors
+    assert list(priors.to_frame().index) == [0, 1]
+    assert priors[1].mean() == pytest.approx(priors.mean()[1])
+    assert "frequency of class 1 in the target" in str(priors)
+    assert priors.summary().shape[0] == 2
+    assert priors.p_increase[1] == 0
+    with pytest.raises(KeyError, match="no class 2"):
+        priors[2]
+
+
+def test_the_same_seed_gives_the_same_draws(shifted):
+    found, y, p, p_target, _ = shifted
+    again = bc.evaluate_shifted(y, p, p_target, shift="label", bins=10, rng=1)
+    np.testing.assert_array_equal(found.ece, again.ece)
+    np.testing.assert_array_equal(found.log_score, again.log_score)
+    assert not np.array_equal(found.ece, bc.evaluate_shifted(y, p, p_target, shift="label", bins=10, rng=2).ece)
+
+
+def test_the_dirichlet_model(shifted):
+    _, y, p, p_target, _ = shifted
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=10, model="dirichlet", draws=500, rng=1)
+    assert found.ece.mean() == pytest.approx(shifted[0].ece.mean(), abs=0.01)
+    with pytest.raises(AttributeError, match="shrinkage"):
+        found.p_calibrated  # noqa: B018  # the property raises
+
+
+def test_hypotheses_are_averaged(shifted):
+    found = shifted[0]
+    assert found.p_calibrated == pytest.approx(np.mean([part.p_calibrated for part in found.posterior.parts]))
+    assert sum(found.sub_models.values()) == pytest.approx(1)
+    assert found.adapted.p_calibrated > found.p_calibrated
+
+
+def test_several_classes():
+    y, p, p_target, y_target = several(1500, np.random.default_rng(3))
+    found = bc.evaluate_shifted(y, p, p_target, shift="label", bins=10, draws=800, classes=["a", "b", "c"][:0] or None)
+    assert found.classes == (0, 1, 2)
+    for k, each in found.items():
+        true = bc.evaluate(y_target == k, p_target[:, k], bins=10, rng=1)
+        low, high = each.ece.interval(0.9999)
+        assert low < true.ece.mean() < high
+    assert "Of 3 classes in the target" in str(found)
+    assert list(found.to_frame().index) == [0, 1, 2]
+    np.testing.assert_allclose(found.adapt(p_target).sum(axis=1), 1)
+    with pytest.raises(KeyError, match="no class 7"):
+        found[7]
+
+
+def test_labels_keep_their_names():
+    y, p, p_target, _ = several(400, np.random.default_rng(4))
+    names = np.array(["x", "y", "z"])
+    found = bc.class_priors(names[y], p, p_target, classes=["x", "y", "z"], rng=1)
+    assert found.classes == ("x", "y", "z")
+    numbered = bc.class_priors(y, p, p_target, rng=1)
+    np.testing.assert_array_equal(found.drawn, numbered.drawn)
+
+
+def test_counts_give_the_draws_of_rows():
+    y, p, p_target, _ = several(400, np.random.default_rng(5))
+    cells = bc.ShiftCells.predicted_class(3)
+    counts = bc.ShiftCounts.of_source(y, p, cells=cells) + bc.ShiftCounts.of_target(p_target, cells=cells)
+    rows = bc.class_priors(y, p, p_target, cells=cells, rng=1)
+    np.testing.assert_array_equal(bc.class_priors_counts(counts, rng=1).drawn, rows.drawn)
+
+
+def test_probabilities_are_narrower():
+    y, p, p_target, y_target = several(1000, np.random.default_rng(6))
+    widths = {}
+    for using in ("cells", "probabilities"):
+        low, high = bc.class_priors(y, p, p_target, using=using, rng=1).interval(0.999)
+        true = np.bincount(y_target) / len(y_target)
+        assert ((low < true) & (true < high)).all()
+        widths[using] = (high - low).mean()
+    assert widths["probabilities"] < widths["cells"]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"shift": "prior"}, ValueError, "`shift` must be one of"),
+        ({"shift": None}, ValueError, "`shift` must be one of"),
+        ({"y_target": [1]}, TypeError, "If they are known, `evaluate"),
+        ({"using": "em"}, ValueError, "`using` must be one of"),
+        ({"colour": 1}, TypeError, "takes no 'colour'"),
+        ({"y_prob_target": []}, ValueError, "`y_prob_target` is empty"),
+        ({"y_prob_target": [0.2, 1.2]}, ValueError, r"`y_prob_target` must .*\[0, 1\]; 1 of 2 .* index 1: 1.2"),
+        ({"y_prob_target": [0.2, np.nan]}, ValueError, "`y_prob_target`"),
+        ({"y_prob_target": [[0.2, 0.8]]}, ValueError, "one column, as `y_prob` is"),
+        ({"y_true": [0, 0, 0, 0]}, ValueError, "1 of 2 have none, the first is 1"),
+        ({"y_prob": [[0.2, 0.8]] * 4}, ValueError, "`y_prob_target` must have the 2 columns"),
+        ({"draws": 1}, ValueError, "`draws`"),
+    ],
+)
+def test_invalid_input_is_refused(change, error, message):
+    given = {"y_true": [0, 0, 1, 1], "y_prob": [0.1, 0.3, 0.6, 0.9], "y_prob_target": [0.2, 0.4], "shift": "label"}
+    given |= change
+    with pytest.raises(error, match=message), np.errstate(all="ignore"):
+        bc.evaluate_shifted(given.pop("y_true"), given.pop("y_prob"), given.pop("y_prob_target"), rng=1, **given)
+
+
+def test_shift_has_no_default():
+    with pytest.raises(TypeError, match="State what differs between source and target"):
+        bc.evaluate_shifted([0, 1], [0.1, 0.9], [0.5])
+
+
+def test_columns_of_data_frames_must_agree():
+    pd = pytest.importorskip("pandas")
+    y, p, p_target, _ = several(60, np.random.default_rng(7))
+    source, target = pd.DataFrame(p, columns=["0", "1", "2"]), pd.DataFrame(p_target, columns=["1", "0", "2"])
+    with pytest.raises(ValueError, match="columns of `y_prob`, in the same order"):
+        bc.class_priors(y, source, target)
+
+
+def test_few_rows_of_a_class_warn():
+    y, p = [0] * 20 + [1] * 3, np.linspace(0.05, 0.95, 23)
+    with pytest.warns(FewRowsWarning, match="1 of 2 classes have fewer than 5 labelled rows, the first is 1"):
+        found = bc.class_priors(y, p, p, rng=1)
+    assert any("Fewer than 5 labelled rows: class 1" in remark for remark in found.remarks)
+
+
+def test_classes_that_are_hardly_told_apart_are_named():
+    rng = np.random.default_rng(8)
+    y, p = rng.integers(2, size=400), rng.random(400)
+    found = bc.class_priors(y, p, p, rng=1)
+    assert any("hardly tell apart classes 0, 1" in remark for remark in found.remarks)
+    low, high = found.interval()
+    assert (high - low > 0.6).all()
+
+
+def test_bins_without_labelled_rows_are_mentioned():
+    rng = np.random.default_rng(9)
+    y, p = np.arange(400) % 2, np.clip(rng.normal(0.4 + 0.2 * (np.arange(400) % 2), 0.1), 0, 0.75)
+    found = bc.evaluate_shifted(y, p, np.r_[p[:200], np.full(50, 0.95)], shift="label", bins=10, rng=1)
+    assert any("20 % of the target's rows are in bins without labelled rows" in remark for remark in found.remarks)
